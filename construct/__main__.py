@@ -1,0 +1,5 @@
+"""`python -m construct` is `construct`."""
+
+from construct.cli import main
+
+main()

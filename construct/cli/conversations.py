@@ -1,0 +1,138 @@
+"""`construct conversations …`."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from construct.cli import shapes
+from construct.cli.environment import complain, confirmed, print_json, say
+from construct.cli.options import Json, environment
+from construct.errors import UsageError
+from construct.store import talk
+from construct.store.database import transaction
+from construct.text import one_line, shorten
+
+if TYPE_CHECKING:
+    from construct.memory.deletion import DeletionPlan
+
+conversations = typer.Typer(
+    help="List, show, rename, fork and delete conversations.", rich_markup_mode=None, no_args_is_help=True
+)
+
+Id = Annotated[int, typer.Argument(metavar="ID", help="The conversation's number.")]
+
+
+@conversations.command("list")
+def list_conversations(
+    context: typer.Context,
+    as_json: Json = False,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many.")] = None,
+) -> None:
+    """List conversations, the one last talked in first."""
+    env = environment(context)
+    with env.database() as db:
+        found = talk.conversations(db, limit)
+    if as_json:
+        print_json([shapes.conversation(c) for c in found])
+        return
+    for c in found:
+        title = c.conversation.title or shorten(c.first_words or "(nothing said yet)", 50)
+        when = shapes.local_time(c.last_at, env.settings.clock)
+        say(f"{c.conversation.id:>5}  {when}  {c.messages:>6} messages  {one_line(title)}")
+    if not found:
+        say("There are no conversations yet. `construct` begins one.")
+
+
+@conversations.command()
+def show(context: typer.Context, conversation_id: Id, as_json: Json = False) -> None:
+    """Print a conversation word for word."""
+    env = environment(context)
+    with env.database() as db:
+        found = talk.conversation(db, conversation_id)
+        messages = talk.messages_of(db, conversation_id)
+    if as_json:
+        print_json(shapes.talk(found, messages))
+        return
+    say(f"# {one_line(found.title or f'Conversation {found.id}')}")
+    for m in messages:
+        note = " (interrupted)" if m.status == "interrupted" else ""
+        say(f"\n[{shapes.local_time(m.created_at, env.settings.clock)}] {m.role}{note}:\n{m.content}")
+
+
+@conversations.command()
+def rename(
+    context: typer.Context,
+    conversation_id: Id,
+    title: Annotated[str, typer.Argument(help="The new title.")],
+    as_json: Json = False,
+) -> None:
+    """Give a conversation a title."""
+    cleaned = one_line(title)
+    if not cleaned:
+        raise UsageError("A title needs at least one character.")
+    with environment(context).database() as db:
+        talk.conversation(db, conversation_id)
+        with transaction(db):
+            talk.rename_conversation(db, conversation_id, cleaned)
+    if as_json:
+        print_json({"id": conversation_id, "title": cleaned})
+    else:
+        say(f"Conversation {conversation_id} is now “{cleaned}”.")
+
+
+@conversations.command()
+def fork(
+    context: typer.Context,
+    conversation_id: Id,
+    compact: Annotated[bool, typer.Option("--compact", help="Compact it first.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Begin a new conversation where this one stands; both go their own ways from there."""
+    from construct.cli.upkeep import compact_conversation
+    from construct.memory import forks
+
+    env = environment(context)
+    with env.database() as db:
+        talk.conversation(db, conversation_id)
+        if compact:
+            compact_conversation(env, conversation_id)
+        new = forks.fork(db, conversation_id, env.settings.clock)
+    if as_json:
+        print_json({"id": new, "parent": conversation_id})
+    else:
+        say(f"Conversation {new} goes on from where {conversation_id} stands.")
+
+
+@conversations.command()
+def delete(
+    context: typer.Context,
+    conversation_id: Id,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Delete a conversation, and what was learned from it, for good."""
+    from construct.memory.deletion import delete_conversation, plan_deletion
+
+    env = environment(context)
+    with env.database() as db:
+        plan = plan_deletion(db, conversation_id)
+        if not yes:
+            complain(_deletion_words(plan))
+            if not confirmed("Delete this for good?"):
+                complain("Nothing was deleted.")
+                return
+        gone = delete_conversation(db, conversation_id, env.settings.clock)
+    if as_json:
+        print_json({"deleted": asdict(gone)})
+    else:
+        say(f"Deleted conversation {conversation_id}: {gone.messages} messages, {gone.observations} observations.")
+
+
+def _deletion_words(plan: "DeletionPlan") -> str:
+    title = one_line(plan.conversation.title or "untitled")
+    words = f"Conversation {plan.conversation.id} “{title}”: {plan.messages} messages"
+    words += f", {len(plan.observations)} observations and {len(plan.memories)} memories that rest on them."
+    if plan.forks:
+        words += f" {len(plan.forks)} conversations forked from it go on without what they have from it."
+    return words

@@ -1,0 +1,79 @@
+"""Correcting memory: `memory edit|pin|forget|add`."""
+
+import sqlite3
+from dataclasses import asdict
+
+from construct.cli import shapes
+from construct.cli.environment import Environment, complain, confirmed, print_json, say
+from construct.cli.references import Reference
+from construct.clock import Clock, to_text
+from construct.errors import NotFoundError
+from construct.memory import edits
+from construct.memory import forget as forgetting
+from construct.memory.forget import ForgetPlan, Forgotten
+from construct.memory.lines import line
+from construct.memory.memories import remember
+from construct.store import curated
+from construct.store import observations as rows
+from construct.store.database import transaction
+
+
+def edit(env: Environment, reference: Reference, text: str, as_json: bool) -> None:
+    """Replace an observation's words by the user's own."""
+    with env.database() as db:
+        new = edits.edit(db, curated.observation_behind(db, reference), text, env.settings.clock)
+        found = rows.observation(db, new)
+    print_json(shapes.observation(found)) if as_json else say(f"{found.id}  {line(found)}")
+
+
+def pin(env: Environment, reference: Reference, *, off: bool, as_json: bool) -> None:
+    """Keep an observation out of the reflector's hands, or let it go."""
+    with env.database() as db:
+        number = curated.observation_behind(db, reference)
+        found = edits.unpin(db, number) if off else edits.pin(db, number)
+    print_json(shapes.observation(found)) if as_json else say(f"{'Unpinned' if off else 'Pinned'}: {line(found)}")
+
+
+def add(env: Environment, text: str, category: str | None, as_json: bool) -> None:
+    """Keep something by itself."""
+    with env.database() as db, transaction(db):
+        kept = remember(db, text, category, "user", to_text(env.settings.clock.now()))
+    print_json(shapes.memory(kept)) if as_json else say(f"memory:{kept.id}  {kept.content}")
+
+
+def forget(env: Environment, reference: Reference, *, words: bool, yes: bool, as_json: bool) -> None:
+    """Say what goes, ask, delete it for good, and say what went."""
+    from construct.repl.views.console import to_text as plain
+    from construct.repl.views.forgetting import forgotten_words, plan_view
+
+    clock = env.settings.clock
+    with env.database() as db:
+        plan = _plan(db, reference, words)
+        if not yes:
+            complain(plain(plan_view(plan, clock.today())))
+            if not confirmed("Delete this for good?"):
+                complain("Nothing was deleted.")
+                return
+        gone = _forget(db, reference, clock, words)
+    print_json({"forgotten": asdict(gone)}) if as_json else say(forgotten_words(gone))
+
+
+def _plan(db: sqlite3.Connection, reference: Reference, words: bool) -> ForgetPlan:
+    kind, number = reference
+    if kind == "memory":
+        return forgetting.plan_forget_memory(db, number, words=words)
+    return forgetting.plan_forget(db, _observation(reference), words=words)
+
+
+def _forget(db: sqlite3.Connection, reference: Reference, clock: Clock, words: bool) -> Forgotten:
+    kind, number = reference
+    if kind == "memory":
+        return forgetting.forget_memory(db, number, clock, words=words)
+    return forgetting.forget(db, _observation(reference), clock, words=words)
+
+
+def _observation(reference: Reference) -> int:
+    kind, number = reference
+    if kind != "observation":
+        raise NotFoundError(f"{kind}:{number} is what was said itself: forget the observations that rest on it.")
+    return number

@@ -1,0 +1,76 @@
+"""`construct doctor`: is everything in order, and if not, what to do."""
+
+import asyncio
+import sqlite3
+from dataclasses import asdict, dataclass
+
+from construct.cli.environment import Environment, print_json, say
+from construct.config import Settings
+from construct.errors import ConstructError, ExitStatus
+from construct.store.invariants import index_violations, violations
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing looked at."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def doctor(env: Environment, as_json: bool) -> int:
+    """Check everything, print what was found; 1 when something is wrong."""
+    settings = env.settings
+    checks = [Check("settings", True, f"database {settings.db}, memory {settings.memory}, scope {settings.scope}")]
+    checks.append(_credentials(settings))
+    with env.database() as db:
+        checks += _database(db)
+    if checks[1].ok:
+        checks.append(asyncio.run(_model(settings)))
+    ok = all(check.ok for check in checks)
+    if as_json:
+        print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
+    else:
+        for check in checks:
+            say(f"{'ok ' if check.ok else 'BAD'}  {check.name}: {check.detail}")
+    return ExitStatus.OK if ok else ExitStatus.FAILED
+
+
+def _credentials(settings: Settings) -> Check:
+    from construct.llm.providers import choose_models
+
+    try:
+        models = choose_models(settings)
+    except ConstructError as error:
+        return Check("credentials", False, str(error).replace("\n", " "))
+    return Check("credentials", True, f"main model {models.main.name}, memory worker {models.worker_name}")
+
+
+def _database(db: sqlite3.Connection) -> list[Check]:
+    (integrity,) = db.execute("PRAGMA integrity_check(1)").fetchone()
+    broken = violations(db)
+    index = index_violations(db)
+    return [
+        Check("integrity", integrity == "ok", integrity if integrity == "ok" else f"{integrity}. Restore a backup."),
+        Check("invariants", not broken, "; ".join(broken[:5]) or "all six hold"),
+        Check("search index", not index, "; ".join(index[:5]) or "in step"),
+    ]
+
+
+async def _model(settings: Settings) -> Check:
+    """Ask the main model for one word."""
+    from construct.llm.providers import choose_models
+    from construct.llm.types import ChatMessage, Request, Text
+
+    model = choose_models(settings).main
+    stream = model.stream(Request((), (ChatMessage("user", (Text("Say ok."),)),), max_tokens=16))
+    try:
+        async for _ in stream:
+            break
+    except ConstructError as error:
+        return Check("model", False, str(error).replace("\n", " "))
+    finally:
+        await stream.aclose()
+        await model.close()
+    return Check("model", True, f"{model.name} answers")

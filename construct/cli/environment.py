@@ -1,0 +1,94 @@
+"""What a command works with: streams, settings, the database; and how it prints."""
+
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from construct.clock import to_text
+from construct.config import Settings, load_settings
+from construct.errors import UsageError
+from construct.store import cycles, talk
+from construct.store.database import open_database, transaction
+from construct.text import printable
+
+
+@dataclass
+class Environment:
+    """One run of the program; the global options stand here."""
+
+    db: Path | None = None
+    log_file: Path | None = None
+
+    @cached_property
+    def settings(self) -> Settings:
+        """The settings in force; raises UsageError when one is wrong."""
+        return load_settings(db=self.db)
+
+    @contextmanager
+    def database(self) -> Iterator[sqlite3.Connection]:
+        """Open the database, what a stopped process left behind put right."""
+        with closing(open_database(self.settings.db)) as db:
+            tidy(db, self.settings)
+            yield db
+
+
+def tidy(db: sqlite3.Connection, settings: Settings) -> None:
+    """Abandon the cycles of processes that are gone."""
+    if db.execute("SELECT 1 FROM cycles WHERE status = 'running' UNION SELECT 1 FROM sessions").fetchone():
+        with transaction(db):
+            cycles.abandon_dead(db, to_text(settings.clock.now()))
+
+
+def pick_conversation(db: sqlite3.Connection, settings: Settings, wanted: int | None, *, new: bool) -> int:
+    """Return the conversation to talk in: the one named, a new one, or the latest; makes the first."""
+    if wanted is not None and new:
+        raise UsageError("--conversation and --new exclude each other: name one of them.")
+    if wanted is not None:
+        return talk.conversation(db, wanted).id
+    latest = None if new else talk.latest_conversation(db)
+    if latest is not None:
+        return latest
+    with transaction(db):
+        return talk.create_conversation(db, to_text(settings.clock.now()))
+
+
+def say(text: str = "") -> None:
+    """Print text from anywhere, made safe for a terminal."""
+    print(printable(text))
+
+
+def complain(text: str) -> None:
+    """Print an error: plain lines on standard error."""
+    print(printable(text), file=sys.stderr)
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON; escapes leave nothing in it that could move a cursor."""
+    print(json.dumps(data, indent=2, ensure_ascii=True))
+
+
+def standard_input() -> str | None:
+    """Return what is piped or redirected in, None when there is nothing to read."""
+    import stat
+
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return None
+    mode = os.fstat(sys.stdin.fileno()).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
+        return None
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def confirmed(question: str) -> bool:
+    """Ask before something that cannot be taken back; where nobody can answer, only `--yes` will do."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise UsageError(f"{question} Nobody is here to answer: say --yes to do it.")
+    complain(question)
+    return input("Type yes to do it: ").strip().lower() in {"y", "yes"}

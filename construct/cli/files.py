@@ -1,0 +1,69 @@
+"""`export` and `import`."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from construct.cli.environment import Environment, complain, print_json, say
+from construct.errors import UsageError
+from construct.store.transfer import write_export
+from construct.store.transfer_import import ImportReport
+from construct.store.transfer_import import import_file as import_into
+
+
+def export(env: Environment, file_format: str, output: Path | None) -> None:
+    """Write everything to a file, or to standard output."""
+    target = None if output is None or str(output) == "-" else output
+    with env.database() as db:
+        write_export(db, env.settings.db, file_format, target, sys.stdout, env.settings.clock)
+    if target is not None:
+        complain(f"Written: {target}")
+
+
+def import_file(env: Environment, file: Path, as_json: bool) -> None:
+    """Bring in talk from a file, all of it or nothing."""
+    if file.exists() and env.settings.db.exists() and file.samefile(env.settings.db):
+        raise UsageError(f"{file} is the database itself: there is nothing to import from it.")
+    with env.database() as db, _progress(file) as advance:
+        report = import_into(db, file, env.settings.clock, advance)
+    if as_json:
+        print_json(asdict(report))
+        return
+    say(_words(report))
+    if report.warning:
+        complain(report.warning)
+
+
+def _words(report: ImportReport) -> str:
+    new = f"{report.messages} messages in {report.conversations} new conversations"
+    more = [f"{report.observations} observations"] if report.observations else []
+    more += [f"{report.memories} memories"] if report.memories else []
+    known = f" {report.known} were here already." if report.known else ""
+    return f"Imported {', '.join([new, *more])}.{known}"
+
+
+@contextmanager
+def _progress(file: Path) -> Iterator["_Advance"]:
+    """Draw a progress bar on a terminal, for files that take longer than a moment."""
+    if not sys.stderr.isatty() or not file.is_file() or file.stat().st_size < 5_000_000:
+        yield _Advance(None)
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        yield _Advance(bar)
+
+
+class _Advance:
+    def __init__(self, bar: object) -> None:
+        from rich.progress import Progress
+
+        self._bar = bar if isinstance(bar, Progress) else None
+        self._task = self._bar.add_task("Importing", total=None) if self._bar else None
+
+    def __call__(self, done: int, total: int) -> None:
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, completed=done, total=total)

@@ -1,0 +1,75 @@
+"""From arguments to exit status: every expected error is one or two plain lines."""
+
+import os
+import sqlite3
+import sys
+from collections.abc import Sequence
+
+from construct.errors import ConstructError, ExitStatus
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the program and return its exit status."""
+    try:
+        return _dispatch(arguments)
+    except ConstructError as error:
+        return _fail(str(error), error.status)
+    except KeyboardInterrupt:
+        return ExitStatus.INTERRUPTED
+    except BrokenPipeError:  # the reader of our output went away: nothing more to say, and not to fail at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitStatus.FAILED
+    except sqlite3.Error as error:
+        from construct.store.database import explain
+
+        explained = explain(error, "")
+        return _fail(str(explained), explained.status)
+    except OSError as error:
+        return _fail(f"{error.filename or 'The system'}: {error.strerror or error}.", ExitStatus.FAILED)
+    except Exception as error:  # noqa: BLE001 - the last resort: a traceback is a defect whatever the input
+        return _unexpected(error)
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    if not arguments:  # the way people start it every day: without the cost of importing typer
+        from construct.cli.environment import Environment
+        from construct.cli.talk import chat
+
+        return chat(Environment())
+    from construct.cli.app import app
+
+    return _with_typer(app, arguments)
+
+
+def _with_typer(app: object, arguments: Sequence[str]) -> int:
+    from typer import Abort, Typer, TyperException
+
+    assert isinstance(app, Typer)
+    try:
+        status = app(args=list(arguments), prog_name="construct", standalone_mode=False)
+    except TyperException as error:
+        return _fail(f"{error.format_message()}\n`construct --help` shows what there is.", ExitStatus.USAGE)
+    except Abort:
+        return ExitStatus.INTERRUPTED
+    return int(status or 0)
+
+
+def _fail(message: str, status: ExitStatus) -> int:
+    from construct.cli.environment import complain
+
+    complain(message)
+    return status
+
+
+def _unexpected(error: Exception) -> int:
+    import logging
+    import traceback
+
+    name = type(error).__name__
+    frames = "".join(traceback.format_tb(error.__traceback__))  # without the message, which may hold words of the talk
+    logging.getLogger("construct").error("unexpected %s\n%s", name, frames)
+    return _fail(
+        f"Something in Construct went wrong ({name}: {str(error)[:200]}).\n"
+        "Nothing stored is lost. Please report it; `--log-file PATH` before the command keeps the details.",
+        ExitStatus.FAILED,
+    )

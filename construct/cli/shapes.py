@@ -1,0 +1,119 @@
+"""What `--json` prints: records as the dictionaries of contract.md. Pure."""
+
+from typing import Any
+
+from construct.clock import Clock, from_text
+from construct.memory.recall import Hit
+from construct.store.records import Conversation, Cycle, Memory, Message, Observation
+from construct.store.talk import ConversationSummary
+
+
+def observation(o: Observation) -> dict[str, Any]:
+    """Return an observation."""
+    return {
+        "kind": "observation",
+        "id": o.id,
+        "conversation": o.conversation_id,
+        "date": o.observation_date,
+        "text": o.content,
+        "generation": o.generation,
+        "priority": o.priority,
+        "stance": o.stance,
+        "state": o.state,
+        "referenced_date": o.referenced_date,
+        "pinned": bool(o.pinned),
+        "origin": o.origin,
+    }
+
+
+def memory(m: Memory) -> dict[str, Any]:
+    """Return a memory."""
+    return {
+        "kind": "memory",
+        "id": f"memory:{m.id}",
+        "conversation": None,
+        "date": m.created_at,
+        "text": m.content,
+        "category": m.category,
+        "origin": m.origin,
+        "observation": m.observation_id,
+    }
+
+
+def message(m: Message) -> dict[str, Any]:
+    """Return a message as `memory show` has it."""
+    return {
+        "kind": "message",
+        "id": f"message:{m.id}",
+        "conversation": m.conversation_id,
+        "date": m.created_at,
+        "text": m.content,
+        "role": m.role,
+        "status": m.status,
+    }
+
+
+def source_message(m: Message) -> dict[str, Any]:
+    """Return a message as `memory why` has it."""
+    return {"id": m.id, "role": m.role, "content": m.content, "created_at": m.created_at}
+
+
+def hit(h: Hit) -> dict[str, Any]:
+    """Return something found."""
+    shape: dict[str, Any] = {
+        "kind": h.kind,
+        "id": h.id if h.kind == "observation" else f"{h.kind}:{h.id}",
+        "conversation": h.conversation,
+        "date": h.created_at if h.kind == "message" else h.date,
+        "text": h.text,
+        "score": round(h.score, 6),
+    }
+    if h.kind == "message":
+        shape["role"] = h.role
+    if h.kind == "observation":
+        shape |= {"generation": h.generation, "priority": h.priority, "stance": h.stance, "state": h.state}
+    return shape
+
+
+def conversation(summary: ConversationSummary) -> dict[str, Any]:
+    """Return a conversation of the list."""
+    c = summary.conversation
+    return _conversation(c) | {"messages": summary.messages, "last_at": summary.last_at}
+
+
+def _conversation(c: Conversation) -> dict[str, Any]:
+    return {
+        "id": c.id,
+        "title": c.title,
+        "created_at": c.created_at,
+        "parent": c.parent_id,
+        "forked_at_message": c.forked_at_message_id,
+        "current_task": c.current_task,
+    }
+
+
+def talk(c: Conversation, messages: list[Message]) -> dict[str, Any]:
+    """Return a conversation with its messages."""
+    return _conversation(c) | {
+        "messages": [source_message(m) | {"status": m.status, "archived": bool(m.archived)} for m in messages]
+    }
+
+
+def cycle(c: Cycle) -> dict[str, Any]:
+    """Return a cycle of the audit trail."""
+    return {
+        "id": c.id,
+        "kind": c.kind,
+        "status": c.status,
+        "conversation": c.conversation_id,
+        "model": c.model,
+        "started_at": c.started_at,
+        "finished_at": c.finished_at,
+        "attempts": c.attempts,
+        "error": c.error,
+    }
+
+
+def local_time(text: str, clock: Clock) -> str:
+    """Return a stored time as the user's wall clock shows it."""
+    return clock.local(from_text(text)).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,150 @@
+"""`chat` and `ask`."""
+
+import asyncio
+import logging
+import sys
+from dataclasses import dataclass
+
+from construct.cli.environment import Environment, complain, pick_conversation, print_json, standard_input
+from construct.companion import Companion, Delta, Event, TurnResult
+from construct.errors import ConstructError, ExitStatus, UsageError
+from construct.llm.providers import choose_models
+from construct.text import PrintableStream
+
+_MEMORY_SECONDS = 60
+log = logging.getLogger("construct.ask")
+
+
+def chat(
+    env: Environment,
+    *,
+    conversation: int | None = None,
+    new: bool = False,
+    model: str | None = None,
+    private: bool = False,
+) -> int:
+    """Run the REPL, or answer piped lines; return the exit status."""
+    if conversation is not None and new:
+        raise UsageError("--conversation and --new exclude each other: name one of them.")
+    if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+        from construct.repl.app import run_chat
+
+        return run_chat(env.settings, conversation=conversation, new=new, model=model, private=private)
+    from construct.repl.piped import run_piped
+
+    return run_piped(env.settings, conversation=conversation, new=new, model=model, private=private)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One `ask`."""
+
+    text: str | None
+    conversation: int | None
+    new: bool
+    model: str | None
+    as_json: bool
+    wait: bool
+
+
+def ask(env: Environment, question: Question) -> int:
+    """Send one message, print the reply, then do the memory work that has come due."""
+    words = _words(question.text)
+    models = choose_models(env.settings)
+    if question.model is not None:
+        models = models.with_model(question.model)
+    with env.database() as db:
+        conversation_id = pick_conversation(db, env.settings, question.conversation, new=question.new)
+    companion = Companion(env.settings, models)
+    return asyncio.run(_ask(companion, conversation_id, words, question))
+
+
+def _words(text: str | None) -> str:
+    piped = standard_input() if text in (None, "-") or not sys.stdin.isatty() else None
+    parts = [part for part in (text if text != "-" else None, piped) if part and part.strip()]
+    if not parts:
+        raise UsageError("There is nothing to ask: give a text, or pipe one in.")
+    return "\n\n".join(part.strip("\n") for part in parts)
+
+
+async def _ask(companion: Companion, conversation_id: int, words: str, question: Question) -> int:
+    try:
+        printer = _Printer(silent=question.as_json)
+        result = await companion.turn(conversation_id, words, printer)
+        printer.end()
+        if question.as_json:
+            print_json(_as_json(result))
+        sys.stdout.flush()
+        if not result.complete:
+            complain(_why_broken(result))
+        if question.wait and companion.learns:
+            await _finish_memory(companion, conversation_id)
+        return ExitStatus.OK if result.complete else ExitStatus.FAILED
+    finally:
+        await companion.close()
+
+
+async def _finish_memory(companion: Companion, conversation_id: int) -> None:
+    """Do what is due, a minute at most; Ctrl-C leaves it, and failing does not matter to the reply."""
+    try:
+        async with asyncio.timeout(_MEMORY_SECONDS):
+            await companion.worker.run_due(conversation_id)
+            await companion.worker.rest(but=conversation_id)
+    except (TimeoutError, asyncio.CancelledError):
+        log.info("memory work left for the next start")
+    except ConstructError as error:
+        log.warning("memory work failed: %s", type(error).__name__)
+
+
+class _Printer:
+    """Prints a reply as it comes, made safe for a terminal."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self._stream = None if silent else PrintableStream()
+        self._wrote = "\n"
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Delta) and self._stream is not None:
+            self._write(self._stream.feed(event.text))
+
+    def end(self) -> None:
+        """Print what is left, and end the line."""
+        if self._stream is not None:
+            self._write(self._stream.finish())
+            if not self._wrote.endswith("\n"):
+                self._write("\n")
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._wrote = text
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+
+def _as_json(result: TurnResult) -> dict[str, object]:
+    u = result.usage
+    return {
+        "reply": result.text,
+        "conversation": result.conversation_id,
+        "message_id": result.message_id,
+        "stop_reason": result.stop_reason,
+        "usage": {
+            "input_tokens": u.input_tokens,
+            "cache_read_tokens": u.cache_read_tokens,
+            "cache_write_tokens": u.cache_write_tokens,
+            "output_tokens": u.output_tokens,
+        },
+    }
+
+
+def _why_broken(result: TurnResult) -> str:
+    if result.error is not None:
+        return str(result.error)
+    if result.stop_reason == "refusal":
+        return "The model declined to answer this. Rephrase it, or try another model with --model."
+    if result.stop_reason == "model_context_window_exceeded":
+        return (
+            "The reply did not fit the model's context window; what came is kept.\n"
+            "Run `construct compact`, then ask again."
+        )
+    return "The reply broke off; what came is kept.\nAsk again, or check the connection with `construct doctor`."

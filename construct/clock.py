@@ -1,0 +1,43 @@
+"""Now, and the user's days.
+
+`CONSTRUCT_NOW` stands for now in all that is remembered; leases use the real clock
+(`time.time`) and never come here.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, tzinfo
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time that is remembered, and the zone its days are counted in."""
+
+    fixed: datetime | None = None
+    zone: tzinfo | None = None
+    """None: the system's zone, with its own daylight saving rules."""
+
+    def now(self) -> datetime:
+        """Return the present moment in UTC."""
+        return self.fixed.astimezone(UTC) if self.fixed else datetime.now(UTC)
+
+    def local(self, moment: datetime) -> datetime:
+        """Return the same moment as the user's wall clock shows it."""
+        return moment.astimezone(self.zone)
+
+    def today(self) -> date:
+        """Return the user's date."""
+        return self.local(self.now()).date()
+
+
+def to_text(moment: datetime) -> str:
+    """Return the form in which times are stored: ISO 8601 in UTC with offset, microseconds kept."""
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def from_text(text: str) -> datetime:
+    """Return the moment that `to_text` wrote; a time without offset is taken as UTC.
+
+    Raises ValueError when it is no ISO 8601 time.
+    """
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,375 @@
+"""One turn of the talk: context, model, tools, store. The REPL, `ask` and the benchmarks all call this.
+
+The user's words are stored before anything is sent; what arrives of a reply is stored
+however the stream ends.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from construct import prompts, tokens
+from construct.clock import from_text, to_text
+from construct.config import Settings
+from construct.errors import ModelError
+from construct.llm.catalog import cost_usd
+from construct.llm.providers import Models
+from construct.llm.types import CacheLife, ChatMessage, Model, Reply, Request, Text, Tool, ToolResult
+from construct.memory import ambient, context, policy
+from construct.memory.ambience import gather
+from construct.memory.compaction import compact
+from construct.memory.situation import Terms, read_situation, terms_for
+from construct.memory.tools import TOOLS, Forget, ToolBox, summary
+from construct.memory.view import Blocks, current_blocks, opening_blocks, take_in
+from construct.memory.worker import MemoryWorker, Progress
+from construct.store import books, talk
+from construct.store.database import Store, rehearsal, transaction
+from construct.store.records import Message
+from construct.store.talk import NewMessage
+from construct.tokens import Usage
+
+_STAND_IN = "(your next message)"
+_REPLY_TOKENS = 8192
+_REPLY_SHARE = 32
+"""Of the context window; a small model that is not stopped goes on for ever, and slowly."""
+_SMALL_WINDOW = 32_768
+"""Models below this get a few plain sentences to go by: long guidance only confuses them."""
+_MOST_TOOL_ROUNDS = 6
+_ENOUGH_TOOLS = "No more tools in this turn: answer with what you have."
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """Words of the reply."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The turn waits for the observer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """The model used a tool; `summary` is one line for the screen."""
+
+    name: str
+    summary: str
+
+
+Event = Delta | Waiting | ToolCalled
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """How a turn ended; `error` is set when the model failed, `message_id` when something of a reply was kept."""
+
+    conversation_id: int
+    user_message_id: int
+    text: str
+    message_id: int | None
+    stop_reason: str | None
+    usage: Usage
+    error: ModelError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Tell whether the reply came to its own end, or to the limit of its length."""
+        return self.error is None and self.stop_reason in {"end_turn", "stop_sequence", "max_tokens"}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request about to be sent."""
+
+    request: Request
+    words: Message
+    estimated: int
+
+
+@dataclass(slots=True)
+class _Progressing:
+    """A reply while it comes: finished tool rounds, the words so far, how it ended."""
+
+    rounds: list[ChatMessage] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    usage: Usage = Usage()
+    stop_reason: str | None = None
+
+    @property
+    def last_round(self) -> list[ChatMessage]:
+        """The newest call and its results, marked for the cache."""
+        call, results = self.rounds[-2:]
+        *before, last = results.blocks
+        assert isinstance(last, ToolResult)
+        return [call, ChatMessage("user", (*before, replace(last, mark=True)))]
+
+    def add_round(self, reply: Reply, results: Sequence[ToolResult]) -> None:
+        """Keep a call of tools with its results."""
+        self._keep_words(reply)
+        self.rounds.append(ChatMessage("assistant", tuple(reply.blocks)))
+        self.rounds.append(ChatMessage("user", tuple(results)))
+
+    def finish(self, reply: Reply) -> None:
+        """Keep what came last, and how it ended; calls that nobody answers are left out."""
+        self._keep_words(reply)
+        self.stop_reason = reply.stop_reason
+        if self.rounds and reply.text.strip():
+            self.rounds.append(ChatMessage("assistant", (Text(reply.text.strip()),)))
+
+    def _keep_words(self, reply: Reply) -> None:
+        if reply.text.strip():
+            self.texts.append(reply.text.strip())
+
+
+class Companion:
+    """The talk with one database and its models; close it when done."""
+
+    def __init__(self, settings: Settings, models: Models, report: Callable[[Progress], None] | None = None) -> None:
+        self.settings = settings
+        self.models = models
+        self.store = Store(settings.db)
+        self._worker_store = Store(settings.db)
+        self.terms: Terms = terms_for(settings, models.main.context_window)
+        self.worker = MemoryWorker(self._worker_store, models.worker, self.terms, report or (lambda _: None))
+        self.forget: Forget | None = None
+        """Asks the user and forgets an observation, for the model's tool; None where nobody can be asked."""
+
+    @property
+    def learns(self) -> bool:
+        """Tell whether memory work is done at all."""
+        return self.settings.memory == "on"
+
+    def use_model(self, model: Model) -> None:
+        """Go on with another main model."""
+        self.models = replace(self.models, main=model)
+        self.terms = terms_for(self.settings, model.context_window)
+        self.worker.terms = self.terms
+
+    async def turn(self, conversation_id: int, text: str, listen: Listener) -> TurnResult:
+        """Store the user's words, ask the model, store its reply.
+
+        Cancelling keeps what has arrived and passes the cancellation on.
+        """
+        await self._wait_if_full(conversation_id, listen)
+        prepared = await self.store.call(self._begin, conversation_id, text)
+        return await self._answer(prepared, listen)
+
+    async def retry(self, conversation_id: int, listen: Listener) -> TurnResult | None:
+        """Ask for another reply to the user's last words; None when there are none."""
+        prepared = await self.store.call(self._begin_again, conversation_id)
+        return None if prepared is None else await self._answer(prepared, listen)
+
+    async def preview(self, conversation_id: int | None, said: Sequence[Message] = ()) -> Request:
+        """Return what would be sent now, without a new message, behind what was `said` off the record."""
+        return await self.store.call(self.unstored, conversation_id, said, _STAND_IN)
+
+    async def close(self) -> None:
+        """Let go of models and database."""
+        await self.models.close()
+        await asyncio.to_thread(self._close_stores)
+
+    def _close_stores(self) -> None:
+        self._worker_store.close()
+        self.store.close()
+
+    async def _wait_if_full(self, conversation_id: int, listen: Listener) -> None:
+        if not self.learns:
+            return
+        situation = await self.store.call(read_situation, conversation_id, self.terms)
+        if policy.blocks(situation, self.terms.thresholds):
+            listen(Waiting())
+            await self.worker.observe_before_turn(conversation_id)
+
+    def _begin(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Prepared:
+        extras = self._gather(db, conversation_id, text)
+        with transaction(db):
+            self._refresh(db, conversation_id)
+            words = talk.add_message(db, conversation_id, NewMessage("user", text), to_text(self._now()))
+            return self._prepare(db, words, extras)
+
+    def _begin_again(self, db: sqlite3.Connection, conversation_id: int) -> Prepared | None:
+        with transaction(db):
+            last = [m for m in talk.last_messages(db, conversation_id, 50) if m.role == "user"]
+            if not last:
+                return None
+            talk.mark_retried(db, conversation_id, last[-1].id)
+            return self._prepare(db, last[-1], self._gather(db, conversation_id, last[-1].content))
+
+    def unstored(
+        self, db: sqlite3.Connection, conversation_id: int | None, said: Sequence[Message], words: str
+    ) -> Request:
+        """Return the request for words that are stored nowhere, behind others `said` likewise; writes nothing.
+
+        Without a conversation it is what the first turn of a new one would send.
+        """
+        new = unstored_message("user", words, to_text(self._now()))
+        if conversation_id is None:
+            blocks = () if self.settings.memory == "off" else opening_blocks(db, self.terms.frame)
+            here = ambient.Ambience(self.settings.clock.local(self._now()))
+            return self._request(db, None, blocks, [*said, new], here)
+        with rehearsal(db):
+            self._refresh(db, conversation_id)
+            messages = [*self._messages(db, conversation_id, 1 << 62), *said, new]
+            extras = self._gather(db, conversation_id, "" if words == _STAND_IN else words)
+            return self._request(db, conversation_id, self._blocks(db, conversation_id), messages, extras)
+
+    def _refresh(self, db: sqlite3.Connection, conversation_id: int) -> None:
+        """Compact what is due: at once when the window is full, for nothing when the prompt cache is cold."""
+        if self.settings.memory == "off":
+            return
+        situation = read_situation(db, conversation_id, self.terms)
+        if self.learns and policy.compacting_is_due(situation, self.terms.thresholds):
+            compact(db, conversation_id, self.terms.retained, self.terms.frame, to_text(self._now()))
+        elif situation.cold:
+            take_in(db, conversation_id, self.terms.frame)
+
+    def _prepare(self, db: sqlite3.Connection, words: Message, extras: ambient.Ambience) -> Prepared:
+        conversation_id = words.conversation_id
+        messages = self._messages(db, conversation_id, words.id)
+        request = self._request(db, conversation_id, self._blocks(db, conversation_id), messages, extras)
+        talk.note_request(db, conversation_id, to_text(self._now()), request.cache_life)
+        return Prepared(request, words, sum(context.request_tokens(request).values()))
+
+    def _request(
+        self,
+        db: sqlite3.Connection,
+        conversation_id: int | None,
+        blocks: Blocks,
+        messages: Sequence[Message],
+        extras: ambient.Ambience,
+    ) -> Request:
+        model = self.models.main
+        shown = sum(o.token_count for block in blocks for o in block)
+        factor = books.token_factor(db, model.name)
+        reply = min(_REPLY_TOKENS, model.context_window // _REPLY_SHARE)
+        room = int((model.context_window - reply) / factor) - shown - tokens_of_system(self._system()) - 300
+        return context.assemble(
+            self._system(), blocks, context.fit(messages, room), ambient.render(extras), self.settings.clock,
+            tools=self._tools(), life=self._life(db, conversation_id), max_tokens=reply,
+        )  # fmt: skip
+
+    def _messages(self, db: sqlite3.Connection, conversation_id: int, until: int) -> list[Message]:
+        if self.settings.memory == "off":
+            recent = talk.last_messages(db, conversation_id, self.settings.recent_messages)
+            return [m for m in recent if m.id <= until]
+        marks = talk.watermarks(db, conversation_id)
+        return [m for m in talk.live_messages(db, conversation_id, marks.window, until) if talk.is_shown(m)]
+
+    def _blocks(self, db: sqlite3.Connection, conversation_id: int) -> Blocks:
+        return () if self.settings.memory == "off" else current_blocks(db, conversation_id, self.terms.frame)
+
+    def _gather(self, db: sqlite3.Connection, conversation_id: int, text: str) -> ambient.Ambience:
+        if self.settings.memory == "off":
+            return ambient.Ambience(self.settings.clock.local(self._now()))
+        return gather(db, conversation_id, text, self.terms)
+
+    def _system(self) -> tuple[Text, ...]:
+        if self.models.main.context_window < _SMALL_WINDOW:
+            return context.system_text(prompts.persona(self.settings.config_dir, "small"), "", "")
+        return context.system_text(
+            prompts.persona(self.settings.config_dir), prompts.prompt("memory"), prompts.prompt("continuation")
+        )
+
+    def _tools(self) -> tuple[Tool, ...]:
+        has_memory = self.settings.memory != "off" and self.models.main.context_window >= _SMALL_WINDOW
+        return TOOLS if has_memory else ()
+
+    def _life(self, db: sqlite3.Connection, conversation_id: int | None) -> CacheLife:
+        if conversation_id is None:
+            return policy.choose_life([])
+        return policy.choose_life([from_text(t) for t in talk.recent_gaps(db, conversation_id)])
+
+    async def _answer(self, prepared: Prepared, listen: Listener) -> TurnResult:
+        so_far = _Progressing()
+        error: ModelError | None = None
+        try:
+            await self._converse(prepared.request, so_far, listen)
+        except ModelError as failure:
+            error = failure
+        except asyncio.CancelledError:
+            so_far.stop_reason = None
+            await self.store.call(self._end, prepared, so_far)
+            raise
+        message_id = await self.store.call(self._end, prepared, so_far)
+        return TurnResult(
+            prepared.words.conversation_id, prepared.words.id, "\n\n".join(so_far.texts), message_id,
+            so_far.stop_reason, so_far.usage, error,
+        )  # fmt: skip
+
+    async def _converse(self, request: Request, so_far: _Progressing, listen: Listener) -> None:
+        """Stream the reply into `so_far`, running the tools it calls, a bounded number of rounds."""
+        tools = ToolBox(self.store, self.terms, self.learns, self.forget)
+        for rounds_left in range(_MOST_TOOL_ROUNDS, -1, -1):
+            reply = await self._stream(request, so_far, listen)
+            if reply.stop_reason != "tool_use" or not reply.tool_calls or not rounds_left:
+                so_far.finish(reply)
+                return
+            results = []
+            for call in reply.tool_calls:
+                listen(ToolCalled(call.name, summary(call)))
+                over = ToolResult(call.id, _ENOUGH_TOOLS, is_error=True)
+                results.append(over if rounds_left == 1 else await tools.use(call))
+            so_far.add_round(reply, results)
+            request = replace(request, messages=request.messages + tuple(so_far.last_round))
+
+    async def _stream(self, request: Request, so_far: _Progressing, listen: Listener) -> Reply:
+        """Stream one reply, whatever ends it; a broken one is kept before the error passes on."""
+        stream = self.models.main.stream(request)
+        try:
+            async for piece in stream:
+                listen(Delta(piece))
+        except BaseException:
+            so_far.finish(stream.reply)
+            raise
+        finally:
+            so_far.usage = _sum(so_far.usage, stream.reply.usage)
+            await asyncio.shield(stream.aclose())
+        return stream.reply
+
+    def _end(self, db: sqlite3.Connection, prepared: Prepared, so_far: _Progressing) -> int | None:
+        """Store what came, and book what it cost; return the reply's id, None when nothing came."""
+        conversation_id = prepared.words.conversation_id
+        name, usage = self.models.main.name, so_far.usage
+        done = so_far.stop_reason in {"end_turn", "stop_sequence", "max_tokens"}
+        now = to_text(self._now())
+        message_id = None
+        with transaction(db):
+            if so_far.texts or so_far.rounds:
+                blocks = context.dump_rounds(so_far.rounds) if so_far.rounds else None
+                reply = NewMessage(
+                    "assistant", "\n\n".join(so_far.texts), blocks, status="complete" if done else "interrupted",
+                    stop_reason=so_far.stop_reason, model=name,
+                )  # fmt: skip
+                message_id = talk.add_message(db, conversation_id, reply, now).id
+            if usage != Usage():
+                cost = cost_usd(name, usage, prepared.request.cache_life)
+                books.book(db, books.Call("chat", name, usage, cost), now, conversation_id)
+                books.learn_token_factor(db, name, prepared.estimated, usage.prompt_tokens)
+        return message_id
+
+    def _now(self) -> datetime:
+        return self.settings.clock.now()
+
+
+def unstored_message(role: str, words: str, now: str) -> Message:
+    """Return a message that is in no database."""
+    return Message(0, "", 0, role, words, None, "complete", 0, talk.message_tokens(words), now, None, None, 0, 0)
+
+
+def tokens_of_system(system: Sequence[Text]) -> int:
+    """Return the estimated tokens of the static part."""
+    return sum(tokens.count(text.text) for text in system)
+
+
+def _sum(a: Usage, b: Usage) -> Usage:
+    return Usage(
+        a.input_tokens + b.input_tokens,
+        a.cache_read_tokens + b.cache_read_tokens,
+        a.cache_write_tokens + b.cache_write_tokens,
+        a.output_tokens + b.output_tokens,
+    )

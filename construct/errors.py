@@ -1,0 +1,70 @@
+"""Everything that can go wrong in a way the user can do something about.
+
+Each error carries the process's exit status (contract.md, "Exit status") and says in
+one or two plain lines what happened and what to do next.
+"""
+
+from enum import IntEnum
+
+
+class ExitStatus(IntEnum):
+    """Exit statuses of the command line."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_CONFIGURED = 3
+    DATABASE_UNUSABLE = 4
+    INTERRUPTED = 130
+
+
+class ConstructError(Exception):
+    """Base of all expected errors; `str()` of it is fit to be shown."""
+
+    status = ExitStatus.FAILED
+
+
+class UsageError(ConstructError):
+    """The command line or a setting is wrong."""
+
+    status = ExitStatus.USAGE
+
+
+class NotConfiguredError(ConstructError):
+    """Neither credentials nor a local model are there."""
+
+    status = ExitStatus.NOT_CONFIGURED
+
+
+class DatabaseUnusableError(ConstructError):
+    """The database is newer, foreign, damaged, read-only or locked."""
+
+    status = ExitStatus.DATABASE_UNUSABLE
+
+
+class NotFoundError(ConstructError):
+    """An id that names nothing."""
+
+
+class ModelError(ConstructError):
+    """A model call failed. The subclasses are the kinds a caller may tell apart."""
+
+
+class ModelRejectedError(ModelError):
+    """The key or the request was rejected: asking again changes nothing."""
+
+
+class ModelBusyError(ModelError):
+    """Rate limit or overload: asking again later helps."""
+
+
+class ModelUnreachableError(ModelError):
+    """No connection, or none in time."""
+
+
+class ModelBrokenError(ModelError):
+    """The connection broke, or what came was no answer."""
+
+
+class ContextOverflowError(ModelError):
+    """The request is larger than the model's context window."""

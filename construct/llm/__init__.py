@@ -1,0 +1,1 @@
+"""Models: a small protocol, Anthropic, the embedded local model, prices."""

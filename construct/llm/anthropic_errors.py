@@ -1,0 +1,203 @@
+"""What went wrong on the way to the Messages API, in words that say what to do next."""
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from construct.errors import (
+    ContextOverflowError,
+    ModelBrokenError,
+    ModelBusyError,
+    ModelError,
+    ModelRejectedError,
+    ModelUnreachableError,
+)
+from construct.text import shorten
+
+DEFAULT_URL = "https://api.anthropic.com"
+ANSWER_SECONDS = 120
+
+# The status that an error type stands for when it comes inside a stream, under status 200.
+_STATUS_OF_TYPE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+_BUSY = frozenset({408, 409, 429, 503, 504, 529})
+# Anthropic's words, those of llama.cpp and of vLLM, for one and the same thing.
+_TOO_LONG = re.compile(
+    r"prompt is too long|exceeds?\b.{0,40}\bcontext|maximum context length|exceed_context_size", re.IGNORECASE
+)
+_SECRET = re.compile(r"\bsk-[\w-]{8,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed attempt: what to say, whether another may help, and after how long when the server told."""
+
+    error: ModelError
+    may_retry: bool = False
+    wait: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Whom a model is asked of; knows how to speak of it without giving away a key."""
+
+    model: str
+    model_setting: str = "CONSTRUCT_MODEL"
+    api_key: str | None = None
+    auth_token: str | None = None
+    base_url: str | None = None
+
+    @property
+    def who(self) -> str:
+        """Return the server's name for messages."""
+        return "Anthropic" if self.base_url is None else f"The server at {self.host}"
+
+    @property
+    def host(self) -> str:
+        """Return the server's address without user and password."""
+        return urlsplit(self.base_url or DEFAULT_URL).netloc.rpartition("@")[2]
+
+    @property
+    def check_key(self) -> str:
+        """Return which credential to look at."""
+        return f"Check {'ANTHROPIC_AUTH_TOKEN' if self.auth_token and not self.api_key else 'ANTHROPIC_API_KEY'}."
+
+    @property
+    def check_url(self) -> str:
+        """Return what to look at when nobody answers."""
+        if self.base_url is None:
+            return "Check the network connection."
+        return "Check that it runs and that ANTHROPIC_BASE_URL is right."
+
+    def quote(self, words: object) -> str:
+        """Return a server's words, fit to be shown: short, on one line, without a key."""
+        text = words if isinstance(words, str) else ""
+        for secret in filter(None, (self.api_key, self.auth_token)):
+            text = text.replace(secret, "[key]")
+        return shorten(_SECRET.sub("[key]", text), 200).rstrip(".")
+
+
+def from_response(end: Endpoint, status: int, headers: Mapping[str, str], body: object) -> Failure:
+    """Return the failure that an HTTP error status stands for."""
+    wait = retry_after(headers)
+    failure = _from_status(end, status, _error_of(body), wait)
+    told = headers.get("x-should-retry")
+    return Failure(failure.error, failure.may_retry if told is None else told == "true", wait)
+
+
+def from_event(end: Endpoint, body: object) -> Failure:
+    """Return the failure that an `error` event inside a stream stands for."""
+    error = _error_of(body)
+    return _from_status(end, _STATUS_OF_TYPE.get(str(error.get("type")), 500), error, None)
+
+
+def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) -> Failure:
+    """Return the failure to connect; what fails at once may be tried again, what took its time may not."""
+    proxy = " The proxy named in HTTPS_PROXY may be why." if "proxy" in type(error).__name__.lower() else ""
+    reason = end.quote(str(error)) or "it takes too long"
+    text = f"{end.host} cannot be reached ({reason}).\n{end.check_url}{proxy}"
+    return Failure(ModelUnreachableError(text), may_retry)
+
+
+def silent(end: Endpoint) -> Failure:
+    """Return the failure of a server that stays silent too long; asking again would double the wait."""
+    return Failure(ModelUnreachableError(f"{end.who} was silent for {ANSWER_SECONDS} seconds. Try again."))
+
+
+def broken(end: Endpoint) -> Failure:
+    """Return the failure of a connection that broke while the answer came."""
+    return Failure(ModelBrokenError(f"The connection to {end.host} broke off. Try again."), may_retry=True)
+
+
+def no_answer(end: Endpoint) -> Failure:
+    """Return the failure of a response that was no answer of a model at all."""
+    hint = "Try again." if end.base_url is None else "Check that ANTHROPIC_BASE_URL is a server of the Messages API."
+    return Failure(ModelBrokenError(f"{end.who} sent no answer that can be read. {hint}"), may_retry=True)
+
+
+def bad_key(end: Endpoint) -> ModelError:
+    """Return the error of a key that cannot even be sent."""
+    return ModelRejectedError(f"The key holds characters that no key has. {end.check_key}")
+
+
+def bad_url(end: Endpoint) -> ModelError:
+    """Return the error of an address, or a proxy's address, that no client can be made for."""
+    ours = "" if end.base_url is None else "ANTHROPIC_BASE_URL, "
+    return ModelRejectedError(f"These settings allow no connection. Check {ours}HTTPS_PROXY and SSL_CERT_FILE.")
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds the server asks to wait, None when it does not say."""
+    from email.utils import mktime_tz, parsedate_tz  # seldom needed, and not worth its milliseconds at start-up
+
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) / unit
+        except ValueError:
+            continue
+        if 0 <= seconds < float("inf"):  # which NaN is not, either
+            return seconds
+    date = parsedate_tz(headers.get("retry-after", ""))
+    return max(0.0, mktime_tz(date) - time.time()) if date else None
+
+
+def in_words(seconds: float) -> str:
+    """Return a length of time as a person says it, rounded up."""
+    for size, unit in ((3600, "hour"), (60, "minute")):
+        if seconds > size * 0.99:
+            count = -int(-seconds // size)
+            return f"{count} {unit}{'s' * (count != 1)}"
+    count = max(1, -int(-seconds // 1))
+    return f"{count} second{'s' * (count != 1)}"
+
+
+def _from_status(end: Endpoint, status: int, error: Mapping[str, Any], wait: float | None) -> Failure:
+    said = end.quote(error.get("message"))
+    quoted = f" ({said})" if said else ""
+    if status == 413 or _TOO_LONG.search(f"{said} {error.get('type')}"):
+        return Failure(ContextOverflowError(f"This is more than {end.model} can read at once{quoted}."))
+    if status in _BUSY:
+        return Failure(ModelBusyError(_busy(end, status, quoted, wait)), may_retry=True)
+    if status >= 500:
+        return Failure(ModelBrokenError(f"{end.who} failed with status {status}{quoted}. Try again."), may_retry=True)
+    return Failure(ModelRejectedError(_rejected(end, status, quoted)))
+
+
+def _busy(end: Endpoint, status: int, quoted: str, wait: float | None) -> str:
+    state = "limits how much you may ask" if status == 429 else "is busy"
+    when = "Try again in a minute." if wait is None else f"Try again in {in_words(wait)}."
+    return f"{end.who} {state}{quoted}. {when}"
+
+
+def _rejected(end: Endpoint, status: int, quoted: str) -> str:
+    match status:
+        case 401:
+            return f"{end.who} rejected the key{quoted}. {end.check_key}"
+        case 403:
+            return f"{end.who} does not permit this{quoted}. {end.check_key}"
+        case 402:
+            return f"{end.who} wants to be paid first{quoted}. Look into your account's billing."
+        case 404:
+            also = " and ANTHROPIC_BASE_URL" if end.base_url else ""
+            return f"{end.who} has no model {end.quote(end.model)!r}{quoted}. Check {end.model_setting}{also}."
+    return f"{end.who} rejected the request{quoted or f' with status {status}'}. Asking again will not help."
+
+
+def _error_of(body: object) -> Mapping[str, Any]:
+    """Return the `error` object of a body; text instead of JSON counts as its message."""
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        return inner if isinstance(inner, dict) else {"message": inner}
+    return {"message": body if isinstance(body, str) and "<" not in body else None}

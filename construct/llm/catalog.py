@@ -1,0 +1,100 @@
+"""What is known of models: windows, limits, prices; read from `data/models.toml`."""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from construct.llm.types import CacheLife, Usage
+from construct.prompts import shipped
+
+LOCAL_PREFIX = "local:"
+_WRITE_FACTOR: dict[CacheLife, float] = {"5m": 1.25, "1h": 2.0}
+# `claude-haiku-5-5-20260901`, `claude-haiku-5-5@20260901` and `claude-haiku-5-5-latest` are all `claude-haiku-5-5`.
+_RELEASE = re.compile(r"(?:[-@]20\d{6}|-latest)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cache_read: float
+    long_above: int | None = None
+    """A prompt of more tokens than this costs `long_factor` times as much, its reply too."""
+    long_factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What is known of one model; `prices` is None when they are not."""
+
+    name: str
+    window: int
+    max_output: int
+    cache_minimum: int
+    prices: Prices | None
+
+
+@cache
+def model_info(name: str) -> ModelInfo:
+    """Return what is known of the model called `name`, cautious defaults when nothing is."""
+    if name.startswith(LOCAL_PREFIX):
+        return _info(name, _catalog()["local"])
+    known = _catalog()["models"]
+    return _info(name, known.get(name) or known.get(_RELEASE.sub("", name)) or {})
+
+
+def known_models() -> list[str]:
+    """Return the models whose figures are known."""
+    return list(_catalog()["models"])
+
+
+def main_model() -> str:
+    """Return the model that talks unless another is set."""
+    return str(_catalog()["roles"]["main"])
+
+
+def worker_model() -> str:
+    """Return the model that observes unless another is set."""
+    return str(_catalog()["roles"]["worker"])
+
+
+def cost_usd(name: str, usage: Usage, life: CacheLife = "5m") -> float | None:
+    """Return what a call cost, None when the model's prices are not known; `life` is that of its cache writes."""
+    prices = model_info(name).prices
+    if prices is None:
+        return None
+    is_long = prices.long_above is not None and usage.prompt_tokens > prices.long_above
+    dollars = (
+        usage.input_tokens * prices.input
+        + usage.cache_write_tokens * prices.input * _WRITE_FACTOR[life]
+        + usage.cache_read_tokens * prices.cache_read
+        + usage.output_tokens * prices.output
+    )
+    return dollars * (prices.long_factor if is_long else 1.0) / 1_000_000
+
+
+@cache
+def _catalog() -> dict[str, Any]:
+    return tomllib.loads(shipped("data/models.toml").read_text("utf-8"))
+
+
+def _info(name: str, entry: dict[str, Any]) -> ModelInfo:
+    facts = {**_catalog()["default"], **entry}
+    return ModelInfo(name, facts["window"], facts["max_output"], facts["cache_minimum"], _prices(entry))
+
+
+def _prices(entry: dict[str, Any]) -> Prices | None:
+    if "input" not in entry:
+        return None
+    long_prompt = entry.get("long_prompt", {})
+    return Prices(
+        input=entry["input"],
+        output=entry["output"],
+        cache_read=entry["cache_read"],
+        long_above=long_prompt.get("above"),
+        long_factor=long_prompt.get("factor", 1.0),
+    )

@@ -1,0 +1,194 @@
+"""llama.cpp in this process: loading a model, and generating in threads of its own.
+
+xllamacpp calls back from the thread that asked; what it says goes to the event loop through
+a queue. Its HTTP listener cannot be turned off: it stays on the loopback, behind a random key.
+"""
+
+import asyncio
+import atexit
+import os
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from construct.errors import ModelError, ModelRejectedError
+
+if TYPE_CHECKING:
+    from xllamacpp import CommonParams, Server
+
+Body = dict[str, Any]
+Chunk = dict[str, Any]
+
+CHAT_SLOT, WORK_SLOT = 0, 1
+_EXIT_SECONDS = 5.0
+_ONE_LINE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+
+
+class Engine:
+    """One model in memory, loaded by `load` or when first asked."""
+
+    def __init__(self, path: Path, window: int) -> None:
+        self._path = path
+        self._window = window
+        self._server: Server | None = None
+        self._lock = threading.Lock()
+        self._calls: set[Call] = set()
+
+    def load(self) -> "Server":
+        """Load the model unless it is loaded. Half a second or more, in which no Python code runs anywhere."""
+        with self._lock:
+            if self._server is None:
+                self._server = _new_server(self._path, self._window)
+            return self._server
+
+    def start(self, body: Body) -> "Call":
+        """Begin a generation; to be called on the event loop that shall read its chunks."""
+        call = Call(self, body)
+        self._calls.add(call)
+        call.begin()
+        return call
+
+    def forget(self, call: "Call") -> None:
+        """Drop a call that has ended."""
+        self._calls.discard(call)
+
+    async def close(self) -> None:
+        """Stop what is running and free the model."""
+        calls = list(self._calls)
+        for call in calls:
+            call.stop()
+        for call in calls:
+            await asyncio.to_thread(call.join, _EXIT_SECONDS)
+        self._server = None
+
+
+class Call:
+    """One generation in a thread of its own; `next` gives its chunks."""
+
+    def __init__(self, engine: Engine, body: Body) -> None:
+        self._engine = engine
+        self._body = body
+        self._loop = asyncio.get_running_loop()
+        self._arrived: asyncio.Queue[Chunk | ModelError | None] = asyncio.Queue()
+        self._stopped = threading.Event()
+        # A daemon, or the interpreter would wait for the model to finish talking; see _stop_all.
+        self._thread = threading.Thread(target=self._generate, name="construct-local-model", daemon=True)
+
+    def begin(self) -> None:
+        """Start the thread."""
+        _running.add(self)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let the generation end at the next token, or the next 64 of a prompt."""
+        self._stopped.set()
+
+    def join(self, seconds: float) -> None:
+        """Wait until the thread has ended, at most so long."""
+        self._thread.join(seconds)
+
+    async def next(self) -> Chunk | None:
+        """Return the next chunk, None after the last; raise the ModelError that ended them, if any."""
+        chunk = await self._arrived.get()
+        if isinstance(chunk, ModelError):
+            raise chunk
+        return chunk
+
+    def _generate(self) -> None:
+        try:
+            if not self._stopped.is_set():
+                server = self._engine.load()
+                server.handle_chat_completions(_with_grammar(self._body), self._take)
+            self._put(None)
+        except ModelError as error:
+            self._put(error)
+        except (RuntimeError, ValueError) as error:  # all that xllamacpp raises
+            self._put(_rejected(error))
+        finally:
+            _running.discard(self)
+            self._engine.forget(self)
+
+    def _take(self, chunk: Chunk) -> bool:
+        """Pass a chunk on; True tells llama.cpp to stop."""
+        return self._stopped.is_set() or not self._put(chunk) or self._stopped.is_set()
+
+    def _put(self, chunk: Chunk | ModelError | None) -> bool:
+        try:
+            self._loop.call_soon_threadsafe(self._arrived.put_nowait, chunk)
+        except RuntimeError:  # the loop is closed: nobody listens any more
+            return False
+        return True
+
+
+_running: set[Call] = set()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """End all generations: a thread that returns into a finished interpreter aborts the process."""
+    calls, deadline = list(_running), time.monotonic() + _EXIT_SECONDS
+    for call in calls:
+        call.stop()
+    for call in calls:
+        call.join(max(0.0, deadline - time.monotonic()))
+
+
+def _with_grammar(body: Body) -> Body:
+    """Return the body with its JSON schema as a grammar that leaves no choice of white space.
+
+    Under the schema itself a model may indent as it likes: twice the tokens, and the small ones lose their way in it.
+    """
+    if "json_schema" not in body:
+        return body
+    from xllamacpp import json_schema_to_grammar
+
+    schema = {**body["json_schema"], "x-guidance": _ONE_LINE}
+    others = {name: value for name, value in body.items() if name != "json_schema"}
+    return {**others, "grammar": json_schema_to_grammar(schema)}
+
+
+def _rejected(error: Exception) -> ModelError:
+    return ModelRejectedError(f"The local model cannot work with this request ({error}).")
+
+
+def _new_server(path: Path, window: int) -> "Server":
+    try:
+        from xllamacpp import Server
+    except ImportError as error:
+        raise ModelRejectedError(
+            "The embedded model needs xllamacpp, which cannot be imported. "
+            "Install it: pip install 'construct-companion[local]'"
+        ) from error
+    try:
+        return Server(_params(path, window))
+    except RuntimeError as error:  # damaged, of a kind unknown to llama.cpp, or too large for the memory
+        raise ModelRejectedError(
+            f"{path} cannot be loaded as a model. Check CONSTRUCT_LOCAL_MODEL: it must be a whole GGUF file."
+        ) from error
+
+
+def _params(path: Path, window: int) -> "CommonParams":
+    from xllamacpp import CommonParams
+
+    params = CommonParams()
+    params.model.path = str(path)
+    # Both slots share the window. The idle one keeps what it has read until the room is needed.
+    params.n_ctx, params.n_parallel, params.kv_unified, params.cache_idle_slots = window, 2, True, False
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads()
+    # Small batches, so that a long prompt of one slot does not hold up the other, and can be stopped.
+    params.n_batch = params.n_ubatch = 64
+    params.cache_ram_mib = 64
+    # Loading holds Python's global lock: these three cut it from 0.8 to 0.4 seconds, for larger files from 6 to 1.5.
+    params.fit_params, params.warmup, params.no_extra_bufts = False, False, True
+    params.verbosity = -1
+    params.api_keys, params.cors_origins = [os.urandom(16).hex()], ""
+    params.ui, params.endpoint_slots = False, False
+    params.enable_reasoning = 0
+    return params
+
+
+def threads() -> int:
+    """Return half of the processors at hand: with two threads on two, generation collapses under load."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return max(1, (len(affinity(0)) if affinity else os.cpu_count() or 2) // 2)

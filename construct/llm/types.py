@@ -1,0 +1,147 @@
+"""What goes to a model and what comes back, whatever the model is.
+
+`Request` is rendered by each back end into its own wire form; `Reply` is filled in while
+the stream runs, so that what has arrived can be kept however it ends.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from construct.tokens import Usage as Usage
+
+Json = Mapping[str, Any]
+CacheLife = Literal["5m", "1h"]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Words. `mark` asks the server to cache everything up to here."""
+
+    text: str
+    mark: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """A call of a tool by the model."""
+
+    id: str
+    name: str
+    input: Json
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What the tool gave back."""
+
+    tool_use_id: str
+    content: str
+    is_error: bool = False
+    mark: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A block that only its server understands (thinking, say), handed back as it came."""
+
+    data: Json
+
+
+Block = Text | ToolUse | ToolResult | Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class ChatMessage:
+    """One message of the request; roles alternate, the first and the last are the user's."""
+
+    role: Literal["user", "assistant"]
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool the model may call; `schema` is JSON Schema of its input."""
+
+    name: str
+    description: str
+    schema: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One call of the main model."""
+
+    system: tuple[Text, ...]
+    messages: tuple[ChatMessage, ...]
+    tools: tuple[Tool, ...] = ()
+    max_tokens: int = 8192
+    cache_life: CacheLife = "5m"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRequest:
+    """One call of a worker model; the whole input stands in `user`."""
+
+    system: str
+    user: str
+    schema: Json
+    max_tokens: int = 8192
+
+
+@dataclass(slots=True)
+class Reply:
+    """What has arrived of a reply so far.
+
+    `stop_reason` stays None when the stream broke off, with or without an exception.
+    """
+
+    text: str = ""
+    blocks: list[Block] = field(default_factory=list)
+    usage: Usage = Usage()
+    stop_reason: str | None = None
+
+    @property
+    def tool_calls(self) -> list[ToolUse]:
+        """The tool calls that arrived whole."""
+        return [block for block in self.blocks if isinstance(block, ToolUse)]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonReply:
+    """A worker's answer; `text` is unparsed, since not every server enforces the schema."""
+
+    text: str
+    usage: Usage
+    stop_reason: str | None
+
+
+class ReplyStream(Protocol):
+    """An open stream; iterating gives text as it arrives and fills `reply`."""
+
+    reply: Reply
+
+    def __aiter__(self) -> AsyncIterator[str]: ...
+
+    async def aclose(self) -> None:
+        """Let go of the connection; `reply` keeps what came. Safe to call twice."""
+        ...
+
+
+class Model(Protocol):
+    """A language model. All errors it raises are ModelError."""
+
+    name: str
+    context_window: int
+
+    def stream(self, request: Request) -> ReplyStream:
+        """Ask for a reply; nothing is sent before the stream is iterated."""
+        ...
+
+    async def complete_json(self, request: JsonRequest) -> JsonReply:
+        """Ask for one JSON object that fits `request.schema`."""
+        ...
+
+    async def close(self) -> None:
+        """Free connections and memory."""
+        ...

@@ -1,0 +1,1 @@
+"""Observations, reflections, recall: what is remembered, decided by pure functions."""

@@ -1,0 +1,61 @@
+"""Gathering what the ambient block says: due plans, recalled passages, what the talk is at."""
+
+import sqlite3
+from datetime import date, timedelta
+
+from construct.clock import from_text
+from construct.memory.ambient import Ambience, DuePlan, Passage
+from construct.memory.situation import Terms
+from construct.memory.view import scope_ids
+from construct.store import observations as rows
+from construct.store import talk
+from construct.store.records import Watermarks
+
+AHEAD = timedelta(days=2)
+BEHIND = timedelta(days=14)
+_MOST_PLANS = 3
+
+
+def gather(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms) -> Ambience:
+    """Return what holds for a turn that begins with `text`."""
+    clock = terms.clock
+    here = talk.conversation(db, conversation_id)
+    marks = talk.watermarks(db, conversation_id)
+    before = talk.last_messages(db, conversation_id, 2)
+    pause = clock.now() - from_text(before[-1].created_at) if before else None
+    resumed = marks.window > 0 and _nothing_since(db, conversation_id, marks)
+    return Ambience(
+        now=clock.local(clock.now()),
+        pause=pause,
+        due=due_plans(db, conversation_id, terms),
+        passages=_passages(db, conversation_id, text, terms),
+        task=here.current_task if marks.window else None,
+        suggestion=here.suggested_response if resumed else None,
+    )
+
+
+def due_plans(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> list[DuePlan]:
+    """Return active plans due within two days, and those whose day passed in the last fortnight."""
+    today = terms.clock.today()
+    scope = scope_ids(db, terms.scope, conversation_id)
+    where, values = rows.scope_filter(db, scope)
+    found = db.execute(
+        f"""SELECT id, content, referenced_date FROM observations
+            WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND referenced_date BETWEEN ? AND ?
+              AND (referenced_date >= ? OR (stance = 'planned' AND settled_at IS NULL))
+              AND stance IN ('stated', 'planned') AND referenced_date > observation_date{where}
+            ORDER BY referenced_date < ?, abs(julianday(referenced_date) - julianday(?)), id LIMIT ?""",
+        (
+            (today - BEHIND).isoformat(), (today + AHEAD).isoformat(), today.isoformat(), *values,
+            today.isoformat(), today.isoformat(), _MOST_PLANS,
+        ),
+    )  # fmt: skip
+    return [DuePlan(row[0], row[1], date.fromisoformat(row[2])) for row in found]
+
+
+def _nothing_since(db: sqlite3.Connection, conversation_id: int, marks: Watermarks) -> bool:
+    return talk.last_message_id(db, conversation_id) <= marks.observed
+
+
+def _passages(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms) -> list[Passage]:
+    return []

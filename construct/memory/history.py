@@ -1,0 +1,111 @@
+"""What was believed at a past moment, and what changed between two; cycles that were undone count as never run."""
+
+import re
+import sqlite3
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from construct.clock import Clock
+from construct.errors import UsageError
+from construct.store import lineage
+from construct.store.records import Observation, columns, read
+
+_AGO = re.compile(r"([0-9]{1,6}) ?(h|d|w)", re.IGNORECASE)
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_DAYS_BACK = {"today": 0, "yesterday": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """What two moments have not in common."""
+
+    learned: tuple[Observation, ...]
+    """Believed at the second and not at the first, in nobody's place."""
+    changed: tuple[tuple[Observation, Observation], ...]
+    """What was believed at the first, and what stands in its place at the second."""
+    gone: tuple[Observation, ...]
+    """Believed at the first, with nothing in its place at the second."""
+
+
+def as_of(db: sqlite3.Connection, moment: str) -> list[Observation]:
+    """Return what was active at a stored time, oldest commit first, as it stands in the database now."""
+    found = db.execute(
+        f"""SELECT {columns(Observation, "o")} FROM observations AS o JOIN cycles ON cycles.id = o.cycle_id
+            WHERE status <> 'reverted' AND committed_at <= :moment
+            AND (superseded_at IS NULL OR superseded_at > :moment) ORDER BY committed_at, o.id""",
+        {"moment": moment},
+    )
+    return read(Observation, found)
+
+
+def diff(db: sqlite3.Connection, since: str, until: str) -> Diff:
+    """Return what changed between two stored times; raises UsageError when the second is before the first."""
+    if since > until:
+        raise UsageError("The first moment is after the second.\nGive the earlier one first.")
+    before = as_of(db, since)
+    after = {o.id: o for o in as_of(db, until)}
+    known = {o.id for o in before}
+    changed: list[tuple[Observation, Observation]] = []
+    gone: list[Observation] = []
+    for old in before:
+        if old.id in after:
+            continue
+        instead = _in_place_of(db, old, after)
+        changed += [(old, new) for new in instead]
+        gone += [] if instead else [old]
+    replacing = {new.id for _, new in changed}
+    learned = tuple(o for o in after.values() if o.id not in known and o.id not in replacing)
+    return Diff(learned, tuple(changed), tuple(gone))
+
+
+def _in_place_of(db: sqlite3.Connection, old: Observation, after: dict[int, Observation]) -> list[Observation]:
+    """Return what of `after` an observation led to, through all that came and went in between."""
+    found: dict[int, Observation] = {}
+    seen = {old.id}
+    open_ = [old]
+    while open_:
+        for successor in lineage.successors(db, open_.pop()):
+            if successor.id in seen:
+                continue
+            seen.add(successor.id)
+            if successor.id in after:
+                found[successor.id] = successor
+            else:
+                open_.append(successor)
+    return [found[i] for i in sorted(found)]
+
+
+def parse_moment(text: str, clock: Clock, *, end_of_day: bool = False) -> datetime:
+    """Return the moment a person means: a date, an ISO time, `7d`, `2w`, `3h`, `today`, `yesterday` or `now`.
+
+    A day without a time is its beginning in the user's zone, or its last microsecond. A time
+    without an offset is the user's. Raises UsageError.
+    """
+    words = text.strip().lower()
+    with suppress(ValueError, OverflowError):
+        if words == "now":
+            return clock.now()
+        if ago := _AGO.fullmatch(words):
+            return clock.now() - int(ago[1]) * _UNITS[ago[2]]
+        if words in _DAYS_BACK:
+            return _of_day(clock.today() - timedelta(days=_DAYS_BACK[words]), clock, end_of_day)
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", words):
+            return _of_day(date.fromisoformat(words), clock, end_of_day)
+        if re.match(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[t ]", words):
+            return _in_zone(datetime.fromisoformat(words.upper()), clock)
+    raise UsageError(
+        f"{text.strip()[:40]!r} is no moment.\n"
+        "Give a date (2026-03-01), a time (2026-03-01T14:30), 7d, 2w, 3h, today or yesterday."
+    )
+
+
+def _of_day(day: date, clock: Clock, end_of_day: bool) -> datetime:
+    if end_of_day:
+        return _in_zone(datetime.combine(day + timedelta(days=1), time()), clock) - timedelta(microseconds=1)
+    return _in_zone(datetime.combine(day, time()), clock)
+
+
+def _in_zone(moment: datetime, clock: Clock) -> datetime:
+    """Return a moment in UTC; without an offset it is by the user's wall clock."""
+    return (moment if moment.tzinfo else moment.replace(tzinfo=clock.zone)).astimezone(UTC)

@@ -1,0 +1,177 @@
+"""Memories: what is kept by itself, stored by hand or promoted from observations, each fact once.
+
+A promoted memory follows its observation. `promote` settles that for all of them, whatever
+happened since, and may be called as often as one likes: it looks at active observations and
+memories in force only. `promote_committed` looks at what a compaction has just committed.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+
+from construct.errors import UsageError
+from construct.memory.alike import is_of_a_day, same_fact, says_more
+from construct.memory.categories import category_of
+from construct.memory.dates import in_past
+from construct.memory.recall_stem import words
+from construct.memory.terms import STOP_WORDS
+from construct.memory.values import frame_words, newer_value
+from construct.store import curated, lineage, retract
+from construct.store import observations as rows
+from construct.store.curated import NewMemory
+from construct.store.records import Memory, Observation
+from construct.text import one_line, storable
+
+__all__ = ["newer_value", "promote", "promote_committed", "remember", "same_fact"]
+
+_CANDIDATES = 40
+_MOST_WORDS = 40
+
+
+def remember(db: sqlite3.Connection, content: str, category: str | None, origin: str, now: str) -> Memory:
+    """Store what the user or the main model wants kept, and return it, or the memory that says the same already.
+
+    Inside the caller's transaction. Raises UsageError for blank content.
+    """
+    text = one_line(storable(content))
+    if not text:
+        raise UsageError("A memory needs at least one word.")
+    label = one_line(storable(category or "")) or category_of(text)
+    return curated.memory(db, _store(db, NewMemory(text, label, origin), None, now))
+
+
+def promote_committed(db: sqlite3.Connection, observation_ids: Iterable[int], now: str) -> int:
+    """Promote those of these observations that are worth a memory; return how many memories that made."""
+    fresh = curated.unpromoted(db, observation_ids)
+    return sum(_promote(db, o, now) for o in fresh)
+
+
+def promote(db: sqlite3.Connection, now: str) -> int:
+    """Make promoted memories agree with the observations that are active now; return how many it made.
+
+    Inside the caller's transaction.
+    """
+    _hand_on(db, now)
+    _bring_back(db)
+    return sum(_promote(db, o, now) for o in curated.unpromoted(db))
+
+
+def _promote(db: sqlite3.Connection, o: Observation, now: str, category: str | None = None) -> bool:
+    """Give an observation its memory; True when that is in force."""
+    label = category or ("plan" if o.stance == "planned" else category_of(o.content))
+    new = NewMemory(o.content, label, "observation", o.id)
+    kept = curated.memory(db, _store(db, new, o, now))
+    return kept.observation_id == o.id
+
+
+def _store(db: sqlite3.Connection, new: NewMemory, o: Observation | None, now: str) -> int:
+    """Store a memory, or find that it is one already; return the one in force."""
+    near = _near(db, new.content)
+    same = next((m for m in near if _same(db, m, new, o, now)), None)
+    if same is not None and o is None and not _is_better(new, same):
+        return same.id
+    memory_id = curated.insert_memory(db, new, now)
+    if same is not None:
+        if not _is_better(new, same):
+            retract.supersede_memory(db, memory_id, now, same.id)
+            return same.id
+        retract.supersede_memory(db, same.id, now, memory_id)
+    return _settle_values(db, curated.memory(db, memory_id), near, o, now)
+
+
+def _near(db: sqlite3.Connection, content: str) -> list[Memory]:
+    """Return the memories in force that could say the same as a sentence, or give another value for it."""
+    telling = [w for w in words(content) if w not in STOP_WORDS] or words(content)
+    expression = " OR ".join(f'"{w}"' for w in dict.fromkeys([*telling[:_MOST_WORDS], *frame_words(content)]))
+    return curated.in_force_like(db, expression, _CANDIDATES) if expression else []
+
+
+def _same(db: sqlite3.Connection, m: Memory, new: NewMemory, o: Observation | None, now: str) -> bool:
+    """Tell whether a memory says what the new one does, of the same time where that makes a difference."""
+    if not same_fact(m.content, new.content):
+        return False
+    behind = None if m.observation_id is None else rows.observation(db, m.observation_id)
+    told = o is not None and behind is not None
+    if told and o is not None and behind is not None and o.referenced_date != behind.referenced_date:
+        return False
+    day = now[:10] if o is None else o.observation_date
+    its_day = m.created_at[:10] if behind is None else behind.observation_date
+    passing = is_of_a_day(new.content) or (told and in_past(new.content))
+    return day == its_day or not passing
+
+
+def _is_better(new: NewMemory, same: Memory) -> bool:
+    """Tell whether, of two that say the same, the new one should stand: stored by hand, or saying more."""
+    by_hand, was_by_hand = new.origin != "observation", same.origin != "observation"
+    return by_hand if by_hand != was_by_hand else says_more(new.content, same.content)
+
+
+def _settle_values(db: sqlite3.Connection, new: Memory, near: Iterable[Memory], o: Observation | None, now: str) -> int:
+    """Supersede older values by a new memory, or it by a value that was said later; return which stands."""
+    if o is not None and o.stance != "stated":
+        return new.id
+    for m in near:
+        if not (newer_value(m.content, new.content) or newer_value(new.content, m.content)):
+            continue
+        if o is not None and curated.said_at(db, m) > curated.said_at(db, new):
+            retract.supersede_memory(db, new.id, now, m.id)
+            return m.id
+        retract.supersede_memory(db, m.id, now, new.id)
+    return new.id
+
+
+def _hand_on(db: sqlite3.Connection, now: str) -> None:
+    """Take memories out of force with their observations, and let what stands in those places take them over."""
+    behind = curated.left_behind(db)
+    for m, o in behind:
+        retract.supersede_memory(db, m.id, o.superseded_at or now)
+    for m, o in behind:
+        for heir, is_merged in _heirs(db, o):
+            if curated.of_observation(db, heir.id) is None and heir.state == "active":
+                if is_merged:
+                    _promote(db, heir, now, m.category)
+                else:
+                    promote_committed(db, [heir.id], now)
+            known = curated.of_observation(db, heir.id)
+            if known is not None and curated.in_force_of(db, known.id) is not None:
+                curated.replace_by(db, m.id, known.id)
+                break
+
+
+def _heirs(db: sqlite3.Connection, old: Observation) -> list[tuple[Observation, bool]]:
+    """Return the observations in force in a superseded one's place, and whether it was merged or edited into them."""
+    found: list[tuple[Observation, bool]] = []
+    seen = {old.id}
+    open_ = [(old, True)]
+    while open_:
+        o, merged = open_.pop(0)
+        for successor in lineage.successors(db, o):
+            if successor.id in seen:
+                continue
+            seen.add(successor.id)
+            one = successor, merged and _holds(db, successor, o)
+            (open_ if successor.state == "superseded" else found).append(one)
+    return sorted(found, key=lambda pair: not pair[1])
+
+
+def _holds(db: sqlite3.Connection, successor: Observation, o: Observation) -> bool:
+    """Tell whether a successor says again what an observation said, and has not merely made it outdated."""
+    edited = successor.origin == "user" and successor.cycle_id == o.superseded_by
+    return edited or o.id in rows.sources_of(db, [successor.id])[successor.id]
+
+
+def _bring_back(db: sqlite3.Connection) -> None:
+    """Let memories stand again when what took their place is out of force, and nothing else stands for them."""
+    for m in sorted(curated.left_out(db), key=lambda m: curated.said_at(db, m), reverse=True):
+        if curated.in_force_of(db, m.superseded_by) is not None:
+            continue
+        near = [n for n in _near(db, m.content) if n.id != m.id]
+        o = None if m.observation_id is None else rows.observation(db, m.observation_id)
+        new = NewMemory(m.content, m.category, m.origin, m.observation_id)
+        instead = next((n for n in near if _same(db, n, new, o, m.created_at)), None) or next(
+            (n for n in near if newer_value(m.content, n.content) and curated.said_at(db, n) >= curated.said_at(db, m)),
+            None,
+        )
+        if instead is None:
+            retract.revive_memory(db, m.id)
+        else:
+            curated.replace_by(db, m.id, instead.id)

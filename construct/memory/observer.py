@@ -1,0 +1,107 @@
+"""The observer: from a batch of messages to observations, whatever the worker model does.
+
+An attempt that fails is made once more, then on both halves in turn; what still fails is
+taken by the extractive worker, so that no batch is ever passed over.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from construct.clock import Clock, from_text
+from construct.llm.types import JsonRequest, Model
+from construct.memory import schemas
+from construct.memory.answers import extraction
+from construct.memory.asking import Account, ask
+from construct.memory.extractive import extract
+from construct.memory.proposals import Draft, Extraction
+from construct.memory.stance import checked_stance
+from construct.memory.transcript import halves, slices, transcript
+from construct.prompts import prompt
+from construct.store.records import Message
+
+BATCH_TOKENS = 16_000
+_REPLY_TOKENS = 8_192
+
+
+async def observe(model: Model | None, messages: Sequence[Message], clock: Clock, account: Account) -> Extraction:
+    """Return what the messages say; with no model, what the extractive worker finds in them."""
+    if model is None:
+        return extract(messages, clock)
+    parts = [await _observe_part(model, part, clock, account) for part in _sized(messages, batch_tokens(model))]
+    return joined(parts)
+
+
+def batch_tokens(model: Model | None) -> int:
+    """Return the most tokens of talk that one call is given: a small window leaves room for prompt and answer."""
+    return BATCH_TOKENS if model is None else max(200, min(BATCH_TOKENS, model.context_window // 3))
+
+
+async def _observe_part(model: Model, messages: Sequence[Message], clock: Clock, account: Account) -> Extraction:
+    for _ in range(2):
+        found = await _attempt(model, messages, clock, account)
+        if found:
+            return found
+    parts = halves(messages)
+    if len(parts) == 1:
+        return extract(messages, clock)
+    return joined([await _attempt(model, part, clock, account) or extract(part, clock) for part in parts])
+
+
+async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, account: Account) -> Extraction | None:
+    """Ask once; None when it failed or found nothing."""
+    text, anchors = transcript(messages, clock)
+    request = JsonRequest(
+        system=prompt("observer"),
+        user=f"{text}\n\n{_closing(anchors)}",
+        schema=schemas.OBSERVER,
+        max_tokens=min(_REPLY_TOKENS, model.context_window // 3, 1_000 + 2 * sum(m.token_count for m in messages)),
+    )
+    data = await ask(model, request, account)
+    if data is None:
+        return None
+    days = {m.id: clock.local(from_text(m.created_at)).date() for m in messages}
+    found = extraction(data, anchors, days)
+    if not found.drafts:
+        account.problems.append("the worker found nothing")
+        return None
+    return replace(found, drafts=tuple(_checked(draft, messages) for draft in found.drafts))
+
+
+def _closing(anchors: Mapping[str, int]) -> str:
+    """Return what stands behind the transcript: small models forget by then what they were asked."""
+    names = list(anchors)
+    return prompt("observer-closing").format(first=names[0], last=names[-1])
+
+
+def _checked(draft: Draft, messages: Sequence[Message]) -> Draft:
+    sources = [m for m in messages if m.id in draft.sources]
+    return replace(draft, stance=checked_stance(draft.stance, draft.content, sources))
+
+
+def joined(parts: Sequence[Extraction]) -> Extraction:
+    """Return several extractions as one: the task from the last that names one, the title from the first."""
+
+    def last(values: list[str | None]) -> str | None:
+        return next((v for v in reversed(values) if v), None)
+
+    return Extraction(
+        tuple(draft for part in parts for draft in part.drafts),
+        current_task=last([p.current_task for p in parts]),
+        suggested_response=last([p.suggested_response for p in parts]),
+        title=next((p.title for p in parts if p.title), None),
+    )
+
+
+def _sized(messages: Sequence[Message], most: int) -> list[list[Message]]:
+    """Return the messages in parts that fit one call; a message larger than that is cut inside."""
+    parts: list[list[Message]] = [[]]
+    size = 0
+    for message in messages:
+        for piece in slices(message.content, most):
+            cost = message.token_count if piece == message.content else most
+            if parts[-1] and size + cost > most:
+                parts.append([])
+                size = 0
+            parts[-1].append(message if piece == message.content else replace(message, content=piece))
+            size += cost
+    return [part for part in parts if part]

@@ -1,0 +1,108 @@
+"""What memory work is due: one pure function of the situation (memory.md, "One way through")."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Literal
+
+from construct.config import Thresholds
+
+Work = Literal["observe", "compact", "reflect"]
+
+LEFTOVER_TOKENS = 200
+"""Unobserved tokens above which a conversation that is left or goes cold is observed."""
+REFLECT_REGARDLESS = 1.5
+REGROWTH = 1.25
+"""A reflection that failed or took away less than a quarter is due again when the tokens have grown by as much."""
+LIVES = {"5m": timedelta(minutes=5), "1h": timedelta(hours=1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """All that decides what is due in one conversation."""
+
+    unobserved_tokens: int = 0
+    window_tokens: int = 0
+    active_tokens: int = 0
+    compactable: bool = False
+    """Something observed is not yet committed, or the window may begin later."""
+    reflect_from: int = 0
+    """Active tokens below which an earlier reflection's outcome forbids another."""
+    held: bool = False
+    """The observer was undone, and less than a threshold has been said since."""
+    cold: bool = False
+    leaving: bool = False
+    rewriting: bool = False
+    """A compaction has just rewritten the prefix: another change of it costs little now."""
+
+
+def due(s: Situation, t: Thresholds) -> tuple[Work, ...]:
+    """Return the work that is due, in the order in which it is done."""
+    work: list[Work] = []
+    if observing_is_due(s, t):
+        work.append("observe")
+    if compacting_is_due(s, t):
+        work.append("compact")
+    if reflecting_is_due(s, t):
+        work.append("reflect")
+    return tuple(work)
+
+
+def observing_is_due(s: Situation, t: Thresholds) -> bool:
+    """Tell whether an observer should run."""
+    at_rest = s.cold or s.leaving
+    least = min(t.observer, LEFTOVER_TOKENS + 1) if at_rest else t.observer
+    return not s.held and s.unobserved_tokens >= least
+
+
+def compacting_is_due(s: Situation, t: Thresholds) -> bool:
+    """Tell whether observations should take their messages' place."""
+    return s.compactable and (s.window_tokens >= t.compact or s.cold or s.leaving)
+
+
+def reflecting_is_due(s: Situation, t: Thresholds) -> bool:
+    """Tell whether the reflector should run: when the prefix is rewritten anyway, or at one and a half thresholds."""
+    if s.active_tokens < max(t.reflector, s.reflect_from):
+        return False
+    return s.rewriting or s.cold or s.active_tokens >= REFLECT_REGARDLESS * t.reflector
+
+
+def blocks(s: Situation, t: Thresholds) -> bool:
+    """Tell whether a turn must wait for the observer."""
+    return s.window_tokens >= t.block_after * t.compact and s.unobserved_tokens > 0 and not s.held
+
+
+def is_cold(last_request: datetime | None, life: str | None, now: datetime) -> bool:
+    """Tell whether the prompt cache has run out: nothing sent for longer than the life that was asked for."""
+    return last_request is None or now - last_request > LIVES[life if life in LIVES else "5m"]
+
+
+def choose_life(user_times: list[datetime]) -> Literal["5m", "1h"]:
+    """Return the cache life that pays for a conversation with these recent message times.
+
+    A write for an hour costs 0.75 of the input price more than one for five minutes, a miss
+    1.15 times the whole prefix. With 200 new tokens a turn and a prefix of 5,000, one pause
+    between the two lives in forty turns is enough; one among the last dozen is taken as a sign.
+    """
+    ordered = sorted(user_times)
+    pauses = [later - earlier for earlier, later in pairwise(ordered)]
+    return "1h" if any(LIVES["5m"] < pause <= LIVES["1h"] for pause in pauses) else "5m"
+
+
+def fit_to(thresholds: Thresholds, context_window: int) -> Thresholds:
+    """Return thresholds for a model with a small window: smaller in proportion, to fit half of it."""
+    needed = thresholds.budget + thresholds.block_after * thresholds.compact
+    share = 0.5 * context_window / needed
+    if share >= 1:
+        return thresholds
+
+    def smaller(tokens: int, least: int) -> int:
+        return min(tokens, max(least, int(tokens * share)))
+
+    return replace(
+        thresholds,
+        observer=smaller(thresholds.observer, 100),
+        compact=smaller(thresholds.compact, 200),
+        reflector=smaller(thresholds.reflector, 100),
+        budget=smaller(thresholds.budget, 200),
+    )

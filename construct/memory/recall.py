@@ -1,0 +1,145 @@
+"""Recall: one ranking over messages, observations and memories."""
+
+import math
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, tzinfo
+
+from construct.memory.query import Query, analyse, any_of, forms, gated
+from construct.memory.recall_names import Turn, is_called, speakers
+from construct.memory.recall_rank import (
+    Asked,
+    Candidate,
+    Features,
+    Matcher,
+    features,
+    in_context,
+    score,
+    shortlist,
+    weights,
+)
+from construct.memory.recall_stem import stem
+from construct.store import search as store
+from construct.store.search import Entry, Filters
+
+__all__ = ["Filters", "Hit", "search"]
+
+CANDIDATES = 600  # messages taken from the index
+SHORTLIST = 50  # of them, and of the other kinds, are read, with the turns around them
+NEARBY = 4  # neighbours are looked for among so many ids to each side: conversations may interleave
+NEWEST_PIECES = 20_000  # rows looked through for scripts without spaces
+MOST_ROWS, PAIRED = 20_000, 3  # rows the rare words may have together; of the others, how many count in pairs
+NAME_SAMPLE = 100  # turns read to learn whether a word is a participant's name
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One thing found; `date` is the day in the user's zone."""
+
+    kind: str
+    id: int
+    conversation: int | None
+    date: str
+    text: str
+    score: float
+    role: str | None = None
+    created_at: str | None = None
+    generation: int | None = None
+    priority: str | None = None
+    stance: str | None = None
+    state: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """All that was found for a query, best first, with what it was judged by."""
+
+    query: Query
+    wanted: tuple[str, ...]
+    """The words looked for: without participants' names."""
+    weight: dict[str, float]
+    found: tuple[tuple[Candidate, Features], ...]
+
+
+def search(
+    db: sqlite3.Connection, query: str, filters: Filters = Filters(), limit: int = 20, *, today: date | None = None
+) -> list[Hit]:
+    """Return what matches best, best first; the same each time. `today` is what "yesterday" is counted from.
+
+    Raises ValueError when the query is blank.
+    """
+    found = rank(db, analyse(query, today), filters, limit).found[: max(0, limit)]
+    return [_hit(candidate.entry, score(known), filters.zone) for candidate, known in found]
+
+
+def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int = 0) -> Ranking:
+    """Find and rank all candidates that hold something of the query."""
+    called = _called(db, query)
+    names = frozenset(called)
+    wanted = tuple(word for word in query.words if word not in names) or query.words
+    looked_for = tuple(dict.fromkeys((*wanted, *(word for phrase in query.phrases for word in phrase.split()))))
+    frequency = _frequencies(db, looked_for)
+    matcher = Matcher(looked_for, query.pieces)
+    turns = [turn for turns in called.values() for turn in turns]
+    asked = Asked(query, {}, matcher, speakers(turns, names, query.role, unknown=0.0))
+    expression = any_of((), query.phrases) or gated(wanted, frequency, MOST_ROWS, PAIRED)
+    most = max(SHORTLIST, limit)
+    entries = [e for kind in filters.kinds() for e in _entries(db, kind, expression, asked, filters, most)]
+    near = _nearby(entry.id for entry in entries if entry.kind == "message")
+    read = in_context([*entries, *store.entries(db, "message", near, filters)])
+    frequency |= {piece: sum(piece in matcher.counts(c.entry)[0] for c in read) for piece in query.pieces}
+    weight = weights(frequency, sum(store.total(db, kind) for kind in store.KINDS))
+    turns += [(c.entry.conversation or 0, c.entry.role, c.entry.text) for c in read if c.entry.role] if names else []
+    known = features(read, replace(asked, weight=weight, speakers=speakers(turns, names, query.role)))
+    kept = [(candidate, value) for candidate, value in zip(read, known, strict=True) if value]
+    return Ranking(query, wanted, weight, tuple(sorted(kept, key=lambda pair: _order(*pair))))
+
+
+def _order(candidate: Candidate, known: Features) -> tuple[float, int, int]:
+    """Return the key of best first; of equals observations and memories come after messages, the newest first."""
+    return -score(known), store.KINDS.index(candidate.entry.kind), -candidate.entry.id
+
+
+def _called(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
+    """Return the words of the query that are participants' names, with the newest turns that have them."""
+    words = [word for word in query.words if word in query.capitals and len(word) > 1]
+    turns = {word: store.mentions(db, any_of([word]), NAME_SAMPLE) for word in words}
+    return {word: said for word, said in turns.items() if is_called(word, said)}
+
+
+def _entries(
+    db: sqlite3.Connection, kind: str, expression: str, asked: Asked, filters: Filters, most: int
+) -> list[Entry]:
+    """Return the best of what the index finds of a kind."""
+    held: list[int] = []
+    if asked.query.pieces:
+        held = store.containing(db, kind, asked.query.pieces, filters, NEWEST_PIECES)[-most:]
+    if kind != "message":
+        ranks = store.match(db, kind, expression.removeprefix("{text} : "), filters, most) if expression else {}
+        return [entry for entry in store.entries(db, kind, {*ranks, *held}, filters) if entry.found]
+    ranks = store.match(db, kind, expression, filters, CANDIDATES) if expression else {}
+    outlines = [entry for entry in store.entries(db, kind, ranks, filters, text=False) if entry.found]
+    best = {entry.id for entry in shortlist(outlines, ranks, asked, most)}
+    return store.entries(db, kind, best.union(held), filters)
+
+
+def _nearby(ids: Iterable[int]) -> set[int]:
+    ids = set(ids)
+    return {near for id in ids for near in range(id - NEARBY, id + NEARBY + 1)} - ids
+
+
+def _frequencies(db: sqlite3.Connection, wanted: Sequence[str]) -> dict[str, int]:
+    """Return in how many rows of all kinds each word occurs, in any of its forms."""
+    roots = {word: [stem(form) for form in forms(word)] for word in wanted}
+    all_roots = [root for group in roots.values() for root in group]
+    counted = [store.frequencies(db, kind, all_roots) for kind in store.KINDS]
+    return {word: sum(counts[root] for counts in counted for root in group) for word, group in roots.items()}
+
+
+def _hit(entry: Entry, standing: float, zone: tzinfo | None) -> Hit:
+    day = entry.day or datetime.fromisoformat(entry.moment).astimezone(zone).date().isoformat()
+    return Hit(
+        entry.kind, entry.id, entry.conversation, day, entry.text, round(1 / (1 + math.exp(-standing)), 6), entry.role,
+        entry.moment, entry.generation, entry.priority, entry.stance, entry.state,
+    )  # fmt: skip

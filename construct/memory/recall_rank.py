@@ -1,0 +1,237 @@
+"""Ranking what the index found: pure functions over candidates and the turns around them.
+
+A candidate's score is a weighted sum of a few features. The weights were fitted on LoCoMo's five development
+conversations as a softmax regression; benchmarks/README.md has the figures for conversations left out of the fit.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import NamedTuple
+
+from construct.memory.query import Query, forms
+from construct.memory.recall_names import Speakers
+from construct.memory.recall_stem import fold, stem
+from construct.memory.recall_words import TIME_WORDS
+from construct.store.search import Entry
+
+# How words count: BM25F (Robertson and Zaragoza, 2009) over a turn and its neighbours.
+SATURATION = 0.6  # k1: how soon saying a word again adds nothing
+LENGTH = 0.4  # b: how far a long turn is discounted
+BEFORE = (0.4, 0.25)  # what a word in the turn before counts, and in the one before that
+AFTER = (0.2, 0.1)  # the same for the turns after
+USUAL_WORDS = 24.0  # in a turn, for the discount
+SESSION_GAP_HOURS = 4.0  # a silence that ends a session
+LEAST = 0.1  # keeps the logarithm of a small match finite
+
+
+class Features(NamedTuple):
+    """What is known of one candidate, each about 0 to 1."""
+
+    match: float = 0.0
+    """log of BM25F, 0 for the best candidate of the query."""
+    session: float = 0.0
+    """The best match within the same session."""
+    speaker: float = 0.0
+    """1 said by the one who is named, -1 by the other."""
+    date: float = 0.0
+    """Nearness to a time that is named."""
+    when: float = 0.0
+    """It tells a time, and one is asked for."""
+    reply: float = 0.0
+    """The turn before asks something."""
+    asks: float = 0.0
+    """It ends with a question."""
+    opens: float = 0.0
+    """It opens a session: who comes back has news."""
+    names: float = 0.0
+    """Words with a capital within it, up to three."""
+    tells: float = 0.0
+    """First person, up to three."""
+    noted: float = 0.0
+    """It is an observation or a memory, a fact already."""
+
+
+WEIGHTS = Features(2.7, 3.2, 1.0, 4.5, 1.9, 0.8, -0.5, 1.0, 0.3, 0.1, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entry with the turns around it, nearest first."""
+
+    entry: Entry
+    before: tuple[Entry, ...] = ()
+    after: tuple[Entry, ...] = ()
+
+
+def weights(frequency: Mapping[str, int], total: int) -> dict[str, float]:
+    """Return how much each word tells (idf), from the number of rows that have it."""
+    return {word: math.log(1 + (max(total, df) - df + 0.5) / (df + 0.5)) for word, df in frequency.items()}
+
+
+class Matcher:
+    """Counts a query's words, in any of their forms, and pieces of words in texts."""
+
+    def __init__(self, wanted: Iterable[str], pieces: Sequence[str] = ()) -> None:
+        self._word_of = {stem(form): word for word in wanted for form in forms(word)}
+        starts = sorted({re.escape(root[: max(1, min(3, len(root) - 1))]) for root in self._word_of})
+        self._likely = re.compile(rf"(?<![^\W_])(?:{'|'.join(starts)})[^\W_]*") if starts else None
+        self._pieces = pieces
+        self._seen: dict[tuple[str, int], tuple[dict[str, int], float]] = {}
+
+    def counts(self, entry: Entry) -> tuple[dict[str, int], float]:
+        """Return how often each is in the entry's text, and how many words that has, about."""
+        key = (entry.kind, entry.id)
+        if key not in self._seen:
+            self._seen[key] = self._count(entry.text)
+        return self._seen[key]
+
+    def _count(self, text: str) -> tuple[dict[str, int], float]:
+        found: dict[str, int] = {}
+        folded = fold(text)
+        for word in self._likely.findall(folded) if self._likely else ():
+            if meant := self._word_of.get(stem(word)):
+                found[meant] = found.get(meant, 0) + 1
+        for piece in self._pieces:
+            if times := text.count(piece):
+                found[piece] = times
+        return found, 1.0 + folded.count(" ")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """All that candidates are judged by."""
+
+    query: Query
+    weight: Mapping[str, float]
+    matcher: Matcher
+    speakers: Speakers
+
+
+def features(candidates: Sequence[Candidate], asked: Asked) -> list[Features | None]:
+    """Return each candidate's features, None for those that hold nothing of what is looked for."""
+    own = [_match(candidate, asked.weight, asked.matcher) for candidate in candidates]
+    return [
+        _told(first, candidate, asked.query) if first else None
+        for first, candidate in zip(_found(candidates, own, asked), candidates, strict=True)
+    ]
+
+
+def shortlist(entries: Sequence[Entry], rank: Mapping[int, float], asked: Asked, most: int) -> list[Entry]:
+    """Return the entries that stand best by what is known before any text is read."""
+    if len(entries) <= most:
+        return list(entries)
+    known = _found([Candidate(entry) for entry in entries], [rank[entry.id] for entry in entries], asked)
+    best = sorted(((-score(first), i) for i, first in enumerate(known) if first))[:most]
+    return [entries[i] for _, i in best]
+
+
+def score(features: Features) -> float:
+    """Return the candidate's standing: higher is better, comparable within one query only."""
+    return sum(weight * value for weight, value in zip(WEIGHTS, features, strict=True))
+
+
+def _found(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) -> list[Features | None]:
+    """Return the features that need no text, given how well each candidate's words match."""
+    best = max(own, default=0.0) or 1.0
+    session = _sessions(candidates)
+    peak: dict[object, float] = {}
+    for key, match in zip(session, own, strict=True):
+        peak[key] = max(match / best, peak.get(key, 0.0))
+    return [
+        Features(
+            match=math.log((match / best + LEAST) / (1 + LEAST)),
+            session=peak[key],
+            speaker=asked.speakers.sign(candidate.entry),
+            date=_nearness(candidate.entry, asked.query),
+            opens=float(candidate.entry.kind == "message" and not candidate.before),
+            noted=float(candidate.entry.kind != "message"),
+        )
+        if match > 0
+        else None
+        for candidate, match, key in zip(candidates, own, session, strict=True)
+    ]
+
+
+def _told(first: Features, candidate: Candidate, query: Query) -> Features:
+    """Return the features with those that lie in how the turn is put."""
+    text = candidate.entry.text
+    names = float(min(3, len(_CAPITAL.findall(text))))
+    tells = float(min(3, len(_FIRST_PERSON.findall(text))))
+    if candidate.entry.kind != "message":
+        return first._replace(when=float(query.asks_when), names=names, tells=tells)
+    return first._replace(
+        when=float(query.asks_when and bool(_TIME.search(text))),
+        reply=float(any("?" in turn.text for turn in candidate.before[:1])),
+        asks=float(text.rstrip().endswith("?")),
+        names=names,
+        tells=tells,
+    )
+
+
+_TIME = re.compile(rf"\b(?:{'|'.join(TIME_WORDS)})\b", re.IGNORECASE)
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|we|our)\b", re.IGNORECASE)
+_CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+
+
+def _nearness(entry: Entry, query: Query) -> float:
+    if not query.dates:
+        return 0.0
+    return max(span.nearness(day) for span in query.dates for day in _days(entry))
+
+
+def _days(entry: Entry) -> list[date]:
+    texts = [text for text in (entry.day, entry.about) if text] or [entry.moment[:10]]
+    return [date.fromisoformat(text) for text in texts]
+
+
+def _match(candidate: Candidate, weight: Mapping[str, float], matcher: Matcher) -> float:
+    parts = [(1.0, candidate.entry)]
+    parts += zip(BEFORE, candidate.before, strict=False)
+    parts += zip(AFTER, candidate.after, strict=False)
+    sums: dict[str, float] = {}
+    for share, entry in parts:
+        found, length = matcher.counts(entry)
+        discount = share / (1 - LENGTH + LENGTH * length / USUAL_WORDS)
+        for word, times in found.items():
+            sums[word] = sums.get(word, 0.0) + times * discount
+    return sum(weight.get(word, 0.0) * much * (SATURATION + 1) / (SATURATION + much) for word, much in sums.items())
+
+
+def _sessions(candidates: Sequence[Candidate]) -> list[object]:
+    """Return a key per candidate, one for each run of turns without a long silence."""
+    said = sorted((c.entry for c in candidates if c.entry.kind == "message"), key=_in_time)
+    keys: dict[int, object] = {}
+    last = None
+    for number, entry in enumerate(said):
+        apart = last is None or last.conversation != entry.conversation or _silence(last, entry)
+        keys[entry.id] = number if apart or last is None else keys[last.id]
+        last = entry
+    return [keys[c.entry.id] if c.entry.kind == "message" else (c.entry.kind, c.entry.id) for c in candidates]
+
+
+def in_context(entries: Sequence[Entry]) -> list[Candidate]:
+    """Return what was read as candidates, each message with the turns around it of the same session."""
+    candidates = [Candidate(entry) for entry in entries if entry.kind != "message"]
+    runs: list[list[Entry]] = []
+    for entry in sorted((e for e in entries if e.kind == "message"), key=lambda e: (e.conversation or 0, e.id)):
+        if not runs or runs[-1][-1].conversation != entry.conversation or _silence(runs[-1][-1], entry):
+            runs.append([])
+        runs[-1].append(entry)
+    for run in runs:
+        for i, entry in enumerate(run):
+            if entry.found:
+                before = tuple(run[max(0, i - len(BEFORE)) : i][::-1])
+                candidates.append(Candidate(entry, before, tuple(run[i + 1 : i + 1 + len(AFTER)])))
+    return candidates
+
+
+def _in_time(entry: Entry) -> tuple[int, str, int]:
+    return entry.conversation or 0, entry.moment, entry.id
+
+
+def _silence(earlier: Entry, later: Entry) -> bool:
+    passed = datetime.fromisoformat(later.moment) - datetime.fromisoformat(earlier.moment)
+    return passed.total_seconds() > SESSION_GAP_HOURS * 3600

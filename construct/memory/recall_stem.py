@@ -1,0 +1,121 @@
+"""Words as the full-text index has them: folded and stemmed, so that ranking sees the matches SQLite found.
+
+`tokenize='porter unicode61 remove_diacritics 2'` in Python (Porter, 1980, with the two later rules that
+SQLite's fts5_tokenize.c has: `bli` and `logi`). The index itself is never asked by these stems.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+
+_WORD = re.compile(r"[^\W_]+")
+_LONGEST = 64  # longer words are left alone, as in SQLite
+
+_MEASURE = re.compile(r"V+C+")
+
+_STEP_2 = {
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize", "logi": "log", "bli": "ble",
+    "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous", "ization": "ize", "ation": "ate", "ator": "ate",
+    "alism": "al", "iveness": "ive", "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive",
+    "biliti": "ble",
+}  # fmt: skip
+_STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
+_STEP_4 = (
+    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate",
+    "iti", "ous", "ive", "ize",
+)  # fmt: skip
+
+
+def fold(text: str) -> str:
+    """Return `text` in lower case and without diacritics."""
+    if text.isascii():
+        return text.lower()
+    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return plain.lower().replace("ς", "σ")
+
+
+def words(text: str) -> list[str]:
+    """Return the words of `text` in order, folded, not stemmed."""
+    return _WORD.findall(fold(text))
+
+
+@lru_cache(65536)
+def stem(word: str) -> str:
+    """Return the stem under which the index files a folded word."""
+    if not 3 <= len(word.encode()) <= _LONGEST:
+        return word
+    word = _plural(word)
+    word = _past(word)
+    if word.endswith("y") and "V" in _shape(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replace(word, _STEP_2)
+    word = _replace(word, _STEP_3)
+    return _final(_step_4(word))
+
+
+def _shape(word: str) -> str:
+    """Return the word as a string of C and V; y is a vowel after a consonant."""
+    shape = ""
+    for letter in word:
+        vowel = letter in "aeiou" or (letter == "y" and shape[-1:] == "C")
+        shape += "V" if vowel else "C"
+    return shape
+
+
+def _measure(word: str) -> int:
+    return len(_MEASURE.findall(_shape(word)))
+
+
+def _short_end(word: str) -> bool:
+    """Tell whether the word ends consonant, vowel, consonant, the last not w, x or y."""
+    return word[-1:] not in ("w", "x", "y") and _shape(word)[-3:] == "CVC"
+
+
+def _plural(word: str) -> str:
+    if word.endswith(("sses", "ies")) and len(word) > 3:
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _past(word: str) -> str:
+    if word.endswith("eed") and len(word) > 3:
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for suffix in ("ed", "ing"):
+        if word.endswith(suffix):
+            base = word[: -len(suffix)]
+            return _mended(base) if "V" in _shape(base) else word
+    return word
+
+
+def _mended(base: str) -> str:
+    if base.endswith(("at", "bl", "iz")):
+        return base + "e"
+    if len(base) > 1 and base[-1] == base[-2] and base[-1] not in "aeioulsz":
+        return base[:-1]
+    return base + "e" if _measure(base) == 1 and _short_end(base) else base
+
+
+def _replace(word: str, table: dict[str, str]) -> str:
+    for suffix in sorted(table, key=len, reverse=True):
+        if word.endswith(suffix):
+            base = word[: -len(suffix)]
+            return base + table[suffix] if _measure(base) > 0 else word
+    return word
+
+
+def _step_4(word: str) -> str:
+    for suffix in sorted(_STEP_4, key=len, reverse=True):
+        if word.endswith(suffix):
+            base = word[: -len(suffix)]
+            if _measure(base) > 1 and (suffix != "ion" or base.endswith(("s", "t"))):
+                return base
+            return word
+    return word
+
+
+def _final(word: str) -> str:
+    if word.endswith("e"):
+        measure = _measure(word[:-1])
+        if measure > 1 or (measure == 1 and not _short_end(word[:-1])):
+            word = word[:-1]
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word

@@ -1,0 +1,59 @@
+"""Tables of plain language for recall: stop words, irregular forms, words of time. Nothing here is tuned."""
+
+# Words that say nothing about what is looked for. A query is read with the list it has most words of:
+# "son" and "hat" are stop words in French and German, and not in English.
+STOP_WORDS = {
+    "en": """a about above after again against ago ain all also although am an and any anyone anything are aren as at be
+        because been before being below between both but by can cannot could couldn d did didn do does doesn doing don
+        done down during each either else ever every few for from further get gets getting give go going got had hadn
+        has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just
+        let like ll m many may me might more most much must mustn my myself no nor not now of off on once only or other
+        our ours ourselves out over own please re remember remind s same shall she should shouldn so some something such
+        t tell than that the their theirs them themselves then there these they this those through to too under until
+        up upon us ve very was wasn we were weren what when where which while who whom whose why will with won would
+        wouldn you your yours yourself yourselves""",
+    "de": """aber als am an auch auf aus bei bin bis bist da damit dann das dass dein deine dem den der des dich die dir
+        du ein eine einem einen einer eines er es für hab habe haben hast hat hatte hatten ich ihm ihn ihr ihre im in
+        ist ja kann mein meine meinem meinen meiner mich mir mit nach nicht noch nur oder ob sein seine sich sie sind so
+        über um und uns von vor wann war waren warum was welche welcher welches wenn wer wie wird wir wo zu zum zur""",
+    "fr": """ai as au aux avec ce ces cette dans de des du elle en es est et eu il ils j je l la le les leur lui ma mais
+        me mes moi mon ne nos notre nous on ou où par pas pour qu quand que quel quelle quelles quels qui quoi sa se
+        ses son sont suis sur ta te tes toi ton tu un une vos votre vous était""",
+    "es": """al como con cual cuando cuándo cómo de del dónde donde el él ella en era es esa ese eso esta este esto estoy
+        está fue ha has hay he la las le les lo los me mi mis muy más no nos o para pero por porque que qué quién se
+        ser si sí sin sobre soy su sus te ti tu tus un una uno y ya yo""",
+    "pt": """ao aos as com como da das de dela dele do dos e é ela ele em era essa esse esta está este eu foi há isso já
+        lhe mais mas me meu meus minha minhas na nas no nos não o onde os ou para pela pelo por porque qual quando que
+        quem se sem ser seu seus sua suas são também te tem um uma você""",
+    "it": """al alla anche che chi ci come con cosa da dal dalla de dei del della di dove e ed è era gli ha hai ho il in io
+        la le lei lo lui ma mi mia mie miei mio nel nella noi non o per perché più quale quando quello questa questo
+        se sei si sono su sua suo ti tu tua tuo un una uno""",
+    "nl": """aan als bij dan dat de deze die dit door een en er had heb hebben heeft het hij hoe ik in is je jij maar me
+        met mij mijn naar niet of om ook op over te tot u uit van voor waar waarom wanneer was wat we wel wie wij zijn
+        zo""",
+}
+
+# Forms of one word that stemming does not bring together.
+IRREGULAR = """begin began begun; bite bit bitten; blow blew blown; break broke broken; bring brought; build built;
+    buy bought; catch caught; child children; choose chose chosen; come came; deal dealt; dig dug; draw drew drawn;
+    drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt; fight fought;
+    find found; fly flew flown; foot feet; forget forgot forgotten; forgive forgave forgiven; freeze froze frozen;
+    grow grew grown; hang hung; hear heard; hide hid hidden; hold held; keep kept; knife knives; know knew known;
+    lay laid; lead led; leaf leaves; learn learnt; leave left; lend lent; life lives; lose lost; make made; man men;
+    mean meant; meet met; mouse mice; pay paid; person people; ride rode ridden; ring rang rung; rise rose risen;
+    run ran; say said; see saw seen; seek sought; sell sold; send sent; shake shook shaken; shelf shelves;
+    shine shone; shoot shot; show showed shown; sing sang sung; sit sat; sleep slept; speak spoke spoken;
+    spend spent; spin spun; stand stood; steal stole stolen; stick stuck; strike struck; swim swam swum;
+    take took taken; teach taught; tear tore torn; think thought; throw threw thrown; tooth teeth;
+    understand understood; wake woke woken; wear wore worn; wife wives; win won; woman women; write wrote written"""
+
+MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+          "december")  # fmt: skip
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+# What a turn that says when something happened is likely to hold.
+TIME_WORDS = (
+    *MONTHS, *WEEKDAYS, "yesterday", "today", "tonight", "tomorrow", "last", "next", "ago", "since", "recently", "just",
+    "week", "weeks", "weekend", "month", "months", "year", "years", "morning", "evening", "night", "summer", "winter",
+    "spring", "fall", "autumn", "mon", "tue", "wed", "thu", "thurs", "fri", "sat", "sun",
+)  # fmt: skip

@@ -1,0 +1,96 @@
+"""Reading from the database what the policy decides on."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from construct.clock import Clock, from_text
+from construct.config import Settings, Thresholds
+from construct.memory.compaction import next_window
+from construct.memory.forks import inherited_window
+from construct.memory.policy import REGROWTH, Situation, fit_to, is_cold
+from construct.memory.view import Frame, scope_ids
+from construct.store import cycles, talk
+from construct.store import observations as rows
+from construct.store.records import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What memory work goes by in one process: thresholds fitted to the main model, scope, clock, limits."""
+
+    thresholds: Thresholds
+    scope: str
+    clock: Clock
+    daily_usd: float
+
+    @property
+    def frame(self) -> Frame:
+        """What decides which observations are shown."""
+        return Frame(self.scope, self.thresholds.budget)
+
+    @property
+    def retained(self) -> int:
+        """Tokens that stay raw after compacting."""
+        return int(self.thresholds.retain * self.thresholds.compact)
+
+
+def terms_for(settings: Settings, context_window: int) -> Terms:
+    """Return the terms of memory work for a main model with this context window."""
+    return Terms(fit_to(settings.thresholds, context_window), settings.scope, settings.clock, settings.worker_daily_usd)
+
+
+def observable(messages: Sequence[Message], *, at_rest: bool) -> list[Message]:
+    """Return what an observer may read now: a last question without its answer waits, unless the talk is at rest."""
+    last = len(messages)
+    if not at_rest:
+        while last and messages[last - 1].role == "user":
+            last -= 1
+    return list(messages[:last])
+
+
+def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *, leaving: bool = False) -> Situation:
+    """Return the situation of a conversation."""
+    marks = talk.watermarks(db, conversation_id)
+    above_window = talk.live_messages(db, conversation_id, marks.window)
+    raw = [*inherited_window(db, conversation_id), *above_window]
+    unobserved = [m for m in above_window if m.id > marks.observed]
+    here = talk.conversation(db, conversation_id)
+    last = from_text(here.last_request_at) if here.last_request_at else None
+    held_from = _held_from(db, conversation_id, marks.observed)
+    fresh = sum(m.token_count for m in unobserved if held_from is None or m.id > held_from)
+    return Situation(
+        unobserved_tokens=sum(m.token_count for m in unobserved),
+        window_tokens=sum(m.token_count for m in raw if talk.is_shown(m)),
+        active_tokens=rows.active_tokens(db, scope_ids(db, terms.scope, conversation_id)),
+        compactable=marks.observed > marks.compacted
+        or next_window(above_window, marks, terms.retained) > marks.window
+        or bool(rows.pending(db, conversation_id)),
+        reflect_from=reflect_from(db, conversation_id, terms),
+        held=held_from is not None and fresh < terms.thresholds.observer,
+        cold=is_cold(last, here.cache_life, terms.clock.now()),
+        leaving=leaving,
+    )
+
+
+def _held_from(db: sqlite3.Connection, conversation_id: int, observed: int) -> int | None:
+    """Return the message after which must be said a threshold's worth before the undone batch is observed again."""
+    last = cycles.last_cycle(db, "observer", conversation_id)
+    if last is None or last.status != "reverted" or (last.last_message_id or 0) <= observed:
+        return None
+    return last.held_message_id
+
+
+def reflect_from(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> int:
+    """Return the active tokens from which the outcome of the last reflection lets another run."""
+    last = cycles.last_cycle(db, "reflector", reflector_scope(terms.scope, conversation_id))
+    if last is None or last.base_tokens is None:
+        return 0
+    if last.status == "reverted":
+        return last.base_tokens + terms.thresholds.reflector
+    return int(last.base_tokens * REGROWTH)
+
+
+def reflector_scope(scope: str, conversation_id: int) -> int | None:
+    """Return the conversation a reflector cycle is booked under: none when it goes over all of them."""
+    return None if scope == "user" else conversation_id

@@ -1,0 +1,157 @@
+"""The tools the main model has: recall, source, remember, forget. What each does, and in which words it answers."""
+
+import json
+import sqlite3
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import date
+
+from construct.clock import to_text
+from construct.errors import ConstructError
+from construct.llm.types import Tool, ToolResult, ToolUse
+from construct.memory.recall import Filters, Hit, search
+from construct.memory.situation import Terms
+from construct.memory.trace import why
+from construct.memory.transcript import escape
+from construct.store.database import Store, transaction
+from construct.text import shorten
+
+Confirm = Callable[[str], Awaitable[bool]]
+Forget = Callable[[int], Awaitable[str]]
+
+_MOST_HITS = 8
+_PAGE = 6
+_MOST_CHARACTERS = 1_500
+
+
+def _tool(name: str, description: str, properties: dict[str, object], required: list[str]) -> Tool:
+    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return Tool(name, description, schema)
+
+
+TOOLS = (
+    _tool(
+        "recall",
+        "Search everything that was ever said or noted in all talks with this person, best first. Use it when they "
+        "refer to something you do not see, or when exact words, numbers or dates matter. Give the words that would "
+        "have been used at the time, not a question. Each result is headed by its kind, number and date.",
+        {
+            "query": {"type": "string", "description": "Words to look for."},
+            "since": {"type": ["string", "null"], "description": "Earliest day, YYYY-MM-DD."},
+            "until": {"type": ["string", "null"], "description": "Latest day, YYYY-MM-DD."},
+            "kind": {"type": ["string", "null"], "enum": ["message", "observation", "memory", None]},
+        },
+        ["query"],
+    ),
+    _tool(
+        "source",
+        "Read the exact messages behind an observation, oldest first, a page at a time. The number is the one that "
+        "recall gave for it.",
+        {
+            "observation": {"type": "integer", "description": "The observation's number."},
+            "page": {"type": ["integer", "null"], "description": "Which page; 1 is the first."},
+        },
+        ["observation"],
+    ),
+    _tool(
+        "remember",
+        "Keep one thing for good, in one self-contained sentence about the person or their world. Use it when they ask "
+        "you to remember something, or state something that plainly must never be lost; ordinary talk is observed "
+        "without you. Never store what was only quoted, supposed or asked.",
+        {
+            "content": {"type": "string", "description": "The sentence, with names, numbers and dates."},
+            "category": {
+                "type": ["string", "null"],
+                "description": "person, place, health, work, preference, plan or other.",
+            },
+        },
+        ["content"],
+    ),
+    _tool(
+        "forget",
+        "Delete an observation and all that rests on it, for good. Only when the person asks for it; they are asked to "
+        "confirm. The number is the one that recall gave for it.",
+        {"id": {"type": "integer", "description": "The observation's number."}},
+        ["id"],
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolBox:
+    """The tools at work in one talk. `forget` is given by whoever can ask the user; None where nobody can."""
+
+    store: Store
+    terms: Terms
+    learns: bool
+    forget: Forget | None = None
+
+    async def use(self, call: ToolUse) -> ToolResult:
+        """Run one call; whatever is wrong with it becomes an answer the model can act on."""
+        try:
+            return ToolResult(call.id, await self._run(call))
+        except ConstructError as error:
+            return ToolResult(call.id, str(error), is_error=True)
+        except (ValueError, TypeError, KeyError) as error:
+            return ToolResult(call.id, f"The input of {call.name} is wrong: {error}.", is_error=True)
+
+    async def _run(self, call: ToolUse) -> str:
+        given = call.input
+        match call.name:
+            case "recall":
+                filters = Filters(
+                    since=_day(given.get("since")), until=_day(given.get("until")), kind=given.get("kind") or None,
+                    zone=self.terms.clock.zone,
+                )  # fmt: skip
+                hits = await self.store.call(search, str(given["query"]), filters, _MOST_HITS)
+                return "\n".join(_hit(h) for h in hits) or "Nothing was found."
+            case "source":
+                return await self.store.call(_source, int(given["observation"]), int(given.get("page") or 1))
+            case "remember" if not self.learns:
+                return "Memory is read-only now: nothing was stored. Say so."
+            case "remember":
+                return await self.store.call(self._remember, str(given["content"]), given.get("category"))
+            case "forget" if self.forget is not None:
+                return await self.forget(int(given["id"]))
+            case "forget":
+                return f"Nobody can be asked here. Tell the person to run: construct memory forget {int(given['id'])}"
+        raise ValueError("there is no such tool")
+
+    def _remember(self, db: sqlite3.Connection, content: str, category: object) -> str:
+        from construct.memory.memories import remember
+
+        with transaction(db):
+            kept = remember(
+                db, content, str(category) if category else None, "assistant", to_text(self.terms.clock.now())
+            )
+        return f"Kept as memory:{kept.id}: {kept.content}"
+
+
+def summary(call: ToolUse) -> str:
+    """Return a call as one line for the screen."""
+    given = (
+        call.input.get("query") or call.input.get("content") or call.input.get("observation") or call.input.get("id")
+    )
+    return shorten(f"{call.name}: {given if isinstance(given, str | int) else json.dumps(given)}", 100)
+
+
+def _hit(hit: Hit) -> str:
+    who = f" {hit.role}" if hit.role else ""
+    note = f" ({hit.stance})" if hit.stance and hit.stance != "stated" else ""
+    return f"{hit.kind} {hit.id}, {hit.date}{who}{note}: {_cut(' '.join(escape(hit.text).split()))}"
+
+
+def _source(db: sqlite3.Connection, observation_id: int, page: int) -> str:
+    messages = why(db, observation_id).messages
+    pages = max(1, -(-len(messages) // _PAGE))
+    shown = messages[(page - 1) * _PAGE : page * _PAGE]
+    lines = [f"message {m.id}, {m.created_at[:16]} {m.role}: {_cut(escape(m.content))}" for m in shown]
+    return "\n".join([*lines, f"(page {page} of {pages})"])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + " […]"
+
+
+def _day(value: object) -> date | None:
+    return date.fromisoformat(value[:10]) if isinstance(value, str) and value else None

@@ -1,0 +1,325 @@
+"""The memory at work in the background: cycles with leases, one after the other, never in the talk's way.
+
+What is due is asked of the policy before every step, so that it does not matter which
+process does it, or how often this is called.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, time
+
+from construct.clock import to_text
+from construct.llm.types import Model
+from construct.memory import graph_cycle, policy
+from construct.memory.asking import EXTRACTIVE, Account
+from construct.memory.commit import StaleError, store_extraction, store_verdict
+from construct.memory.compaction import Compacted, compact
+from construct.memory.graph_answers import Drawing
+from construct.memory.graph_cycle import GraphLot
+from construct.memory.guard import Verdict
+from construct.memory.memories import promote
+from construct.memory.observer import batch_tokens, observe
+from construct.memory.proposals import Extraction
+from construct.memory.reflector import choose, input_tokens, reflect
+from construct.memory.situation import Terms, observable, read_situation, reflector_scope
+from construct.memory.transcript import batches
+from construct.memory.view import scope_ids
+from construct.store import books, cycles, talk
+from construct.store import observations as rows
+from construct.store.database import Store, transaction
+from construct.store.records import Message, Observation
+
+WORKER_PURPOSES = ("observer", "reflector", "graph")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Something the worker began or finished, for the screen."""
+
+    kind: str
+    """`observing`, `reflecting`, `drawing`, `compacted`, `remembered`, `condensed`, `idle`."""
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    cycle_id: int
+    messages: list[Message]
+    based_on: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Lot:
+    cycle_id: int
+    given: list[Observation]
+    newest_message: dict[int, int]
+
+
+class MemoryWorker:
+    """Does the memory work of one process; `model` None means the extractive worker."""
+
+    def __init__(self, store: Store, model: Model | None, terms: Terms, report: Callable[[Progress], None]) -> None:
+        self._store = store
+        self._model = model
+        self.terms = terms
+        self._report = report
+        self._turn = asyncio.Lock()
+
+    async def run_due(self, conversation_id: int, *, leaving: bool = False) -> None:
+        """Do what is due in a conversation until nothing is, or another process is at it."""
+        async with self._turn:
+            tried: set[policy.Work] = set()
+            while True:
+                situation = await self._store.call(read_situation, conversation_id, self.terms, leaving=leaving)
+                situation = replace(situation, rewriting="compact" in tried)
+                todo = [w for w in policy.due(situation, self.terms.thresholds) if w not in tried]
+                if not todo:
+                    break
+                if not await self._do(todo[0], conversation_id, at_rest=situation.cold or leaving):
+                    tried.add(todo[0])
+            await self._draw(compacted="compact" in tried)
+            self._report(Progress("idle"))
+
+    async def rest(self, *, but: int | None = None) -> None:
+        """Observe and compact the conversations that were left or went cold with something unobserved."""
+        for conversation_id in await self._store.call(_at_rest, self.terms, but):
+            await self.run_due(conversation_id)
+
+    async def now(self, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
+        """Observe, compact and reflect now, whatever is due; return observations made, and what changed."""
+        async with self._turn:
+            made = 0
+            while (stored := await self._observe(conversation_id, at_rest=True)) is not None:
+                made += stored
+            compacted = await self._store.call(self._compact, conversation_id)
+            verdict = await self._reflect(conversation_id)
+            await self._draw(compacted=True)
+            self._report(Progress("idle"))
+            return made, compacted, verdict
+
+    async def observe_before_turn(self, conversation_id: int) -> None:
+        """Observe and compact because the window is past its limit; the turn waits for this."""
+        async with self._turn:
+            while await self._observe(conversation_id, at_rest=False) is not None:
+                pass
+            await self._store.call(self._compact, conversation_id)
+
+    async def _do(self, work: policy.Work, conversation_id: int, *, at_rest: bool) -> bool:
+        """Do one piece of work; False when it could not be done now."""
+        if work == "observe":
+            return await self._observe(conversation_id, at_rest=at_rest) is not None
+        if work == "reflect":
+            verdict = await self._reflect(conversation_id)
+            return verdict is not None and verdict.shrinks
+        compacted = await self._store.call(self._compact, conversation_id)
+        self._report(Progress("compacted", compacted.left_window))
+        return False  # once is enough: it leaves nothing to compact
+
+    def _compact(self, db: sqlite3.Connection, conversation_id: int) -> Compacted:
+        with transaction(db):
+            compacted = compact(db, conversation_id, self.terms.retained, self.terms.frame, self._now())
+            promote(db, self._now())
+            return compacted
+
+    async def _observe(self, conversation_id: int, *, at_rest: bool) -> int | None:
+        """Run one observer cycle over the oldest batch; None when there is none, or another process has it."""
+        model = await self._affordable()
+        batch = await self._store.call(self._begin_observer, conversation_id, model, at_rest)
+        if batch is None:
+            return None
+        self._report(Progress("observing"))
+        account = Account("observer")
+        async with self._lease(batch.cycle_id):
+            readable = [m for m in batch.messages if talk.is_shown(m)]
+            found = await observe(model, readable, self.terms.clock, account)
+            stored = await self._store.call(self._end_observer, batch, found, account, _name(model, account))
+        self._report(Progress("remembered", stored or 0))
+        return stored
+
+    def _begin_observer(
+        self, db: sqlite3.Connection, conversation_id: int, model: Model | None, at_rest: bool
+    ) -> _Batch | None:
+        with transaction(db):
+            cycles.abandon_dead(db, self._now())
+            observed = talk.watermarks(db, conversation_id).observed
+            messages = observable(talk.live_messages(db, conversation_id, observed), at_rest=at_rest)
+            if not messages:
+                return None
+            batch = batches(messages, batch_tokens(model))[0]
+            cycle_id = cycles.start_cycle(
+                db, "observer", conversation_id, self._now(), span=(batch[0].id, batch[-1].id), model=_name(model)
+            )
+            return None if cycle_id is None else _Batch(cycle_id, batch, observed)
+
+    def _end_observer(
+        self, db: sqlite3.Connection, batch: _Batch, found: Extraction, account: Account, name: str
+    ) -> int | None:
+        conversation_id = batch.messages[0].conversation_id
+        try:
+            with transaction(db):
+                stored = store_extraction(db, batch.cycle_id, found, batch.messages, batch.based_on, self._now())
+                self._finish(db, batch.cycle_id, "succeeded", account, conversation_id, name)
+                return stored
+        except StaleError:
+            with transaction(db):
+                account.problems.append("what it was based on has changed meanwhile")
+                self._finish(db, batch.cycle_id, "failed", account, conversation_id, name)
+            return None
+
+    async def _reflect(self, conversation_id: int) -> Verdict | None:
+        """Run one reflector cycle; None when there is nothing to condense or another process is at it."""
+        model = await self._affordable()
+        lot = await self._store.call(self._begin_reflector, conversation_id, model)
+        if lot is None:
+            return None
+        self._report(Progress("reflecting"))
+        account = Account("reflector")
+        async with self._lease(lot.cycle_id):
+            verdict = await reflect(model, lot.given, lot.newest_message, account)
+            verdict = await self._store.call(self._end_reflector, conversation_id, lot, verdict, account, _name(model))
+        self._report(Progress("condensed", len(verdict.gone) if verdict.shrinks else 0))
+        return verdict
+
+    def _begin_reflector(self, db: sqlite3.Connection, conversation_id: int, model: Model | None) -> _Lot | None:
+        with transaction(db):
+            cycles.abandon_dead(db, self._now())
+            active = rows.active_in_scope(db, scope_ids(db, self.terms.scope, conversation_id))
+            given = choose(active, input_tokens(model))
+            if len(given) < 2:
+                return None
+            home = reflector_scope(self.terms.scope, conversation_id)
+            cycle_id = cycles.start_cycle(db, "reflector", home, self._now(), model=_name(model))
+            if cycle_id is None:
+                return None
+            return _Lot(cycle_id, given, rows.newest_message_under(db, [o.id for o in given]))
+
+    def _end_reflector(
+        self, db: sqlite3.Connection, conversation_id: int, lot: _Lot, verdict: Verdict, account: Account, name: str
+    ) -> Verdict:
+        scope = scope_ids(db, self.terms.scope, conversation_id)
+        before = rows.active_tokens(db, scope)
+        if verdict.shrinks:
+            try:
+                with transaction(db):
+                    store_verdict(db, lot.cycle_id, verdict, lot.given, self._now())
+                    promote(db, self._now())
+                    left = rows.active_tokens(db, scope)
+                    base = left if left > 0.75 * before else None
+                    self._finish(db, lot.cycle_id, "succeeded", account, None, name, verdict.notes, base)
+                    return verdict
+            except StaleError:
+                account.problems.append("what it was based on has changed meanwhile")
+                verdict = Verdict(notes=verdict.notes)
+        with transaction(db):
+            self._finish(db, lot.cycle_id, "failed", account, None, name, verdict.notes, before)
+        return verdict
+
+    async def _draw(self, *, compacted: bool) -> None:
+        """Run one graph cycle over memories that none has read yet; the extractive worker draws no graph."""
+        if self._model is None or not await self._store.call(graph_cycle.is_due, compacted=compacted):
+            return
+        model = await self._affordable()
+        lot = None if model is None else await self._store.call(graph_cycle.begin, model, self._now())
+        if model is None or lot is None:
+            return
+        self._report(Progress("drawing"))
+        account = Account("graph")
+        async with self._lease(lot.cycle_id):
+            found = await graph_cycle.draw(model, lot, account)
+            await self._store.call(self._end_graph, lot, found, account, model.name)
+
+    def _end_graph(
+        self, db: sqlite3.Connection, lot: GraphLot, found: Drawing | None, account: Account, name: str
+    ) -> None:
+        try:
+            with transaction(db):
+                notes = graph_cycle.store(db, lot, found, self._now())
+                status = "failed" if found is None else "succeeded"
+                self._finish(db, lot.cycle_id, status, account, None, name, notes)
+        except StaleError:
+            with transaction(db):
+                account.problems.append("what it was based on has changed meanwhile")
+                self._finish(db, lot.cycle_id, "failed", account, None, name)
+
+    def _finish(
+        self,
+        db: sqlite3.Connection,
+        cycle_id: int,
+        status: str,
+        account: Account,
+        conversation_id: int | None,
+        name: str,
+        notes: Sequence[str] = (),
+        base_tokens: int | None = None,
+    ) -> None:
+        """End a cycle and book its calls; raises StaleError when another process has abandoned it."""
+        problems = account.problems
+        ended = cycles.finish_cycle(
+            db, cycle_id, status, self._now(), usage=account.usage, attempts=account.attempts, model=name,
+            error=(problems[-1] if problems else "nothing could be condensed") if status == "failed" else None,
+            notes=[*problems, *notes], base_tokens=base_tokens,
+        )  # fmt: skip
+        if not ended and status == "succeeded":
+            raise StaleError
+        for call in account.calls:
+            books.book(db, call, self._now(), conversation_id, cycle_id)
+
+    @asynccontextmanager
+    async def _lease(self, cycle_id: int) -> AsyncIterator[None]:
+        """Keep the cycle's heartbeat while the block runs; abandon the cycle when the block does not end well."""
+
+        async def beat() -> None:
+            while True:
+                await asyncio.sleep(cycles.HEARTBEAT_SECONDS)
+                await self._store.call(cycles.beat, cycle_id)
+
+        heart = asyncio.create_task(beat())
+        try:
+            yield
+        except BaseException:
+            await self._store.call(cycles.finish_cycle, cycle_id, "abandoned", self._now(), error="it was interrupted")
+            raise
+        finally:
+            heart.cancel()
+            with suppress(asyncio.CancelledError):
+                await heart
+
+    async def _affordable(self) -> Model | None:
+        """Return the worker model, or None past the day's limit: the extractive worker serves then."""
+        if self._model is None or not await self._store.call(is_over_limit, self.terms):
+            return self._model
+        return None
+
+    def _now(self) -> str:
+        return to_text(self.terms.clock.now())
+
+
+def is_over_limit(db: sqlite3.Connection, terms: Terms) -> bool:
+    """Tell whether the worker has cost what it may cost in the user's day."""
+    clock = terms.clock
+    midnight = datetime.combine(clock.today(), time(), clock.local(clock.now()).tzinfo)
+    return books.spent_since(db, to_text(midnight), WORKER_PURPOSES) >= terms.daily_usd
+
+
+def _at_rest(db: sqlite3.Connection, terms: Terms, but: int | None) -> list[int]:
+    """Return the conversations, beside one, that are cold and have more unobserved than may be left."""
+    long_ago = to_text(terms.clock.now() - max(policy.LIVES.values()))
+    found = db.execute(
+        """SELECT c.id FROM conversations AS c
+           LEFT JOIN watermarks AS w ON w.conversation_id = c.id AND w.name = 'observed'
+           WHERE c.id IS NOT ? AND (c.last_request_at IS NULL OR c.last_request_at < ?)
+             AND (SELECT sum(token_count) FROM messages AS m WHERE m.conversation_id = c.id AND m.archived = 0
+                  AND m.id > coalesce(w.message_id, 0)) > ?""",
+        (but, long_ago, policy.LEFTOVER_TOKENS),
+    )
+    return [row[0] for row in found]
+
+
+def _name(model: Model | None, account: Account | None = None) -> str:
+    """Return what a cycle is booked under: the model, or `extractive` when no answer of it was of use."""
+    if model is None or (account is not None and not account.calls):
+        return EXTRACTIVE
+    return model.name

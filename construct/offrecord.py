@@ -1,0 +1,86 @@
+"""Talk that is answered and never stored: what is said here lives in this process's memory only.
+
+The model sees what it would see anyway, then what was said off the record. Nothing of it is
+written, observed or recalled; that a model was called is booked, since it costs money.
+"""
+
+import asyncio
+import sqlite3
+from dataclasses import dataclass, replace
+
+from construct.clock import to_text
+from construct.companion import Companion, Delta, Listener, TurnResult, unstored_message
+from construct.errors import ModelError
+from construct.llm.catalog import cost_usd
+from construct.llm.types import CacheLife, Reply, Request
+from construct.memory.context import INTERRUPTED
+from construct.store import books
+from construct.store.records import Message
+from construct.tokens import Usage
+
+
+@dataclass(slots=True)
+class OffRecord:
+    """What has been said off the record, and the way to go on with it."""
+
+    companion: Companion
+    said: list[Message]
+
+    @property
+    def last_reply(self) -> str | None:
+        """The last reply, None before the first."""
+        return next((m.content for m in reversed(self.said) if m.role == "assistant"), None)
+
+    async def turn(self, conversation_id: int | None, words: str, listen: Listener) -> TurnResult:
+        """Ask the model; what comes is kept for the turns that follow, however it ends."""
+        said = tuple(self.said)
+        request = await self.companion.store.call(self.companion.unstored, conversation_id, said, words)
+        request = replace(request, tools=())  # one of them stores
+        self._keep("user", words)
+        reply = Reply()
+        error: ModelError | None = None
+        try:
+            reply = await self._stream(request, reply, listen)
+        except ModelError as failure:
+            error = failure
+        finally:
+            self._keep_reply(reply)
+            await asyncio.shield(self.companion.store.call(self._book, reply.usage, request.cache_life))
+        text = reply.text.strip()
+        return TurnResult(conversation_id or 0, 0, text, None, reply.stop_reason, reply.usage, error)
+
+    async def preview(self, conversation_id: int | None) -> Request:
+        """Return what would be sent now, without a new message."""
+        return replace(await self.companion.preview(conversation_id, tuple(self.said)), tools=())
+
+    async def again(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
+        """Ask for another reply to the last words; None when there are none."""
+        while self.said and self.said[-1].role == "assistant":
+            self.said.pop()
+        return await self.turn(conversation_id, self.said.pop().content, listen) if self.said else None
+
+    async def _stream(self, request: Request, reply: Reply, listen: Listener) -> Reply:
+        stream = self.companion.models.main.stream(request)
+        try:
+            async for piece in stream:
+                listen(Delta(piece))
+        finally:
+            came = stream.reply
+            reply.text, reply.usage, reply.stop_reason = came.text, came.usage, came.stop_reason
+            await asyncio.shield(stream.aclose())
+        return reply
+
+    def _keep_reply(self, reply: Reply) -> None:
+        text = reply.text.strip()
+        if text:
+            whole = reply.stop_reason in {"end_turn", "stop_sequence", "max_tokens"}
+            self._keep("assistant", text if whole else f"{text}\n\n{INTERRUPTED}")
+
+    def _keep(self, role: str, words: str) -> None:
+        self.said.append(unstored_message(role, words, to_text(self.companion.settings.clock.now())))
+
+    def _book(self, db: sqlite3.Connection, usage: Usage, life: CacheLife) -> None:
+        if usage != Usage():
+            name = self.companion.models.main.name
+            call = books.Call("chat", name, usage, cost_usd(name, usage, life))
+            books.book(db, call, to_text(self.companion.settings.clock.now()))

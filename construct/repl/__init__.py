@@ -1,0 +1,1 @@
+"""The interactive loop: input and keys, commands, streaming Markdown, views."""

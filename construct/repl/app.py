@@ -1,0 +1,315 @@
+"""The chat in a terminal: the prompt first, everything else after it is drawn."""
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.input import Input
+from prompt_toolkit.output import Output
+from prompt_toolkit.utils import is_dumb_terminal
+
+from construct.config import Settings
+from construct.errors import ConstructError, ExitStatus
+from construct.repl.completer import CommandCompleter
+from construct.repl.history import TalkHistory
+from construct.repl.screen import Screen
+from construct.repl.start import Opening, open_chat
+from construct.repl.toolbar import ToolbarState
+from construct.repl.views.greeting import first_screen, hello
+from construct.repl.views.words import counted, title_of, wrapped
+from construct.text import printable, shorten
+
+if TYPE_CHECKING:
+    from construct.llm.providers import Models
+    from construct.memory.worker import Progress
+    from construct.repl.chat import Chat
+    from construct.repl.commands.registry import Registry
+    from construct.repl.dialogue import Dialogue
+    from construct.repl.terminal import TerminalOutput
+
+WARM_AFTER_SECONDS = 0.05
+LEAVING_SECONDS = 20.0
+_PATIENCE_SECONDS = 0.3
+_LEAVING = "finishing memory… Ctrl-C leaves it for the next start"
+
+
+def run_chat(settings: Settings, *, conversation: int | None, new: bool, model: str | None, private: bool) -> int:
+    """Chat in the terminal until the user leaves; return the exit status."""
+    opening = open_chat(settings, conversation, new=new, model=model, private=private)
+    if is_dumb_terminal():
+        from construct.repl.dumb import run_dumb
+
+        return run_dumb(opening)
+    return asyncio.run(chat_on(opening))
+
+
+async def chat_on(opening: Opening, terminal: tuple[Input, Output] | None = None) -> int:
+    """Chat on a terminal, standard input and output unless told otherwise; return the exit status."""
+    return await Session(opening, terminal).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What is there once the prompt is drawn."""
+
+    chat: "Chat"
+    out: "TerminalOutput"
+    registry: "Registry"
+    dialogue: "Dialogue"
+
+
+class Session:
+    """One run of the chat in a terminal."""
+
+    def __init__(self, opening: Opening, terminal: tuple[Input, Output] | None) -> None:
+        self._opening = opening
+        self._lines: asyncio.Queue[str] = asyncio.Queue()
+        self._ready: asyncio.Future[_Parts] = asyncio.get_running_loop().create_future()
+        self._starting: asyncio.Task[None] | None = None
+        self._answering: asyncio.Task[None] | None = None
+        self._refreshing: asyncio.Task[None] | None = None
+        self._leaving = self._killed = False
+        self.screen = Screen(
+            history=TalkHistory(self._history),
+            completer=CommandCompleter(self._source),
+            on_line=self._typed,
+            on_interrupt=self._interrupt,
+            on_leave=self._leave,
+            terminal=terminal,
+        )
+
+    async def run(self) -> int:
+        """Chat until the user leaves; return the exit status."""
+        self._greet()
+        try:
+            with self._signals():
+                await self.screen.run(self._drawn)
+        finally:
+            await self._end()
+        return ExitStatus.INTERRUPTED if self._killed else ExitStatus.OK
+
+    def _greet(self) -> None:
+        o = self._opening
+        settings, model = o.settings, o.models.main.name
+        here = o.conversation
+        title = title_of(here) if here else "new conversation"
+        self.screen.toolbar = ToolbarState(title=title, model=model, private=o.private)
+        if o.first_run:
+            lines = first_screen(settings.db, model, learns=settings.memory == "on")
+        else:
+            lines = hello(here, o.last_at, settings.clock, private=o.private)
+        width = self.screen.width
+        self.screen.print("".join(f"{line}\n" for text in lines for line in wrapped(printable(text), width)))
+
+    def _drawn(self) -> None:
+        self._starting = asyncio.create_task(self._start(), name="start")
+
+    async def _start(self) -> None:
+        """Load and begin what the prompt did not wait for."""
+        await asyncio.sleep(WARM_AFTER_SECONDS)
+        try:
+            await asyncio.to_thread(_load)
+            parts = self._build()
+            await parts.chat.start()
+        except Exception as error:  # noqa: BLE001 - given on to whoever waits, and raised at the end
+            self._ready.set_exception(error)
+            self.screen.leave()
+            return
+        self._ready.set_result(parts)
+        self._answering = asyncio.create_task(self._answer_all(parts), name="dialogue")
+        with suppress(ConstructError):
+            await self._show_due(parts)
+        await self._refresh(parts)
+        await asyncio.to_thread(_warm, self._opening.models)
+
+    def _build(self) -> _Parts:
+        from construct.repl.chat import Chat
+        from construct.repl.commands import all_commands
+        from construct.repl.commands.correct import forget_for_model
+        from construct.repl.dialogue import Dialogue
+        from construct.repl.terminal import TerminalOutput
+
+        o, out, registry = self._opening, TerminalOutput(self.screen), all_commands()
+        here = o.conversation.id if o.conversation else None
+        chat = Chat(o.settings, o.models, here, private=o.private, report=self._progress, complain=out.notice)
+        chat.companion.forget = partial(forget_for_model, chat, out)
+        return _Parts(chat, out, registry, Dialogue(chat, out, registry))
+
+    async def _show_due(self, parts: _Parts) -> None:
+        from construct.repl.views.due import due_line
+
+        line = due_line(await parts.chat.due(), parts.chat.clock.today(), self.screen.width - 2)
+        if line:
+            parts.out.notice(line)
+
+    async def _answer_all(self, parts: _Parts) -> None:
+        """Deal with what is typed, one line after the other."""
+        while not self._leaving:
+            text = await self._lines.get()
+            self.screen.live.queued.pop(0)
+            if not await parts.dialogue.line(text):
+                self._leave()
+            with suppress(ConstructError):
+                await self._refresh(parts)
+
+    def _typed(self, text: str) -> None:
+        self._lines.put_nowait(text)
+        self.screen.live.queued.append(text)
+
+    def _interrupt(self) -> bool:
+        """Stop what is being done; False when nothing is."""
+        parts = self._parts_now()
+        if parts is None or not parts.dialogue.busy:
+            return False
+        parts.dialogue.stop()
+        return True
+
+    def _leave(self) -> None:
+        self._leaving = True
+        self.screen.leave()
+
+    def _kill(self) -> None:
+        self._killed = True
+        self._leave()
+
+    def _parts_now(self) -> _Parts | None:
+        done = self._ready.done() and not self._ready.cancelled() and self._ready.exception() is None
+        return self._ready.result() if done else None
+
+    def _progress(self, progress: "Progress") -> None:
+        """Take note of what the memory worker began or finished."""
+        parts = self._parts_now()
+        if parts is None:
+            return
+        match progress.kind:
+            case "observing" | "reflecting" | "drawing":
+                self.screen.toolbar = replace(self.screen.toolbar, running=progress.kind)
+                self.screen.redraw()
+                return
+            case "remembered" if progress.count:
+                parts.out.notice(f"remembered {counted(progress.count, 'thing')}")
+            case "condensed" if progress.count:
+                parts.out.notice(f"condensed {counted(progress.count, 'line')}")
+        self.screen.toolbar = replace(self.screen.toolbar, running="")
+        if self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.create_task(self._refresh_quietly(parts), name="refresh")
+
+    async def _refresh_quietly(self, parts: _Parts) -> None:
+        with suppress(ConstructError):
+            await self._refresh(parts)
+
+    async def _refresh(self, parts: _Parts) -> None:
+        """Bring the toolbar up to date."""
+        chat = parts.chat
+        here, figures = await chat.conversation(), await chat.panel()
+        progress = figures["progress"]
+        learns = chat.companion.learns
+        self.screen.toolbar = replace(
+            self.screen.toolbar,
+            title=title_of(here) if here else "new conversation",
+            model=chat.model_name,
+            observe=progress["observation"]["ratio"] if learns else None,
+            compact=progress["compaction"]["ratio"] if learns else None,
+            private=chat.aside is not None,
+        )
+        self.screen.redraw()
+
+    async def _history(self) -> list[str]:
+        from construct.store.talk import prompt_history
+
+        parts = await asyncio.shield(self._ready)  # whoever waits may be cancelled
+        return await parts.chat.store.call(prompt_history)
+
+    async def _source(self) -> "tuple[Registry, Chat]":
+        parts = await asyncio.shield(self._ready)  # whoever waits may be cancelled
+        return parts.registry, parts.chat
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Leave in order when the terminal is closed or the process is told to stop."""
+        loop = asyncio.get_running_loop()
+        names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+        with suppress(NotImplementedError):  # Windows
+            for name in names:
+                loop.add_signal_handler(getattr(signal, name), self._kill)
+        try:
+            yield
+        finally:
+            with suppress(NotImplementedError):
+                for name in names:
+                    loop.remove_signal_handler(getattr(signal, name))
+
+    async def _end(self) -> None:
+        """Stop the reply, finish the memory work that is due, let go of everything."""
+        self._leaving = True
+        await _stop(self._starting)
+        parts = self._parts_now()
+        if parts is None:
+            self._ready.cancel()
+            await self._opening.models.close()
+            if self._ready.done() and not self._ready.cancelled():
+                self._ready.result()
+            return
+        try:
+            parts.dialogue.stop()
+            if not parts.dialogue.busy:
+                await _stop(self._answering)
+            elif self._answering is not None:
+                await self._answering
+            while not self._lines.empty():
+                parts.out.notice(f"not sent: {shorten(self._lines.get_nowait(), 60)}")
+            if not self._killed:
+                await self._finish_memory(parts)
+        finally:
+            await _stop(self._refreshing)
+            await parts.chat.close()
+
+    async def _finish_memory(self, parts: _Parts) -> None:
+        """Do what is due on leaving, visibly when it takes longer than a moment; Ctrl-C leaves it."""
+        if not await parts.chat.has_work_left():
+            return
+        loop = asyncio.get_running_loop()
+        work = asyncio.create_task(parts.chat.finish(LEAVING_SECONDS), name="leaving")
+        with suppress(NotImplementedError):
+            loop.add_signal_handler(signal.SIGINT, work.cancel)
+        try:
+            await asyncio.wait({work}, timeout=_PATIENCE_SECONDS)
+            if not work.done():
+                parts.out.notice(_LEAVING)
+            if not await work:
+                parts.out.notice("it takes longer: the rest is done at the next start")
+        except asyncio.CancelledError:
+            parts.out.notice("left for the next start")
+        finally:
+            with suppress(NotImplementedError):
+                loop.remove_signal_handler(signal.SIGINT)
+
+
+async def _stop(task: asyncio.Task[None] | None) -> None:
+    if task is not None:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+def _load() -> None:
+    """Import what the chat is made of; in a thread, while the user types."""
+    import construct.repl.chat
+    import construct.repl.commands
+    import construct.repl.dialogue
+    import construct.repl.terminal  # noqa: F401
+
+
+def _warm(models: "Models") -> None:
+    """Import and build what the first reply needs; what fails here fails again where it is reported."""
+    from construct import tokens
+    from construct.repl import markdown
+
+    with suppress(Exception):
+        markdown.warm()
+        tokens.count("warm")
+        models.warm()

@@ -1,0 +1,88 @@
+"""Memory work beside a chat: asked for by name, done one after the other, never in the chat's way."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from construct.errors import ConstructError
+from construct.memory.worker import MemoryWorker
+
+log = logging.getLogger("construct.memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is due in a conversation; without one, what other talks left behind, `conversation_id` excepted."""
+
+    conversation_id: int | None
+    leaving: bool = False
+    elsewhere: bool = False
+
+
+class Upkeep:
+    """The memory work of one chat; `complain` gets one line when some of it fails."""
+
+    def __init__(self, worker: MemoryWorker, complain: Callable[[str], None], *, learns: bool) -> None:
+        self._worker = worker
+        self._complain = complain
+        self._learns = learns
+        self._jobs: dict[Job, None] = {}
+        self._task: asyncio.Task[None] | None = None
+        self._last_complaint = ""
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being done or waits to be."""
+        return self._task is not None and not self._task.done()
+
+    def want(self, job: Job) -> None:
+        """Have a job done when those before it are."""
+        if not self._learns:
+            return
+        self._jobs[job] = None
+        if not self.busy:
+            self._task = asyncio.create_task(self._work(), name="memory")
+
+    async def finish(self, seconds: float | None = None) -> bool:
+        """Wait until all that is wanted is done, `seconds` at most; False when some of it was left."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self._task is not None and not self._task.done():
+                    await self._task
+        except TimeoutError:
+            await self.stop()
+            return False
+        return True
+
+    async def stop(self) -> None:
+        """Leave what is not done to the next start."""
+        self._jobs.clear()
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _work(self) -> None:
+        while self._jobs:
+            job = next(iter(self._jobs))
+            del self._jobs[job]
+            try:
+                await self._do(job)
+            except ConstructError as error:
+                self._failed(error, str(error).splitlines()[0])
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with the memory, the talk goes on
+                self._failed(error, f"something went wrong ({type(error).__name__})")
+
+    async def _do(self, job: Job) -> None:
+        if job.elsewhere:
+            await self._worker.rest(but=job.conversation_id)
+        elif job.conversation_id is not None:
+            await self._worker.run_due(job.conversation_id, leaving=job.leaving)
+
+    def _failed(self, error: Exception, words: str) -> None:
+        log.warning("memory work failed: %s", type(error).__name__)
+        if words != self._last_complaint:
+            self._last_complaint = words
+            self._complain(f"memory: {words}")

@@ -1,0 +1,39 @@
+"""Arguments that can be completed from what is stored."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from construct.memory.situation import Terms
+from construct.memory.view import scope_ids
+from construct.repl.chat import Chat
+from construct.repl.commands.registry import Choice
+from construct.store import graph
+from construct.store import observations as rows
+from construct.store.records import Observation
+from construct.text import shorten
+
+_MOST_OFFERED = 200
+
+
+async def observation_choices(chat: Chat) -> Sequence[Choice]:
+    """Return the observations that can be named, the newest first."""
+    found = await chat.store.call(remembered, chat.conversation_id, chat.companion.terms)
+    newest = sorted(found, key=lambda o: o.id, reverse=True)[:_MOST_OFFERED]
+    return [Choice(str(o.id), shorten(o.content, 60)) for o in newest]
+
+
+async def entity_choices(chat: Chat) -> Sequence[Choice]:
+    """Return the names that the graph knows."""
+    found = await chat.store.call(graph.entities)
+    return [Choice(e.name, e.type or "") for e in found[:_MOST_OFFERED]]
+
+
+def remembered(db: sqlite3.Connection, conversation_id: int | None, terms: Terms) -> list[Observation]:
+    """Return what is remembered in scope, and what is pending."""
+    if conversation_id is None:
+        return rows.unsuperseded(db) if terms.scope == "user" else []
+    scope = scope_ids(db, terms.scope, conversation_id)
+    if scope is None:
+        return rows.unsuperseded(db)
+    pending = [o for i in scope for o in rows.pending(db, i)]
+    return rows.active_in_scope(db, scope) + pending

@@ -1,0 +1,128 @@
+"""Commands that correct what is remembered."""
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from construct.clock import Clock
+from construct.errors import ConstructError, NotFoundError, UsageError
+from construct.memory import edits, forget, undo
+from construct.repl.chat import Chat
+from construct.repl.commands.choices import observation_choices
+from construct.repl.commands.references import Reference, parse_reference
+from construct.repl.commands.registry import Group
+from construct.repl.output import Output
+from construct.store import curated
+from construct.store import observations as rows
+
+if TYPE_CHECKING:
+    from construct.memory.forget import ForgetPlan, Forgotten
+
+group = Group("Correcting it")
+
+_EDIT, _PIN, _FORGET = "/edit ID TEXT", "/pin ID [off]", "/forget ID [--words]"
+
+
+@group.command(_EDIT, "say it in your own words", choices=observation_choices)
+async def edit(chat: Chat, out: Output, argument: str) -> None:
+    """Replace an observation by the user's words; without any, bring the present ones to the prompt."""
+    name, _, text = argument.partition(" ")
+    number = await chat.store.call(curated.observation_behind, parse_reference(name, _EDIT))
+    if not text.strip():
+        old = await chat.store.call(rows.observation, number)
+        out.prefill(f"/edit {number} {old.content}")
+        return
+    new = await chat.store.call(edits.edit, number, text, chat.clock)
+    await _show(chat, out, new)
+
+
+@group.command(_PIN, "keep it as it is, and always in sight", choices=observation_choices)
+async def pin(chat: Chat, out: Output, argument: str) -> None:
+    """Pin an observation, or take its pin away."""
+    name, _, how = argument.partition(" ")
+    if how.strip() not in {"", "off"}:
+        raise UsageError(f"It is {_PIN}.")
+    number = await chat.store.call(curated.observation_behind, parse_reference(name, _PIN))
+    change = edits.unpin if how.strip() else edits.pin
+    found = await chat.store.call(change, number)
+    await _show(chat, out, found.id)
+
+
+@group.command(
+    _FORGET,
+    "delete it for good, with all that rests on it",
+    choices=observation_choices,
+    details="It says first what goes, and asks. --words also empties the messages it came from; --yes does not ask.",
+)
+async def forget_it(chat: Chat, out: Output, argument: str) -> None:
+    """Say what would go, ask, and delete it."""
+    name, *options = argument.split() or [""]
+    if unknown := set(options) - {"--words", "--yes"}:
+        raise UsageError(f"{sorted(unknown)[0]} is not known here. It is {_FORGET}.")
+    reference = parse_reference(name, _FORGET)
+    asked = "--yes" not in options
+    if asked and not out.interactive:
+        raise UsageError(f"Nobody can be asked here: /forget {name} --yes deletes it.")
+    gone = await forget_asking(chat, out, reference, words="--words" in options, ask=asked)
+    if gone is not None:
+        from construct.repl.views.forgetting import forgotten_words
+
+        out.say(forgotten_words(gone))
+
+
+async def forget_asking(
+    chat: Chat, out: Output, reference: Reference, *, words: bool, ask: bool = True
+) -> "Forgotten | None":
+    """Show what would go, ask if wanted, and delete it; None when the user would not."""
+    from construct.repl.views.forgetting import plan_view
+
+    out.show(plan_view(await chat.store.call(_plan, reference, words), chat.clock.today()))
+    if ask and not await out.ask("Delete this for good?"):
+        out.say("Nothing was deleted.")
+        return None
+    gone = await chat.store.call(_forget, reference, chat.clock, words)
+    out.forgotten()
+    return gone
+
+
+@group.command("/undo", "take the last memory cycle back")
+async def undo_last(chat: Chat, out: Output, argument: str) -> None:
+    """Take the newest cycle back, and show what changed."""
+    from construct.repl.views.undone import undone_view
+
+    out.show(undone_view(await chat.store.call(undo.undo, chat.clock), chat.clock.today()))
+
+
+async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:
+    """Do what the model's `forget` tool asks for, the user willing; return what it is told."""
+    try:
+        gone = await forget_asking(chat, out, ("observation", observation_id), words=False)
+    except ConstructError as error:
+        return str(error)
+    return "The person would not have it deleted." if gone is None else "Deleted."
+
+
+async def _show(chat: Chat, out: Output, observation_id: int) -> None:
+    from construct.repl.views.observations import observation_table
+
+    out.show(observation_table([await chat.store.call(rows.observation, observation_id)], chat.clock.today()))
+
+
+def _plan(db: sqlite3.Connection, reference: Reference, words: bool) -> "ForgetPlan":
+    kind, number = reference
+    if kind == "memory":
+        return forget.plan_forget_memory(db, number, words=words)
+    return forget.plan_forget(db, _observation(reference), words=words)
+
+
+def _forget(db: sqlite3.Connection, reference: Reference, clock: Clock, words: bool) -> "Forgotten":
+    kind, number = reference
+    if kind == "memory":
+        return forget.forget_memory(db, number, clock, words=words)
+    return forget.forget(db, _observation(reference), clock, words=words)
+
+
+def _observation(reference: Reference) -> int:
+    kind, number = reference
+    if kind != "observation":
+        raise NotFoundError(f"{kind}:{number} is what was said itself. /why {kind}:{number} shows what rests on it.")
+    return number

@@ -1,0 +1,110 @@
+"""Commands, registered by decorator; and what may follow from one."""
+
+import difflib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from construct.text import shorten
+
+if TYPE_CHECKING:
+    from construct.repl.chat import Chat
+    from construct.repl.output import Output
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """The last words are to be answered again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """The chat is over."""
+
+
+Then = Retry | Leave
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A possible argument, and what it stands for."""
+
+    value: str
+    meaning: str = ""
+
+
+Handler = Callable[["Chat", "Output", str], Awaitable[Then | None]]
+Choices = Callable[["Chat"], Awaitable[Sequence[Choice]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command; `usage` begins with its name."""
+
+    name: str
+    usage: str
+    help: str
+    run: Handler
+    choices: Choices | None = None
+    details: str = ""
+
+
+class Group:
+    """Commands that belong together, under one title."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.commands: list[Command] = []
+
+    def command(
+        self, usage: str, summary: str, *, choices: Choices | None = None, details: str = ""
+    ) -> Callable[[Handler], Handler]:
+        """Register the function that runs a command."""
+
+        def register(run: Handler) -> Handler:
+            name = usage.split()[0].removeprefix("/")
+            self.commands.append(Command(name, usage, summary, run, choices, details))
+            return run
+
+        return register
+
+
+class Registry:
+    """All commands, by name."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.groups = groups
+        self._commands = {command.name: command for group in groups for command in group.commands}
+
+    @property
+    def names(self) -> list[str]:
+        """The commands' names, in order."""
+        return sorted(self._commands)
+
+    def find(self, name: str) -> Command | None:
+        """Return the command of this name."""
+        return self._commands.get(name.lower())
+
+    def unknown(self, name: str) -> str:
+        """Return what is said of a name that is no command."""
+        begun = [known for known in self.names if name and known.startswith(name.lower())]
+        nearest = begun or difflib.get_close_matches(name.lower(), self.names, n=1, cutoff=0.0)
+        return f"Unknown command /{shorten(name, 40)}. Did you mean /{nearest[0]}?"
+
+
+def split_command(line: str) -> tuple[str, str]:
+    """Return the name and the argument of a line that begins with a slash."""
+    name, _, argument = line[1:].partition(" ")
+    if "\n" in name:
+        name, _, argument = line[1:].partition("\n")
+    return name.strip(), argument.strip()
+
+
+def choose(*values: tuple[str, str]) -> Choices:
+    """Return choices that are always the same."""
+    fixed = [Choice(*value) for value in values]
+
+    async def choices(_: "Chat") -> Sequence[Choice]:
+        return fixed
+
+    return choices

@@ -1,0 +1,195 @@
+"""Commands about the talk: which one, with whom, and its replies."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from construct.errors import NotFoundError, UsageError
+from construct.llm.catalog import known_models
+from construct.memory import forks
+from construct.repl.chat import Chat
+from construct.repl.commands.registry import Choice, Group, Leave, Retry, Then, choose
+from construct.repl.output import Output
+from construct.repl.views.words import ago, title_of
+from construct.store import talk as talks
+from construct.store.transfer import FORMATS, write_export
+from construct.text import shorten
+
+group = Group("Talk")
+
+_CODE_BLOCK = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^(?P=fence)[`~]*\s*$", re.MULTILINE | re.DOTALL)
+_MOST_LISTED = 30
+_FORMAT_OF = {".md": "markdown", ".markdown": "markdown", ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
+_PRIVATE_ON = "From here on nothing is stored. /private off ends it."
+_PRIVATE_OFF = "What was private is gone. From here on it is stored again."
+
+
+async def conversation_choices(chat: Chat) -> Sequence[Choice]:
+    """Return the conversations, the one last talked in first."""
+    found = await chat.store.call(talks.conversations, _MOST_LISTED)
+    return [
+        Choice(str(c.conversation.id), f"{title_of(c.conversation, c.first_words)}, {ago(c.last_at, chat.clock)}")
+        for c in found
+    ]
+
+
+async def model_choices(chat: Chat) -> Sequence[Choice]:
+    """Return the models that are known by name."""
+    return [Choice(name, "in use" if name == chat.model_name else "") for name in known_models()]
+
+
+@group.command("/new [TITLE]", "begin a new conversation")
+async def new(chat: Chat, out: Output, argument: str) -> None:
+    """Leave the conversation for a new one; it is stored once something is said, or at once with a title."""
+    await chat.move(None)
+    if argument:
+        await _rename(chat, argument)
+    out.say(f"A new conversation{': ' + shorten(argument, 60) if argument else ''}.")
+
+
+@group.command("/conversations", "list the conversations")
+async def conversations(chat: Chat, out: Output, argument: str) -> None:
+    """List the conversations."""
+    from construct.repl.views.conversations import conversations_view
+
+    found = await chat.store.call(talks.conversations, None if argument == "all" else _MOST_LISTED)
+    out.show(conversations_view(found, chat.clock, chat.conversation_id))
+
+
+@group.command("/switch ID|WORDS", "go on in another conversation", choices=conversation_choices)
+async def switch(chat: Chat, out: Output, argument: str) -> None:
+    """Go on in the conversation with this id, or the newest whose title holds the words."""
+    wanted = await _find(chat, argument)
+    if wanted.conversation.id == chat.conversation_id:
+        out.say("You are in it already.")
+        return
+    await chat.move(wanted.conversation.id)
+    out.say(f"{title_of(wanted.conversation, wanted.first_words)} · last talked {ago(wanted.last_at, chat.clock)}")
+
+
+@group.command("/rename TITLE", "give this conversation a title")
+async def rename(chat: Chat, out: Output, argument: str) -> None:
+    """Give the conversation a title."""
+    if not argument:
+        raise UsageError("Say the title too: /rename TITLE")
+    await _rename(chat, argument)
+    out.say(f"This conversation is called {shorten(argument, 60)}.")
+
+
+@group.command("/fork [TITLE]", "go on from here in a conversation of its own")
+async def fork(chat: Chat, out: Output, argument: str) -> None:
+    """Begin a conversation that goes on from this one's last message."""
+    if chat.conversation_id is None:
+        raise UsageError("Nothing has been said in this conversation yet: there is nothing to go on from.")
+    new_id = await chat.store.call(forks.fork, chat.conversation_id, chat.clock, shorten(argument, 120) or None)
+    old_id = chat.conversation_id
+    await chat.move(new_id)
+    out.say(f"This is conversation {new_id} now, which goes on from {old_id}. /switch {old_id} leads back.")
+
+
+@group.command(
+    "/export FILE [FORMAT]",
+    "write everything to a file",
+    details="FORMAT is jsonl, sqlite or markdown; without it the file's ending says: .md, .db or anything else.",
+)
+async def export(chat: Chat, out: Output, argument: str) -> None:
+    """Write the whole database to a file."""
+    path, form = _export_target(argument)
+    with out.busy("writing"):
+        await chat.store.call(write_export, chat.settings.db, form, path, None, chat.clock)
+    out.say(f"Written: {path} ({form})")
+
+
+@group.command("/model [NAME]", "show or change the model", choices=model_choices)
+async def model(chat: Chat, out: Output, argument: str) -> None:
+    """Show the models, or go on with another."""
+    if argument:
+        await chat.use_model(argument)
+        out.say(f"From now on {chat.model_name} answers.")
+        return
+    out.say(f"{chat.model_name} answers; {chat.companion.models.worker_name} does the memory work.")
+    out.say("Known: " + ", ".join(known_models()) + ". Any other name is passed on to the server.")
+
+
+@group.command(
+    "/private [on|off]",
+    "talk without being stored",
+    choices=choose(("on", "nothing is stored from now on"), ("off", "what follows is stored again")),
+    details="What is said in between is answered and forgotten; it is neither stored nor observed.",
+)
+async def private(chat: Chat, out: Output, argument: str) -> None:
+    """Turn private talk on or off; without an argument, the other way."""
+    if argument not in {"", "on", "off"}:
+        raise UsageError("It is /private on, or /private off.")
+    wanted = argument == "on" if argument else chat.aside is None
+    if wanted == (chat.aside is not None):
+        out.say(f"Private talk is {'on' if wanted else 'off'} already.")
+        return
+    chat.set_private(wanted)
+    out.say(_PRIVATE_ON if wanted else _PRIVATE_OFF)
+
+
+@group.command("/retry", "ask again for the last reply")
+async def retry(chat: Chat, out: Output, argument: str) -> Then:
+    """Have the last message answered again."""
+    return Retry()
+
+
+@group.command("/editor", "write a message in your editor")
+async def editor(chat: Chat, out: Output, argument: str) -> None:
+    """Open the editor; what is saved stands at the prompt."""
+    await out.edit(argument)
+
+
+@group.command(
+    "/copy [code]", "copy the last reply, or its last code block", choices=choose(("code", "the last code block only"))
+)
+async def copy(chat: Chat, out: Output, argument: str) -> None:
+    """Put the last reply on the clipboard."""
+    reply = await chat.last_reply()
+    if reply is None:
+        raise NotFoundError("There is no reply to copy yet.")
+    text = reply
+    if argument == "code":
+        blocks = list(_CODE_BLOCK.finditer(reply))
+        if not blocks:
+            raise NotFoundError("There is no code in the last reply.")
+        text = blocks[-1]["code"]
+    out.copy(text)
+    out.say(f"Copied {len(text):,} characters, if your terminal lets programs write its clipboard (OSC 52).")
+
+
+@group.command("/quit", "leave")
+async def leave(chat: Chat, out: Output, argument: str) -> Then:
+    """End the chat."""
+    return Leave()
+
+
+def _export_target(argument: str) -> tuple[Path, str]:
+    name, _, last = argument.rpartition(" ")
+    if last in FORMATS and name.strip():
+        return Path(name.strip()).expanduser(), last
+    if not argument or argument in FORMATS:
+        raise UsageError("Say which file to write: /export FILE [FORMAT]")
+    path = Path(argument).expanduser()
+    return path, _FORMAT_OF.get(path.suffix.lower(), "jsonl")
+
+
+async def _rename(chat: Chat, title: str) -> None:
+    conversation_id = await chat.ensure_conversation()
+    await chat.store.call(talks.rename_conversation, conversation_id, shorten(title, 120))
+
+
+async def _find(chat: Chat, argument: str) -> talks.ConversationSummary:
+    if not argument:
+        raise UsageError("Say which one: /switch ID, or /switch WORDS of its title. /conversations lists them.")
+    found = await chat.store.call(talks.conversations)
+    for one in found:
+        if argument.isascii() and argument.isdigit() and one.conversation.id == int(argument):
+            return one
+    words = argument.casefold().split()
+    for one in found:
+        title = title_of(one.conversation, one.first_words).casefold()
+        if all(word in title for word in words):
+            return one
+    raise NotFoundError(f"No conversation is called {shorten(argument, 40)!r}. /conversations lists them.")

@@ -1,0 +1,119 @@
+"""What is done with a line: a message is answered, a command is run; whatever shows it."""
+
+import asyncio
+import logging
+import traceback
+from collections.abc import Awaitable, Callable
+
+from construct.companion import TurnResult
+from construct.errors import ConstructError
+from construct.repl.chat import Chat
+from construct.repl.commands.registry import Leave, Registry, Retry, Then, split_command
+from construct.repl.output import Output
+
+log = logging.getLogger("construct.repl")
+
+_NOTHING_TO_RETRY = "There is nothing to ask again yet."
+
+
+class Dialogue:
+    """Deals with one line after the other; `failed` tells whether any went wrong."""
+
+    def __init__(self, chat: Chat, out: Output, registry: Registry) -> None:
+        self._chat = chat
+        self._out = out
+        self._registry = registry
+        self._task: asyncio.Task[Then | None] | None = None
+        self._stopped = False
+        self.failed = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a line is being dealt with."""
+        return self._task is not None
+
+    def stop(self) -> None:
+        """Interrupt what is being done; what has arrived of a reply is kept."""
+        if self._task is not None and not self._stopped:
+            self._stopped = True
+            self._task.cancel()
+
+    async def line(self, text: str) -> bool:
+        """Deal with a line; False when the chat is to end."""
+        self._out.echo(text)
+        then: Then | None = await self._run(lambda: self._take(text))
+        if isinstance(then, Retry):
+            then = await self._run(self._again)
+        return not isinstance(then, Leave)
+
+    async def _take(self, text: str) -> Then | None:
+        if text.startswith("/") and not text.startswith("//"):
+            return await self._command(text)
+        words = text[1:] if text.startswith("//") else text
+        view = self._out.reply()
+        await self._answer(lambda: self._chat.send(words, view.listen), view.end)
+        return None
+
+    async def _command(self, text: str) -> Then | None:
+        name, argument = split_command(text)
+        command = self._registry.find(name)
+        if command is None:
+            self._fail(self._registry.unknown(name))
+            return None
+        return await command.run(self._chat, self._out, argument)
+
+    async def _again(self) -> Then | None:
+        view = self._out.reply()
+        await self._answer(lambda: self._chat.again(view.listen), view.end)
+        return None
+
+    async def _answer(
+        self, ask: Callable[[], Awaitable[TurnResult | None]], end: Callable[[TurnResult | None], None]
+    ) -> None:
+        try:
+            result = await ask()
+        except BaseException:
+            end(None)
+            raise
+        end(result)
+        if result is None:
+            self._fail(_NOTHING_TO_RETRY)
+        elif not result.complete:
+            self._fail(why_broken(result))
+        elif result.stop_reason == "max_tokens":
+            self._out.notice("the reply was cut at its longest; say “go on” for the rest")
+
+    async def _run(self, work: Callable[[], Awaitable[Then | None]]) -> Then | None:
+        """Do something that `stop` can interrupt; no error ends the chat."""
+        self._stopped = False
+        self._task = asyncio.ensure_future(work())
+        try:
+            return await self._task
+        except asyncio.CancelledError:
+            if not self._stopped:
+                raise
+            self._out.notice("interrupted")
+        except ConstructError as error:
+            self._fail(str(error))
+        except Exception as error:  # noqa: BLE001 - a defect in one command must not end a talk
+            where = "".join(traceback.format_tb(error.__traceback__))  # without the message: it may hold words
+            log.error("a line failed: %s\n%s", type(error).__name__, where)  # noqa: TRY400
+            self._fail(f"Something in Construct went wrong ({type(error).__name__}). Nothing stored is lost.")
+        finally:
+            self._task = None
+        return None
+
+    def _fail(self, text: str) -> None:
+        self.failed = True
+        self._out.error(text)
+
+
+def why_broken(result: TurnResult) -> str:
+    """Return what to say of a reply that did not come to its end."""
+    if result.error is not None:
+        return str(result.error)
+    if result.stop_reason == "refusal":
+        return "The model declined to answer this. Rephrase it, or try another with /model."
+    if result.stop_reason == "model_context_window_exceeded":
+        return "The reply did not fit the model's context window; what came is kept. /compact, then /retry."
+    return "The reply broke off; what came is kept. /retry asks again."

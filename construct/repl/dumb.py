@@ -1,0 +1,83 @@
+"""The chat on a terminal that can only print lines (TERM=dumb), or that an editor pretends to be."""
+
+import asyncio
+import shutil
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from functools import partial
+
+from construct.errors import ExitStatus
+from construct.repl.app import LEAVING_SECONDS
+from construct.repl.chat import Chat
+from construct.repl.commands import all_commands
+from construct.repl.commands.correct import forget_for_model
+from construct.repl.dialogue import Dialogue
+from construct.repl.lines import read_lines
+from construct.repl.plain import PlainOutput, write
+from construct.repl.start import Opening
+from construct.repl.views.greeting import first_screen, hello
+from construct.repl.views.words import wrapped
+
+
+class DumbOutput(PlainOutput):
+    """Plain lines, to somebody who can be asked."""
+
+    interactive = True
+
+    def __init__(self, lines: AsyncIterator[str]) -> None:
+        self._lines = lines
+
+    def notice(self, text: str) -> None:
+        """Print a quiet line."""
+        self.say(f"· {text}")
+
+    async def ask(self, question: str) -> bool:
+        """Ask for a yes; the next line answers."""
+        write(f"{question} [y/N] ")
+        answer = await anext(self._lines, "")
+        return answer.strip().lower() in {"y", "yes"}
+
+
+def run_dumb(opening: Opening) -> int:
+    """Chat line by line until the user leaves; return the exit status."""
+    try:
+        return asyncio.run(_chat(opening))
+    except KeyboardInterrupt:
+        return ExitStatus.INTERRUPTED
+
+
+async def _chat(opening: Opening) -> int:
+    lines = read_lines(sys.stdin.fileno())
+    out = DumbOutput(lines)
+    settings, here = opening.settings, opening.conversation
+    if opening.first_run:
+        greeting = first_screen(settings.db, opening.models.main.name, learns=settings.memory == "on")
+    else:
+        greeting = hello(here, opening.last_at, settings.clock, private=opening.private)
+    width = shutil.get_terminal_size().columns
+    out.say("\n".join(line for text in greeting for line in wrapped(text, width)))
+    chat = Chat(settings, opening.models, here.id if here else None, private=opening.private, complain=out.notice)
+    chat.companion.forget = partial(forget_for_model, chat, out)
+    dialogue = Dialogue(chat, out, all_commands())
+    with suppress(NotImplementedError):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _interrupt, dialogue, out)
+    try:
+        await chat.start()
+        write("\n> ")
+        async for line in lines:
+            if line.strip() and not await dialogue.line(line):
+                break
+            write("\n> ")
+        await chat.finish(LEAVING_SECONDS)
+    finally:
+        await chat.close()
+    return ExitStatus.OK
+
+
+def _interrupt(dialogue: Dialogue, out: DumbOutput) -> None:
+    if dialogue.busy:
+        dialogue.stop()
+    else:
+        out.say("Ctrl-D leaves.")

@@ -1,0 +1,65 @@
+"""What stands above the prompt for now: the end of a reply, what is waited for, what is queued."""
+
+import time
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+
+from construct.text import shorten
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_FRAMES_A_SECOND = 8
+_MOST_QUEUED = 3
+_SECONDS_FROM = 2
+
+
+@dataclass(slots=True)
+class Live:
+    """The parts, each empty when there is nothing to show."""
+
+    tail: str = ""
+    """The unfinished end of a reply, as ANSI text."""
+    tail_gap: bool = False
+    """Whether a blank line belongs before the tail."""
+    status: str = ""
+    """What is waited for."""
+    since: float = 0.0
+    hint: str = ""
+    queued: list[str] = field(default_factory=list)
+
+    def wait(self, status: str) -> None:
+        """Say what is waited for from now on; an empty text ends it."""
+        self.status = status
+        self.since = time.monotonic()
+
+    def fragments(self, width: int) -> StyleAndTextTuples:
+        """Return what is shown; its last line is always blank, and stands before the prompt."""
+        shown: StyleAndTextTuples = []
+        if self.tail:
+            if self.tail_gap:
+                shown.append(("", "\n"))
+            shown += _parsed(self.tail)
+            shown.append(("", "\n"))
+        if self.status or self.queued or self.hint:
+            shown.append(("", "\n"))
+        if self.status:
+            shown.append(("class:dim", shorten(self._waiting(), width - 1) + "\n"))
+        for text in self.queued[:_MOST_QUEUED]:
+            shown.append(("class:dim", shorten(f"  queued: {text}", width - 1) + "\n"))
+        if len(self.queued) > _MOST_QUEUED:
+            shown.append(("class:dim", f"  and {len(self.queued) - _MOST_QUEUED} more\n"))
+        if self.hint:
+            shown.append(("class:dim", shorten(self.hint, width - 1) + "\n"))
+        return shown or [("", "")]
+
+    def _waiting(self) -> str:
+        passed = time.monotonic() - self.since
+        frame = _SPINNER[int(passed * _FRAMES_A_SECOND) % len(_SPINNER)]
+        seconds = f" {int(passed)} s" if passed >= _SECONDS_FROM else ""
+        return f"{frame} {self.status}{seconds} · Ctrl-C stops"
+
+
+@lru_cache(maxsize=4)
+def _parsed(tail: str) -> StyleAndTextTuples:
+    return to_formatted_text(ANSI(tail))

@@ -1,0 +1,326 @@
+"""Markdown units → lines of styled text → ANSI. The same code serves a stream and a whole document."""
+
+import io
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cache
+from itertools import pairwise
+
+from markdown_it.token import Token
+from rich import box
+from rich.cells import cell_len, chop_cells
+from rich.color import ColorSystem
+from rich.console import Console, JustifyMethod
+from rich.segment import Segment
+from rich.style import Style
+from rich.table import Table
+from rich.text import Text
+
+from construct.repl.markdown_blocks import Unit, blank_before, children, inline
+from construct.repl.markdown_code import CodeBlock
+from construct.repl.themes import STYLES
+from construct.text import printable
+
+_NARROWEST = 10
+_WIDEST_RULE = 40
+_LONG_WORD = 16
+_CODE_INDENT = "  "
+_DEFINITION = re.compile(r"\[[^\]]+\]:\s")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+# What is not to be parted: a Chinese or Japanese character with its punctuation, or what stands between two spaces.
+_WIDE = "\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[「『（【《〈]*[{_WIDE}][、。，．：；？！」』）】》〉”’…ー]* *|[^ {_WIDE}]+ *| +")
+_JUSTIFY: dict[str, JustifyMethod] = {"text-align:right": "right", "text-align:center": "center"}
+
+
+class Writer:
+    """Writes units one below the other, with blank lines between them."""
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._begun = False
+        self._gap = False
+        self._code: CodeBlock | None = None
+
+    def resize(self, width: int) -> None:
+        """Write lines of `width` columns from here on."""
+        self._width = width
+
+    def preview(self, units: Sequence[Unit]) -> list[Text]:
+        """Return the lines that `units` would take on the screen if they were written now."""
+        other = copy(self)
+        other._code = self._code and self._code.copy()
+        room = max(2, self._width)
+        return [piece for line in other.write(units) for piece in line.divide(_chops(line.plain, room))]
+
+    def write(self, units: Sequence[Unit]) -> list[Text]:
+        """Return the lines of `units`."""
+        return [line for unit in units for line in self._spaced(unit)]
+
+    def _spaced(self, unit: Unit) -> list[Text]:
+        if not (unit.kind == "fence" and unit.continues):
+            self._gap = self._begun and unit.gap
+        lines = self._fence(unit) if unit.kind == "fence" else _unit(unit, self._width)
+        if not lines:
+            return []
+        gap = [Text()] if self._gap else []
+        self._begun, self._gap = True, False
+        return [*gap, *lines]
+
+    def _fence(self, unit: Unit) -> list[Text]:
+        if self._code is None or not unit.continues:
+            self._code = CodeBlock(_language(unit.tokens[0]))
+        return _code(self._code, unit.tokens[0].content)
+
+
+def _unit(unit: Unit, width: int) -> list[Text]:
+    if unit.kind == "list_item_open":
+        return _item(unit.tokens, unit.lines, width, unit.number)
+    return _block(unit.tokens, unit.lines, width)
+
+
+def _code(block: CodeBlock, content: str) -> list[Text]:
+    return _prefixed(block.add(content), _CODE_INDENT)
+
+
+def _blocks(tokens: Sequence[Token], lines: list[str], width: int) -> list[Text]:
+    out: list[Text] = []
+    for block in children(tokens):
+        rendered = _block(block, lines, width)
+        if out and rendered and blank_before(lines, (block[0].map or [0])[0]):
+            out.append(Text())
+        out += rendered
+    return out
+
+
+def _block(tokens: list[Token], lines: list[str], width: int) -> list[Text]:
+    width = max(_NARROWEST, width)
+    match tokens[0].type:
+        case "paragraph_open":
+            return _wrap(_inline(tokens[1]), width)
+        case "heading_open":
+            style = STYLES[f"heading{min(3, int(tokens[0].tag[1:]))}"]
+            return _wrap(_inline(tokens[1], style), width)
+        case "fence" | "code_block":
+            return _code(CodeBlock(_language(tokens[0])), tokens[0].content)
+        case "hr":
+            return [Text.assemble(("─" * min(width, _WIDEST_RULE), STYLES["rule"]))]
+        case "blockquote_open":
+            inner = _blocks(tokens[1:-1], lines, width - 2)
+            return _prefixed(inner, Text("▌ ", STYLES["quote"]), blank=Text("▌", STYLES["quote"]))
+        case "table_open":
+            return _table(tokens, width)
+        case _:
+            return _list(tokens, lines, width)
+
+
+def _list(tokens: list[Token], lines: list[str], width: int) -> list[Text]:
+    out: list[Text] = []
+    start = int(tokens[0].attrs.get("start", 1))
+    for number, item in enumerate(children(tokens[1:-1]), start):
+        if out and blank_before(lines, (item[0].map or [0])[0]):
+            out.append(Text())
+        out += _item(item, lines, width, number)
+    return out
+
+
+def _item(tokens: list[Token], lines: list[str], width: int, number: int) -> list[Text]:
+    delimiter = tokens[0].markup
+    marker = f"{number}{delimiter} " if delimiter in ".)" else "• "
+    inner = _blocks(tokens[1:-1], lines, width - len(marker)) or [Text()]
+    first = Text.assemble((marker, STYLES["bullet"]), inner[0])
+    return [first, *_prefixed(inner[1:], " " * len(marker))]
+
+
+def _table(tokens: list[Token], width: int) -> list[Text]:
+    header, *rows = _cells(tokens)
+    if not _fits(header, rows, width):
+        return _records(header, rows, width)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, border_style=STYLES["rule"])
+    for cell, style in zip(header, _alignments(tokens), strict=True):
+        cell.stylize(STYLES["table"])
+        table.add_column(cell, justify=style, overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    options = _console().options.update(width=width, height=None)
+    lines = [_line(segments) for segments in _console().render_lines(table, options, pad=False)]
+    while not lines[-1].plain.strip():
+        lines.pop()  # Rich leaves one below a table without rows.
+    return lines
+
+
+def _fits(header: list[Text], rows: list[list[Text]], width: int) -> bool:
+    """Return whether columns side by side have room for their words, long ones excepted."""
+    columns = zip(header, *rows, strict=True)
+    needed = [max((cell_len(word) for cell in column for word in cell.plain.split()), default=1) for column in columns]
+    return sum(min(_LONG_WORD, size) + 3 for size in needed) - 3 <= width
+
+
+def _records(header: list[Text], rows: list[list[Text]], width: int) -> list[Text]:
+    """Return the rows of a table too wide for the screen one below the other, each cell with its heading."""
+    out: list[Text] = []
+    for row in rows or [[Text() for _ in header]]:
+        if out:
+            out.append(Text())
+        for name, cell in zip(header, row, strict=True):
+            label = Text.assemble((name.plain, STYLES["table"]), ": ") if name.plain else Text()
+            out += _wrap(label + cell, width)
+    return out
+
+
+def _wrap(text: Text, width: int) -> list[Text]:
+    lines = text.split("\n", allow_blank=True)
+    return [piece for line in lines for piece in line.divide(_breaks(line.plain, width))]
+
+
+def to_ansi(lines: Sequence[Text], *, plain: bool) -> list[str]:
+    """Return `lines` as strings, none with trailing spaces; `plain` ones without escape sequences."""
+    if plain:
+        return [line.plain.rstrip() for line in lines]
+    return [_ansi(line) for line in lines]
+
+
+def _ansi(line: Text) -> str:
+    line.rstrip()
+    if not line.spans and not line.style:
+        return line.plain
+    return "".join(
+        style.render(text, color_system=ColorSystem.STANDARD) if style else text
+        for text, style, _ in line.render(_console())
+    )
+
+
+def _prefixed(lines: Sequence[Text], prefix: str | Text, blank: str | Text = "") -> list[Text]:
+    return [Text.assemble(prefix if line else blank, line) for line in lines]
+
+
+def _language(token: Token) -> str:
+    return (token.info.split() or [""])[0]
+
+
+def _breaks(line: str, width: int) -> list[int]:
+    """Return where to break `line`.
+
+    An ASCII word longer than the line stays whole: the terminal wraps it, and a long URL can still be copied.
+    """
+    points: list[int] = []
+    column = 0
+    for match in _WORD.finditer(line):
+        word = match[0].rstrip(" ")
+        size = cell_len(word)
+        if column and column + size > width:
+            points.append(match.start())
+            column = 0
+        if size > width and not word.isascii():
+            chops = _chops(word, width)
+            points += [match.start() + chop for chop in chops]
+            column = cell_len(word[chops[-1] :]) if chops else size
+            column += len(match[0]) - len(word)
+        else:
+            column += size + len(match[0]) - len(word)
+    return points
+
+
+def _chops(text: str, width: int) -> list[int]:
+    """Return where to cut `text`, which has no place to break, into pieces of `width` columns."""
+    points: list[int] = []
+    for piece in chop_cells(text, width)[:-1]:
+        points.append(len(piece) + (points[-1] if points else 0))
+    return points
+
+
+def _cells(tokens: Sequence[Token]) -> list[list[Text]]:
+    rows: list[list[Text]] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            rows[-1].append(_inline(token))
+    return rows
+
+
+def _alignments(tokens: Sequence[Token]) -> Iterator[JustifyMethod]:
+    return (_JUSTIFY.get(str(token.attrs.get("style")), "left") for token in tokens if token.type == "th_open")
+
+
+def _line(segments: Sequence[Segment]) -> Text:
+    return Text.assemble(*((text, style or "") for text, style, _ in segments))
+
+
+def _inline(token: Token, style: str = "") -> Text:
+    """Return the text of an inline token."""
+    collected = _Inline(style)
+    for child, following in pairwise([*inline(token.content), None]):
+        if child is not None:
+            collected.add(child, following)
+    return collected.text
+
+
+class _Inline:
+    """Collects inline tokens in one text."""
+
+    def __init__(self, style: str) -> None:
+        self.text = Text()
+        self._styles = [Style.parse(style)]
+        self._links: list[tuple[str, int]] = []
+
+    def add(self, token: Token, following: Token | None) -> None:
+        handler = _HANDLERS.get(token.type)
+        if handler is not None:
+            handler(self, token)
+        elif token.type == "softbreak":
+            definition = following and following.type == "text" and _DEFINITION.match(following.content)
+            self._append("\n" if definition else " ")
+        elif token.nesting > 0:
+            self._styles.append(self._styles[-1] + Style.parse(STYLES[token.tag]))
+        elif token.nesting < 0:
+            self._styles.pop()
+        else:
+            self._append(token.content)
+
+    def _append(self, content: str, style: str = "") -> None:
+        # Entities and percent codes have become characters by now, so this is the place to look at them.
+        clean = printable(content).replace("\t", " ")
+        if self.text.plain.endswith("\n"):
+            clean = clean.lstrip(" ")
+        self.text.append(clean, self._styles[-1] + Style.parse(style) if style else self._styles[-1])
+
+    def hard_break(self, _token: Token) -> None:
+        self._append("\n")
+
+    def code(self, token: Token) -> None:
+        self._append(token.content, STYLES["code"])
+
+    def html(self, token: Token) -> None:
+        self._append("\n" if _BREAK.fullmatch(token.content) else token.content)
+
+    def image(self, token: Token) -> None:
+        self._append(token.content or "image")
+        self._append(f" ({token.attrs.get('src', '')})", STYLES["url"])
+
+    def open_link(self, token: Token) -> None:
+        self._links.append((str(token.attrs.get("href", "")), len(self.text)))
+        self._styles.append(self._styles[-1] + Style.parse(STYLES["link"]))
+
+    def close_link(self, _token: Token) -> None:
+        """Show the target unless the text is the target: no link can pass for another."""
+        self._styles.pop()
+        target, start = self._links.pop()
+        if self.text.plain[start:] not in {target, target.removeprefix("mailto:")}:
+            self._append(f" ({target})", STYLES["url"])
+
+
+_HANDLERS: Mapping[str, Callable[[_Inline, Token], None]] = {
+    "hardbreak": _Inline.hard_break,
+    "code_inline": _Inline.code,
+    "html_inline": _Inline.html,
+    "image": _Inline.image,
+    "link_open": _Inline.open_link,
+    "link_close": _Inline.close_link,
+}
+
+
+@cache
+def _console() -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, color_system="standard", legacy_windows=False)

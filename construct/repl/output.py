@@ -1,0 +1,78 @@
+"""Where a chat shows things; the terminal and plain streams both are one."""
+
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from construct.companion import Event, TurnResult
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+class ReplyView(Protocol):
+    """One reply while it comes."""
+
+    def listen(self, event: Event) -> None:
+        """Show what has just come."""
+        ...
+
+    def end(self, result: TurnResult | None) -> None:
+        """Show the rest; None when the reply was interrupted."""
+        ...
+
+
+class Output(Protocol):
+    """The screen, as commands know it. All texts are made printable here."""
+
+    @property
+    def interactive(self) -> bool:
+        """Whether somebody sits there who can be asked."""
+        ...
+
+    def show(self, view: "RenderableType") -> None:
+        """Show the answer to a command."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Show a line or two that answer a command."""
+        ...
+
+    def notice(self, text: str) -> None:
+        """Show in a quiet line what went on in the background."""
+        ...
+
+    def error(self, text: str) -> None:
+        """Show what went wrong."""
+        ...
+
+    def echo(self, text: str) -> None:
+        """Show a line of the user's that is now being dealt with."""
+        ...
+
+    def reply(self) -> ReplyView:
+        """Begin a reply."""
+        ...
+
+    def busy(self, text: str) -> AbstractContextManager[None]:
+        """Show that something takes its time."""
+        ...
+
+    async def ask(self, question: str) -> bool:
+        """Ask for a yes; False where nobody can be asked."""
+        ...
+
+    async def edit(self, text: str) -> None:
+        """Open the user's editor; what is written there comes to the prompt."""
+        ...
+
+    def prefill(self, text: str) -> None:
+        """Put a text at the prompt, to be changed and sent."""
+        ...
+
+    def copy(self, text: str) -> None:
+        """Put a text on the user's clipboard."""
+        ...
+
+    def forgotten(self) -> None:
+        """Let go of what the prompt has in its history: something in it was deleted."""
+        ...

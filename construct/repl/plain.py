@@ -1,0 +1,101 @@
+"""A chat over plain streams: what is said on standard output, everything else on standard error or nowhere."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from construct.companion import Delta, Event, TurnResult
+from construct.errors import UsageError
+from construct.text import PrintableStream, printable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_NEEDS_TERMINAL = "That needs a terminal."
+
+
+class PlainReply:
+    """A reply printed as it comes, and ended by a newline."""
+
+    def __init__(self) -> None:
+        self._stream = PrintableStream()
+        self._wrote = ""
+
+    def listen(self, event: Event) -> None:
+        """Print what has come."""
+        if isinstance(event, Delta):
+            self._write(self._stream.feed(event.text))
+
+    def end(self, result: TurnResult | None) -> None:
+        """Print the rest and end the line."""
+        self._write(self._stream.finish())
+        if self._wrote and not self._wrote.endswith("\n"):
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._wrote = text
+            write(text)
+
+
+class PlainOutput:
+    """Plain streams; nobody can be asked."""
+
+    interactive = False
+
+    def show(self, view: "RenderableType") -> None:
+        """Print the answer to a command."""
+        from construct.repl.views.console import to_text
+
+        self.say(to_text(view))
+
+    def say(self, text: str) -> None:
+        """Print lines."""
+        write(f"{printable(text)}\n")
+
+    def notice(self, text: str) -> None:
+        """Say nothing: what went on in the background is nobody's business here."""
+
+    def error(self, text: str) -> None:
+        """Print what went wrong on standard error."""
+        sys.stdout.flush()
+        print(printable(text), file=sys.stderr, flush=True)
+
+    def echo(self, text: str) -> None:
+        """Say nothing: who pipes a line in knows it."""
+
+    def reply(self) -> PlainReply:
+        """Begin a reply."""
+        return PlainReply()
+
+    @contextmanager
+    def busy(self, text: str) -> Iterator[None]:
+        """Say nothing."""
+        yield
+
+    async def ask(self, question: str) -> bool:
+        """Nobody can be asked."""
+        return False
+
+    async def edit(self, text: str) -> None:
+        """Refuse."""
+        raise UsageError(_NEEDS_TERMINAL)
+
+    def prefill(self, text: str) -> None:
+        """Refuse."""
+        raise UsageError(_NEEDS_TERMINAL)
+
+    def copy(self, text: str) -> None:
+        """Refuse."""
+        raise UsageError(_NEEDS_TERMINAL)
+
+    def forgotten(self) -> None:
+        """Nothing is kept here."""
+
+
+def write(text: str) -> None:
+    """Write to standard output at once, whatever its encoding can hold."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+    sys.stdout.flush()

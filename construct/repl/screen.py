@@ -1,0 +1,309 @@
+"""The terminal while a chat is open: a prompt at the bottom, all else printed above it.
+
+The prompt is one application that runs from beginning to end, so that the terminal stays in
+raw mode: what is typed while a reply comes in is neither echoed into it nor lost. Printing
+erases the prompt, writes, and draws the prompt again, within one call.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import Completer
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import merge_key_bindings
+from prompt_toolkit.key_binding.bindings.auto_suggest import load_auto_suggest_bindings
+from prompt_toolkit.output import Output
+from prompt_toolkit.output.defaults import create_output
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.styles import Style
+
+from construct.repl.completer import is_command
+from construct.repl.history import TalkHistory
+from construct.repl.keys import Actions, bindings
+from construct.repl.layout import build_layout
+from construct.repl.live import Live
+from construct.repl.pastes import Pastes
+from construct.repl.resizing import ResizableApplication, reflows
+from construct.repl.themes import prompt_style
+from construct.repl.toolbar import ToolbarState, toolbar
+
+_HINT_SECONDS = 3.0
+_TICK_SECONDS = 0.125
+_TAIL_ROWS = 8
+_OTHER_ROWS = 6
+_MENU_STYLE = {
+    "completion-menu": "bg:default",
+    "completion-menu.completion": "bg:default fg:default",
+    "completion-menu.completion.current": "noinherit reverse",
+    "completion-menu.meta.completion": "bg:default fg:default dim",
+    "completion-menu.meta.completion.current": "noinherit reverse",
+    "auto-suggestion": "dim",
+}
+
+
+@dataclass(slots=True)
+class _Question:
+    text: str
+    answer: "asyncio.Future[str]"
+    before: Document
+
+
+class Screen:
+    """The prompt and what is above it; `on_line`, `on_interrupt` and `on_leave` are told what the user does."""
+
+    def __init__(
+        self,
+        *,
+        history: TalkHistory,
+        completer: Completer,
+        on_line: Callable[[str], None],
+        on_interrupt: Callable[[], bool],
+        on_leave: Callable[[], None],
+        environ: Mapping[str, str] = os.environ,
+        terminal: tuple[Input, Output] | None = None,
+    ) -> None:
+        self.live = Live()
+        self.toolbar = ToolbarState()
+        self.on_resized: Callable[[], None] = lambda: None
+        """Called when the width may have changed, before the prompt is drawn again."""
+        self.plain = bool(environ.get("NO_COLOR"))
+        self._on_line, self._on_interrupt, self._on_leave = on_line, on_interrupt, on_leave
+        self._question: _Question | None = None
+        self._pastes = Pastes()
+        self._suspended = False
+        self._held: list[tuple[str, object]] = []
+        self._last_group: object = None
+        self._history = history
+        self.buffer = Buffer(
+            history=history,
+            completer=completer,
+            complete_while_typing=Condition(lambda: is_command(self.buffer.text) and self._question is None),
+            auto_suggest=AutoSuggestFromHistory(),
+            tempfile_suffix=".md",
+            multiline=True,
+        )
+        self.buffer.on_text_changed += lambda _: self._end_hint(self.live.hint)
+        self.app = self._application(environ, terminal)
+
+    def _application(self, environ: Mapping[str, str], terminal: tuple[Input, Output] | None) -> ResizableApplication:
+        actions = Actions(
+            send=self._send, interrupt=self._interrupt, leave=self._on_leave, edit=self._edit_now, paste=self._paste,
+            suspend=self._suspend,
+        )  # fmt: skip
+        layout = build_layout(
+            self.buffer,
+            live=lambda: self.live.fragments(self.width),
+            prompt=self._prompt,
+            toolbar=lambda: toolbar(self._toolbar_now(), self.width),
+        )
+        app = ResizableApplication(
+            reflows=reflows(environ),
+            on_resized=lambda: self.on_resized(),
+            layout=layout,
+            style=Style.from_dict(prompt_style() | _MENU_STYLE),
+            include_default_pygments_style=False,
+            key_bindings=merge_key_bindings([load_auto_suggest_bindings(), bindings(actions)]),
+            editing_mode=EditingMode.VI if likes_vi(environ) else EditingMode.EMACS,
+            erase_when_done=True,
+            input=terminal[0] if terminal else None,
+            output=terminal[1] if terminal else terminal_output(),
+        )
+        # The time in which a key after Escape makes one key of both: long ones are felt.
+        app.ttimeoutlen = 0.05
+        app.timeoutlen = 0.5
+        return app
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal."""
+        return self.app.output.get_size().columns
+
+    @property
+    def tail_rows(self) -> int:
+        """Rows that the unfinished end of a reply may take."""
+        return max(1, min(_TAIL_ROWS, self.app.output.get_size().rows - _OTHER_ROWS))
+
+    async def run(self, on_drawn: Callable[[], None]) -> None:
+        """Show the prompt until `leave`; `on_drawn` is called once it is on the screen."""
+        asyncio.get_running_loop().call_soon(self._when_drawn, on_drawn)
+        ticking = asyncio.create_task(self._tick(), name="tick")
+        try:
+            await self.app.run_async()
+        except EOFError:  # the terminal is gone
+            return
+        finally:
+            ticking.cancel()
+            self.live = Live()
+
+    def leave(self) -> None:
+        """Take the prompt away for good."""
+        if self.app.is_running and not self.app.is_done:
+            self.app.exit()
+
+    def print(self, text: str, group: object = None) -> None:
+        """Print whole lines above the prompt; a blank line goes before them unless they go on with a group."""
+        if self._suspended:
+            self._held.append((text, group))
+            return
+        if group is None or group != self._last_group:
+            text = f"\n{text}"
+        self._last_group = group if group is not None else object()
+        self._write(text)
+
+    def began(self, group: object) -> bool:
+        """Tell whether what was printed last belongs to this group."""
+        return self._last_group == group
+
+    def redraw(self) -> None:
+        """Draw the prompt again soon."""
+        self.app.invalidate()
+
+    def hint(self, text: str) -> None:
+        """Show a few words above the prompt for a moment."""
+        self.live.hint = text
+        self.redraw()
+        asyncio.get_running_loop().call_later(_HINT_SECONDS, self._end_hint, text)
+
+    async def ask(self, question: str) -> str:
+        """Return what the user answers at the prompt; empty when they would not."""
+        self._question = _Question(question, asyncio.get_running_loop().create_future(), self.buffer.document)
+        self.buffer.reset()
+        self.redraw()
+        try:
+            return await self._question.answer
+        finally:
+            self.buffer.reset(self._question.before)
+            self._question = None
+            self.redraw()
+
+    async def edit(self, text: str | None = None) -> None:
+        """Open the user's editor on a text, by default on what stands at the prompt; it comes back to the prompt."""
+        whole = self._pastes.unfold(self.buffer.text) if text is None else text
+        self.buffer.document = Document(whole, len(whole))
+        self._suspended = True
+        try:
+            await self.buffer.open_in_editor()
+        finally:
+            self._suspended = False
+            held, self._held = self._held, []
+            for one in held:
+                self.print(*one)
+
+    def prefill(self, text: str) -> None:
+        """Put a text at the prompt, unless something stands there."""
+        if not self.buffer.text:
+            self.buffer.document = Document(text, len(text))
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboard by way of the terminal (OSC 52)."""
+        import base64
+
+        self.app.output.write_raw(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
+        self.app.output.flush()
+
+    def forget_history(self) -> None:
+        """Read the history anew."""
+        self._history.forget()
+        self.buffer.reset(self.buffer.document)
+
+    def _write(self, text: str) -> None:
+        app = self.app
+        drawn = app.is_running and not app.is_done
+        if drawn:
+            app.renderer.erase()
+        app.output.write_raw(text.replace("\n", "\r\n"))
+        app.output.flush()
+        if drawn:
+            app._redraw()  # at once: `invalidate` would leave the screen without a prompt for a moment
+
+    def _when_drawn(self, on_drawn: Callable[[], None]) -> None:
+        if self.app.render_counter:
+            on_drawn()
+        else:
+            asyncio.get_running_loop().call_soon(self._when_drawn, on_drawn)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK_SECONDS)
+            if self.live.status:
+                self.redraw()
+
+    def _send(self) -> None:
+        text = self._pastes.unfold(self.buffer.text)
+        if self._question is not None:
+            self.buffer.reset()
+            if not self._question.answer.done():
+                self._question.answer.set_result(text)
+            return
+        if not text.strip():
+            return
+        self._history.append_string(text)
+        self._pastes = Pastes()
+        self.buffer.reset()
+        self._on_line(text)
+
+    def _interrupt(self) -> None:
+        if self._question is not None:
+            if not self._question.answer.done():
+                self._question.answer.set_result("")
+        elif self._on_interrupt():
+            return
+        elif self.buffer.text:
+            self.buffer.reset()
+        else:
+            self.hint("Ctrl-D leaves")
+
+    def _edit_now(self) -> None:
+        if not self._suspended and self._question is None:
+            self.app.create_background_task(self.edit())
+
+    def _paste(self, text: str) -> None:
+        self.buffer.insert_text(self._pastes.fold(text))
+
+    def _suspend(self) -> None:
+        self.app.suspend_to_background()
+
+    def _end_hint(self, text: str) -> None:
+        if self.live.hint == text:
+            self.live.hint = ""
+            self.redraw()
+
+    def _prompt(self) -> StyleAndTextTuples:
+        if self._question is not None:
+            return [("class:accent", f"{self._question.text} ")]
+        return [("class:high" if self.toolbar.private else "class:accent", "› ")]
+
+    def _toolbar_now(self) -> ToolbarState:
+        from dataclasses import replace
+
+        return replace(self.toolbar, vi=self.app.editing_mode == EditingMode.VI)
+
+
+def likes_vi(environ: Mapping[str, str]) -> bool:
+    """Tell whether the user's readline settings ask for vi keys."""
+    from pathlib import Path
+
+    try:
+        text = Path(environ.get("INPUTRC") or "~/.inputrc").expanduser().read_text("utf-8", "replace")
+    except (OSError, RuntimeError):
+        return False
+    return any(line.split() == ["set", "editing-mode", "vi"] for line in text.splitlines())
+
+
+def terminal_output() -> Output:
+    """Return the terminal on standard output; it is not asked where the cursor is, since we never need to know."""
+    if sys.platform == "win32":
+        return create_output()
+    usual = create_output()
+    if isinstance(usual, Vt100_Output):
+        usual.enable_cpr = False
+    return usual

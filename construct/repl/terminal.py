@@ -1,0 +1,100 @@
+"""What a chat shows, on a screen."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from construct.repl.screen import Screen
+from construct.repl.streaming import ScreenReply
+from construct.text import printable, shorten
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_NOTICES = "notices"
+
+
+class TerminalOutput:
+    """Prints above the prompt."""
+
+    interactive = True
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._reply: ScreenReply | None = None
+        self._later: list[str] = []
+
+    def show(self, view: "RenderableType") -> None:
+        """Print the answer to a command."""
+        from construct.repl.views.console import to_ansi
+
+        self._screen.print(to_ansi(view, self._screen.width, plain=self._screen.plain))
+
+    def say(self, text: str) -> None:
+        """Print lines that answer a command."""
+        self._lines(text, "none")
+
+    def notice(self, text: str) -> None:
+        """Print a quiet line; behind the reply when one is coming in."""
+        if self._reply is not None and not self._reply.ended:
+            self._later.append(text)
+            return
+        line = shorten(f"· {text}", self._screen.width)
+        self._screen.print(f"{line}\n" if self._screen.plain else f"\x1b[2m{line}\x1b[0m\n", group=_NOTICES)
+
+    def error(self, text: str) -> None:
+        """Print what went wrong."""
+        self._lines(text, "error")
+
+    def echo(self, text: str) -> None:
+        """Print a line of the user's; of a long one the beginning."""
+        from construct.repl.views.echo import echo_view
+
+        self.show(echo_view(text))
+
+    def reply(self) -> ScreenReply:
+        """Begin a reply."""
+        self._reply = ScreenReply(self._screen, self._reply_ended)
+        return self._reply
+
+    @contextmanager
+    def busy(self, text: str) -> Iterator[None]:
+        """Show above the prompt that something takes its time."""
+        self._screen.live.wait(text)
+        self._screen.redraw()
+        try:
+            yield
+        finally:
+            self._screen.live.wait("")
+            self._screen.redraw()
+
+    async def ask(self, question: str) -> bool:
+        """Ask at the prompt for a yes."""
+        answer = await self._screen.ask(f"{question} [y/N]")
+        return answer.strip().lower() in {"y", "yes"}
+
+    async def edit(self, text: str) -> None:
+        """Open the user's editor."""
+        await self._screen.edit(text)
+
+    def prefill(self, text: str) -> None:
+        """Put a text at the prompt."""
+        self._screen.prefill(text)
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboard."""
+        self._screen.copy(text)
+
+    def forgotten(self) -> None:
+        """Read the prompt's history anew."""
+        self._screen.forget_history()
+
+    def _reply_ended(self) -> None:
+        later, self._later = self._later, []
+        for text in later:
+            self.notice(text)
+
+    def _lines(self, text: str, style: str) -> None:
+        from rich.text import Text
+
+        self.show(Text(printable(text), style=style))

@@ -1,0 +1,74 @@
+"""The line at the bottom: which talk, which model, how far the memory is, what runs. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.utils import get_cwidth
+
+from construct.text import shorten
+
+_BETWEEN = " · "
+_TITLE_WIDTH = 32
+_SHORTEST_TITLE = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ToolbarState:
+    """What the line says."""
+
+    title: str = "new conversation"
+    model: str = ""
+    observe: float | None = None
+    """How near the next observation is, 1 when it is due; None when nothing is learned."""
+    compact: float | None = None
+    running: str = ""
+    private: bool = False
+    vi: bool = False
+
+
+def toolbar(state: ToolbarState, width: int) -> StyleAndTextTuples:
+    """Return the line for a terminal `width` columns wide; what matters least goes first when there is no room."""
+    parts = list(_parts(state))
+    while len(parts) > 1 and _width(parts) > width:
+        parts.remove(max(parts, key=lambda part: part.rank))
+    if _width(parts) > width:
+        parts = [_Part(0, "", shorten(parts[0].text, max(_SHORTEST_TITLE, width - 2)))]
+    line: StyleAndTextTuples = [("class:dim", " ")]
+    for number, part in enumerate(parts):
+        if number:
+            line.append(("class:dim", _BETWEEN))
+        line.append((part.style, part.text))
+    return line
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    rank: int
+    """What has the highest goes first."""
+    style: str
+    text: str
+
+
+def _parts(state: ToolbarState) -> Iterator[_Part]:
+    if state.private:
+        yield _Part(0, "class:high", "private: nothing is stored")
+    yield _Part(2, "class:dim", shorten(state.title, _TITLE_WIDTH))
+    if state.model:
+        yield _Part(4, "class:dim", shorten(state.model, _TITLE_WIDTH))
+    if state.observe is not None and not state.private:
+        yield _Part(3, "class:dim", f"observe {_percent(state.observe)}")
+    if state.compact is not None and not state.private:
+        yield _Part(5, "class:dim", f"compact {_percent(state.compact)}")
+    if state.running:
+        yield _Part(1, "class:accent", f"{state.running}…")
+    if state.vi:
+        yield _Part(6, "class:dim", "vi")
+
+
+def _percent(ratio: float) -> str:
+    return f"{round(100 * min(ratio, 9.99))}%"
+
+
+def _width(parts: list[_Part]) -> int:
+    return 1 + sum(get_cwidth(part.text) for part in parts) + len(_BETWEEN) * (len(parts) - 1)

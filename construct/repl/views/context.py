@@ -1,0 +1,93 @@
+"""What the main model would be sent, part by part."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.bar import Bar
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from construct import tokens
+from construct.llm.types import Block, Request, ToolResult
+from construct.llm.types import Text as TextBlock
+from construct.memory.context import block_text, request_tokens
+from construct.repl.views.words import counted, percent
+from construct.text import one_line, printable
+
+_FIRST, _LAST, _GAP = 140, 60, 40
+_BAR_WIDTH = 32
+_LIVES = {"5m": "5 minutes", "1h": "1 hour"}
+
+
+def context_view(request: Request, model: str, window: int, *, full: bool = False) -> RenderableType:
+    """Return a request with the tokens of each part; long texts are abbreviated unless `full`."""
+    sizes = request_tokens(request)
+    total = sum(sizes.values())
+    head = Text()
+    head.append(f"{counted(total, 'token')}", style="heading3")
+    head.append(f" would be sent to {printable(model)}, {percent(total / window)} of its window of {window:,}.")
+    head.append(f" Cached for {_LIVES[request.cache_life]} up to each ◄.", style="dim")
+    if not full:
+        head.append(" /context full shows every word.", style="dim")
+    return Group(head, Padding(_bars(sizes), (1, 0, 0, 2)), *_parts(request, full=full))
+
+
+def _bars(sizes: dict[str, int]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column(max_width=_BAR_WIDTH)
+    total = max(1, sum(sizes.values()))
+    begin = 0
+    for name, size in sizes.items():
+        if size:
+            table.add_row(name, f"{size:,}", Bar(total, begin, begin + size, color="magenta"))
+        begin += size
+    return table
+
+
+def _parts(request: Request, *, full: bool) -> Iterator[RenderableType]:
+    if request.tools and full:
+        for tool in request.tools:
+            yield from _part("tool", [(f"{tool.name}: {tool.description}", False)], full=True)
+    elif request.tools:
+        names = ", ".join(tool.name for tool in request.tools)
+        size = request_tokens(request)["tools"]
+        yield from _part("tools", [(names, False)], size=size, full=False)
+    yield from _part("system", [(text.text, text.mark) for text in request.system], full=full)
+    for message in request.messages:
+        yield from _part(message.role, [(_words(block), _is_marked(block)) for block in message.blocks], full=full)
+
+
+def _part(
+    role: str, texts: Sequence[tuple[str, bool]], *, full: bool, size: int | None = None
+) -> Iterator[RenderableType]:
+    """Return a part's head, and its texts with the marks behind them."""
+    head = Text("\n")
+    head.append(role, style="accent")
+    head.append(f"  {counted(sum(tokens.count(t) for t, _ in texts) if size is None else size, 'token')}", style="dim")
+    yield head
+    for text, marked in texts:
+        shown = _abbreviated(printable(text), full=full)
+        if marked:
+            shown.append("  ◄", style="success")
+        yield Padding(shown, (0, 0, 0, 2))
+
+
+def _words(block: Block) -> str:
+    return block_text(block) if isinstance(block, TextBlock) else f"[{type(block).__name__}] {block_text(block)}"
+
+
+def _is_marked(block: Block) -> bool:
+    return isinstance(block, TextBlock | ToolResult) and block.mark
+
+
+def _abbreviated(text: str, *, full: bool) -> Text:
+    """Return the text, of a long one its beginning and its end as one paragraph."""
+    if full or len(text) <= _FIRST + _LAST + _GAP:
+        return Text(text)
+    hidden = text[_FIRST:-_LAST]
+    shown = Text(one_line(text[:_FIRST]))
+    shown.append(f" … {counted(len(hidden), 'character')} … ", style="dim")
+    return shown.append(one_line(text[-_LAST:]))

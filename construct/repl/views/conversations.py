@@ -1,0 +1,34 @@
+"""The list of conversations."""
+
+from collections.abc import Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from construct.clock import Clock
+from construct.repl.views.words import ago, title_of
+from construct.store.talk import ConversationSummary
+
+
+def conversations_view(found: Sequence[ConversationSummary], clock: Clock, here: int | None = None) -> RenderableType:
+    """Return conversations, the one last talked in first; `here` is marked."""
+    if not found:
+        return Text("There are no conversations yet.", style="dim")
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, justify="right")
+    table.add_column(overflow="fold")
+    table.add_column(no_wrap=True, justify="right", style="dim")
+    table.add_column(no_wrap=True, style="dim")
+    for one in found:
+        mine = one.conversation.id == here
+        number = Text(f"› {one.conversation.id}" if mine else str(one.conversation.id), style="accent" if mine else "")
+        table.add_row(number, _title(one), f"{one.messages:,}", ago(one.last_at, clock))
+    return table
+
+
+def _title(one: ConversationSummary) -> Text:
+    text = Text(title_of(one.conversation, one.first_words), style="" if one.conversation.title else "dim")
+    if one.conversation.parent_id is not None:
+        text.append(f"  fork of {one.conversation.parent_id}", style="dim")
+    return text

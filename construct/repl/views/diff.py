@@ -1,0 +1,62 @@
+"""What changed in memory between two moments."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from construct.memory.history import Diff
+from construct.memory.lines import SIGNS
+from construct.repl.views.console import to_text
+from construct.store.records import Observation
+from construct.text import one_line
+
+
+def diff_view(found: Diff) -> RenderableType:
+    """Return what was learned (+), changed (- and + together) and is gone (-)."""
+    if not (found.learned or found.changed or found.gone):
+        return Text("Nothing changed between the two.", style="dim")
+    parts: list[RenderableType] = []
+    for title, lines in _sections(found):
+        if lines:
+            parts += [Text(), Text(title, style="heading3")] if parts else [Text(title, style="heading3")]
+            parts.append(_table(lines))
+    return Group(*parts)
+
+
+def diff_text(found: Diff) -> str:
+    """Return the same as plain text."""
+    return to_text(diff_view(found))
+
+
+_Line = tuple[str, Observation]
+
+
+def _sections(found: Diff) -> list[tuple[str, list[_Line]]]:
+    changed: list[_Line] = []
+    done: set[int] = set()
+    for new in dict.fromkeys(new.id for _, new in found.changed):
+        olds = [old for old, by in found.changed if by.id == new and old.id not in done]
+        done |= {old.id for old in olds}
+        changed += [("-", old) for old in olds] + [("+", by) for _, by in found.changed if by.id == new][:1]
+    return [
+        ("Learned", [("+", o) for o in found.learned]),
+        ("Changed", changed),
+        ("Gone", [("-", o) for o in found.gone]),
+    ]
+
+
+def _table(lines: list[_Line]) -> Table:
+    table = Table.grid(padding=(0, 1))
+    for _ in range(3):
+        table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for sign, o in lines:
+        style = "success" if sign == "+" else "error"
+        priority = Text(SIGNS[o.priority], style=o.priority)
+        table.add_row(Text(f"  {sign}", style=style), Text(str(o.id), style="dim"), priority, _content(o, sign))
+    return table
+
+
+def _content(o: Observation, sign: str) -> Text:
+    text = Text(one_line(o.content), style="" if sign == "+" else "dim")
+    return text.append(f"  {o.observation_date}", style="dim")

@@ -1,0 +1,56 @@
+"""What forgetting takes along, beforehand and afterwards."""
+
+from collections.abc import Iterator
+from datetime import date
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from construct.memory.forget import ForgetPlan, Forgotten
+from construct.repl.views.observations import observation_table
+from construct.repl.views.words import counted
+from construct.text import one_line
+
+_MOST_LISTED = 12
+
+
+def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
+    """Return what would be deleted, what would change, and what would stay although it says the same."""
+    parts: list[RenderableType] = [Text("This would be deleted for good:", style="heading3")]
+    if plan.observations:
+        parts.append(observation_table(plan.observations[:_MOST_LISTED], today))
+        if len(plan.observations) > _MOST_LISTED:
+            parts.append(Text(f"  and {len(plan.observations) - _MOST_LISTED} more", style="dim"))
+    parts += [Text(f"  memory:{m.id}  {one_line(m.content)}") for m in plan.memories[:_MOST_LISTED]]
+    if plan.reactivated:
+        parts += [Text("\nThis would stand again:"), observation_table(plan.reactivated[:_MOST_LISTED], today)]
+    parts += [Text(), *(Text(line, style="dim") for line in _consequences(plan))]
+    return Group(*parts)
+
+
+def forgotten_words(gone: Forgotten) -> str:
+    """Return what was deleted."""
+    parts = [counted(gone.observations, "observation")]
+    parts += [f"{gone.memories:,} {'memory' if gone.memories == 1 else 'memories'}"] if gone.memories else []
+    parts += [counted(gone.relations, "relation")] if gone.relations else []
+    words = f"Deleted: {', '.join(parts)}."
+    if gone.pending_erasure:
+        words += " Another process reads the file: its bytes are cleared out when that has ended."
+    return words
+
+
+def _consequences(plan: ForgetPlan) -> Iterator[str]:
+    concerned = len(plan.messages) + len(plan.replies)
+    if concerned:
+        messages = counted(concerned, "message")
+        if plan.words:
+            yield f"{messages} it comes from, replies too, would be emptied to “[removed]”."
+        else:
+            yield f"{messages} it comes from would leave the window and recall; --words empties them too."
+    if plan.threads:
+        yield f"{counted(len(plan.threads), 'conversation')} would lose a title or note that holds it."
+    if plan.elsewhere:
+        marks = ", ".join(f"“{one_line(mark)}”" for mark in plan.marks[:4])
+        yield f"{counted(plan.elsewhere, 'other message')} with {marks} would stay."
+    if plan.alike:
+        yield f"{counted(plan.alike, 'other observation')} saying nearly the same would stay."

@@ -1,0 +1,37 @@
+"""What the graph knows of one name, as a tree."""
+
+from rich.console import RenderableType
+from rich.text import Text
+from rich.tree import Tree as Drawing
+
+from construct.memory.graph import Branch, Tree
+from construct.text import one_line
+
+
+def graph_view(found: Tree) -> RenderableType:
+    """Return an entity with what it is related to; what no longer holds is dim and says until when."""
+    root = Drawing(_name(found), guide_style="dim")
+    _grow(root, found)
+    return root
+
+
+def _grow(drawing: Drawing, found: Tree) -> None:
+    for branch in found.branches:
+        _grow(drawing.add(_relation(branch)), branch.tree)
+
+
+def _relation(branch: Branch) -> Text:
+    past = branch.until is not None
+    text = Text(style="dim" if past else "")
+    arrow = f"{one_line(branch.predicate)} →" if branch.forward else f"← {one_line(branch.predicate)}"
+    text.append(f"{arrow} ", style="accent")
+    text.append_text(_name(branch.tree))
+    span = f"{branch.since} to {branch.until}" if past else f"since {branch.since}"
+    return text.append(f"  {span} · memory:{branch.memory_id}", style="dim")
+
+
+def _name(entity: Tree) -> Text:
+    text = Text(one_line(entity.name))
+    notes = [entity.type or "", *(f"also {alias}" for alias in entity.aliases)]
+    known = ", ".join(one_line(note) for note in notes if note)
+    return text.append(f" ({known})", style="dim") if known else text

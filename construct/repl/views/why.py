@@ -1,0 +1,95 @@
+"""Where something remembered comes from, as a tree down to the words that were said."""
+
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+from rich.tree import Tree
+
+from construct.clock import Clock
+from construct.memory.lines import SIGNS
+from construct.memory.trace import MemoryTrace, MessageTrace, Node, Trace, drawn
+from construct.repl.views.console import to_text
+from construct.repl.views.words import when
+from construct.store.records import Cycle, Message, Observation
+from construct.text import one_line, shorten
+
+_MADE_BY = {"observer": "observed", "reflector": "condensed", "edit": "written by you", "graph": "drawn"}
+_WORDS_WIDTH = 300
+
+
+def why_view(found: Trace, clock: Clock) -> RenderableType:
+    """Return what an observation rests on, and what became of it."""
+    parts: list[RenderableType] = [_tree(found.tree, clock), Text(_made(found.cycle, clock), style="dim")]
+    for words, others in (
+        ("took the place of", found.outdates), ("no longer holds since", found.outdated_by),
+        ("edited from", found.edit_of), ("edited into", found.edited_into), ("condensed into", found.condensed_into),
+    ):  # fmt: skip
+        parts += [Text(f"{words} {o.id}: {shorten(o.content, 100)}", style="dim") for o in others]
+    return Group(*parts)
+
+
+def why_text(found: Trace, clock: Clock) -> str:
+    """Return the same as plain text."""
+    return to_text(why_view(found, clock))
+
+
+def why_message_view(found: MessageTrace, clock: Clock) -> RenderableType:
+    """Return what rests on a message."""
+    tree = Tree(_message(found.message, clock), guide_style="dim")
+    for o in found.observations:
+        tree.add(_observation(o))
+    if found.observations:
+        return tree
+    return Group(tree, Text("Nothing remembered rests on it.", style="dim"))
+
+
+def why_memory_view(found: MemoryTrace, clock: Clock) -> RenderableType:
+    """Return where a memory comes from."""
+    head = Text(f"memory:{found.memory.id}  {one_line(found.memory.content)}")
+    if found.trace is None:
+        kept = f"kept by the {found.memory.origin}, {when(found.memory.created_at, clock)}"
+        return Group(head, Text(kept, style="dim"))
+    return Group(head, why_view(found.trace, clock))
+
+
+def _tree(root: Node, clock: Clock) -> Tree:
+    places: list[Tree] = []
+    for depth, node, again in drawn(root):
+        label = _observation(node.observation)
+        if again:
+            label.append("  (above)", style="dim")
+        here = Tree(label, guide_style="dim") if depth == 0 else places[depth - 1].add(label)
+        places[depth:] = [here]
+        if not again:
+            _add_messages(here, node.messages, clock)
+    return places[0]
+
+
+def _add_messages(tree: Tree, messages: Iterable[Message], clock: Clock) -> None:
+    for message in messages:
+        tree.add(_message(message, clock))
+
+
+def _observation(o: Observation) -> Text:
+    text = Text()
+    text.append(f"{SIGNS[o.priority]} ", style=o.priority)
+    text.append(f"{o.id} ", style="dim")
+    text.append(one_line(o.content))
+    notes = [o.observation_date, *([] if o.stance == "stated" else [o.stance])]
+    notes += [f"generation {o.generation}"] if o.generation else []
+    notes += [o.state] if o.state != "active" else []
+    return text.append(f"  {' · '.join(notes)}", style="dim")
+
+
+def _message(message: Message, clock: Clock) -> Text:
+    text = Text()
+    text.append("you " if message.role == "user" else "reply ", style="accent" if message.role == "user" else "dim")
+    text.append(f"{when(message.created_at, clock)} message:{message.id} ", style="dim")
+    return text.append(f"“{shorten(message.content, _WORDS_WIDTH)}”")
+
+
+def _made(cycle: Cycle, clock: Clock) -> str:
+    made = _MADE_BY.get(cycle.kind, cycle.kind)
+    by = f" by {one_line(cycle.model)}" if cycle.model and cycle.kind != "edit" else ""
+    return f"{made}{by}, {when(cycle.started_at, clock)} (cycle {cycle.id})"

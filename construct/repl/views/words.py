@@ -1,0 +1,52 @@
+"""Numbers, money and times as people read them. Needs neither rich nor a database."""
+
+import textwrap
+from datetime import timedelta
+
+from construct.clock import Clock, from_text
+from construct.memory.transcript import gap_words
+from construct.store.records import Conversation
+from construct.text import shorten
+
+_CENTS_FROM = 0.1
+_HALF_PERCENT = 0.005
+
+
+def counted(number: int, noun: str) -> str:
+    """Return "1 message", or "1,240 messages"."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+def percent(ratio: float) -> str:
+    """Return a share such as "41%"."""
+    if 0 < ratio < _HALF_PERCENT:
+        return "<1%"
+    return f"{round(100 * ratio)}%"
+
+
+def money(dollars: float | None) -> str:
+    """Return dollars, small sums with more digits; "unknown" for a price that is not known."""
+    if dollars is None:
+        return "unknown"
+    return f"${dollars:,.2f}" if dollars >= _CENTS_FROM or dollars == 0 else f"${dollars:.4f}"
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """Return a line of Western text broken at its blanks; one with columns in it is left as it is."""
+    return [line] if "  " in line else textwrap.wrap(line, max(20, width), break_long_words=False) or [""]
+
+
+def ago(moment: str, clock: Clock) -> str:
+    """Return how long ago a stored time was."""
+    gap = clock.now() - from_text(moment)
+    return "just now" if gap < timedelta(minutes=1) else f"{gap_words(gap)} ago"
+
+
+def when(moment: str, clock: Clock) -> str:
+    """Return a stored time as the user's wall clock showed it."""
+    return clock.local(from_text(moment)).strftime("%Y-%m-%d %H:%M")
+
+
+def title_of(conversation: Conversation, first_words: str | None = None, width: int = 60) -> str:
+    """Return what a conversation is called: its title, else its first words, else its number."""
+    return shorten(conversation.title or first_words or "", width) or f"conversation {conversation.id}"

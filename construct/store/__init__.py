@@ -1,0 +1,1 @@
+"""The SQLite file: opening, migrations, plain queries for each group of tables, transfer."""

@@ -1,0 +1,90 @@
+"""Copies of the whole database in one file, and files that are replaced whole or not at all."""
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from construct.errors import UsageError
+from construct.store.database import make_folder
+
+_BESIDE = ("-wal", "-shm", "-journal")
+
+
+def backup(db: sqlite3.Connection, path: Path) -> None:
+    """Write the database as it stands to an empty file: nothing of running cycles or open chats, nothing deleted."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as copy:
+        db.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")
+        _strip(copy)
+        copy.execute("VACUUM")
+
+
+def _strip(copy: sqlite3.Connection) -> None:
+    copy.execute("PRAGMA foreign_keys = ON")
+    copy.execute("BEGIN")
+    copy.execute("DELETE FROM sessions")
+    copy.execute("UPDATE cycles SET owner = NULL, heartbeat = NULL WHERE owner IS NOT NULL OR heartbeat IS NOT NULL")
+    running = copy.execute("SELECT id FROM cycles WHERE status = 'running'").fetchall()
+    for cycle in running:
+        copy.execute(
+            "UPDATE observations SET superseded_at = NULL, superseded_by = NULL WHERE superseded_by = ?", cycle
+        )
+        copy.execute("DELETE FROM observations WHERE cycle_id = ?", cycle)
+        copy.execute("DELETE FROM cycles WHERE id = ?", cycle)
+    deleted = copy.execute("DELETE FROM meta WHERE name = 'pruning'").rowcount or running
+    copy.execute("COMMIT")
+    if deleted:
+        for table in ("messages", "observations", "memories"):  # an index keeps deleted words until it is merged
+            copy.execute(f"INSERT INTO {table}_fts({table}_fts) VALUES ('optimize')")
+
+
+def readable_copy(path: Path, copy: Path) -> None:
+    """Copy a database that may be in use to a file of ours, and leave it as it is; raises sqlite3.Error."""
+    live = any(_beside(path, suffix).exists() for suffix in _BESIDE)
+    how = "mode=ro" if live else "mode=ro&immutable=1"
+    source = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
+    with closing(source), closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give a new empty file, 0600, that takes the target's place at the end, or is gone when that fails."""
+    goal = Path(os.path.realpath(target))  # through a link, as `>` would go
+    new = goal.with_name(f".construct-{secrets.token_hex(8)}")
+    try:
+        make_folder(goal.parent)
+        os.close(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        yield new
+        with new.open("rb+") as file:
+            os.fsync(file.fileno())
+        new.replace(goal)
+    finally:
+        for suffix in ("", *_BESIDE):
+            with suppress(OSError):
+                _beside(new, suffix).unlink()
+
+
+def refuse_database(target: Path, db_path: Path) -> None:
+    """Raise UsageError when a target is the database itself, what belongs to it, or another that is in use."""
+    if target.is_dir():
+        raise UsageError(f"{target} is a folder.\nName a file with -o.")
+    goal, home = Path(os.path.realpath(target)), Path(os.path.realpath(db_path))
+    own = [home, *(_beside(home, suffix) for suffix in _BESIDE)]
+    if goal in own or any(_is_same(goal, file) for file in own):
+        raise UsageError(f"{target} is the database itself.\nName another file with -o.")
+    if any(_beside(goal, suffix).exists() for suffix in ("-wal", "-journal")):
+        raise UsageError(f"{target} is a database in use.\nName another file with -o.")
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    with suppress(OSError):
+        return one.samefile(other)
+    return False

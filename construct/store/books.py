@@ -1,0 +1,91 @@
+"""The books: tokens and money by call, and how far the token estimate is off per model."""
+
+import sqlite3
+from dataclasses import dataclass
+
+from construct.tokens import Usage
+
+_SAMPLE_MINIMUM = 200
+_WEIGHT = 0.3
+_FACTOR_RANGE = (0.5, 4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call, as it is booked."""
+
+    purpose: str
+    model: str
+    usage: Usage
+    cost_usd: float | None
+
+
+def book(
+    db: sqlite3.Connection, call: Call, now: str, conversation_id: int | None = None, cycle_id: int | None = None
+) -> None:
+    """Store the usage of one call; what it was for may have been deleted meanwhile."""
+    u = call.usage
+    db.execute(
+        """INSERT INTO usage (created_at, purpose, model, input_tokens, cache_read_tokens, cache_write_tokens,
+                              output_tokens, cost_usd, conversation_id, cycle_id)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM conversations WHERE id = ?),
+                   (SELECT id FROM cycles WHERE id = ?))""",
+        (
+            now, call.purpose, call.model, u.input_tokens, u.cache_read_tokens, u.cache_write_tokens,
+            u.output_tokens, call.cost_usd, conversation_id, cycle_id,
+        ),
+    )  # fmt: skip
+
+
+def spent_since(db: sqlite3.Connection, since: str, purposes: tuple[str, ...]) -> float:
+    """Return the dollars booked for the purposes since a stored time."""
+    marks = ",".join("?" * len(purposes))
+    row = db.execute(
+        f"SELECT coalesce(sum(cost_usd), 0) FROM usage WHERE created_at >= ? AND purpose IN ({marks})",
+        (since, *purposes),
+    ).fetchone()
+    return float(row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class UsageLine:
+    """Usage summed over a purpose and a model."""
+
+    purpose: str
+    model: str
+    calls: int
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+
+
+def usage_lines(db: sqlite3.Connection, since: str = "") -> list[UsageLine]:
+    """Return usage by purpose and model; a line's cost is None when no call of it had a known price."""
+    rows = db.execute(
+        """SELECT purpose, model, count(*), sum(input_tokens), sum(cache_read_tokens), sum(cache_write_tokens),
+                  sum(output_tokens), sum(cost_usd)
+           FROM usage WHERE created_at >= ? GROUP BY purpose, model ORDER BY purpose, model""",
+        (since,),
+    )
+    return [UsageLine(*row) for row in rows]
+
+
+def token_factor(db: sqlite3.Connection, model: str) -> float:
+    """Return actual / estimated prompt tokens for a model; 1.0 while nothing is known."""
+    row = db.execute("SELECT factor FROM token_factors WHERE model = ?", (model,)).fetchone()
+    return 1.0 if row is None else float(row[0])
+
+
+def learn_token_factor(db: sqlite3.Connection, model: str, estimated: int, actual: int) -> None:
+    """Move a model's factor towards what a call showed: a clamped moving average."""
+    if estimated < _SAMPLE_MINIMUM or actual < _SAMPLE_MINIMUM:
+        return
+    low, high = _FACTOR_RANGE
+    sample = min(high, max(low, actual / estimated))
+    db.execute(
+        """INSERT INTO token_factors (model, factor, samples) VALUES (?, ?, 1)
+           ON CONFLICT (model) DO UPDATE SET factor = factor + ? * (excluded.factor - factor), samples = samples + 1""",
+        (model, sample, _WEIGHT),
+    )

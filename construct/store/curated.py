@@ -1,0 +1,163 @@
+"""Memories: what is kept by itself. Plain queries.
+
+Every observation that is worth it has one memory row: in force, or superseded by the memory
+that says the same or something newer. So what has a row is not promoted again, and what an
+undo or a forget takes the superseding memory from can stand again.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from construct.errors import NotFoundError
+from construct.store.lineage import given
+from construct.store.records import Memory, Observation, columns, read, read_one
+from construct.store.talk import new_uid
+
+_WORTH_KEEPING = """o.superseded_at IS NULL AND o.committed_at IS NOT NULL
+    AND (o.origin = 'user' OR (o.priority = 'high' AND o.stance IN ('stated', 'planned')))
+    AND NOT EXISTS (SELECT 1 FROM memories WHERE observation_id = o.id)"""
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """A memory about to be stored."""
+
+    content: str
+    category: str | None
+    origin: str
+    observation_id: int | None = None
+
+
+def memory(db: sqlite3.Connection, memory_id: int) -> Memory:
+    """Return a memory; raises NotFoundError."""
+    found = read_one(Memory, db.execute(f"SELECT {columns(Memory)} FROM memories WHERE id = ?", (memory_id,)))
+    if found is None:
+        raise NotFoundError(f"There is no memory {memory_id}.\n`construct memory list` shows them.")
+    return found
+
+
+def memories(db: sqlite3.Connection, *, include_superseded: bool = False) -> list[Memory]:
+    """Return the memories, oldest first."""
+    where = "" if include_superseded else "WHERE superseded_at IS NULL"
+    return read(Memory, db.execute(f"SELECT {columns(Memory)} FROM memories {where} ORDER BY id"))
+
+
+def observation_behind(db: sqlite3.Connection, reference: tuple[str, int]) -> int:
+    """Return the observation that a reference names, or that the memory it names was promoted from."""
+    kind, number = reference
+    if kind == "observation":
+        return number
+    if kind == "memory":
+        found = memory(db, number).observation_id
+        if found is not None:
+            return found
+    raise NotFoundError(f"{kind}:{number} comes from no observation: it is what was said itself.")
+
+
+def insert_memory(db: sqlite3.Connection, new: NewMemory, now: str) -> int:
+    """Store a memory in force and return its id."""
+    cursor = db.execute(
+        "INSERT INTO memories (uid, content, category, origin, observation_id, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+        (new_uid(), new.content, new.category, new.origin, new.observation_id, now),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def in_force_like(db: sqlite3.Connection, expression: str, limit: int) -> list[Memory]:
+    """Return the memories in force that match an FTS5 expression, best first."""
+    rows = db.execute(
+        f"""SELECT {columns(Memory, "m")} FROM memories_fts AS f JOIN memories AS m ON m.id = f.rowid
+            WHERE memories_fts MATCH ? AND m.superseded_at IS NULL ORDER BY f.rank, m.id DESC LIMIT ?""",
+        (expression, limit),
+    )
+    return read(Memory, rows)
+
+
+def in_force_of(db: sqlite3.Connection, memory_id: int | None) -> int | None:
+    """Return the memory in force that stands for this one at last, itself perhaps; None when none does.
+
+    What was promoted from an observation that was undone stands for nothing.
+    """
+    seen: set[int] = set()
+    while memory_id is not None and memory_id not in seen:
+        seen.add(memory_id)
+        row = db.execute(
+            """SELECT m.superseded_at, m.superseded_by, o.superseded_by = o.cycle_id
+               FROM memories AS m LEFT JOIN observations AS o ON o.id = m.observation_id WHERE m.id = ?""",
+            (memory_id,),
+        ).fetchone()
+        if row is None or (row[2] and row[0] is not None):
+            return None
+        if row[0] is None:
+            return memory_id
+        memory_id = row[1]
+    return None
+
+
+def replace_by(db: sqlite3.Connection, memory_id: int, by: int) -> None:
+    """Say which memory stands in the place of a superseded one."""
+    db.execute("UPDATE memories SET superseded_by = ? WHERE id = ? AND superseded_at IS NOT NULL", (by, memory_id))
+
+
+def of_observation(db: sqlite3.Connection, observation_id: int) -> Memory | None:
+    """Return the memory promoted from an observation, the newest of them."""
+    return read_one(
+        Memory,
+        db.execute(
+            f"SELECT {columns(Memory)} FROM memories WHERE observation_id = ? ORDER BY id DESC LIMIT 1",
+            (observation_id,),
+        ),
+    )
+
+
+def unpromoted(db: sqlite3.Connection, among: Iterable[int] | None = None) -> list[Observation]:
+    """Return the active observations worth a memory that have none, oldest first; `among` narrows them down."""
+    where, values = "", tuple[str, ...]()
+    if among is not None:
+        where, values = "AND o.id IN (SELECT value FROM json_each(?))", (given(among),)
+    rows = db.execute(
+        f"SELECT {columns(Observation, 'o')} FROM observations AS o WHERE {_WORTH_KEEPING} {where} ORDER BY o.id",
+        values,
+    )
+    return read(Observation, rows)
+
+
+def left_behind(db: sqlite3.Connection) -> list[tuple[Memory, Observation]]:
+    """Return the memories in force whose observation no longer is, with that."""
+    rows = db.execute(
+        f"""SELECT {columns(Memory, "m")}, {columns(Observation, "o")} FROM memories AS m
+            JOIN observations AS o ON o.id = m.observation_id
+            WHERE m.superseded_at IS NULL AND m.origin = 'observation' AND o.superseded_at IS NOT NULL
+            ORDER BY o.generation, m.id"""
+    )
+    width = len(columns(Memory).split(","))
+    return [(Memory(*row[:width]), Observation(*row[width:])) for row in rows]
+
+
+def left_out(db: sqlite3.Connection) -> list[Memory]:
+    """Return the superseded memories that may stand again: what took their place is itself out of force, or gone."""
+    rows = db.execute(
+        f"""SELECT {columns(Memory, "m")} FROM memories AS m
+            LEFT JOIN observations AS o ON o.id = m.observation_id
+            LEFT JOIN memories AS s ON s.id = m.superseded_by
+            WHERE m.superseded_at IS NOT NULL AND (s.id IS NULL OR s.superseded_at IS NOT NULL)
+            AND (m.origin <> 'observation' OR (o.superseded_at IS NULL AND o.committed_at IS NOT NULL))
+            ORDER BY m.id DESC"""
+    )
+    return read(Memory, rows)
+
+
+def said_at(db: sqlite3.Connection, memory: Memory) -> str:
+    """Return when what a memory says was said: with the newest message it rests on, else when it was stored."""
+    if memory.observation_id is None:
+        return memory.created_at
+    (said,) = db.execute(
+        """WITH RECURSIVE beneath(id) AS (
+               VALUES(?) UNION SELECT source_id FROM observation_sources JOIN beneath ON observation_id = beneath.id)
+           SELECT max(m.created_at) FROM observation_messages JOIN messages AS m ON m.id = message_id
+           WHERE observation_id IN beneath""",
+        (memory.observation_id,),
+    ).fetchone()
+    return said or memory.created_at

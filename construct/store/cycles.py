@@ -1,0 +1,187 @@
+"""Cycles, their leases, and the books of model usage: plain queries.
+
+A running cycle has an owner (host, pid, start time) and a heartbeat by the real clock. It
+is abandoned at once when its owner is gone from this host, else when the heartbeat is old.
+"""
+
+import json
+import os
+import socket
+import sqlite3
+import time
+from functools import cache
+
+from construct.store.records import Cycle, columns, read, read_one
+from construct.store.talk import new_uid
+from construct.tokens import Usage
+
+HEARTBEAT_SECONDS = 5.0
+STALE_SECONDS = 90.0
+
+
+@cache
+def _owner() -> tuple[str, int, float]:
+    import psutil
+
+    return socket.gethostname(), os.getpid(), psutil.Process().create_time()
+
+
+def owner() -> str:
+    """Return this process as JSON for a lease."""
+    host, pid, started = _owner()
+    return json.dumps({"host": host, "pid": pid, "started": started})
+
+
+def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool:
+    """Tell whether a lease's owner has stopped: seen at once on this host, by its heartbeat elsewhere."""
+    import psutil
+
+    try:
+        data = json.loads(owner_json or "{}")
+        host, pid, started = str(data["host"]), int(data["pid"]), float(data["started"])
+    except (ValueError, KeyError, TypeError):
+        return True
+    if host == _owner()[0]:
+        try:
+            return abs(psutil.Process(pid).create_time() - started) > 2.0
+        except psutil.NoSuchProcess:
+            return True
+        except psutil.AccessDenied:
+            pass
+    return heartbeat is None or now - heartbeat > STALE_SECONDS
+
+
+def abandon_dead(db: sqlite3.Connection, now: str) -> int:
+    """Abandon the running cycles and close the sessions whose owner is gone; return how many cycles."""
+    dead = [
+        row[0]
+        for row in db.execute("SELECT id, owner, heartbeat FROM cycles WHERE status = 'running'").fetchall()
+        if is_gone(row[1], row[2], time.time())
+    ]
+    for cycle_id in dead:
+        db.execute(
+            """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL, heartbeat = NULL,
+               error = 'the process stopped' WHERE id = ? AND status = 'running'""",
+            (now, cycle_id),
+        )
+    for session_id, session_owner, heartbeat in db.execute("SELECT id, owner, heartbeat FROM sessions").fetchall():
+        if is_gone(session_owner, heartbeat, time.time()):
+            db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+    return len(dead)
+
+
+def start_cycle(
+    db: sqlite3.Connection,
+    kind: str,
+    conversation_id: int | None,
+    now: str,
+    *,
+    span: tuple[int, int] | None = None,
+    model: str | None = None,
+) -> int | None:
+    """Store a running cycle of ours and return its id; None while another process runs one of that kind there."""
+    first, last = span or (None, None)
+    try:
+        cursor = db.execute(
+            """INSERT INTO cycles (uid, conversation_id, kind, status, first_message_id, last_message_id, model,
+                                   started_at, owner, heartbeat)
+               VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?)""",
+            (new_uid(), conversation_id, kind, first, last, model, now, owner(), time.time()),
+        )
+    except sqlite3.IntegrityError:  # the index one_running_cycle
+        return None
+    return cursor.lastrowid
+
+
+def beat(db: sqlite3.Connection, cycle_id: int) -> None:
+    """Show that the cycle's owner lives."""
+    db.execute("UPDATE cycles SET heartbeat = ? WHERE id = ? AND status = 'running'", (time.time(), cycle_id))
+
+
+def finish_cycle(
+    db: sqlite3.Connection,
+    cycle_id: int,
+    status: str,
+    now: str,
+    *,
+    usage: Usage = Usage(),
+    attempts: int = 0,
+    model: str | None = None,
+    error: str | None = None,
+    notes: list[str] | None = None,
+    base_tokens: int | None = None,
+) -> bool:
+    """End a running cycle; False when it is no longer ours to end."""
+    return bool(
+        db.execute(
+            """UPDATE cycles SET status = ?, finished_at = ?, input_tokens = ?, output_tokens = ?, attempts = ?,
+               model = coalesce(?, model), error = ?, notes = ?, base_tokens = ?, owner = NULL, heartbeat = NULL
+               WHERE id = ? AND status = 'running'""",
+            (
+                status, now, usage.prompt_tokens, usage.output_tokens, attempts, model, error,
+                json.dumps(notes) if notes else None, base_tokens, cycle_id,
+            ),
+        ).rowcount
+    )  # fmt: skip
+
+
+def insert_edit(db: sqlite3.Connection, conversation_id: int | None, now: str) -> int:
+    """Store an edit by the user as a finished cycle and return its id."""
+    cursor = db.execute(
+        """INSERT INTO cycles (uid, conversation_id, kind, status, started_at, finished_at)
+           VALUES (?, ?, 'edit', 'succeeded', ?, ?)""",
+        (new_uid(), conversation_id, now, now),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def last_cycle(db: sqlite3.Connection, kind: str, conversation_id: int | None) -> Cycle | None:
+    """Return the newest finished cycle of a kind for a conversation (None: those over several)."""
+    return read_one(
+        Cycle,
+        db.execute(
+            f"""SELECT {columns(Cycle)} FROM cycles WHERE kind = ? AND conversation_id IS ?
+                AND status IN ('succeeded', 'failed', 'reverted') ORDER BY id DESC LIMIT 1""",
+            (kind, conversation_id),
+        ),
+    )
+
+
+def running(db: sqlite3.Connection) -> list[Cycle]:
+    """Return the cycles at work in any process."""
+    return read(Cycle, db.execute(f"SELECT {columns(Cycle)} FROM cycles WHERE status = 'running' ORDER BY id"))
+
+
+def cycles(db: sqlite3.Connection, limit: int) -> list[Cycle]:
+    """Return the newest cycles, newest first."""
+    return read(Cycle, db.execute(f"SELECT {columns(Cycle)} FROM cycles ORDER BY id DESC LIMIT ?", (limit,)))
+
+
+def open_session(db: sqlite3.Connection, conversation_id: int | None) -> int:
+    """Store that a chat is open in this process and return its id."""
+    cursor = db.execute(
+        "INSERT INTO sessions (conversation_id, owner, heartbeat) VALUES (?, ?, ?)",
+        (conversation_id, owner(), time.time()),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def beat_session(db: sqlite3.Connection, session_id: int, conversation_id: int | None) -> None:
+    """Show that the chat is still open, and where."""
+    db.execute(
+        "UPDATE sessions SET heartbeat = ?, conversation_id = ? WHERE id = ?",
+        (time.time(), conversation_id, session_id),
+    )
+
+
+def close_session(db: sqlite3.Connection, session_id: int) -> None:
+    """Forget an open chat."""
+    db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+
+
+def has_live_session(db: sqlite3.Connection) -> bool:
+    """Tell whether a chat is open in some process."""
+    rows = db.execute("SELECT owner, heartbeat FROM sessions").fetchall()
+    return any(not is_gone(row[0], row[1], time.time()) for row in rows)

@@ -1,0 +1,345 @@
+"""Opening the one file, and transactions on it.
+
+A file that is newer, foreign, damaged, read-only or locked is refused before SQLite may
+write to it: even switching the journal mode would change its bytes.
+"""
+
+import asyncio
+import os
+import sqlite3
+import struct
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from construct.errors import ConstructError, DatabaseUnusableError
+from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_BUSY_SECONDS = 10.0
+_CHECKED_BYTES = 4 << 20
+"""Up to here every page is looked at on opening: 4 ms a megabyte."""
+_MAGIC = b"SQLite format 3\x00"
+
+
+_OPEN: Counter[tuple[int, int]] = Counter()
+"""This process's connections by file. While there are any, the file must not be read otherwise: closing it
+would drop their POSIX locks, and another process would throw away the log they write to
+(https://www.sqlite.org/howtocorrupt.html, 2.2)."""
+_opening = threading.RLock()
+
+
+class Connection(sqlite3.Connection):
+    """A connection that is counted while it is open."""
+
+    identity: tuple[int, int] | None = None
+
+    def close(self) -> None:
+        """Close it; safe to call twice."""
+        super().close()
+        with _opening:
+            if self.identity is not None:
+                _OPEN[self.identity] -= 1
+                self.identity = None
+
+
+def open_database(path: Path) -> sqlite3.Connection:
+    """Open the database, making or migrating it as needed; 0600 in a folder made 0700.
+
+    Raises DatabaseUnusableError, the file untouched, when it cannot be used.
+    """
+    try:
+        with _opening:
+            _make_file(path)
+            if not _OPEN[_identity(path)]:
+                _check_header(path)
+            return _connect(path)
+    except OSError as error:
+        raise DatabaseUnusableError(
+            f"The database {path} cannot be opened: {error.strerror or error}.\n"
+            "Check the path and its permissions, or name another file with --db."
+        ) from error
+    except sqlite3.Error as error:
+        raise explain(error, path) from error
+
+
+def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
+    """Return the error the user is shown for one of SQLite's."""
+    text, name = str(error), getattr(error, "sqlite_errorname", "") or ""
+    if name.startswith("SQLITE_FULL") or "disk is full" in text:
+        return ConstructError(
+            f"The disk is full: {path} could not be written.\nMake room and try again; nothing that was stored is lost."
+        )
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")) or "locked" in text:
+        return DatabaseUnusableError(
+            f"The database {path} is locked by another program.\nClose that program, then try again."
+        )
+    if name.startswith("SQLITE_READONLY") or "readonly" in text:
+        return DatabaseUnusableError(
+            f"The database {path} is read-only.\nMake it writable (chmod u+w), or name another file with --db."
+        )
+    if name.startswith("SQLITE_CANTOPEN"):
+        return DatabaseUnusableError(
+            f"The database {path} cannot be opened.\n"
+            "Check the path and its permissions, or name another file with --db."
+        )
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "malformed" in text or "not a database" in text:
+        return _damaged(path)
+    if name.startswith("SQLITE_IOERR"):
+        return ConstructError(
+            f"Reading or writing {path} failed ({text}).\nCheck the disk, then run `construct doctor`."
+        )
+    return DatabaseUnusableError(
+        f"The database {path} cannot be used: {text}.\nRun `construct doctor`, or name another file with --db."
+    )
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """Run the block as one write transaction, begun IMMEDIATE so that reading first cannot fail it."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    else:
+        db.execute("COMMIT")
+
+
+@contextmanager
+def rehearsal(db: sqlite3.Connection) -> Iterator[None]:
+    """Run the block as a write transaction that is taken back: to see what would be."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
+class Store:
+    """The database for async code: one thread, one connection, calls one after the other."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="construct-db")
+        self._db: sqlite3.Connection | None = None
+
+    async def call(self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run `work(connection, ...)` in the database's thread.
+
+        The work is finished even if the waiting task is cancelled: what began to be stored is stored.
+        """
+
+        def run() -> T:
+            if self._db is None:
+                self._db = open_database(self.path)
+            try:
+                return work(self._db, *args, **kwargs)
+            except sqlite3.Error as error:
+                raise explain(error, self.path) from error
+
+        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, run))
+
+    def close(self) -> None:
+        """Wait for the last call, close the connection and end the thread."""
+
+        def close() -> None:
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+        self._thread.submit(close).result()
+        self._thread.shutdown()
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it that are missing, each 0700."""
+    for missing in reversed([folder, *folder.parents]):
+        if not missing.exists():
+            missing.mkdir(mode=0o700, exist_ok=True)
+
+
+def _make_file(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "no regular file"
+        raise DatabaseUnusableError(f"{path} is {kind}, not a database.\nName a file with --db or CONSTRUCT_DB.")
+    make_folder(path.parent)
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        writable = path.stat().st_mode & 0o222  # asked of the file too: root may write whatever its mode says
+        if not writable or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+            raise DatabaseUnusableError(
+                f"The database {path} is read-only.\n"
+                "Make it and its folder writable (chmod u+w), or name another file with --db."
+            ) from None
+
+
+def _check_header(path: Path) -> None:
+    """Refuse by the file's own first bytes (https://www.sqlite.org/fileformat2.html#the_database_header)."""
+    header, size = _read_header(path)
+    if not header:
+        return
+    if not header.startswith(_MAGIC):
+        raise DatabaseUnusableError(
+            f"{path} is not a Construct database.\nName another file with --db; this one was not touched."
+        )
+    if len(header) < 100:
+        raise _damaged(path, "; it was not touched")
+    version, application_id = struct.unpack_from(">i4xI", header, 60)
+    if application_id != APPLICATION_ID and not (application_id == 0 and _is_blank(path)):
+        raise DatabaseUnusableError(
+            f"{path} belongs to another program.\nName another file with --db; this one was not touched."
+        )
+    logged = _has(path, "-wal")
+    if logged:  # a newer version may stand there only; a connection that may write would move it on closing
+        (version,) = _read_only(path, "PRAGMA user_version", "mode=ro")
+    if version > SCHEMA_VERSION:
+        raise DatabaseUnusableError(
+            f"{path} was written by a newer Construct.\nUpdate Construct to open it; the file was not touched."
+        )
+    if _is_cut_off(path, header, size):
+        raise _damaged(path, "; it was not touched")
+    if logged and size <= _CHECKED_BYTES:
+        with _reading(path, "mode=ro") as db:
+            _check_pages(db, path)
+
+
+def _read_header(path: Path) -> tuple[bytes, int]:
+    with path.open("rb") as file:
+        return file.read(100), file.seek(0, os.SEEK_END)
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return Path(os.path.realpath(path) + suffix)
+
+
+def _has(path: Path, suffix: str) -> bool:
+    """Tell whether the file has a write-ahead log or a journal that is not empty."""
+    beside = _beside(path, suffix)
+    return beside.exists() and beside.stat().st_size > 0
+
+
+def _is_cut_off(path: Path, header: bytes, size: int) -> bool:
+    """Tell whether pages are missing, while nobody is only now writing them."""
+    for _ in range(20):
+        page_size, pages = struct.unpack_from(">H10xI", header, 16)
+        if (65536 if page_size == 1 else page_size) * pages <= size or _has(path, "-wal") or _has(path, "-journal"):
+            return False
+        time.sleep(0.01)
+        header, size = _read_header(path)
+    return True
+
+
+def _is_blank(path: Path) -> bool:
+    """Tell whether a file without anybody's mark has no tables, or has been made ours meanwhile."""
+    for _ in range(100):
+        if not _has(path, "-journal"):
+            break
+        time.sleep(0.02)
+    # Without a log, `immutable` reads the file alone: `mode=ro` would leave -wal and -shm beside a WAL file.
+    how = "mode=ro" if _has(path, "-wal") else "mode=ro&immutable=1"
+    (tables,) = _read_only(path, "SELECT count(*) FROM sqlite_master", how)
+    (mark,) = _read_only(path, "PRAGMA application_id", how)
+    return mark == APPLICATION_ID or (mark == 0 and not tables)
+
+
+def _read_only(path: Path, query: str, how: str) -> tuple[int]:
+    with _reading(path, how) as db:
+        row: tuple[int] = db.execute(query).fetchone()
+        return row
+
+
+def _reading(path: Path, how: str) -> closing[sqlite3.Connection]:
+    """Open the file so that nothing is written to it, on closing neither."""
+    return closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=_BUSY_SECONDS))
+
+
+def _damaged(path: Path | str, untouched: str = "") -> DatabaseUnusableError:
+    return DatabaseUnusableError(
+        f"The database {path} is damaged{untouched}.\n"
+        "Restore a backup, or save what can be read with `sqlite3 FILE .recover`, and name that file with --db."
+    )
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_dev, found.st_ino
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path.absolute(), timeout=_BUSY_SECONDS, isolation_level=None, factory=Connection)
+    db.identity = _identity(path)
+    _OPEN[db.identity] += 1
+    try:
+        _prepare(db, path)
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _prepare(db: sqlite3.Connection, path: Path) -> None:
+    (version,) = db.execute("PRAGMA user_version").fetchone()
+    if version > SCHEMA_VERSION:
+        raise DatabaseUnusableError(
+            f"{path} was written by a newer Construct.\nUpdate Construct to open it; the file was not touched."
+        )
+    if path.stat().st_size <= _CHECKED_BYTES and not _has(path, "-wal"):
+        _check_pages(db, path)
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten, not only unlinked
+    db.execute("PRAGMA synchronous = NORMAL")
+    if version < SCHEMA_VERSION:
+        _upgrade(db)
+    if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # new, or a backup put in place
+        _use_wal(db)
+    for file in (_beside(path, suffix) for suffix in ("", "-wal", "-shm")):
+        if file.exists() and file.stat().st_mode & 0o077:
+            file.chmod(0o600)
+
+
+def _check_pages(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a small file with damage inside before anything is written; a large one says so when it is read."""
+    try:
+        found = db.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        if not error.sqlite_errorname.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            raise
+        found = None
+    if found != ("ok",):
+        raise _damaged(path, "; it was not touched")
+
+
+def _upgrade(db: sqlite3.Connection) -> None:
+    from sqlite_utils import Database
+
+    from construct.store.schema import migrate
+
+    with transaction(db):  # holds the lock: two processes may start on a new file
+        (version,) = db.execute("PRAGMA user_version").fetchone()
+        if version < SCHEMA_VERSION:
+            migrate(Database(db))
+
+
+def _use_wal(db: sqlite3.Connection) -> None:
+    deadline = time.monotonic() + _BUSY_SECONDS  # switching the mode does not wait for other connections by itself
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return

@@ -1,0 +1,224 @@
+"""The graph: entities, the relations between them, and which memories it has been drawn from. Plain queries.
+
+A relation is in force while neither it nor its memory is superseded. An entity exists as long
+as a relation names it. `memories.cycle_id` names the graph cycle that read a memory.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from construct.store.lineage import given
+from construct.store.records import Memory, columns, read
+
+_GIVEN = "(SELECT value FROM json_each(?))"
+_UNREAD = "superseded_at IS NULL AND cycle_id IS NULL"
+_TRIED = "graph_tried"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """Somebody or something that memories name."""
+
+    id: int
+    name: str
+    type: str | None
+    aliases: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name and aliases."""
+        return (self.name, *self.aliases)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What a memory says of two entities."""
+
+    id: int
+    subject_id: int
+    predicate: str
+    object_id: int
+    memory_id: int
+    since: str
+    """The day it was said or noted."""
+    superseded_at: str | None
+    """Set also when its memory is superseded."""
+
+
+_RELATION = """SELECT r.id, r.subject_id, r.predicate, r.object_id, r.memory_id,
+    coalesce(o.observation_date, substr(m.created_at, 1, 10)), coalesce(r.superseded_at, m.superseded_at)
+    FROM relations AS r JOIN memories AS m ON m.id = r.memory_id
+    LEFT JOIN observations AS o ON o.id = m.observation_id"""
+
+
+def is_empty(db: sqlite3.Connection) -> bool:
+    """Tell whether nothing has been drawn yet."""
+    return db.execute("SELECT 1 FROM entities LIMIT 1").fetchone() is None
+
+
+def entities(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[Entity]:
+    """Return the entities of these ids, or all, oldest first."""
+    where, values = ("", ()) if ids is None else (f"WHERE id IN {_GIVEN}", (given(ids),))
+    return _entities(db.execute(f"SELECT id, name, type, aliases FROM entities {where} ORDER BY id", values))
+
+
+def entities_like(db: sqlite3.Connection, words: Sequence[str]) -> list[Entity]:
+    """Return the entities that may be called by any of these lower-case words: all with letters beyond ASCII too."""
+    plain = "length(CAST(name || aliases AS BLOB)) <> length(name || aliases) OR instr(aliases, '\\u')"
+    held = " OR ".join(["instr(lower(name), ?) OR instr(lower(aliases), ?)"] * len(words))
+    values = [word for word in words for _ in range(2)]
+    where = f"{plain} OR {held}" if words else plain
+    return _entities(db.execute(f"SELECT id, name, type, aliases FROM entities WHERE {where} ORDER BY id", values))
+
+
+def _entities(rows: Iterable[tuple[int, str, str | None, str]]) -> list[Entity]:
+    return [Entity(id, name, kind, tuple(json.loads(aliases))) for id, name, kind, aliases in rows]
+
+
+def relations_with(db: sqlite3.Connection, entity_ids: Iterable[int], *, past: bool = False) -> list[Relation]:
+    """Return the relations that name one of these entities, oldest first; with `past` the superseded ones too."""
+    ids = given(entity_ids)
+    where = "" if past else "AND r.superseded_at IS NULL AND m.superseded_at IS NULL"
+    rows = db.execute(
+        f"""{_RELATION} WHERE r.id IN (
+                SELECT id FROM relations WHERE subject_id IN {_GIVEN}
+                UNION SELECT id FROM relations WHERE object_id IN {_GIVEN}) {where} ORDER BY r.id""",
+        (ids, ids),
+    )
+    return [Relation(*row) for row in rows]
+
+
+def relations_from(db: sqlite3.Connection, subject_id: int) -> list[tuple[Relation, bool]]:
+    """Return the relations of which an entity is the subject, and whether each one's memory is in force."""
+    rows = db.execute(f"{_RELATION} WHERE r.subject_id = ? ORDER BY r.id", (subject_id,)).fetchall()
+    ids = given(row[4] for row in rows)
+    live = {r[0] for r in db.execute(f"SELECT id FROM memories WHERE superseded_at IS NULL AND id IN {_GIVEN}", (ids,))}
+    return [(Relation(*row), row[4] in live) for row in rows]
+
+
+def insert_entity(db: sqlite3.Connection, name: str, kind: str | None, cycle_id: int) -> Entity:
+    """Store an entity without aliases."""
+    cursor = db.execute("INSERT INTO entities (name, type, cycle_id) VALUES (?, ?, ?)", (name, kind, cycle_id))
+    assert cursor.lastrowid is not None
+    return Entity(cursor.lastrowid, name, kind, ())
+
+
+def set_names(db: sqlite3.Connection, entity_id: int, name: str, aliases: Iterable[str]) -> None:
+    """Store what an entity is called."""
+    text = json.dumps(list(aliases), ensure_ascii=False)
+    db.execute("UPDATE entities SET name = ?, aliases = ? WHERE id = ?", (name, text, entity_id))
+
+
+def insert_relation(
+    db: sqlite3.Connection, ends: tuple[int, int], predicate: str, memory_id: int, cycle_id: int, now: str
+) -> None:
+    """Store what a memory says of a subject and an object; once."""
+    db.execute(
+        """INSERT INTO relations (subject_id, object_id, predicate, memory_id, cycle_id, created_at)
+           SELECT :subject, :object, :predicate, :memory, :cycle, :now WHERE NOT EXISTS (
+               SELECT 1 FROM relations WHERE subject_id = :subject AND object_id = :object AND memory_id = :memory
+               AND lower(predicate) = lower(:predicate))""",
+        {
+            "subject": ends[0], "object": ends[1], "predicate": predicate, "memory": memory_id, "cycle": cycle_id,
+            "now": now,
+        },
+    )  # fmt: skip
+
+
+def set_superseded(db: sqlite3.Connection, relation_id: int, superseded_at: str | None) -> None:
+    """Take a relation out of force, or put it in force again."""
+    db.execute("UPDATE relations SET superseded_at = ? WHERE id = ?", (superseded_at, relation_id))
+
+
+def take_back(db: sqlite3.Connection, cycle_id: int) -> set[int]:
+    """Delete a cycle's relations, and the entities that none names then; return the other entities concerned."""
+    named = {
+        end
+        for pair in db.execute("SELECT subject_id, object_id FROM relations WHERE cycle_id = ?", (cycle_id,))
+        for end in pair
+    }
+    db.execute("DELETE FROM relations WHERE cycle_id = ?", (cycle_id,))
+    db.execute(
+        f"""DELETE FROM entities WHERE (id IN {_GIVEN} OR cycle_id = ?)
+            AND NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = entities.id)
+            AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = entities.id)""",
+        (given(named), cycle_id),
+    )
+    return {e.id for e in entities(db, named)}
+
+
+def has_unread(db: sqlite3.Connection, after: int = 0) -> bool:
+    """Tell whether a memory above an id has not been read by a graph cycle."""
+    return db.execute(f"SELECT 1 FROM memories WHERE {_UNREAD} AND id > ? LIMIT 1", (after,)).fetchone() is not None
+
+
+def has_unread_promoted(db: sqlite3.Connection, enough: int) -> bool:
+    """Tell whether a promoted memory has not been read, or `enough` of the others."""
+    (promoted, all_) = db.execute(
+        f"""SELECT ifnull(max(origin = 'observation'), 0), count(*) FROM (
+                SELECT origin FROM memories WHERE {_UNREAD} ORDER BY id DESC LIMIT ?)""",
+        (enough,),
+    ).fetchone()
+    return bool(promoted) or all_ >= enough
+
+
+def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[Memory]:
+    """Return memories that no graph cycle has read, the oldest or the newest of them, oldest first."""
+    direction = "DESC" if newest else "ASC"
+    rows = db.execute(
+        f"SELECT {columns(Memory)} FROM memories WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?", (limit,)
+    )
+    return sorted(read(Memory, rows), key=lambda m: m.id)
+
+
+def mark_read(db: sqlite3.Connection, memory_ids: Iterable[int], cycle_id: int) -> None:
+    """Say which cycle has read these memories."""
+    db.execute(f"UPDATE memories SET cycle_id = ? WHERE id IN {_GIVEN}", (cycle_id, given(memory_ids)))
+
+
+def mark_unread(db: sqlite3.Connection, cycle_id: int) -> None:
+    """Let the memories that a cycle has read be unread."""
+    db.execute("UPDATE memories SET cycle_id = NULL WHERE cycle_id = ?", (cycle_id,))
+
+
+def in_force_among(db: sqlite3.Connection, memory_ids: Iterable[int]) -> set[int]:
+    """Return which of these memories are in force."""
+    rows = db.execute(f"SELECT id FROM memories WHERE superseded_at IS NULL AND id IN {_GIVEN}", (given(memory_ids),))
+    return {row[0] for row in rows}
+
+
+def note_tried(db: sqlite3.Connection) -> None:
+    """Remember how far memories went when a graph cycle failed or was undone: those alone call for no other."""
+    db.execute("INSERT OR REPLACE INTO meta (name, value) SELECT ?, ifnull(max(id), 0) FROM memories", (_TRIED,))
+
+
+def tried(db: sqlite3.Connection) -> int:
+    """Return the newest memory there was then."""
+    row = db.execute("SELECT value FROM meta WHERE name = ?", (_TRIED,)).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def is_said(db: sqlite3.Connection, phrase: str) -> bool:
+    """Tell whether any memory, superseded ones too, holds these words one behind the other."""
+    return (
+        db.execute("SELECT 1 FROM memories_fts WHERE memories_fts MATCH ? LIMIT 1", (f'"{phrase}"',)).fetchone()
+        is not None
+    )
+
+
+def notes_of(db: sqlite3.Connection, cycle_id: int) -> list[str]:
+    """Return what a cycle has noted."""
+    row = db.execute("SELECT notes FROM cycles WHERE id = ?", (cycle_id,)).fetchone()
+    return [] if row is None or row[0] is None else [str(note) for note in json.loads(row[0])]
+
+
+def degree(db: sqlite3.Connection, entity_id: int) -> int:
+    """Return how many relations name an entity, superseded ones too."""
+    (count,) = db.execute(
+        """SELECT (SELECT count(*) FROM relations WHERE subject_id = :id)
+                + (SELECT count(*) FROM relations WHERE object_id = :id)""",
+        {"id": entity_id},
+    ).fetchone()
+    return int(count)

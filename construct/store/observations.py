@@ -1,0 +1,195 @@
+"""Observations, their sources, and what a conversation is shown of them: plain queries."""
+
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
+
+from construct.errors import NotFoundError
+from construct.store.records import Observation, columns, read, read_one
+from construct.store.talk import new_uid
+
+
+def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> int:
+    """Store an observation given by its columns and return its id; `uid` is made here."""
+    values = {"uid": new_uid(), **values}
+    names = ", ".join(values)
+    marks = ", ".join(f":{name}" for name in values)
+    cursor = db.execute(f"INSERT INTO observations ({names}) VALUES ({marks})", values)
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def link_messages(db: sqlite3.Connection, observation_id: int, message_ids: Iterable[int]) -> None:
+    """Say which messages an observation comes from."""
+    db.executemany(
+        "INSERT OR IGNORE INTO observation_messages (observation_id, message_id) VALUES (?, ?)",
+        [(observation_id, message_id) for message_id in message_ids],
+    )
+
+
+def link_sources(db: sqlite3.Connection, observation_id: int, source_ids: Iterable[int]) -> None:
+    """Say which observations a reflection was made of."""
+    db.executemany(
+        "INSERT OR IGNORE INTO observation_sources (observation_id, source_id) VALUES (?, ?)",
+        [(observation_id, source_id) for source_id in source_ids],
+    )
+
+
+def observation(db: sqlite3.Connection, observation_id: int) -> Observation:
+    """Return an observation; raises NotFoundError."""
+    found = read_one(
+        Observation, db.execute(f"SELECT {columns(Observation)} FROM observations WHERE id = ?", (observation_id,))
+    )
+    if found is None:
+        raise NotFoundError(f"There is no observation {observation_id}.\n`construct memory list` shows them.")
+    return found
+
+
+def observations(db: sqlite3.Connection, ids: Sequence[int]) -> list[Observation]:
+    """Return the observations of the ids that exist, in the order of the ids given."""
+    found: dict[int, Observation] = {}
+    for start in range(0, len(ids), 500):
+        part = ids[start : start + 500]
+        marks = ",".join("?" * len(part))
+        rows = db.execute(f"SELECT {columns(Observation)} FROM observations WHERE id IN ({marks})", part)
+        found.update((o.id, o) for o in read(Observation, rows))
+    return [found[i] for i in ids if i in found]
+
+
+def active_in_scope(db: sqlite3.Connection, conversation_ids: Sequence[int] | None) -> list[Observation]:
+    """Return the active observations, oldest commit first; None means those of all conversations."""
+    where, values = scope_filter(db, conversation_ids)
+    rows = db.execute(
+        f"""SELECT {columns(Observation)} FROM observations
+            WHERE superseded_at IS NULL AND committed_at IS NOT NULL{where} ORDER BY committed_at, id""",
+        values,
+    )
+    return read(Observation, rows)
+
+
+def active_tokens(db: sqlite3.Connection, conversation_ids: Sequence[int] | None) -> int:
+    """Return the tokens of the active observations in scope."""
+    where, values = scope_filter(db, conversation_ids)
+    row = db.execute(
+        f"""SELECT coalesce(sum(token_count), 0) FROM observations
+            WHERE superseded_at IS NULL AND committed_at IS NOT NULL{where}""",
+        values,
+    ).fetchone()
+    return int(row[0])
+
+
+def pending(db: sqlite3.Connection, conversation_id: int) -> list[Observation]:
+    """Return a conversation's pending observations, oldest first."""
+    rows = db.execute(
+        f"""SELECT {columns(Observation)} FROM observations
+            WHERE conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL ORDER BY id""",
+        (conversation_id,),
+    )
+    return read(Observation, rows)
+
+
+def commit_pending(db: sqlite3.Connection, conversation_id: int, now: str) -> int:
+    """Commit a conversation's pending observations and return how many."""
+    return db.execute(
+        """UPDATE observations SET committed_at = ?
+           WHERE conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL""",
+        (now, conversation_id),
+    ).rowcount
+
+
+def supersede(db: sqlite3.Connection, ids: Iterable[int], cycle_id: int, now: str) -> None:
+    """Mark observations as superseded by a cycle."""
+    db.executemany(
+        "UPDATE observations SET superseded_at = ?, superseded_by = ? WHERE id = ? AND superseded_at IS NULL",
+        [(now, cycle_id, i) for i in ids],
+    )
+
+
+def sources_of(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[int]]:
+    """Return, per reflection, the observations that it was made of directly."""
+    return {
+        i: [row[0] for row in db.execute(
+            "SELECT source_id FROM observation_sources WHERE observation_id = ? ORDER BY source_id", (i,)
+        )]
+        for i in ids
+    }  # fmt: skip
+
+
+def newest_message_under(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, int]:
+    """Return, per observation, the newest message it rests on through all generations (0 when none is left)."""
+    newest: dict[int, int] = {}
+    for i in ids:
+        (message_id,) = db.execute(f"{BENEATH} SELECT coalesce(max(message_id), 0) FROM observation_messages "
+                                   "WHERE observation_id IN beneath", (i,)).fetchone()  # fmt: skip
+        newest[i] = int(message_id)
+    return newest
+
+
+BENEATH = """WITH RECURSIVE beneath(id) AS (
+    VALUES(?) UNION SELECT source_id FROM observation_sources JOIN beneath ON observation_id = beneath.id)"""
+"""An observation and all it was made of, down to generation 0."""
+
+
+def shown_blocks(db: sqlite3.Connection, conversation_id: int) -> list[tuple[int, int]]:
+    """Return (observation id, block) as the conversation is shown them, in order; block 0 fell off the budget."""
+    return db.execute(
+        "SELECT observation_id, block FROM shown WHERE conversation_id = ? ORDER BY block, observation_id",
+        (conversation_id,),
+    ).fetchall()
+
+
+def replace_shown(db: sqlite3.Connection, conversation_id: int, rows: Iterable[tuple[int, int]]) -> None:
+    """Store what a conversation is shown: (observation id, block)."""
+    db.execute("DELETE FROM shown WHERE conversation_id = ?", (conversation_id,))
+    db.executemany(
+        "INSERT INTO shown (conversation_id, observation_id, block) VALUES (?, ?, ?)",
+        [(conversation_id, observation_id, block) for observation_id, block in rows],
+    )
+
+
+def add_shown(db: sqlite3.Connection, ids: Iterable[int], conversation_id: int | None) -> None:
+    """Show observations in the last block of a conversation that is shown something (None: of each such one)."""
+    blocks = db.execute(
+        "SELECT conversation_id, max(block) FROM shown WHERE ? IS NULL OR conversation_id = ? GROUP BY conversation_id",
+        (conversation_id, conversation_id),
+    ).fetchall()
+    db.executemany(
+        "INSERT OR IGNORE INTO shown (conversation_id, observation_id, block) VALUES (?, ?, ?)",
+        [(here, i, max(block, 1)) for here, block in blocks for i in ids],
+    )
+
+
+def scope_filter(db: sqlite3.Connection, conversation_ids: Sequence[int] | None) -> tuple[str, tuple[int, ...]]:
+    """Return a condition on `observations`, with " AND " before it, and its values.
+
+    The ids lead from a conversation to its parents. Of a parent only that is in scope which rests
+    on what was said before the fork: what the parent knew then, and what came of that since.
+    """
+    if conversation_ids is None:
+        return "", ()
+    parts: list[str] = []
+    values: list[int] = []
+    cut: int | None = None
+    for i in conversation_ids:
+        parts.append("conversation_id = ?" if cut is None else f"(conversation_id = ? AND {_RESTS_BEFORE})")
+        values += [i] if cut is None else [i, cut]
+        row = db.execute("SELECT forked_at_message_id FROM conversations WHERE id = ?", (i,)).fetchone()
+        forked_at = int(row[0] or 0) if row else 0
+        cut = forked_at if cut is None else min(cut, forked_at)
+    return f" AND ({' OR '.join(parts)})", tuple(values)
+
+
+_RESTS_BEFORE = """NOT EXISTS (
+    WITH RECURSIVE under(id) AS (
+        SELECT observations.id UNION SELECT source_id FROM observation_sources JOIN under ON observation_id = under.id)
+    SELECT 1 FROM observation_messages WHERE observation_id IN under AND message_id > ?)"""
+
+
+def unsuperseded(db: sqlite3.Connection) -> list[Observation]:
+    """Return the active and the pending observations of all conversations, oldest first."""
+    rows = db.execute(f"SELECT {columns(Observation)} FROM observations WHERE superseded_at IS NULL ORDER BY id")
+    return read(Observation, rows)
+
+
+def all_observations(db: sqlite3.Connection) -> list[Observation]:
+    """Return every observation, superseded ones too, oldest first."""
+    return read(Observation, db.execute(f"SELECT {columns(Observation)} FROM observations ORDER BY id"))

@@ -1,0 +1,146 @@
+"""Rows as they cross module borders."""
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, TypeVar
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One thread of talk."""
+
+    id: int
+    uid: str
+    title: str | None
+    titled_by: str | None
+    created_at: str
+    parent_id: int | None
+    forked_at_message_id: int | None
+    forked_window_message_id: int | None
+    """Where the window it inherits begins: after this message; None: at the start."""
+    current_task: str | None
+    suggested_response: str | None
+    last_request_at: str | None
+    cache_life: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn's text as it was said; `blocks` is JSON, kept when there was more than text."""
+
+    id: int
+    uid: str
+    conversation_id: int
+    role: str
+    content: str
+    blocks: str | None
+    status: str
+    archived: int
+    token_count: int
+    created_at: str
+    stop_reason: str | None
+    model: str | None
+    retried: int
+    withheld: int
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One dated, prioritised fact."""
+
+    id: int
+    uid: str
+    conversation_id: int | None
+    content: str
+    priority: str
+    stance: str
+    observation_date: str
+    referenced_date: str | None
+    generation: int
+    cycle_id: int
+    token_count: int
+    pinned: int
+    created_at: str
+    committed_at: str | None
+    superseded_at: str | None
+    superseded_by: int | None
+    origin: str
+    settled_at: str | None
+
+    @property
+    def state(self) -> str:
+        """`pending`, `active` or `superseded`."""
+        if self.superseded_at:
+            return "superseded"
+        return "active" if self.committed_at else "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class Cycle:
+    """One run of a worker or one edit: the unit of commit, of undo and of the audit trail."""
+
+    id: int
+    uid: str
+    conversation_id: int | None
+    kind: str
+    status: str
+    first_message_id: int | None
+    last_message_id: int | None
+    model: str | None
+    input_tokens: int
+    output_tokens: int
+    attempts: int
+    started_at: str
+    finished_at: str | None
+    error: str | None
+    notes: str | None
+    base_tokens: int | None
+    reverted_at: str | None
+    held_message_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Something worth keeping by itself."""
+
+    id: int
+    uid: str
+    content: str
+    category: str | None
+    origin: str
+    observation_id: int | None
+    created_at: str
+    superseded_at: str | None
+    superseded_by: int | None
+    cycle_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Watermarks:
+    """A conversation's watermarks; 0 where nothing has been passed yet."""
+
+    observed: int = 0
+    compacted: int = 0
+    window: int = 0
+
+
+@cache
+def columns(record: type, table: str = "") -> str:
+    """Return the record's columns for a SELECT, each behind the table's name if one is given."""
+    prefix = f"{table}." if table else ""
+    return ", ".join(prefix + field.name for field in fields(record))
+
+
+def read(record: type[R], rows: Iterable[tuple[Any, ...]]) -> list[R]:
+    """Return rows selected with `columns(record)` as records."""
+    return [record(*row) for row in rows]
+
+
+def read_one(record: type[R], cursor: sqlite3.Cursor) -> R | None:
+    """Return the first row as a record, or None."""
+    row = cursor.fetchone()
+    return None if row is None else record(*row)

@@ -1,0 +1,316 @@
+"""The tables, as migrations. A step that has been released is never edited: add another.
+
+The extra columns and tables beyond contract.md are explained where they stand.
+"""
+
+from collections.abc import Callable
+
+from sqlite_utils import Database, Migrations
+
+from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
+
+migrations = Migrations("construct")
+
+
+def _script(db: Database, statements: str) -> None:
+    """Run statements one by one: `executescript` would commit the migration's transaction."""
+    import sqlite3
+
+    statement = ""
+    for line in statements.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            db.execute(statement)
+            statement = ""
+
+
+@migrations()
+def m001_talk(db: Database) -> None:
+    """Conversations and messages: what was said, word for word."""
+    _script(
+        db,
+        """
+        CREATE TABLE conversations (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid TEXT NOT NULL UNIQUE,
+            title TEXT,
+            titled_by TEXT,                -- user, observer
+            created_at TEXT NOT NULL,
+            parent_id INTEGER REFERENCES conversations(id) ON DELETE SET NULL,
+            forked_at_message_id INTEGER,
+            forked_window_message_id INTEGER, -- the window it inherits begins after this message; null: at the start
+            current_task TEXT,
+            suggested_response TEXT,
+            last_request_at TEXT,          -- with cache_life: whether the prompt cache is cold
+            cache_life TEXT
+        );
+        CREATE TABLE messages (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid TEXT NOT NULL UNIQUE,
+            conversation_id INTEGER NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+            role TEXT NOT NULL CHECK (role IN ('user', 'assistant')),
+            content TEXT NOT NULL,
+            blocks TEXT,
+            status TEXT NOT NULL DEFAULT 'complete' CHECK (status IN ('complete', 'interrupted')),
+            archived INTEGER NOT NULL DEFAULT 0,
+            token_count INTEGER NOT NULL,
+            created_at TEXT NOT NULL,
+            stop_reason TEXT,
+            model TEXT,
+            retried INTEGER NOT NULL DEFAULT 0,  -- a later reply to the same words stands in its place
+            withheld INTEGER NOT NULL DEFAULT 0  -- its fact was forgotten: in no window, not recalled, not observed
+        );
+        CREATE INDEX messages_by_conversation ON messages(conversation_id, id);
+        CREATE INDEX messages_live ON messages(conversation_id, id) WHERE archived = 0;
+        CREATE INDEX messages_by_time ON messages(created_at);
+        CREATE TABLE watermarks (
+            conversation_id INTEGER NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+            name TEXT NOT NULL CHECK (name IN ('observed', 'compacted', 'window')),
+            message_id INTEGER NOT NULL,
+            updated_at TEXT NOT NULL,
+            PRIMARY KEY (conversation_id, name)
+        ) WITHOUT ROWID;
+        CREATE TABLE sessions (            -- open chats
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            conversation_id INTEGER REFERENCES conversations(id) ON DELETE SET NULL,
+            owner TEXT NOT NULL,
+            heartbeat REAL NOT NULL
+        );
+        """,
+    )
+
+
+@migrations()
+def m002_memory(db: Database) -> None:
+    """Observations, where they come from, and the cycles that made them."""
+    _script(
+        db,
+        """
+        CREATE TABLE cycles (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid TEXT NOT NULL UNIQUE,
+            conversation_id INTEGER REFERENCES conversations(id) ON DELETE CASCADE,
+            kind TEXT NOT NULL CHECK (kind IN ('observer', 'reflector', 'graph', 'edit')),
+            status TEXT NOT NULL CHECK (status IN ('running', 'succeeded', 'failed', 'abandoned', 'reverted')),
+            first_message_id INTEGER,
+            last_message_id INTEGER,
+            model TEXT,
+            input_tokens INTEGER NOT NULL DEFAULT 0,
+            output_tokens INTEGER NOT NULL DEFAULT 0,
+            attempts INTEGER NOT NULL DEFAULT 0,
+            started_at TEXT NOT NULL,
+            finished_at TEXT,
+            error TEXT,
+            notes TEXT,                    -- JSON list: what the guard kept back, and why
+            base_tokens INTEGER,           -- active observation tokens when a reflector cycle ended
+            reverted_at TEXT,
+            held_message_id INTEGER,       -- undone: due again only for what was said after this message
+            owner TEXT,                    -- JSON: host, pid, start time of the process at work
+            heartbeat REAL                 -- by the real clock
+        );
+        CREATE UNIQUE INDEX one_running_cycle ON cycles(kind, ifnull(conversation_id, 0)) WHERE status = 'running';
+        CREATE INDEX cycles_by_conversation ON cycles(conversation_id, kind, id);
+        CREATE TABLE observations (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid TEXT NOT NULL UNIQUE,
+            conversation_id INTEGER REFERENCES conversations(id) ON DELETE CASCADE,
+            content TEXT NOT NULL,
+            priority TEXT NOT NULL CHECK (priority IN ('high', 'medium', 'low')),
+            stance TEXT NOT NULL CHECK (stance IN
+                ('stated', 'asked', 'planned', 'hypothetical', 'inferred', 'assistant', 'quoted')),
+            observation_date TEXT NOT NULL,
+            referenced_date TEXT,
+            generation INTEGER NOT NULL DEFAULT 0,
+            cycle_id INTEGER NOT NULL REFERENCES cycles(id),
+            token_count INTEGER NOT NULL,
+            pinned INTEGER NOT NULL DEFAULT 0,
+            created_at TEXT NOT NULL,
+            committed_at TEXT,
+            superseded_at TEXT,
+            superseded_by INTEGER REFERENCES cycles(id),
+            origin TEXT NOT NULL DEFAULT 'worker' CHECK (origin IN ('worker', 'user')),
+            settled_at TEXT                -- a plan whose outcome the companion has asked about
+        );
+        CREATE INDEX observations_unsuperseded ON observations(conversation_id, committed_at, token_count)
+            WHERE superseded_at IS NULL;
+        CREATE INDEX observations_due ON observations(referenced_date)
+            WHERE superseded_at IS NULL AND referenced_date IS NOT NULL;
+        CREATE INDEX observations_by_cycle ON observations(cycle_id);
+        CREATE INDEX observations_superseded_by ON observations(superseded_by) WHERE superseded_by IS NOT NULL;
+        CREATE TABLE observation_messages (
+            observation_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            message_id INTEGER NOT NULL REFERENCES messages(id) ON DELETE CASCADE,
+            PRIMARY KEY (observation_id, message_id)
+        ) WITHOUT ROWID;
+        CREATE INDEX observation_messages_by_message ON observation_messages(message_id);
+        CREATE TABLE observation_sources (
+            observation_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            source_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            PRIMARY KEY (observation_id, source_id)
+        ) WITHOUT ROWID;
+        CREATE INDEX observation_sources_by_source ON observation_sources(source_id);
+        CREATE TABLE outdated (            -- "moved to Porto" over "lives in Lisbon": a trace of both
+            old_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            by_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            cycle_id INTEGER NOT NULL REFERENCES cycles(id) ON DELETE CASCADE,
+            PRIMARY KEY (old_id, by_id, cycle_id)
+        ) WITHOUT ROWID;
+        CREATE INDEX outdated_by_cycle ON outdated(cycle_id);
+        CREATE TABLE shown (               -- what a conversation's model sees, in blocks, so that the prefix stays put
+            conversation_id INTEGER NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+            observation_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            block INTEGER NOT NULL,        -- 0: fell off the budget
+            PRIMARY KEY (conversation_id, observation_id)
+        ) WITHOUT ROWID;
+        CREATE TABLE tombstones (          -- no content: these messages are not to be observed again
+            message_uid TEXT PRIMARY KEY,
+            created_at TEXT NOT NULL
+        ) WITHOUT ROWID;
+        """,
+    )
+
+
+@migrations()
+def m003_curated(db: Database) -> None:
+    """Memories and their graph, the books, and what is learned about models."""
+    _script(
+        db,
+        """
+        CREATE TABLE memories (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid TEXT NOT NULL UNIQUE,
+            content TEXT NOT NULL,
+            category TEXT,
+            origin TEXT NOT NULL CHECK (origin IN ('user', 'assistant', 'observation')),
+            observation_id INTEGER REFERENCES observations(id) ON DELETE CASCADE,
+            created_at TEXT NOT NULL,
+            superseded_at TEXT,
+            superseded_by INTEGER REFERENCES memories(id) ON DELETE SET NULL,
+            cycle_id INTEGER REFERENCES cycles(id) ON DELETE SET NULL
+        );
+        CREATE INDEX memories_by_observation ON memories(observation_id);
+        CREATE INDEX memories_unread ON memories(id) WHERE superseded_at IS NULL AND cycle_id IS NULL;
+        CREATE TABLE entities (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid TEXT NOT NULL UNIQUE DEFAULT (lower(hex(randomblob(16)))),
+            name TEXT NOT NULL,
+            type TEXT,
+            aliases TEXT NOT NULL DEFAULT '[]',
+            cycle_id INTEGER REFERENCES cycles(id) ON DELETE SET NULL
+        );
+        CREATE TABLE relations (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid TEXT NOT NULL UNIQUE DEFAULT (lower(hex(randomblob(16)))),
+            subject_id INTEGER NOT NULL REFERENCES entities(id) ON DELETE CASCADE,
+            predicate TEXT NOT NULL,
+            object_id INTEGER NOT NULL REFERENCES entities(id) ON DELETE CASCADE,
+            memory_id INTEGER NOT NULL REFERENCES memories(id) ON DELETE CASCADE,
+            created_at TEXT NOT NULL,
+            superseded_at TEXT,
+            cycle_id INTEGER REFERENCES cycles(id) ON DELETE SET NULL
+        );
+        CREATE INDEX relations_by_subject ON relations(subject_id);
+        CREATE INDEX relations_by_object ON relations(object_id);
+        CREATE INDEX relations_by_memory ON relations(memory_id);
+        CREATE TABLE usage (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid TEXT NOT NULL UNIQUE DEFAULT (lower(hex(randomblob(16)))),
+            created_at TEXT NOT NULL,
+            purpose TEXT NOT NULL,         -- chat, observer, reflector, graph
+            model TEXT NOT NULL,
+            input_tokens INTEGER NOT NULL DEFAULT 0,
+            cache_read_tokens INTEGER NOT NULL DEFAULT 0,
+            cache_write_tokens INTEGER NOT NULL DEFAULT 0,
+            output_tokens INTEGER NOT NULL DEFAULT 0,
+            cost_usd REAL,
+            conversation_id INTEGER REFERENCES conversations(id) ON DELETE SET NULL,
+            cycle_id INTEGER REFERENCES cycles(id) ON DELETE SET NULL
+        );
+        CREATE INDEX usage_by_time ON usage(created_at);
+        CREATE TABLE token_factors (       -- actual / estimated prompt tokens, learned per model
+            model TEXT PRIMARY KEY,
+            factor REAL NOT NULL,
+            samples INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+        """,
+    )
+
+
+@migrations()
+def m004_search(db: Database) -> None:
+    """Full-text indexes, kept in step by triggers.
+
+    A message is indexed with the two messages before it as a second column: they never
+    change, so the index is append-only. When words are rewritten, withheld or deleted (forget
+    does), the entry and the two that have it as context are taken out before and put back after.
+    What is withheld stands in the index with no words, neither as text nor as context.
+    """
+    _script(
+        db,
+        """
+        CREATE VIEW messages_search AS SELECT id, iif(withheld, '', content) AS text, (
+            SELECT group_concat(words, char(10)) FROM (
+                SELECT iif(before.withheld, NULL, before.content) AS words FROM messages AS before
+                WHERE before.conversation_id = messages.conversation_id AND before.id < messages.id
+                ORDER BY before.id DESC LIMIT 2)) AS ctx
+            FROM messages;
+        CREATE VIRTUAL TABLE messages_fts USING fts5(
+            text, ctx, content='messages_search', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
+        CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
+            INSERT INTO messages_fts(rowid, text, ctx) SELECT id, text, ctx FROM messages_search WHERE id = new.id;
+        END;
+        CREATE TRIGGER messages_fts_before_update BEFORE UPDATE OF content, conversation_id, withheld ON messages BEGIN
+            INSERT INTO messages_fts(messages_fts, rowid, text, ctx)
+                SELECT 'delete', id, text, ctx FROM messages_search WHERE id IN (
+                    SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id >= old.id
+                    ORDER BY id LIMIT 3);
+        END;
+        CREATE TRIGGER messages_fts_after_update AFTER UPDATE OF content, conversation_id, withheld ON messages BEGIN
+            INSERT INTO messages_fts(rowid, text, ctx)
+                SELECT id, text, ctx FROM messages_search WHERE id IN (
+                    SELECT id FROM messages WHERE conversation_id = new.conversation_id AND id >= new.id
+                    ORDER BY id LIMIT 3);
+        END;
+        CREATE TRIGGER messages_fts_before_delete BEFORE DELETE ON messages BEGIN
+            INSERT INTO messages_fts(messages_fts, rowid, text, ctx)
+                SELECT 'delete', id, text, ctx FROM messages_search WHERE id IN (
+                    SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id >= old.id
+                    ORDER BY id LIMIT 3);
+        END;
+        CREATE TRIGGER messages_fts_after_delete AFTER DELETE ON messages BEGIN
+            INSERT INTO messages_fts(rowid, text, ctx)
+                SELECT id, text, ctx FROM messages_search WHERE id IN (
+                    SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id > old.id
+                    ORDER BY id LIMIT 2);
+        END;
+        """,
+    )
+    for table in ("observations", "memories"):
+        _script(
+            db,
+            f"""
+            CREATE VIRTUAL TABLE {table}_fts USING fts5(
+                content, content='{table}', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
+            CREATE TRIGGER {table}_fts_insert AFTER INSERT ON {table} BEGIN
+                INSERT INTO {table}_fts(rowid, content) VALUES (new.id, new.content);
+            END;
+            CREATE TRIGGER {table}_fts_delete AFTER DELETE ON {table} BEGIN
+                INSERT INTO {table}_fts({table}_fts, rowid, content) VALUES ('delete', old.id, old.content);
+            END;
+            CREATE TRIGGER {table}_fts_update AFTER UPDATE OF content ON {table} BEGIN
+                INSERT INTO {table}_fts({table}_fts, rowid, content) VALUES ('delete', old.id, old.content);
+                INSERT INTO {table}_fts(rowid, content) VALUES (new.id, new.content);
+            END;
+            """,
+        )
+
+
+def migrate(db: Database, progress: Callable[[str], None] | None = None) -> None:
+    """Bring a database of any released version to this one and mark it as ours."""
+    for step in migrations.pending(db):
+        if progress:
+            progress(step.name)
+    migrations.apply(db)
+    db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -1,0 +1,232 @@
+"""Plain queries over the full-text indexes; what is found good is decided in `construct.memory`.
+
+Never found: messages withheld or retried, removed words, observations of reverted cycles,
+superseded memories; superseded observations only with `Filters.all`.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Any
+
+from construct.clock import to_text
+
+KINDS = ("message", "observation", "memory")
+REMOVED = "[removed]"
+MOST_READ = 20_000  # characters of a text that ranking looks at
+
+_FOUND_MESSAGE = f"m.withheld = 0 AND m.retried = 0 AND m.content <> '{REMOVED}'"
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What a search is narrowed to; days are the user's, both ends included."""
+
+    since: date | None = None
+    until: date | None = None
+    conversation: int | None = None
+    kind: str | None = None
+    role: str | None = None
+    as_of: datetime | None = None
+    all: bool = False
+    zone: tzinfo | None = None
+    """The user's zone; None is the system's."""
+
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds that can be found; only messages have a role."""
+        if self.role:
+            return ("message",) if self.kind in (None, "message") else ()
+        return (self.kind,) if self.kind else KINDS
+
+    def first_moment(self) -> str | None:
+        """Return the beginning of `since` as stored times are written."""
+        return None if self.since is None else _midnight(self.since, self.zone)
+
+    def end_moment(self) -> str | None:
+        """Return the end of `until` as stored times are written."""
+        if self.until is None or self.until == date.max:
+            return None
+        return _midnight(self.until + timedelta(days=1), self.zone)
+
+    def narrow(self) -> bool:
+        """Tell whether fewer messages than all can be found."""
+        return any(value is not None for value in (self.since, self.until, self.conversation, self.role, self.as_of))
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of any kind as ranking needs it; `moment` is when it was said or noted."""
+
+    kind: str
+    id: int
+    conversation: int | None
+    moment: str
+    text: str
+    role: str | None = None
+    day: str | None = None
+    about: str | None = None
+    """An observation's days: when it was observed, and what it refers to."""
+    generation: int | None = None
+    priority: str | None = None
+    stance: str | None = None
+    state: str | None = None
+    found: bool = True
+    """False: it may be read as context, never be a result."""
+
+
+def _midnight(day: date, zone: tzinfo | None) -> str:
+    try:
+        return to_text(datetime.combine(day, time(), tzinfo=zone).astimezone(UTC))
+    except (OverflowError, ValueError):  # the calendar's first and last days, moved by a zone
+        return to_text(datetime.combine(day, time(), tzinfo=UTC))
+
+
+def match(db: sqlite3.Connection, kind: str, expression: str, filters: Filters, limit: int) -> dict[int, float]:
+    """Return the ids that match an FTS5 expression with their bm25, higher better, best first.
+
+    Without filters messages that are not to be found may be among them: `entries` tells.
+    """
+    table = _TABLES[kind]
+    where, values = _conditions(kind, filters) if kind != "message" or filters.narrow() else ([], [])
+    join = f"JOIN {table} AS m ON m.id = f.rowid {_JOINS[kind]}" if where else ""
+    rows = db.execute(
+        f"SELECT f.rowid, -bm25({table}_fts) AS rank FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ? "
+        f"{_and(where)} ORDER BY rank DESC, f.rowid LIMIT ?",
+        (expression, *values, limit),
+    )
+    return dict(rows.fetchall())
+
+
+def containing(db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters: Filters, newest: int) -> list[int]:
+    """Return which of the newest rows hold any of `pieces` as a part of a word: for scripts without spaces."""
+    table = _TABLES[kind]
+    where, values = _conditions(kind, filters)
+    held = " OR ".join("instr(content, ?)" for _ in pieces)
+    rows = db.execute(
+        f"SELECT id FROM (SELECT m.id, m.content FROM {table} AS m {_JOINS[kind]} WHERE 1 {_and(where)} "
+        f"ORDER BY m.id DESC LIMIT ?) WHERE {held}",
+        (*values, newest, *pieces),
+    )
+    return [id for (id,) in rows]
+
+
+def entries(
+    db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters, *, text: bool = True
+) -> list[Entry]:
+    """Return the rows of these ids, in order of id; without `text` the words are not read."""
+    wanted = sorted(set(ids))
+    if not wanted:
+        return []
+    where, values = _conditions(kind, filters)
+    ok = " AND ".join(where) or "1"
+    said = f"substr(m.content, 1, {MOST_READ})" if text else "''"
+    marks = ",".join(map(str, map(int, wanted)))
+    rows = db.execute(
+        f"SELECT {_COLUMNS[kind].format(said)}, {ok} FROM {_TABLES[kind]} AS m {_JOINS[kind]} WHERE m.id IN ({marks}) ORDER BY m.id",
+        values,
+    )
+    read = {"message": _message, "observation": _observation, "memory": _memory}[kind]
+    return [read(row) for row in rows]
+
+
+def total(db: sqlite3.Connection, kind: str) -> int:
+    """Return how many rows there are, about: the highest id is had without counting."""
+    (highest,) = db.execute(f"SELECT max(id) FROM {_TABLES[kind]}").fetchone()
+    return highest or 0
+
+
+def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
+    """Return in how many rows' own text each stem occurs, from the index."""
+    table = _TABLES[kind]
+    column = "text" if kind == "message" else "content"
+    db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab USING fts5vocab(main, {table}_fts, col)")
+    sql = f"SELECT doc FROM temp.{table}_vocab WHERE term = ? AND col = '{column}'"
+    found = {stem: db.execute(sql, (stem,)).fetchone() for stem in stems}
+    return {stem: row[0] if row else 0 for stem, row in found.items()}
+
+
+def mentions(db: sqlite3.Connection, expression: str, newest: int) -> list[tuple[int, str, str]]:
+    """Return (conversation, role, text) of the newest messages whose own text matches."""
+    return db.execute(
+        "SELECT m.conversation_id, m.role, m.content FROM (SELECT rowid AS id FROM messages_fts "
+        "WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?) AS f JOIN messages AS m ON m.id = f.id",
+        (expression, newest),
+    ).fetchall()
+
+
+_TABLES = {"message": "messages", "observation": "observations", "memory": "memories"}
+_JOINS = {
+    "message": "",
+    "observation": "JOIN cycles AS c ON c.id = m.cycle_id",
+    "memory": "LEFT JOIN observations AS o ON o.id = m.observation_id",
+}
+_COLUMNS = {
+    "message": "m.id, m.conversation_id, m.created_at, {}, m.role",
+    "observation": "m.id, m.conversation_id, m.created_at, {}, m.observation_date, m.referenced_date, m.generation, m.priority, "
+    "m.stance, CASE WHEN m.superseded_at IS NOT NULL THEN 'superseded' WHEN m.committed_at IS NULL "
+    "THEN 'pending' ELSE 'active' END",
+    "memory": "m.id, o.conversation_id, m.created_at, {}, iif(m.superseded_at IS NULL, 'active', 'superseded')",
+}
+
+
+def _and(where: Sequence[str]) -> str:
+    return "".join(f" AND {condition}" for condition in where)
+
+
+def _conditions(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
+    """Return SQL conditions on a kind's rows and their values, in the same order."""
+    where, values = _always(kind, filters)
+    day = "m.observation_date" if kind == "observation" else None
+    bounds = (
+        (filters.since.isoformat() if day and filters.since else filters.first_moment(), ">="),
+        (filters.until.isoformat() if day and filters.until else filters.end_moment(), "<=" if day else "<"),
+    )
+    for value, operator in bounds:
+        if value is not None:
+            where.append(f"{day or 'm.created_at'} {operator} ?")
+            values.append(value)
+    if filters.conversation is not None:
+        where.append(f"{'o' if kind == 'memory' else 'm'}.conversation_id = ?")
+        values.append(filters.conversation)
+    if filters.role and kind == "message":
+        where.append("m.role = ?")
+        values.append(filters.role)
+    return where, values
+
+
+def _always(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
+    """Return the conditions that concern what is in force."""
+    moment = to_text(filters.as_of) if filters.as_of else None
+    if kind == "message":
+        return [_FOUND_MESSAGE] + (["m.created_at <= ?"] if moment else []), [moment] if moment else []
+    if kind == "memory":
+        if filters.all:
+            return (["m.created_at <= ?"], [moment]) if moment else ([], [])
+        if moment:
+            return ["m.created_at <= ?", "(m.superseded_at IS NULL OR m.superseded_at > ?)"], [moment, moment]
+        return ["m.superseded_at IS NULL"], []
+    where = ["c.status <> 'reverted'"]
+    if moment:
+        where += ["m.committed_at <= ?"]
+        if filters.all:
+            return where, [moment]
+        return [*where, "(m.superseded_at IS NULL OR m.superseded_at > ?)"], [moment, moment]
+    return where + ([] if filters.all else ["m.superseded_at IS NULL"]), []
+
+
+def _message(row: tuple[Any, ...]) -> Entry:
+    id, conversation, moment, text, role, ok = row
+    return Entry("message", id, conversation, moment, text, role=role, found=bool(ok))
+
+
+def _observation(row: tuple[Any, ...]) -> Entry:
+    id, conversation, moment, text, day, about, generation, priority, stance, state, ok = row
+    return Entry(
+        "observation", id, conversation, moment, text, None, day, about, generation, priority, stance, state, bool(ok)
+    )
+
+
+def _memory(row: tuple[Any, ...]) -> Entry:
+    id, conversation, moment, text, state, ok = row
+    return Entry("memory", id, conversation, moment, text, state=state, found=bool(ok))

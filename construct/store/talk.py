@@ -1,0 +1,232 @@
+"""Conversations, messages and watermarks: plain queries."""
+
+import sqlite3
+import uuid
+from dataclasses import dataclass
+
+from construct import tokens
+from construct.errors import NotFoundError
+from construct.store.records import Conversation, Message, Watermarks, columns, read, read_one
+from construct.text import storable
+
+_MESSAGE_OVERHEAD = 4
+"""Tokens a message costs beside its words: role and separators."""
+
+
+def message_tokens(content: str, blocks: str | None = None) -> int:
+    """Return the estimated tokens of a message with these words and blocks."""
+    return tokens.count(content) + tokens.count(blocks or "") + _MESSAGE_OVERHEAD
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message about to be stored."""
+
+    role: str
+    content: str
+    blocks: str | None = None
+    status: str = "complete"
+    stop_reason: str | None = None
+    model: str | None = None
+
+
+def new_uid() -> str:
+    """Return an id that is unique across machines."""
+    return uuid.uuid4().hex
+
+
+def create_conversation(db: sqlite3.Connection, now: str, title: str | None = None) -> int:
+    """Store an empty conversation and return its id."""
+    titled_by = "user" if title else None
+    cursor = db.execute(
+        "INSERT INTO conversations (uid, title, titled_by, created_at) VALUES (?, ?, ?, ?)",
+        (new_uid(), title, titled_by, now),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def conversation(db: sqlite3.Connection, conversation_id: int) -> Conversation:
+    """Return a conversation; raises NotFoundError."""
+    found = read_one(
+        Conversation, db.execute(f"SELECT {columns(Conversation)} FROM conversations WHERE id = ?", (conversation_id,))
+    )
+    if found is None:
+        raise NotFoundError(f"There is no conversation {conversation_id}.\n`construct conversations list` shows them.")
+    return found
+
+
+def latest_conversation(db: sqlite3.Connection) -> int | None:
+    """Return the conversation last talked in; one that was only imported is nobody's present talk."""
+    row = db.execute(
+        """SELECT c.id, coalesce(
+               (SELECT created_at FROM messages WHERE conversation_id = c.id AND archived = 0 ORDER BY id DESC LIMIT 1),
+               CASE WHEN NOT EXISTS (SELECT 1 FROM messages WHERE conversation_id = c.id) THEN c.created_at END
+           ) AS last_at
+           FROM conversations AS c WHERE last_at IS NOT NULL ORDER BY last_at DESC, c.id DESC LIMIT 1"""
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSummary:
+    """A line of the list of conversations."""
+
+    conversation: Conversation
+    messages: int
+    last_at: str
+    first_words: str | None
+
+
+def conversations(db: sqlite3.Connection, limit: int | None = None) -> list[ConversationSummary]:
+    """Return conversations, the one last talked in first."""
+    rows = db.execute(
+        f"""SELECT {columns(Conversation, "c")},
+              (SELECT count(*) FROM messages WHERE conversation_id = c.id),
+              coalesce((SELECT created_at FROM messages WHERE conversation_id = c.id
+                        ORDER BY id DESC LIMIT 1), c.created_at) AS last_at,
+              (SELECT substr(content, 1, 200) FROM messages WHERE conversation_id = c.id AND role = 'user'
+               ORDER BY id LIMIT 1)
+            FROM conversations AS c ORDER BY last_at DESC, c.id DESC LIMIT ?""",
+        (-1 if limit is None else limit,),
+    ).fetchall()
+    return [ConversationSummary(Conversation(*row[:-3]), *row[-3:]) for row in rows]
+
+
+def rename_conversation(db: sqlite3.Connection, conversation_id: int, title: str, by: str = "user") -> None:
+    """Give a conversation a title; the observer's never replaces the user's."""
+    db.execute(
+        "UPDATE conversations SET title = ?, titled_by = ? WHERE id = ? AND (? = 'user' OR titled_by IS NOT 'user')",
+        (title, by, conversation_id, by),
+    )
+
+
+def note_request(db: sqlite3.Connection, conversation_id: int, now: str, cache_life: str) -> None:
+    """Remember when a request was sent and what life its cache was asked for: cold follows from it."""
+    db.execute(
+        "UPDATE conversations SET last_request_at = ?, cache_life = ? WHERE id = ?", (now, cache_life, conversation_id)
+    )
+
+
+def set_thread(db: sqlite3.Connection, conversation_id: int, task: str | None, response: str | None) -> None:
+    """Store what the observer says the talk is at."""
+    db.execute(
+        "UPDATE conversations SET current_task = ?, suggested_response = ? WHERE id = ?",
+        (task, response, conversation_id),
+    )
+
+
+def add_message(db: sqlite3.Connection, conversation_id: int, message: NewMessage, now: str) -> Message:
+    """Store a message; its time is never before the conversation's last one."""
+    content = storable(message.content)
+    (last,) = db.execute(
+        """SELECT max(created_at) FROM (
+             SELECT created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1)""",
+        (conversation_id,),
+    ).fetchone()
+    row = db.execute(
+        f"""INSERT INTO messages (uid, conversation_id, role, content, blocks, status, token_count, created_at,
+                                  stop_reason, model)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {columns(Message)}""",
+        (
+            new_uid(), conversation_id, message.role, content, message.blocks, message.status,
+            message_tokens(content, message.blocks), max(now, last or now), message.stop_reason, message.model,
+        ),
+    ).fetchone()  # fmt: skip
+    return Message(*row)
+
+
+def messages_of(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
+    """Return all messages of a conversation, oldest first, archived ones too."""
+    rows = db.execute(
+        f"SELECT {columns(Message)} FROM messages WHERE conversation_id = ? ORDER BY id", (conversation_id,)
+    )
+    return read(Message, rows)
+
+
+def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, until: int = 1 << 62) -> list[Message]:
+    """Return a conversation's messages with after < id <= until that are not archived, oldest first."""
+    rows = db.execute(
+        f"""SELECT {columns(Message)} FROM messages
+            WHERE conversation_id = ? AND archived = 0 AND id > ? AND id <= ? ORDER BY id""",
+        (conversation_id, after, until),
+    )
+    return read(Message, rows)
+
+
+def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[Message]:
+    """Return the newest `limit` messages that may be shown, oldest first."""
+    rows = db.execute(
+        f"""SELECT {columns(Message)} FROM messages WHERE conversation_id = ? AND NOT withheld AND NOT retried
+            ORDER BY id DESC LIMIT ?""",
+        (conversation_id, limit),
+    )
+    return read(Message, rows)[::-1]
+
+
+def is_shown(message: Message) -> bool:
+    """Tell whether a message may stand in a window."""
+    return not (message.archived or message.withheld or message.retried)
+
+
+def message(db: sqlite3.Connection, message_id: int) -> Message:
+    """Return a message; raises NotFoundError."""
+    found = read_one(Message, db.execute(f"SELECT {columns(Message)} FROM messages WHERE id = ?", (message_id,)))
+    if found is None:
+        raise NotFoundError(f"There is no message {message_id}.")
+    return found
+
+
+def recent_gaps(db: sqlite3.Connection, conversation_id: int, limit: int = 12) -> list[str]:
+    """Return the times of the newest user messages, newest first."""
+    rows = db.execute(
+        "SELECT created_at FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY id DESC LIMIT ?",
+        (conversation_id, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def last_message_id(db: sqlite3.Connection, conversation_id: int) -> int:
+    """Return the id of the newest message, 0 when there is none."""
+    row = db.execute(
+        "SELECT id FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1", (conversation_id,)
+    ).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def mark_retried(db: sqlite3.Connection, conversation_id: int, after: int) -> None:
+    """Take the replies above message `after` out of sight: another is about to stand in their place."""
+    db.execute(
+        "UPDATE messages SET retried = 1 WHERE conversation_id = ? AND id > ? AND role = 'assistant'",
+        (conversation_id, after),
+    )
+
+
+def prompt_history(db: sqlite3.Connection, limit: int = 2000) -> list[str]:
+    """Return what the user typed, newest first, over all conversations."""
+    rows = db.execute(
+        """SELECT content FROM messages WHERE role = 'user' AND NOT archived AND NOT withheld
+           AND content <> '[removed]' ORDER BY id DESC LIMIT ?""",
+        (limit,),
+    )
+    return [row[0] for row in rows]
+
+
+def watermarks(db: sqlite3.Connection, conversation_id: int) -> Watermarks:
+    """Return a conversation's watermarks."""
+    rows = db.execute("SELECT name, message_id FROM watermarks WHERE conversation_id = ?", (conversation_id,))
+    return Watermarks(**dict(rows.fetchall()))
+
+
+def set_watermark(db: sqlite3.Connection, conversation_id: int, name: str, message_id: int, now: str) -> None:
+    """Move a watermark; 0 takes it away."""
+    if message_id == 0:
+        db.execute("DELETE FROM watermarks WHERE conversation_id = ? AND name = ?", (conversation_id, name))
+        return
+    db.execute(
+        """INSERT INTO watermarks (conversation_id, name, message_id, updated_at) VALUES (?, ?, ?, ?)
+           ON CONFLICT (conversation_id, name) DO UPDATE
+           SET message_id = excluded.message_id, updated_at = excluded.updated_at
+           WHERE message_id <> excluded.message_id""",
+        (conversation_id, name, message_id, now),
+    )

@@ -1,0 +1,295 @@
+"""Import: a file is recognised by what is in it, and comes in whole or not at all.
+
+Own exports (jsonl and sqlite), hand-made JSONL, and the conversations of ChatGPT and Claude,
+bare or in their zip archive. JSONL is read line by line; the others are loaded as a whole.
+"""
+
+import re
+import sqlite3
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from construct.clock import Clock, to_text
+from construct.errors import ConstructError, DatabaseUnusableError
+from construct.store.backup import readable_copy
+from construct.store.database import open_database, transaction
+from construct.store.invariants import violations
+from construct.store.transfer_format import RefusedError, read_json
+from construct.store.transfer_jsonl import COUNTED, VERSION, lines, snapshot
+from construct.store.transfer_restore import Restore
+from construct.store.transfer_shapes import Talk, is_conversation, talks
+from construct.store.transfer_talks import HandMade, Stored, store_talk
+from construct.text import one_line, shorten
+
+Progress = Callable[[int, int], None]
+"""Called with how much is done, and of how much."""
+_Records = Iterator[tuple[int, dict[str, Any]]]
+_LONGEST_LINE = 64 << 20
+_LARGEST_DOCUMENT = 2 << 30
+_SPACE = b" \t\r\n"
+_BOM = b"\xef\xbb\xbf"
+_SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import has added."""
+
+    source: str
+    """construct, messages, conversations: whose file it was."""
+    conversations: int = 0
+    messages: int = 0
+    observations: int = 0
+    memories: int = 0
+    known: int = 0
+    """Rows that were here already."""
+    left_out: int = 0
+    """Rows that rest on what was forgotten here."""
+    warning: str | None = None
+
+
+def import_file(db: sqlite3.Connection, path: Path, clock: Clock, progress: Progress | None = None) -> ImportReport:
+    """Add what a file holds, in one transaction; raises ConstructError, nothing changed, when it cannot be done."""
+    name = one_line(str(path))
+    report = progress or (lambda done, total: None)
+    try:
+        with path.open("rb") as file:
+            return _import(db, file, path, clock, report)
+    except RefusedError as error:
+        where = f"{name}, {error.where}" if error.where else name
+        raise ConstructError(f"{where}: {error.why}.\nNothing was imported. {error.advice}.") from None
+    except RecursionError:
+        raise ConstructError(f"{name} is nested too deeply.\nNothing was imported.") from None
+    except (OSError, MemoryError) as error:
+        why = getattr(error, "strerror", None) or "it is too large for the memory there is"
+        raise ConstructError(f"{name} cannot be read: {why}.\nNothing was imported; check the path.") from error
+
+
+def _import(db: sqlite3.Connection, file: IO[bytes], path: Path, clock: Clock, progress: Progress) -> ImportReport:
+    first = file.readline(_LONGEST_LINE)
+    if first.startswith((_SQLITE, _ZIP)):
+        if not path.is_file():
+            raise RefusedError("", "it comes through a pipe", "Name the file itself")
+        return (
+            _import_sqlite(db, path) if first.startswith(_SQLITE) else _import_talks(db, _zipped(path), clock, progress)
+        )
+    first = first.removeprefix(_BOM)
+    if _is_document(first):
+        rest = file.read(_LARGEST_DOCUMENT)
+        return _import_talks(db, _document(first + rest), clock, progress)
+    found = _records(file, first, partial(progress, _size(path)))
+    head = next(found, None)
+    if head is None:
+        raise RefusedError("", "it is empty", "Name another file")
+    if head[1].get("type") == "construct-export":
+        return _import_export(db, head[1], found)
+    if is_conversation(head[1]):
+        return _import_talks(db, [head[1]], clock, progress) if next(found, None) is None else _refuse_lines()
+    return _import_messages(db, clock, _chain(head, found))
+
+
+# Reading
+
+
+def _is_document(first: bytes) -> bool:
+    """Tell whether a file begins as one JSON document over several lines, or as a list."""
+    start = first.strip(_SPACE)
+    return start.startswith(b"[") or start == b"{" or (not start and first.endswith(b"\n"))
+
+
+def _records(file: IO[bytes], first: bytes, progress: Callable[[int], None]) -> _Records:
+    """Yield the lines' objects with their numbers; blank lines may stand at the end only."""
+    number, done, blank = 0, 0, 0
+    line = first
+    while line:
+        number, done = number + 1, done + len(line)
+        if len(line) >= _LONGEST_LINE:
+            raise RefusedError(f"line {number}", f"it is longer than {_LONGEST_LINE >> 20} MB")
+        if not line.strip(_SPACE):
+            blank = blank or number
+        elif blank:
+            raise RefusedError(f"line {blank}", "it is blank, and every line must be a JSON object")
+        else:
+            yield number, _record(number, line)
+        if number % 500 == 0:
+            progress(done)
+        line = file.readline(_LONGEST_LINE)
+    progress(done)
+
+
+def _record(number: int, line: bytes) -> dict[str, Any]:
+    try:
+        record = read_json(line.decode())
+    except UnicodeDecodeError:
+        raise RefusedError(f"line {number}", "it is not UTF-8") from None
+    except ValueError as error:
+        raise RefusedError(f"line {number}", f"it is not JSON ({_short(error)})") from None
+    if not isinstance(record, dict):
+        raise RefusedError(f"line {number}", "it is not a JSON object")
+    return record
+
+
+def _document(raw: bytes) -> list[Any]:
+    """Return the conversations of a JSON document."""
+    try:
+        found = read_json(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        number = raw.count(b"\n", 0, error.start) + 1
+        raise RefusedError(f"line {number}", "it is not UTF-8") from None
+    except ValueError as error:
+        raise RefusedError("", f"it is not JSON ({_short(error)})") from None
+    if isinstance(found, dict):
+        found = found.get("conversations", [found])
+    if not isinstance(found, list) or not any(is_conversation(element) for element in found):
+        raise RefusedError(
+            "",
+            "it is neither an export of Construct, ChatGPT or Claude, nor lines of messages",
+            "JSONL holds one JSON object a line",
+        )
+    return found
+
+
+def _short(error: Exception) -> str:
+    return shorten(str(error), 80)
+
+
+def _zipped(path: Path) -> list[Any]:
+    """Return the conversations in the archive that ChatGPT or Claude sends."""
+    found: list[Any] = []
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                if re.fullmatch(r"(?:.*/)?conversations(?:-\d+)?\.json", member.filename):
+                    if member.file_size > _LARGEST_DOCUMENT:
+                        raise RefusedError("", "what it holds is too large", "Unpack it, and import its parts")
+                    found += _document(archive.read(member))
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError):
+        raise RefusedError(
+            "", "it is a damaged or locked zip archive", "Unpack it, and import the file in it"
+        ) from None
+    if not found:
+        raise RefusedError("", "there is no conversations.json in it", "Name the file that holds the conversations")
+    return found
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size
+
+
+def _chain(head: tuple[int, dict[str, Any]], rest: _Records) -> _Records:
+    yield head
+    yield from rest
+
+
+def _refuse_lines() -> ImportReport:
+    raise RefusedError("line 2", "a file of conversations is one JSON document, and more follows the first")
+
+
+# Storing
+
+
+def _import_export(db: sqlite3.Connection, head: dict[str, Any], found: _Records) -> ImportReport:
+    version = head.get("version")
+    if type(version) is not int or version < 1:
+        raise RefusedError("line 1", '"version" must be a whole number')
+    if version > VERSION:
+        raise RefusedError("line 1", "it was written by a newer Construct", "Update Construct, then import it again")
+    with transaction(db):
+        restore = Restore(db)
+        for number, record in found:
+            restore.take(number, record)
+        restore.finish()
+    added = restore.added
+    return ImportReport(
+        "construct",
+        added["conversation"],
+        added["message"],
+        added["observation"],
+        added["memory"],
+        restore.known,
+        restore.left_out,
+        _missing(head.get("counts"), restore),
+    )
+
+
+def _missing(counts: Any, restore: Restore) -> str | None:
+    """Return a warning when the first line speaks of more than came."""
+    if not isinstance(counts, dict):
+        return None
+    for kind in COUNTED:
+        promised = counts.get(kind)
+        if isinstance(promised, int) and restore.lines[kind] < promised:
+            return (
+                f"The file speaks of {promised} lines of type {kind} and holds {restore.lines[kind]}: was it cut off?"
+            )
+    return None
+
+
+def _import_messages(db: sqlite3.Connection, clock: Clock, found: _Records) -> ImportReport:
+    with transaction(db):
+        hand_made = HandMade(db, clock)
+        for number, record in found:
+            hand_made.take(number, record)
+        stored = _store(db, hand_made.talks(), clock)
+    return _talks_report("messages", stored)
+
+
+def _import_talks(db: sqlite3.Connection, found: list[Any], clock: Clock, progress: Progress) -> ImportReport:
+    def watched() -> Iterator[Talk]:
+        for number, talk in enumerate(talks(found), 1):
+            yield talk
+            progress(number, len(found))
+
+    with transaction(db):
+        stored = _store(db, watched(), clock)
+    return _talks_report("conversations", stored)
+
+
+def _store(db: sqlite3.Connection, found: Iterable[Talk], clock: Clock) -> Stored:
+    now, stored = to_text(clock.now()), Stored()
+    for talk in found:
+        store_talk(db, talk, now, stored)
+    broken = violations(db, stored.conversations)
+    if broken:
+        raise RefusedError("", broken[0].rstrip("."), "Run `construct doctor`")
+    return stored
+
+
+def _talks_report(source: str, stored: Stored) -> ImportReport:
+    return ImportReport(source, stored.added["conversation"], stored.added["message"], known=stored.known)
+
+
+def _import_sqlite(db: sqlite3.Connection, path: Path) -> ImportReport:
+    """Import an sqlite export by way of its lines, from a copy that is brought to this version first."""
+    with tempfile.TemporaryDirectory(prefix="construct-") as folder:
+        copy = Path(folder) / "import.db"
+        try:
+            readable_copy(path, copy)
+            source = open_database(copy)
+        except sqlite3.Error as error:
+            raise RefusedError("", f"it cannot be read as a database ({_short(error)})") from error
+        except DatabaseUnusableError as error:
+            raise RefusedError("", _why(error, copy), "Import an export of Construct") from error
+        with closing(source), snapshot(source):
+            found = _lines_of(source)
+            return _import_export(db, next(found)[1], found)
+
+
+def _lines_of(source: sqlite3.Connection) -> _Records:
+    try:
+        for number, line in enumerate(lines(source), 1):
+            yield number, read_json(line)
+    except sqlite3.Error as error:
+        raise RefusedError("", f"it is damaged ({_short(error)})") from error
+
+
+def _why(error: DatabaseUnusableError, copy: Path) -> str:
+    """Return what is wrong with the file, of which only a copy was opened."""
+    return str(error).partition("\n")[0].replace(f"The database {copy}", "it").replace(str(copy), "it").rstrip(".")

@@ -1,0 +1,158 @@
+"""Talks that come from elsewhere on their way into the database: archived, and each message once.
+
+A hand-made file is sorted in a temporary table, since it may be larger than memory.
+"""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from construct.clock import Clock, from_text, to_text
+from construct.store.erase import REMOVED
+from construct.store.talk import message_tokens
+from construct.store.transfer_format import RefusedError, one_of, text, time
+from construct.store.transfer_shapes import Said, Talk, identity
+
+
+@dataclass(slots=True)
+class Stored:
+    """What became of the talks."""
+
+    added: Counter[str] = field(default_factory=Counter)
+    known: int = 0
+    conversations: set[int] = field(default_factory=set)
+
+
+def store_talk(db: sqlite3.Connection, talk: Talk, now: str, stored: Stored) -> None:
+    """Store the messages of a talk that are not known yet.
+
+    They go on its conversation; where they would have to stand before what is there, they
+    become a conversation of their own.
+    """
+    conversation_id: int | None = None
+    for said in talk.said:
+        if db.execute("SELECT 1 FROM messages WHERE uid = ?", (said.uid,)).fetchone():
+            stored.known += 1
+            continue
+        created_at = said.created_at or talk.created_at or now
+        if conversation_id is None:
+            conversation_id = _conversation_for(db, talk, said.uid, created_at, stored)
+        _insert(db, conversation_id, said, created_at)
+        stored.added["message"] += 1
+
+
+def _conversation_for(db: sqlite3.Connection, talk: Talk, first_uid: str, created_at: str, stored: Stored) -> int:
+    """Return the conversation that a talk's new messages go into, made if need be."""
+    for uid in (talk.uid, identity("late", talk.uid, first_uid)):
+        row = db.execute("SELECT id FROM conversations WHERE uid = ?", (uid,)).fetchone()
+        if row is None:
+            row = db.execute(
+                "INSERT INTO conversations (uid, title, titled_by, created_at) VALUES (?, ?, ?, ?) RETURNING id",
+                (uid, talk.title, "user" if talk.title else None, talk.created_at or created_at),
+            ).fetchone()
+            stored.added["conversation"] += 1
+        if _goes_on(db, int(row[0]), created_at):
+            break
+    stored.conversations.add(int(row[0]))
+    return int(row[0])
+
+
+def _goes_on(db: sqlite3.Connection, conversation_id: int, created_at: str) -> bool:
+    last = db.execute(
+        "SELECT created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1", (conversation_id,)
+    ).fetchone()
+    return last is None or from_text(last[0]) <= from_text(created_at)
+
+
+def _insert(db: sqlite3.Connection, conversation_id: int, said: Said, created_at: str) -> None:
+    """Store a message as archived; one that was forgotten here comes without its words."""
+    forgotten = db.execute("SELECT 1 FROM tombstones WHERE message_uid = ?", (said.uid,)).fetchone() is not None
+    content = REMOVED if forgotten else said.content
+    db.execute(
+        """INSERT INTO messages (uid, conversation_id, role, content, archived, token_count, created_at, withheld)
+           VALUES (?, ?, ?, ?, 1, ?, ?, ?)""",
+        (
+            said.uid,
+            conversation_id,
+            said.role,
+            content,
+            message_tokens(content),
+            created_at,
+            forgotten,
+        ),
+    )
+
+
+class HandMade:
+    """Lines of messages, each with the title of its conversation."""
+
+    def __init__(self, db: sqlite3.Connection, clock: Clock) -> None:
+        self._db = db
+        self._now = to_text(clock.now())
+        self._numbers: dict[str, int] = {}
+        self._last: dict[int, str] = {}
+        db.execute("DROP TABLE IF EXISTS temp.told")
+        db.execute(
+            "CREATE TEMP TABLE told (talk INTEGER, title TEXT, role TEXT, content TEXT, at TEXT, given INTEGER,"
+            " line INTEGER PRIMARY KEY)"
+        )
+
+    def take(self, line: int, record: Mapping[str, Any]) -> None:
+        """Keep a message; raises RefusedError naming the line."""
+        try:
+            title, role, content, at = _hand_made(record)
+        except ValueError as error:
+            raise RefusedError(f"line {line}", error) from None
+        talk = self._numbers.setdefault(title, len(self._numbers))
+        stands = at or self._last.get(talk) or self._now
+        self._last[talk] = stands
+        self._db.execute(
+            "INSERT INTO told VALUES (?, ?, ?, ?, ?, ?, ?)", (talk, title, role, content, stands, at is not None, line)
+        )
+
+    def talks(self) -> Iterator[Talk]:
+        """Yield the conversations, their messages in order of time."""
+        rows = self._db.execute("SELECT talk, title, role, content, at, given FROM told ORDER BY talk, at, line")
+        for _, told in groupby(rows, key=lambda row: row[0]):
+            yield _talk(told)
+        self._db.execute("DROP TABLE temp.told")
+
+
+def _hand_made(record: Mapping[str, Any]) -> tuple[str, str, str, str | None]:
+    """Return title, role, words and time; raises ValueError naming what is wrong."""
+    if record.get("type") != "message":
+        raise ValueError(
+            '"type" must be "message" in a file that does not begin with a line of type "construct-export"'
+        )
+    checks = {"conversation": text, "role": one_of("user", "assistant"), "content": text}
+    values: list[str] = []
+    for key, check in checks.items():
+        try:
+            values.append(str(check(record[key])))
+        except KeyError:
+            raise ValueError(f'"{key}" is missing') from None
+        except ValueError as error:
+            raise ValueError(f'"{key}" {error}') from None
+        if not values[-1].strip():
+            raise ValueError(f'"{key}" must not be blank')
+    given = record.get("created_at")
+    try:
+        at = None if given is None else to_text(from_text(time(given)))
+    except ValueError as error:
+        raise ValueError(f'"created_at" {error}') from None
+    return values[0], values[1], values[2], at
+
+
+def _talk(told: Iterable[tuple[Any, ...]]) -> Talk:
+    """Return a conversation; a message's identity is what it says, when, and for the how manieth time."""
+    said: list[Said] = []
+    times: Counter[str] = Counter()
+    title = ""
+    for _, title, role, content, at, given in told:
+        same = identity("hand-made", title, role, content, at if given else None)
+        times[same] += 1
+        said.append(Said(identity(same, times[same]), role, content, at))
+    return Talk(identity("hand-made", title, said[0].uid), title, None, tuple(said))

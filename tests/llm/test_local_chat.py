@@ -1,0 +1,80 @@
+"""What the embedded model is told, and what its chunks mean."""
+
+from typing import Any
+
+import pytest
+
+from construct.errors import ContextOverflowError, ModelBrokenError
+from construct.llm.local_chat import chat_body, json_body, take
+from construct.llm.types import ChatMessage, JsonRequest, Opaque, Reply, Request, Text, Tool, ToolResult, ToolUse, Usage
+
+
+def test_blocks_become_plain_text() -> None:
+    """Blocks are joined by blank lines, calls of tools and their results are told, other blocks left out."""
+    request = Request(
+        (Text("Be kind."), Text("Rex is a dog.", mark=True)),
+        (
+            ChatMessage("user", (Text("Hi"), Text("Who is Rex?"))),
+            ChatMessage(
+                "assistant", (Opaque({"type": "thinking"}), Text("Let me see."), ToolUse("t", "recall", {"q": 1}))
+            ),
+            ChatMessage("user", (ToolResult("t", "a dog"),)),
+        ),
+        (Tool("recall", "", {}),),
+    )
+    body = chat_body(request, most=100)
+    assert body["messages"] == [
+        {"role": "system", "content": "Be kind.\n\nRex is a dog."},
+        {"role": "user", "content": "Hi\n\nWho is Rex?"},
+        {"role": "assistant", "content": 'Let me see.\n\n(recall: {"q": 1})'},
+        {"role": "user", "content": "(Result: a dog)"},
+    ]
+    assert body["max_tokens"] == 100
+    assert "tools" not in body
+
+
+def test_no_message_is_empty_and_roles_alternate() -> None:
+    """A message with nothing plain in it is left out, and its neighbours become one."""
+    said = (
+        ChatMessage("user", (Text("Hi \ud800"),)),
+        ChatMessage("assistant", (Opaque({}),)),
+        ChatMessage("user", (Text("there"),)),
+    )
+    assert chat_body(Request((), said), 100)["messages"] == [{"role": "user", "content": "Hi ?\n\nthere"}]
+
+
+def test_talk_and_work_have_a_slot_each() -> None:
+    """A worker's call does not throw the conversation out of its slot."""
+    work = json_body(JsonRequest("Extract.", "Rex", {"type": "object"}), 100)
+    assert work["json_schema"] == {"type": "object"}
+    assert work["id_slot"] != chat_body(Request((), ()), 100)["id_slot"]
+
+
+def test_chunks() -> None:
+    """Words are added up; the counts are right at every moment, and the server's in the end."""
+    reply = Reply()
+    progress = {"total": 30, "cache": 20, "processed": 30}
+    take(reply, {"choices": [{"delta": {"role": "assistant", "content": None}}], "prompt_progress": progress})
+    assert reply.usage == Usage(10, 20)
+    words = [take(reply, {"choices": [{"delta": {"content": word}}]}) for word in ("Hi", " there")]
+    assert words == ["Hi", " there"]
+    assert reply.usage == Usage(10, 20, 0, 2)
+    take(reply, {"choices": [{"finish_reason": "length", "delta": {}}]})
+    usage = {"prompt_tokens": 30, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 20}}
+    take(reply, {"choices": [], "usage": usage})
+    assert reply == Reply("Hi there", [], Usage(10, 20, 0, 3), "max_tokens")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"message": "request (9 tokens) exceeds the available context size (8 tokens)"}, ContextOverflowError),
+        ({"message": "Context size has been exceeded."}, ContextOverflowError),
+        ({"message": "out of luck"}, ModelBrokenError),
+        ("words", ModelBrokenError),
+    ],
+)
+def test_errors(error: Any, kind: type[Exception]) -> None:
+    """A chunk that reports an error raises it."""
+    with pytest.raises(kind):
+        take(Reply(), {"error": error})

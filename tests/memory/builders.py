@@ -1,0 +1,179 @@
+"""A life in a database, told in a few words: talk, observe, compact, reflect."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+from construct.clock import Clock, to_text
+from construct.memory.commit import store_extraction, store_verdict
+from construct.memory.compaction import Compacted, compact
+from construct.memory.guard import Verdict
+from construct.memory.memories import remember
+from construct.memory.proposals import Draft, Extraction
+from construct.memory.view import Frame
+from construct.store import curated, cycles, talk
+from construct.store import observations as rows
+from construct.store.database import open_database, transaction
+from construct.store.invariants import index_violations, violations
+from construct.store.records import Message, Observation
+from construct.store.talk import NewMessage
+
+START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+ZONE = ZoneInfo("Europe/Lisbon")
+FRAME = Frame("user", 8000)
+
+
+class Life:
+    """One database and a clock that goes on by a minute with every deed."""
+
+    def __init__(self, folder: Path, name: str = "life.db") -> None:
+        self.path = folder / name
+        self.db: sqlite3.Connection = open_database(self.path)
+        self.now = START
+
+    @property
+    def clock(self) -> Clock:
+        """The present, a minute later each time it is asked for."""
+        self.now += timedelta(minutes=1)
+        return Clock(self.now, ZONE)
+
+    def tick(self) -> str:
+        """Return the present as it is stored."""
+        return to_text(self.clock.now())
+
+    def pass_days(self, days: float) -> None:
+        """Let time go by."""
+        self.now += timedelta(days=days)
+
+    def talk(self, title: str | None = None) -> int:
+        """Begin a conversation."""
+        return talk.create_conversation(self.db, self.tick(), title)
+
+    def say(self, here: int, text: str, role: str = "user", blocks: str | None = None) -> Message:
+        """Store a message."""
+        return talk.add_message(self.db, here, NewMessage(role, text, blocks), self.tick())
+
+    def exchange(self, here: int, text: str, reply: str = "I see.") -> Message:
+        """Store the user's words and a reply to them; return the former."""
+        said = self.say(here, text)
+        self.say(here, reply, "assistant")
+        return said
+
+    def observe(
+        self, here: int, *facts: tuple[str, Sequence[Message]] | Draft, **said: str | None
+    ) -> list[Observation]:
+        """Observe all that is unobserved, by these facts; return the pending observations."""
+        with transaction(self.db):
+            observed = talk.watermarks(self.db, here).observed
+            batch = talk.live_messages(self.db, here, observed)
+            now = self.tick()
+            cycle = cycles.start_cycle(self.db, "observer", here, now, span=(batch[0].id, batch[-1].id))
+            assert cycle is not None
+            drafts = tuple(f if isinstance(f, Draft) else draft(f[0], [m.id for m in f[1]]) for f in facts)
+            store_extraction(self.db, cycle, Extraction(drafts, **said), batch, observed, now)
+            assert cycles.finish_cycle(self.db, cycle, "succeeded", self.tick())
+        return [o for o in rows.pending(self.db, here) if o.cycle_id == cycle]
+
+    def compact(self, here: int, retained: int = 0) -> Compacted:
+        """Commit what is pending, and let the window begin later."""
+        with transaction(self.db):
+            return compact(self.db, here, retained, FRAME, self.tick())
+
+    def learn(self, here: int, text: str, *, reply: str = "I see.", priority: str = "high") -> Observation:
+        """Say something, observe just that, and commit it."""
+        said = self.exchange(here, text, reply)
+        (found,) = self.observe(here, replace(draft(text, [said.id]), priority=priority))
+        self.compact(here)
+        return self.read(found)
+
+    def reflect(
+        self,
+        *lines: tuple[str, Sequence[Observation]],
+        here: int | None = None,
+        dropped: Sequence[Observation] = (),
+        outdated: Sequence[tuple[Observation, Observation]] = (),
+        notes: list[str] | None = None,
+    ) -> list[Observation]:
+        """Run a reflector cycle that puts each line in the place of its sources; return the new ones."""
+        given = {o.id: o for _, sources in lines for o in sources}
+        given.update({o.id: o for o in dropped} | {o.id: o for pair in outdated for o in pair})
+        drafts = tuple(draft(text, [o.id for o in sources]) for text, sources in lines)
+        replaced = frozenset(i for d in drafts for i in d.sources)
+        verdict = Verdict(
+            drafts, replaced, frozenset(o.id for o in dropped), tuple((old.id, by.id) for old, by in outdated)
+        )
+        with transaction(self.db):
+            cycle = cycles.start_cycle(self.db, "reflector", here, self.tick())
+            assert cycle is not None
+            store_verdict(self.db, cycle, verdict, list(given.values()), self.tick())
+            assert cycles.finish_cycle(self.db, cycle, "succeeded", self.tick(), notes=notes)
+        made = self.db.execute("SELECT id FROM observations WHERE cycle_id = ? ORDER BY id", (cycle,)).fetchall()
+        return rows.observations(self.db, [row[0] for row in made])
+
+    def remember(self, content: str, origin: str = "user") -> int:
+        """Store a memory that comes from no observation, and draw a graph of it."""
+        with transaction(self.db):
+            return self.relate(remember(self.db, content, None, origin, self.tick()).id)
+
+    def promoted(self, o: Observation) -> int:
+        """Return the memory promoted from an observation, with a graph drawn of it."""
+        memory = curated.of_observation(self.db, o.id)
+        assert memory is not None
+        return self.relate(memory.id)
+
+    def relate(self, memory: int) -> int:
+        """Relate two entities, of a memory's first and last words, and return the memory."""
+        words = curated.memory(self.db, memory).content.split()
+        ends = [
+            self.db.execute("INSERT INTO entities (name) VALUES (?)", (word,)).lastrowid
+            for word in (words[0], words[-1])
+        ]
+        self.db.execute(
+            """INSERT INTO relations (subject_id, predicate, object_id, memory_id, created_at)
+               VALUES (?, 'concerns', ?, ?, ?)""",
+            (*ends, memory, self.tick()),
+        )
+        return memory
+
+    def read(self, o: Observation) -> Observation:
+        """Return an observation as it is now."""
+        return rows.observation(self.db, o.id)
+
+    def state(self, o: Observation) -> str:
+        """Return an observation's state, `gone` when it was deleted."""
+        found = rows.observations(self.db, [o.id])
+        return found[0].state if found else "gone"
+
+    def active(self) -> list[str]:
+        """Return what is active, in order of its words."""
+        return sorted(o.content for o in rows.active_in_scope(self.db, None))
+
+    def window(self, here: int) -> list[str]:
+        """Return the raw messages that the main model is shown."""
+        messages = talk.live_messages(self.db, here, talk.watermarks(self.db, here).window)
+        return [m.content for m in messages if talk.is_shown(m)]
+
+    def count(self, table: str) -> int:
+        """Return how many rows a table has."""
+        (n,) = self.db.execute(f"SELECT count(*) FROM {table}").fetchone()
+        return int(n)
+
+    def broken(self) -> list[str]:
+        """Return the breaches of the invariants, of the indexes and of the references between rows."""
+        with transaction(self.db):
+            indexes = index_violations(self.db)
+        dangling = [f"{row[0]} {row[1]} dangles" for row in self.db.execute("PRAGMA foreign_key_check")]
+        return violations(self.db) + indexes + dangling
+
+    def bytes(self) -> bytes:
+        """Return all that is in the file and its log."""
+        files = (self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal", "-journal"))
+        return b"".join(file.read_bytes() for file in files if file.exists())
+
+
+def draft(text: str, sources: Sequence[int]) -> Draft:
+    """Return a high-priority statement."""
+    return Draft(text, "high", "stated", "2026-03-01", None, tuple(sources))

@@ -1,0 +1,64 @@
+"""Observations, messages and drafts for tests of pure functions, with only what matters said."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from construct.clock import to_text
+from construct.memory.lines import line_tokens
+from construct.memory.proposals import Draft
+from construct.store.records import Message, Observation
+
+START = datetime(2026, 3, 1, 14, 30, tzinfo=UTC)
+
+
+def observation(
+    number: int,
+    content: str,
+    *,
+    priority: str = "medium",
+    stance: str = "stated",
+    day: str = "2026-03-01",
+    ahead: str | None = None,
+    pinned: int = 0,
+    origin: str = "observer",
+    tokens: int | None = None,
+    generation: int = 0,
+) -> Observation:
+    """Return an active observation."""
+    return Observation(
+        number, f"o{number}", 1, content, priority, stance, day, ahead, generation, 1,
+        line_tokens(content, priority, stance, day, ahead) if tokens is None else tokens, pinned,
+        "2026-03-01T14:30:00+00:00", "2026-03-01T14:30:00+00:00", None, None, origin, None,
+    )  # fmt: skip
+
+
+def draft(
+    content: str,
+    sources: Sequence[int],
+    *,
+    priority: str = "medium",
+    stance: str = "stated",
+    day: str = "2026-03-01",
+    ahead: str | None = None,
+) -> Draft:
+    """Return a proposed observation."""
+    return Draft(content, priority, stance, day, ahead, tuple(sources))
+
+
+def message(
+    number: int,
+    role: str,
+    content: str,
+    *,
+    minutes: float | None = None,
+    status: str = "complete",
+    blocks: str | None = None,
+    tokens: int | None = None,
+    retried: int = 0,
+) -> Message:
+    """Return a stored message; by itself each comes a minute after the one before."""
+    when = to_text(START + timedelta(minutes=number if minutes is None else minutes))
+    size = len(content) // 4 + 5 if tokens is None else tokens
+    return Message(
+        number, f"m{number}", 1, role, content, blocks, status, 0, size, when, None, None, retried, 0
+    )  # fmt: skip

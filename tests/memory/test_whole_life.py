@@ -1,0 +1,176 @@
+"""Whatever is done, and in whatever order: the invariants hold, nothing goes silently, and all can be undone."""
+
+import random
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from construct.clock import to_text
+from construct.memory.deletion import delete_conversation
+from construct.memory.edits import edit, pin
+from construct.memory.forget import forget, plan_forget
+from construct.memory.forks import fork
+from construct.memory.history import as_of, diff
+from construct.memory.trace import why
+from construct.memory.undo import newest_cycle, undo
+from construct.memory.view import current_blocks
+from construct.store import lineage, talk
+from construct.store import observations as rows
+from construct.store.erase import REMOVED
+from construct.store.records import Observation
+from tests.memory.builders import FRAME, Life
+
+STEPS = (
+    "say", "say", "observe", "observe", "compact", "reflect", "reflect", "drop", "outdate", "edit", "pin", "undo",
+    "forget", "fork", "delete",
+)  # fmt: skip
+
+
+class Player:
+    """Takes steps, choosing by chance what they are done to."""
+
+    def __init__(self, life: Life, seed: int) -> None:
+        self.life = life
+        self.chance = random.Random(seed)
+        self.said = 0
+        self.dropped: set[int] = set()
+        life.talk()
+
+    def here(self) -> int:
+        """Return some conversation."""
+        ids = [c.conversation.id for c in talk.conversations(self.life.db)]
+        return self.chance.choice(sorted(ids)) if ids else self.life.talk()
+
+    def active(self, least: int) -> list[Observation]:
+        """Return some active observations, none when there are fewer than `least`."""
+        found = rows.active_in_scope(self.life.db, None)
+        return (
+            self.chance.sample(found, min(len(found), least + self.chance.randint(0, 2))) if len(found) >= least else []
+        )
+
+    def say(self) -> None:
+        """Say something new."""
+        self.said += 1
+        self.life.exchange(self.here(), f"Word{self.said} is said", f"Reply{self.said}")
+
+    def observe(self) -> None:
+        """Observe a conversation, leaving some of it out."""
+        here = self.here()
+        marks = talk.watermarks(self.life.db, here)
+        batch = [m for m in talk.live_messages(self.life.db, here, marks.observed) if m.role == "user"]
+        if batch:
+            facts = [(f"Fact of {m.content}", [m]) for m in batch if self.chance.random() < 0.8]
+            self.life.observe(here, *facts, title=f"Talk of {batch[0].content}")
+
+    def compact(self) -> None:
+        """Compact a conversation."""
+        self.life.compact(self.here(), self.chance.choice([0, 20]))
+
+    def reflect(self) -> None:
+        """Condense some lines into one."""
+        sources = self.active(2)
+        if sources:
+            here = self.chance.choice([None, self.here()])
+            line = " and ".join(o.content for o in sources)
+            self.life.reflect((line, sources), here=here, notes=[f"“{sources[0].content}”"])
+
+    def drop(self) -> None:
+        """Let a line go for nothing."""
+        gone = self.active(1)[:1]
+        if gone:
+            self.dropped.add(gone[0].id)
+            self.life.reflect(dropped=gone)
+
+    def outdate(self) -> None:
+        """Let one line make another outdated."""
+        pair = sorted(self.active(2)[:2], key=lambda o: o.id)
+        if pair:
+            self.life.reflect(outdated=[(pair[0], pair[1])])
+
+    def edit(self) -> None:
+        """Replace a line by other words."""
+        found = rows.unsuperseded(self.life.db)
+        if found:
+            o = self.chance.choice(found)
+            edit(self.life.db, o.id, f"{o.content}, edited", self.life.clock)
+
+    def pin(self) -> None:
+        """Pin a line."""
+        for o in self.active(1)[:1]:
+            pin(self.life.db, o.id)
+
+    def undo(self) -> None:
+        """Take the newest cycle back."""
+        if newest_cycle(self.life.db):
+            undone = undo(self.life.db, self.life.clock)
+            assert all(o.state == "superseded" for o in undone.deactivated)
+            assert all(o.state != "superseded" for o in undone.reactivated)
+
+    def forget(self) -> None:
+        """Forget any observation, of whatever state."""
+        found = rows.all_observations(self.life.db)
+        if found:
+            target = self.chance.choice(found)
+            words = self.chance.random() < 0.5
+            said = plan_forget(self.life.db, target.id, words=words).messages
+            assert not forget(self.life.db, target.id, self.life.clock, words=words).pending_erasure
+            if words:
+                everything = self.life.bytes()
+                assert [m.content for m in said if m.content != REMOVED and m.content.encode() in everything] == []
+
+    def fork(self) -> None:
+        """Fork a conversation."""
+        fork(self.life.db, self.here(), self.life.clock)
+
+    def delete(self) -> None:
+        """Delete a conversation, rarely."""
+        if len(talk.conversations(self.life.db)) > 2 and self.chance.random() < 0.3:
+            delete_conversation(self.life.db, self.here(), self.life.clock)
+
+    def step(self, name: str) -> None:
+        """Take a step, and look whether all is well after it."""
+        deed: Callable[[], None] = getattr(self, name)
+        deed()
+        assert self.life.broken() == []
+        self.nothing_went_silently()
+
+    def nothing_went_silently(self) -> None:
+        """Everything leads to its messages; what was superseded has something in its place, or was let go by name."""
+        db = self.life.db
+        for o in rows.all_observations(db):
+            assert why(db, o.id).messages
+            made_by = lineage.cycle(db, o.cycle_id)
+            if made_by.status == "reverted":
+                assert o.superseded_by == o.cycle_id
+            elif o.state == "superseded":
+                assert lineage.successors(db, o) or o.id in self.dropped
+        active = rows.active_in_scope(db, None)
+        assert as_of(db, to_text(self.life.now)) == active
+        for summary in talk.conversations(db):
+            seen = {o.id for block in current_blocks(db, summary.conversation.id, FRAME) for o in block}
+            assert seen <= {o.id for o in active}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(STEPS), min_size=5, max_size=30), st.integers(0, 1 << 30))
+def test_whatever_is_done_the_promises_hold_and_all_can_be_undone(steps: list[str], seed: int) -> None:
+    """After every step; and when everything is undone, what was said is raw again and nothing is remembered."""
+    with tempfile.TemporaryDirectory() as folder:
+        life = Life(Path(folder))
+        player = Player(life, seed)
+        start = life.tick()
+        for name in steps:
+            player.step(name)
+        before = diff(life.db, start, life.tick())
+        assert {o.content for o in before.learned} == set(life.active())
+        while newest_cycle(life.db):
+            player.step("undo")
+        assert rows.unsuperseded(life.db) == []
+        assert life.count("watermarks") == 0
+        for summary in talk.conversations(life.db):
+            messages = talk.messages_of(life.db, summary.conversation.id)
+            assert life.window(summary.conversation.id) == [m.content for m in messages if not m.withheld]
+        life.db.close()

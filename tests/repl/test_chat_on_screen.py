@@ -1,0 +1,311 @@
+"""The chat on the screen: what is typed, what is answered, what stands where."""
+
+import asyncio
+import sqlite3
+from contextlib import closing
+
+from construct.config import Settings
+from construct.memory.worker import Progress
+from construct.repl.markdown import render_markdown
+from tests.repl.conftest import seated
+from tests.support.fake_api import FakeApi, Reply, faults
+
+LONG = "# Head\n\nSome *words* first.\n\n" + "\n".join(f"- item number {n} of many" for n in range(40)) + "\n\nThe end."
+
+
+def stored(settings: Settings, query: str) -> list[tuple[object, ...]]:
+    """Return what a query finds in the database."""
+    with closing(sqlite3.connect(settings.db)) as db:
+        return db.execute(query).fetchall()
+
+
+async def test_answers_what_is_typed(api: FakeApi, settings: Settings) -> None:
+    """A line is echoed, answered below, stored with its answer, and the prompt is back."""
+    api.enqueue("chat", "Hello *Ana*.")
+    async with seated(settings) as seat:
+        seat.type("Good morning\r")
+        await seat.see("Hello Ana.")
+        await seat.see(lambda: seat.screen.lines[-2] == "›")
+        lines = seat.screen.lines
+        at = lines.index("› Good morning")
+        assert lines[at : at + 5] == ["› Good morning", "", "Hello Ana.", "", "›"]
+        assert await seat.leave() == 0
+    assert stored(settings, "SELECT role, content, status FROM messages") == [
+        ("user", "Good morning", "complete"),
+        ("assistant", "Hello *Ana*.", "complete"),
+    ]
+
+
+async def test_leaves_the_scrollback_of_one_render(api: FakeApi, settings: Settings) -> None:
+    """A streamed reply longer than the screen stands in the scrollback once, as one rendering would have left it."""
+    api.enqueue("chat", Reply(LONG, chunk_size=7, chunk_delay=0.003))
+    async with seated(settings, rows=12) as seat:
+        seat.type("list them\r")
+        await seat.see("The end.")
+        await seat.see(lambda: seat.screen.lines[-2] == "›")
+        lines = seat.screen.lines
+        whole = render_markdown(LONG, 80, plain=True).rstrip("\n").split("\n")
+        at = lines.index("› list them") + 2
+        assert lines[at:-3] == [line.rstrip() for line in whole]
+
+
+async def test_ctrl_c_keeps_what_came(api: FakeApi, settings: Settings) -> None:
+    """Ctrl-C stops the reply, keeps what has arrived, says so, and the chat goes on."""
+    api.enqueue("chat", Reply("Once upon a time " * 200, chunk_delay=0.02, chunk_size=20), "Back again.")
+    async with seated(settings) as seat:
+        seat.type("a story\r")
+        await seat.see("Once upon")
+        seat.type("\x03")
+        await seat.see("interrupted")
+        seat.type("and?\r")
+        await seat.see("Back again.")
+    rows = stored(settings, "SELECT status, content FROM messages ORDER BY id")
+    assert [row[0] for row in rows] == ["complete", "interrupted", "complete", "complete"]
+    assert str(rows[1][1]).startswith("Once upon a time")
+
+
+async def test_type_ahead_is_kept_and_queued(api: FakeApi, settings: Settings) -> None:
+    """What is typed while a reply comes in stands at the prompt; what is sent then is answered afterwards."""
+    api.enqueue("chat", Reply("first answer " * 20, chunk_delay=0.02), "second answer")
+    async with seated(settings) as seat:
+        seat.type("one\r")
+        await seat.see("first answer")
+        seat.type("two\r")
+        await seat.see("queued: two")
+        seat.type("half a li")
+        await seat.see("second answer")
+        await seat.see(lambda: seat.screen.lines[-2] == "› half a li")
+        text = seat.screen.text
+        assert text.index("first answer") < text.index("› two") < text.index("second answer")
+        assert "queued" not in text
+
+
+async def test_interrupting_sends_what_is_queued(api: FakeApi, settings: Settings) -> None:
+    """Ctrl-C stops only the reply: what was sent meanwhile is answered next."""
+    api.enqueue("chat", Reply("long " * 500, chunk_delay=0.02, chunk_size=10), "short")
+    async with seated(settings) as seat:
+        seat.type("one\r")
+        await seat.see("long long")
+        seat.type("two\r")
+        await seat.see("queued: two")
+        seat.type("\x03")
+        await seat.see("short")
+
+
+async def test_ctrl_c_at_the_prompt(settings: Settings) -> None:
+    """Ctrl-C clears the line; where there is none it says how to leave, until something is typed."""
+    async with seated(settings) as seat:
+        seat.type("oops")
+        await seat.see("› oops")
+        seat.type("\x03")
+        await seat.see(lambda: seat.screen.lines[-2] == "›")
+        assert "Ctrl-D leaves" not in seat.screen.text
+        seat.type("\x03")
+        await seat.see("Ctrl-D leaves")
+        seat.type("x")
+        await seat.see(lambda: "Ctrl-D leaves" not in seat.screen.text)
+
+
+async def test_several_lines(api: FakeApi, settings: Settings) -> None:
+    """Alt-Enter and Ctrl-J begin a new line, a paste brings its own, Enter sends them all as one message."""
+    async with seated(settings) as seat:
+        seat.type("one\x1b\rtwo\nthree \x1b[200~four\rfive\x1b[201~")
+        await seat.see("five")
+        seat.type("\r")
+        await seat.see("You said")
+    assert stored(settings, "SELECT content FROM messages WHERE role = 'user'") == [("one\ntwo\nthree four\nfive",)]
+
+
+async def test_long_pastes_are_folded(api: FakeApi, settings: Settings) -> None:
+    """A paste of thousands of lines is shown as one word at the prompt, and sent whole."""
+    pasted = "\n".join(map(str, range(3000)))
+    async with seated(settings) as seat:
+        seat.type(f"look: \x1b[200~{pasted}\x1b[201~")
+        await seat.see("› look: [pasted 3,000 lines #1]")
+        seat.type("\r")
+        await seat.see("2,990 more lines")
+        await seat.see("You said")
+    assert stored(settings, "SELECT content FROM messages WHERE role = 'user'") == [(f"look: {pasted}",)]
+
+
+async def test_notices_do_not_tear_the_line(settings: Settings) -> None:
+    """What the background has to say is printed above the line being typed, which stays whole."""
+    async with seated(settings) as seat:
+        await seat.see("observe 0%")
+        seat.type("half a li")
+        await seat.see("› half a li")
+        seat.session._progress(Progress("remembered", 3))
+        await seat.see("· remembered 3 things")
+        seat.type("ne")
+        await seat.see("› half a line")
+        lines = seat.screen.lines
+        assert [line for line in lines if "half" in line] == ["› half a line"]
+        assert lines.index("· remembered 3 things") < lines.index("› half a line")
+
+
+async def test_resize_while_a_reply_comes(api: FakeApi, settings: Settings) -> None:
+    """After a resize the rest of the reply is wrapped for the new width."""
+    words = "word " * 30
+    api.enqueue("chat", Reply(f"{words}\n\n{words}\n\n{words}\n\nThe end.", chunk_delay=0.02, chunk_size=10))
+    async with seated(settings) as seat:
+        seat.type("go\r")
+        await seat.see("word word")
+        seat.screen.resize(40, 24)
+        seat.session.screen.app._on_resize()
+        await seat.see("The end.")
+        await seat.see(lambda: seat.screen.lines[-2] == "›")
+        last = seat.screen.text.split("\n\n")[-4]
+        assert last.replace("\n", " ").split() == ["word"] * 30
+        assert max(map(len, last.split("\n"))) <= 40
+
+
+async def test_a_model_that_fails(api: FakeApi, settings: Settings) -> None:
+    """An error of the model is a line or two; the chat goes on, and /retry asks again."""
+    api.fail("chat", faults.http(401))
+    api.enqueue("chat", "There you are.")
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("ANTHROPIC_API_KEY")
+        assert "Traceback" not in seat.screen.text
+        seat.type("/retry\r")
+        await seat.see("There you are.")
+    assert stored(settings, "SELECT role, content FROM messages") == [
+        ("user", "hello"), ("assistant", "There you are."),
+    ]  # fmt: skip
+
+
+async def test_a_reply_that_breaks_off(api: FakeApi, settings: Settings) -> None:
+    """Of a reply that breaks off what came is shown, and what to do."""
+    api.enqueue("chat", Reply("Half of what I wanted to say", chunk_size=5))
+    api.fail("chat", faults.silent_end(after=2))
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("Half of wh")
+        await seat.see("/retry")
+
+
+async def test_a_tool_is_one_quiet_line(api: FakeApi, settings: Settings) -> None:
+    """A tool that the model uses is shown as one line between what it says before and after."""
+    api.enqueue("chat", Reply("Let me look.", tool_calls=[("recall", {"query": "dentist"})]), "Found it.")
+    async with seated(settings) as seat:
+        seat.type("when was it?\r")
+        await seat.see("Found it.")
+        text = seat.screen.text
+        assert text.index("Let me look.") < text.index("· recall: dentist") < text.index("Found it.")
+
+
+async def test_leaving_finishes_the_memory(api: FakeApi, settings: Settings) -> None:
+    """Leaving observes what has been said, and no session stays open."""
+    async with seated(settings) as seat:
+        for number in range(6):
+            seat.type(f"My number {number} cousin lives at 1{number} Elm Street in Porto since 200{number}.\r")
+            await seat.see(lambda n=number: seat.screen.text.count("whenever you like") == n + 1)  # type: ignore[misc]
+        assert await seat.leave() == 0
+    assert stored(settings, "SELECT count(*) FROM observations")[0][0] == 6
+    assert stored(settings, "SELECT count(*) FROM sessions") == [(0,)]
+    assert stored(settings, "SELECT count(*) FROM cycles WHERE status = 'running'") == [(0,)]
+
+
+async def test_leaving_while_a_reply_comes(api: FakeApi, settings: Settings) -> None:
+    """Ctrl-D while a reply comes in leaves, keeps what came, and says what was not sent."""
+    api.enqueue("chat", Reply("on and on " * 200, chunk_delay=0.02, chunk_size=10))
+    async with seated(settings) as seat:
+        seat.type("talk\r")
+        await seat.see("on and on")
+        seat.type("wait\r")
+        await seat.see("queued: wait")
+        await seat.leave()
+        assert "not sent: wait" in seat.screen.text
+    assert stored(settings, "SELECT status FROM messages WHERE role = 'assistant'") == [("interrupted",)]
+
+
+async def test_history_comes_from_the_database(api: FakeApi, settings: Settings) -> None:
+    """Messages of earlier chats are found with the arrow key; commands are kept nowhere."""
+    async with seated(settings) as seat:
+        seat.type("remember the milk\r")
+        await seat.see("You said")
+        seat.type("/usage\r")
+        await seat.see("Today:")
+        await seat.leave()
+    async with seated(settings) as seat:
+        await seat.see("observe")
+        await asyncio.sleep(0.05)
+        seat.type("\x1b[A")
+        await seat.see("› remember the milk")
+
+
+async def test_completion(settings: Settings) -> None:
+    """A slash brings up the commands with what they do."""
+    async with seated(settings) as seat:
+        seat.type("/wat")
+        await seat.see("/watermarks")
+        await seat.see("how far this conversation")
+
+
+async def test_private_talk_is_not_stored(api: FakeApi, settings: Settings) -> None:
+    """What is said in private is answered with what was said before in mind, and stands nowhere in the file."""
+    async with seated(settings, private=True) as seat:
+        await seat.see("private: nothing is stored")
+        seat.type("My secret is Xylophone\r")
+        await seat.see("You said")
+        seat.type("What is it?\r")
+        await seat.see(lambda: len(api.of("chat")) == 2)
+        await seat.see(lambda: seat.screen.text.count("You said") == 2)
+        seat.type("/private off\r")
+        await seat.see("it is stored again")
+        await seat.leave()
+    assert "Xylophone" in str(api.of("chat")[1].body)
+    assert stored(settings, "SELECT count(*) FROM messages") == [(0,)]
+    assert b"Xylophone" not in settings.db.read_bytes()
+
+
+async def test_forgetting_asks(api: FakeApi, settings: Settings) -> None:
+    """/forget shows what goes and asks; only a yes deletes, and the prompt keeps what was being typed."""
+    async with seated(settings) as seat:
+        seat.type("My sister Rosa lives in Porto since 2001.\r")
+        await seat.see("You said")
+        seat.type("/compact\r")
+        await seat.see("1 new observation")
+        seat.type("/forget 1\r")
+        await seat.see("Delete this for good? [y/N]")
+        assert "would be deleted" in seat.screen.text
+        seat.type("n\r")
+        await seat.see("Nothing was deleted.")
+        seat.type("/forget 1\r")
+        await seat.see(lambda: seat.screen.text.count("Delete this for good? [y/N]") == 1)
+        seat.type("y\r")
+        await seat.see("Deleted: 1 observation")
+    assert stored(settings, "SELECT count(*) FROM observations") == [(0,)]
+
+
+async def test_text_from_elsewhere_is_made_printable(api: FakeApi, settings: Settings) -> None:
+    """Neither a reply nor an echoed line can move the cursor or set the title."""
+    api.enqueue("chat", "safe\x1b]0;owned\x07 \x9b31m and \u202esound")
+    async with seated(settings) as seat:
+        seat.type("hi \x1b[200~there\x1b]0;mine\x07\x1b[201~\r")
+        await seat.see("sound")
+        assert "owned" not in seat.screen.raw
+        assert "\x1b]0" not in seat.screen.raw
+        assert "\u202e" not in seat.screen.raw
+
+
+async def test_first_run_and_coming_back(api: FakeApi, settings: Settings) -> None:
+    """The first start says what is stored and where; the next one which talk goes on."""
+    async with seated(settings, columns=200) as seat:
+        assert str(settings.db) in seat.screen.text
+        assert "/forget ID" in seat.screen.text
+        seat.type("hello\r")
+        await seat.see("You said")
+        seat.type("/rename Garden plans\r")
+        await seat.see("is called Garden plans")
+        await seat.leave()
+    async with seated(settings) as seat:
+        assert "Construct · Garden plans · last talked" in seat.screen.text
+        assert "/forget ID" not in seat.screen.text
+
+
+async def test_unknown_command(settings: Settings) -> None:
+    """A name that is no command gets the nearest one."""
+    async with seated(settings) as seat:
+        seat.type("/memmory\r")
+        await seat.see("Unknown command /memmory. Did you mean /memory?")

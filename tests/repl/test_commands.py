@@ -1,0 +1,227 @@
+"""Commands: that there are those of the contract, and that each shows what it says."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+
+import pytest
+
+from construct.config import Settings
+from construct.repl.chat import Chat
+from construct.repl.commands import all_commands
+from construct.repl.commands.registry import Registry, split_command
+from construct.repl.dialogue import Dialogue
+from construct.repl.plain import PlainOutput
+from construct.repl.start import open_chat
+from tests.support.fake_api import FakeApi, Reply
+
+CONTRACT = (
+    "/help /memory /compact /undo /watermarks /generations /context /recall /remember /why /forget /edit /pin /diff "
+    "/private /status /usage /model /new /conversations /switch /rename /fork /graph /export /editor /retry /copy /quit"
+)
+
+SHOWN = {
+    "/help": "/memory",
+    "/help forget": "delete it for good",
+    "/memory": "Rosa",
+    "/memory rosa": "My sister Rosa",
+    "/memory zebra": "/recall looks through",
+    "/compact": "0 new observations",
+    "/undo": "Taken back",
+    "/watermarks": "observed",
+    "/generations": "generation 0",
+    "/context": "would be sent to claude-sonnet-5-5",
+    "/context full": "You are Construct",
+    "/recall Rosa": "message:1",
+    "/why 1": "message:1",
+    "/why message:1": "Rosa",
+    "/forget 1 --yes": "Deleted: 1 observation",
+    "/edit 1 Rosa is my cousin.": "Rosa is my cousin.  yours",
+    "/pin 1": "pinned",
+    "/diff": "Learned",
+    "/diff yesterday today": "+ 1",
+    "/private on": "nothing is stored",
+    "/private off": "off already",
+    "/status": "next observation",
+    "/usage": "claude-sonnet-5-5",
+    "/model": "claude-haiku-5-5",
+    "/model claude-opus-5-5": "claude-opus-5-5 answers",
+    "/new": "A new conversation",
+    "/new Garden": "Garden",
+    "/conversations": "› 1",
+    "/switch 1": "in it already",
+    "/switch sister": "in it already",
+    "/rename Family": "is called Family",
+    "/fork Aside": "goes on from 1",
+    "/remember Rosa sings alto": "Kept as memory:",
+    "/retry": "You said",
+}
+
+
+@asynccontextmanager
+async def talking(settings: Settings) -> AsyncIterator[Dialogue]:
+    """Open a chat over plain streams in which one thing has been said and observed."""
+    chat = Chat(settings, open_chat(settings, None, new=False, model=None, private=False).models, None)
+    dialogue = Dialogue(chat, PlainOutput(), all_commands())
+    try:
+        await dialogue.line("My sister Rosa lives in Porto since 2001.")
+        await dialogue.line("/compact")
+        yield dialogue
+    finally:
+        await chat.close()
+
+
+@pytest.fixture(scope="module")
+def registry() -> Registry:
+    """Return all commands."""
+    return all_commands()
+
+
+def test_commands_are_those_of_the_contract(registry: Registry) -> None:
+    """There are the commands of the contract and no others, and each says what it does."""
+    commands = [command for group in registry.groups for command in group.commands]
+    assert sorted(f"/{command.name}" for command in commands) == sorted(CONTRACT.split())
+    for command in commands:
+        assert command.usage.startswith(f"/{command.name}")
+        assert command.help
+        assert command.run.__doc__
+
+
+def test_every_command_is_tried(registry: Registry) -> None:
+    """Each command is in the table of this file, or tested by itself."""
+    tried = {split_command(line)[0] for line in SHOWN} | {"export", "quit", "editor", "copy", "graph"}
+    assert set(registry.names) <= tried
+
+
+@pytest.mark.parametrize("line", SHOWN)
+async def test_shows_what_it_says(line: str, settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """A command shows what it is for, in plain text when there is no terminal."""
+    async with talking(settings) as dialogue:
+        capsys.readouterr()
+        assert await dialogue.line(line)
+        printed = capsys.readouterr()
+    assert SHOWN[line] in printed.out + printed.err
+    assert "\x1b" not in printed.out
+    assert not dialogue.failed
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["/why", "/why x", "/why 99", "/why message:99", "/why memory:9", "/edit", "/edit 99 x", "/pin 1 maybe", "/forget",
+     "/forget 1 --all", "/forget 1", "/forget message:1", "/forget 99 --yes", "/diff soon", "/diff a b c",
+     "/private maybe", "/switch", "/switch zebra", "/rename", "/export", "/export jsonl", "/context all", "/recall",
+     "/help zebra", "/editor", "/copy", "/remember", "/graph", "/graph Zebra", "/nothing"],
+)  # fmt: skip
+async def test_wrong_use_is_one_error(line: str, settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be done is said in a line or two on standard error, and the chat goes on."""
+    async with talking(settings) as dialogue:
+        capsys.readouterr()
+        assert await dialogue.line(line)
+        printed = capsys.readouterr()
+    assert dialogue.failed
+    assert printed.out == ""
+    assert 1 <= len(printed.err.splitlines()) <= 2
+    assert "went wrong" not in printed.err
+
+
+async def test_what_is_kept_by_hand_is_listed(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """What /remember kept stands in /memory by its own name, can be looked into, and forgotten."""
+    async with talking(settings) as dialogue:
+        await dialogue.line("/remember Zebras are my favourite")
+        await dialogue.line("/memory zebra")
+        number = capsys.readouterr().out.split("memory:")[1].split(":")[0]
+        assert f"memory:{number} Zebras are my favourite" in await shown(dialogue, "/memory", capsys)
+        assert "kept by the user" in await shown(dialogue, f"/why memory:{number}", capsys)
+        assert "1 memory" in await shown(dialogue, f"/forget memory:{number} --yes", capsys)
+        assert "Zebras" not in await shown(dialogue, "/memory", capsys)
+
+
+async def shown(dialogue: Dialogue, line: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what a line shows."""
+    capsys.readouterr()
+    await dialogue.line(line)
+    return capsys.readouterr().out
+
+
+async def test_quit_ends_the_chat(settings: Settings) -> None:
+    """After /quit no line is wanted any more."""
+    async with talking(settings) as dialogue:
+        assert not await dialogue.line("/quit")
+
+
+async def test_export_writes_what_the_ending_says(settings: Settings, tmp_path: Path) -> None:
+    """The format follows from the file's name, or from the word behind it."""
+    async with talking(settings) as dialogue:
+        for line in ("my talk.md", "talk.db", "talk.txt", "talk.md jsonl"):
+            await dialogue.line(f"/export {tmp_path / line}")
+        assert not dialogue.failed
+    assert (tmp_path / "my talk.md").read_text().startswith("#")
+    with closing(sqlite3.connect(tmp_path / "talk.db")) as db:
+        assert db.execute("SELECT count(*) FROM messages").fetchone() == (2,)
+    for name in ("talk.txt", "talk.md"):
+        assert json.loads((tmp_path / name).read_text().splitlines()[0])["type"] == "construct-export"
+
+
+async def test_new_leaves_the_old_conversation_observed(api: FakeApi, settings: Settings) -> None:
+    """A conversation that is left with enough to observe is observed, and the new one is made when it is used."""
+    async with talking(settings) as dialogue:
+        for number in range(6):
+            await dialogue.line(f"In 200{number} I moved to house {number}1 in Porto, with my brother Rui Costa.")
+        await dialogue.line("/new")
+        chat = dialogue._chat
+        assert chat.conversation_id is None
+        assert await chat.upkeep.finish(5)
+        panel = await chat.store.call(_unobserved)
+        assert panel == 0
+        await dialogue.line("hello there")
+        assert chat.conversation_id == 2
+
+
+def _unobserved(db: sqlite3.Connection) -> int:
+    found: tuple[int] = db.execute(
+        """SELECT count(*) FROM messages JOIN watermarks USING (conversation_id)
+           WHERE name = 'observed' AND messages.id > message_id"""
+    ).fetchone()
+    return found[0]
+
+
+async def test_a_defect_in_a_command_does_not_end_the_chat(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a command raises is one line; no traceback is shown."""
+    async with talking(settings) as dialogue:
+        monkeypatch.setattr(dialogue._chat, "panel", None)
+        assert await dialogue.line("/status")
+        assert "TypeError" in capsys.readouterr().err
+        assert await dialogue.line("/help")
+
+
+async def test_stopping_a_reply(api: FakeApi, settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """`stop` ends what is being done and nothing else; what came stays."""
+    api.enqueue("chat", "x", Reply("one two three " * 100, chunk_delay=0.02))
+    async with talking(settings) as dialogue:
+        line = asyncio.create_task(dialogue.line("count"))
+        while "one two" not in capsys.readouterr().out:
+            await asyncio.sleep(0.02)
+        dialogue.stop()
+        assert await line
+        assert not dialogue.failed
+        assert not dialogue.busy
+
+
+def test_splitting_a_command() -> None:
+    """The name ends at the first blank or line end; the argument keeps its inner lines."""
+    assert split_command("/new  My title ") == ("new", "My title")
+    assert split_command("/edit 1 a\nb") == ("edit", "1 a\nb")
+    assert split_command("/edit\n1") == ("edit", "1")
+    assert split_command("/") == ("", "")
+
+
+def test_the_nearest_name(registry: Registry) -> None:
+    """An unknown name gets one that it begins, or else the one most like it."""
+    assert registry.unknown("wat").endswith("Did you mean /watermarks?")
+    assert registry.unknown("memroy").endswith("Did you mean /memory?")
+    assert registry.unknown("\x1b[31m").startswith("Unknown command /. Did you mean /")

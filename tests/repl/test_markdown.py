@@ -1,0 +1,327 @@
+"""A reply that streams in leaves the lines that the whole reply would have left."""
+
+import random
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pyte
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from construct.repl import markdown_blocks
+from construct.repl.markdown import MarkdownStream, render_markdown, warm
+
+WIDTHS = [20, 40, 80, 200]
+
+REPLY = """# Backups
+
+You asked how to **back up** your notes; here is what I would do.
+
+1. Stop the program:
+
+   ```sh
+   systemctl stop notes
+   ```
+2. Copy the file `notes.db` to *another* disk
+   - not to the same one
+   - and not to a [share](https://example.com/share)
+
+3. Start it again.
+
+```python
+def backup(path):
+    \"\"\"Copy the file.
+
+    Slowly.
+    \"\"\"
+    return path  # done
+```
+
+| Step | Time | Cost |
+|:-----|:----:|-----:|
+| stop | 1 s | 0 |
+| copy | 5 min | 0.10 |
+
+> Copies that nobody tried
+> are no copies.
+
+---
+That is all.
+"""
+
+DOCUMENTS = {
+    "a whole reply": REPLY,
+    "nothing": "",
+    "blank lines only": "\n\n  \n",
+    "a word": "Hello",
+    "a long table": "| a | b |\n|---|---|\n" + "".join(f"| row {n} | {'x' * (n % 9)} |\n" for n in range(60)) + "\nEnd",
+    "a table that is not one until its second line": "para\na | b\n--- | ---\n1 | 2\nnot a row\n\nend",
+    "a list item that looks like the head of a table": "- x\n- a | b\n--- | ---\n- c\n",
+    "a code fence that looks like the head of a table": "```a|b\n-|-\n```\nend",
+    "a code fence whose content looks like a table's second line": "```a|b\nx\n-|-\n```\nend",
+    "a list that goes on after blank lines": "- a\n\n- b\n\n\n  more b\n\n  - c\n\n\n- d\n\nend",
+    "a list that turns out to be loose": "- a\n- b\n- c\n\n- d\n",
+    "items that are indented more and more": "- a\n - b\n  - c\n   - d\n    - e\n",
+    "a list of lists": "- - a\n  - b\n- 1. c\n  2. d\n",
+    "two lists one after the other": "- a\n- b\n* c\n* d\n1. e\n2. f\n1) g\n",
+    "a numbered list that starts at 7": "7. a\n8. b\n9. c\n10. d\n1. e\n",
+    "an empty item": "-\n\n  not in it\n-\n- a\n",
+    "a lazy item": "- a\nb\n- c\n> d\ne\n",
+    "emphasis that is never closed": "**bold *and `code\n\nnext ** para\n",
+    "a fence longer than the screen": "```python\n" + "x = [1, 2]  # y\n" * 60 + "```\nend\n",
+    "a fence that is never closed": "text\n```js\n/* a\n b */ let x = `1`\n\n\n",
+    "a fence of tildes with backticks in it": "~~~\n```\n~~\n~~~~\nend",
+    "an indented fence": "  ```\n  a\n    b\n c\n\td\n  ```  \nend",
+    "a fence in an item that ends with the item": "- ```\n  a\n\n  b\nc\n",
+    "an empty fence": "a\n\n```\n```\n\nb",
+    "indented code": "a\n\n    b\n\n\n    c\n\nd\n\n\te",
+    "setext headings": "a\nb\n===\nc\n---\n\n---\nd\n-\n",
+    "a late definition": "See [x][ref] and [ref].\n\n- [x]\n\n[ref]: http://e.com 'title'\n[x]: <http://x>\n",
+    "HTML": "<div>\n*a*\n\n</div>\n\n<!-- b\n\nc -->\n\nd<br>e <kbd>f</kbd></kbd>\n",
+    "wide characters": "中文字符测试，这是一个很长的句子。" * 9 + "\n\n- 日本語「テスト」\n\n|表|b|\n|-|-|\n|数据|1|\n",
+    "combining characters": "e\u0301" * 50 + " 👨‍👩‍👧 👍🏽 " * 10 + "\n",
+    "a very long word": "see https://example.com/" + "a" * 300 + " there\n\n- " + "b" * 250 + "\n",
+    "tabs": "a\tb\n\n-\tc\n\n\td\n\n```\n\te\tf\n```\n>\tg\n",
+    "carriage returns": "a\r\nb\r\n\r\n- c\r- d\r\r\ne\r",
+    "quotes": "> a\nlazy\n>\n> > b\n> c\n\n> d\n> - e\n>\n> - f\n>   ```\n>   g\n> h\n",
+    "hard breaks": "a  \nb\\\nc\n",
+    "thematic breaks": "***\n- - -\n___\na\n***\n",
+    "escape sequences": "\x1b[31mred\x1b[0m \x1b]8;;http://e\x07l\x1b]8;;\x07\n\x1b]0;\n\x07 \x9b1m \x1bPq\n\x1b\\ x\n",
+    "a paragraph of many lines": "some words in a line\n" * 150 + "\n# End",
+    "an item of many lines": "- a\n" + "  - some words\n\n" * 80 + "\nEnd\n\n- b",
+    "far too deep": "> " * 60 + "a\n\n" + "- " * 60 + "b\n\nc",
+}
+
+# fmt: off
+PIECES = [
+    "a", "b c", "中文", "é", "x_y", "*", "**", "_", "`", "``", "~~", "# ", "## ", "> ", ">", "- ", "-", "+ ", "* ",
+    "1. ", "2) ", "10. ", "  ", "    ", "   ", " ", "\t", "---", "===", "***", "[x][y]", "[x]: http://e",
+    "[a](http://b)", "![i](s)", "<div>", "<!--", "<br>", "&amp;", "&#27;", "\\", "\r\n", "\r", "\x1b[31m",
+    "\x1b]0;x\x07", "\x1b", "[", "]", "\n", "\n\n", "```", "~~~", "````", "```python\n", "\n```\n", "\n  ```\n",
+    "def f():\n", "'''", "/*", "*/", "\n    code\n", "\n- ", "\n  - ", "\n   ", "\n1. ", "\n> ", "\n>\n> ", "|",
+    "| a | b |", "|---|---|", "\n|-|-|\n", "-|-", "\n| c | d |\n",
+]
+# fmt: on
+
+
+def streamed(text: str, pieces: Iterator[str], width: int, *, plain: bool = False) -> str:
+    """Return what the stream prints when `text` comes in `pieces`; it is looked at now and then in between."""
+    stream = MarkdownStream(width, plain=plain)
+    printed = []
+    for number, piece in enumerate(pieces):
+        printed.append(stream.feed(piece))
+        assert not printed[-1] or printed[-1].endswith("\n")
+        if number % 40 == 0:
+            stream.tail()
+    return "".join(printed) + stream.finish()
+
+
+def cut(text: str, rng: random.Random, longest: int) -> Iterator[str]:
+    """Yield `text` in pieces of 1 to `longest` characters."""
+    start = 0
+    while start < len(text):
+        size = rng.randint(1, longest)
+        yield text[start : start + size]
+        start += size
+
+
+def scrollback(printed: list[str], width: int) -> list[list[tuple[str, str, bool]]]:
+    """Return what a terminal shows and remembers: for each line the characters with colour and weight."""
+    screen = pyte.HistoryScreen(width, 24, history=5000, ratio=0.5)
+    terminal = pyte.Stream(screen)
+    for text in printed:
+        terminal.feed(text.replace("\n", "\r\n"))
+    rows = [*screen.history.top, *(screen.buffer[row] for row in range(screen.cursor.y + 1))]
+    return [[(cell.data, cell.fg, cell.bold) for cell in (row[column] for column in range(width))] for row in rows]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS.keys())
+@pytest.mark.parametrize("width", WIDTHS)
+def test_same_lines(document: str, width: int) -> None:
+    """Cut anywhere, a streamed document leaves exactly what a whole one leaves, colours included."""
+    whole = render_markdown(document, width)
+    rng = random.Random(width)
+    for longest in (1, 5, 60) if width == 40 else (20,):
+        assert streamed(document, cut(document, rng, longest), width) == whole
+    assert streamed(document, iter([document]), width) == whole
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_same_scrollback(width: int) -> None:
+    """On a terminal with a scrollback the two are the same, cell by cell."""
+    document = "\n\n".join([REPLY, DOCUMENTS["a very long word"], DOCUMENTS["wide characters"], REPLY])
+    stream = MarkdownStream(width)
+    printed = [stream.feed(piece) for piece in cut(document, random.Random(width), 30)]
+    shown = scrollback([*printed, stream.finish()], width)
+    assert len(shown) > 24
+    assert shown == scrollback([render_markdown(document, width)], width)
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=40).map("".join), st.integers(1, 40), st.randoms(use_true_random=False)
+)
+def test_any_pieces(document: str, longest: int, rng: random.Random) -> None:
+    """Documents put together from Markdown's own pieces, cut anywhere, are rendered as whole ones are."""
+    width = rng.choice(WIDTHS)
+    assert streamed(document, cut(document, rng, longest), width) == render_markdown(document, width)
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.text("ab `*_-+#>|~=[]()!<&\\\t\n1.:\r\x1b中", max_size=80), st.randoms(use_true_random=False))
+def test_any_characters(document: str, rng: random.Random) -> None:
+    """So is what is hardly Markdown at all."""
+    assert streamed(document, cut(document, rng, 4), 40) == render_markdown(document, 40)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(sorted(DOCUMENTS)), max_size=4), st.randoms(use_true_random=False))
+def test_documents_in_a_row(names: list[str], rng: random.Random) -> None:
+    """So are documents one after the other, where the end of one changes the next."""
+    document = rng.choice(["", "\n", "\n\n"]).join(DOCUMENTS[name] for name in names)
+    assert streamed(document, cut(document, rng, 50), 40) == render_markdown(document, 40)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS.keys())
+def test_plain(document: str) -> None:
+    """In plain mode the lines are the same ones without any escape sequence."""
+    plain = render_markdown(document, 40, plain=True)
+    assert "\x1b" not in plain
+    assert streamed(document, cut(document, random.Random(1), 9), 40, plain=True) == plain
+    coloured = scrollback([render_markdown(document, 40)], 40)
+    assert [[cell[0] for cell in row] for row in coloured] == [
+        [cell[0] for cell in row] for row in scrollback([plain], 40)
+    ]
+
+
+def test_blocks_are_printed_when_they_are_complete() -> None:
+    """A paragraph is printed at its blank line, an item at the next item, a line of code at its end."""
+    stream = MarkdownStream(40, plain=True)
+    assert [
+        stream.feed(piece) for piece in ("one\n", "\n", "- a\n- ", "b\n", "\n", "T", "wo\n\n``", "`\nx\n", "y")
+    ] == [
+        "",
+        "one\n",
+        "",
+        "\n• a\n",
+        "",
+        "• b\n",
+        "\nTwo\n",
+        "\n  x\n",
+        "",
+    ]
+    assert stream.finish() == "  y\n"
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS))
+def test_tail_shows_the_rest(name: str) -> None:
+    """What is printed and the tail below it together are what there would be if the reply ended here."""
+    document = DOCUMENTS[name].removesuffix("\n")[:500]
+    stream = MarkdownStream(1000)
+    printed = ""
+    for start in range(0, len(document), 7):
+        printed += stream.feed(document[start : start + 7])
+        so_far = document[: start + 7]
+        # A closing fence that is coming in is hidden, and a carriage return is waiting for its newline.
+        if not so_far.endswith(("`", "~", "\r")):
+            shown = printed + stream.tail(1000)
+            assert shown.removesuffix("\n") == render_markdown(so_far, 1000).removesuffix("\n")
+
+
+@pytest.mark.parametrize("width", [20, 80])
+def test_tail_is_small(width: int) -> None:
+    """The tail has no more lines than asked for, and none is wider than the terminal."""
+    for document in DOCUMENTS.values():
+        stream = MarkdownStream(width)
+        for piece in cut(document, random.Random(width), 40):
+            stream.feed(piece)
+            tail = stream.tail(5)
+            assert len(tail.split("\n")) <= 5
+            assert max(cell_len(line) for line in re.sub("\x1b\\[[0-9;]*m", "", tail).split("\n")) <= width
+
+
+def test_tail_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tail that is asked for again without news is not rendered again."""
+    stream = MarkdownStream(40)
+    stream.feed("a **b")
+    tail = stream.tail()
+    monkeypatch.setattr(markdown_blocks, "parse", None)
+    assert stream.tail() is tail
+
+
+def test_closing_fence_is_not_shown_as_code() -> None:
+    """Backticks coming in at the end of a code block are not shown as a line of code."""
+    stream = MarkdownStream(40, plain=True)
+    stream.feed("```\nx\n``")
+    assert stream.tail() == ""
+
+
+def test_resize() -> None:
+    """What is printed after the terminal changed its width has the new width."""
+    stream = MarkdownStream(20, plain=True)
+    words = "word " * 8
+    assert stream.feed(words + "\n\n") == "word word word word\nword word word word\n"
+    stream.feed(words)
+    stream.resize(80)
+    assert stream.tail() == "\n" + words.strip()
+    assert stream.finish() == "\n" + words.strip() + "\n"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "words in a line that goes on and on\n" * 1000,
+        "- a\n" + "  - words in a line\n" * 1000,
+        "- a\n\n" + "  words in a line\n\n" * 1000,
+        "| a | b |\n|---|---|\n" + "| words | in a line |\n" * 1000,
+        "> words in a line\n" * 1000,
+        "    words in a line\n" * 1000,
+        "- words in a line\n" * 1000,
+        "```\n" + "words in a line\n" * 1000,
+        "words in a paragraph\n\n" * 500,
+    ],
+)
+def test_work_is_proportional(document: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a block gets, its lines are parsed a few times each, not once for every line that follows."""
+    parsed = 0
+    parse = markdown_blocks.parse
+
+    def counting(lines: list[str], context: markdown_blocks.Context) -> list[markdown_blocks.Unit]:
+        nonlocal parsed
+        parsed += len(lines)
+        return parse(lines, context)
+
+    monkeypatch.setattr(markdown_blocks, "parse", counting)
+    stream = MarkdownStream(80)
+    for piece in cut(document, random.Random(0), 40):
+        stream.feed(piece)
+    small_region = 2000 // 17
+    assert parsed < 12 * document.count("\n") + small_region**2
+
+
+def test_tail_of_a_long_block_is_cheap() -> None:
+    """The tail of a long block is rendered from the end of it, and of a table also from its head."""
+    stream = MarkdownStream(80, plain=True)
+    stream.feed("| name | b |\n|---|---|\n" + "| words | in a line |\n" * 5000)
+    began = time.process_time()
+    assert stream.tail(3) == "\n".join(["words   in a line"] * 3)
+    assert time.process_time() - began < 0.5
+
+
+def test_imports_are_late() -> None:
+    """Importing the module, and making a stream, loads neither rich nor markdown-it nor pygments."""
+    code = (
+        "import sys; from construct.repl import markdown, themes; markdown.MarkdownStream(80);"
+        "assert not {'rich', 'markdown_it', 'pygments'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_warm() -> None:
+    """Warming can be done at any time, and shows nothing."""
+    warm()

@@ -1,0 +1,190 @@
+"""What Markdown looks like on the terminal."""
+
+import io
+import os
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prompt_toolkit.styles import Style as PromptStyle
+from pygments.lexers import get_all_lexers  # type: ignore[import-untyped]
+from rich.style import Style
+
+from construct.repl.markdown import render_markdown
+from construct.repl.markdown_code import CodeBlock
+from construct.repl.themes import CODE_STYLES, STYLES, prompt_style, wants_plain
+
+URL = "https://example.com/" + "a" * 80
+
+SOURCE = '''def backup(path):
+    """Copy.
+
+    for while
+    """
+    return path /* no comment */
+/* a comment
+   goes on */ x = 1
+'''
+
+RENDERED = {
+    "a paragraph's lines are one, and hard breaks are kept": ("a\nb  \nc\\\nd", "a b\nc\nd"),
+    "headings stand at the left without marks": ("# A\n\nB\n-\n\n### C ###", "A\n\nB\n\nC"),
+    "lists are as close as they were written": ("- a\n- b\n\n- c", "• a\n• b\n\n• c"),
+    "what is in an item is as close as it was written": ("- a\n  - b\n\n  c\n\n      d", "• a\n  • b\n\n  c\n\n    d"),
+    "lists count on from their first number": ("9. a\n1. b\n1. c", "9. a\n10. b\n11. c"),
+    "a list keeps its kind of numbers": ("1) a\n2) b", "1) a\n2) b"),
+    "long items hang": ("- " + "word " * 9, "• word word word word word word word\n  word word"),
+    "an empty item has its bullet": ("-\n- b", "•\n• b"),
+    "check boxes are kept": ("- [ ] a\n- [x] b", "• [ ] a\n• [x] b"),
+    "quotes have a bar": ("> a\n> > b\n>\n> - c", "▌ a\n▌ ▌ b\n▌\n▌ • c"),
+    "code is indented, and blank lines at its end are dropped": ("```\n\na  \n\tb\n\n\n```", "\n  a\n      b"),
+    "a line of code is left to the terminal to wrap": ("```\n" + "a b " * 20 + "\n```", "  " + ("a b " * 20).strip()),
+    "a URL is left to the terminal to wrap": (f"see {URL} x", f"see\n{URL}\nx"),
+    "Chinese is wrapped, not before a full stop": (
+        "中文字符测试，" * 4,
+        "中文字符测试，中文字符测试，中文字符测\n试，中文字符测试，",
+    ),
+    "a link shows its target": ("[a](http://b)", "a (http://b)"),
+    "a link cannot pass for another": ("[http://a.com](http://b.com)", "http://a.com (http://b.com)"),
+    "a link that is its target is shown once": ("<http://a.com> <a@b.c>", "http://a.com a@b.c"),
+    "an image shows its source": ("![a *b*](http://c)", "a *b* (http://c)"),
+    "references and definitions are text": ("[a][b]\n\n[b]: http://c\n[d]: e", "[a][b]\n\n[b]: http://c\n[d]: e"),
+    "HTML is text": ("<div>a</div> <!-- b -->", "<div>a</div> <!-- b -->"),
+    "but for line breaks": ("a <br/> b", "a\nb"),
+    "HTML blocks are text": ("<script>\nx\n</script>", "<script> x </script>"),
+    "columns stand side by side": ("|a|b|\n|-|-:|\n|cc|1|\n|d|22|", "a     b\n───────\ncc    1\nd    22"),
+    "columns without room for their words do not": (
+        "|first|second|third|\n|-|-|-|\n|international|organisations|misunderstand|\n|a|b|c|",
+        "first: international\nsecond: organisations\nthird: misunderstand\n\nfirst: a\nsecond: b\nthird: c",
+    ),
+    "a table may have no rows": ("|a|\n|-|\n\nb", "a\n─\n\nb"),
+    "too many brackets are text": ("[" * 400 + "](", "[" * 400 + "]("),
+    "too many quotes are text": (">" * 30 + "a", "▌ " * 24 + ">>>>>>a"),
+}
+
+PIECES = [
+    "alpha",
+    "beta",
+    "gamma",
+    "# ",
+    "- ",
+    "1. ",
+    "> ",
+    "\n\n",
+    "\n",
+    "  ",
+    "```\n",
+    "**",
+    "`",
+    "<b>",
+    "]",
+    "(",
+    "[",
+]
+
+
+@pytest.mark.parametrize(("source", "expected"), RENDERED.values(), ids=RENDERED.keys())
+def test_rendered(source: str, expected: str) -> None:
+    """On a plain terminal of 38 columns the table above is true."""
+    assert render_markdown(source, 38, plain=True) == expected + "\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "\x1b]8;;http://evil\x07text\x1b]8;;\x07",
+        "[a](http://b)",
+        "&#27;]0;title&#7; &#x9b;31m &#x202e;",
+        "<http://a/%1b%5d0;x%07>",
+        "```\n\x1b[2J\n```",
+        "```\x1b[2J\nx",
+        "|a\x1b[2J|\n|-|\n|\x9b2J&#27;|",
+        "![\x1b](http://\x1b)",
+        "`\x1b[2J`",
+    ],
+)
+def test_terminal_is_safe(source: str) -> None:
+    """Nothing but our own colours reaches the terminal: no links, titles, movements or reversed text."""
+    rendered = re.sub("\x1b\\[[0-9;]*m", "", render_markdown(source, 40))
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", rendered)
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=30))
+def test_no_word_is_lost(pieces: list[str]) -> None:
+    """Whatever the structure is taken for, every word is there (but a fence's language), in its order."""
+    source = " ".join(pieces)
+    words = re.findall("alpha|beta|gamma", re.sub("```[^\n]*", "", source))
+    assert re.findall("alpha|beta|gamma", re.sub("\\s", "", render_markdown(source, 200, plain=True))) == words
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.text(max_size=60), st.integers(1, 60))
+def test_lines_are_clean(source: str, width: int) -> None:
+    """No line ends in spaces, so that what is copied is clean; an empty text has no lines."""
+    lines = render_markdown(source, width, plain=True).split("\n")
+    assert all(line == line.rstrip(" ") for line in lines)
+    assert lines[-1] == ""
+
+
+def test_many_levels_lose_nothing() -> None:
+    """Nesting beyond what makes sense does not swallow the rest of the reply, as markdown-it's own limit would."""
+    assert render_markdown("- " * 60 + "a\n\n- b\n\nrest\n", 80, plain=True).endswith("a\n\n• b\n\nrest\n")
+
+
+def test_code_is_coloured_line_by_line() -> None:
+    """Strings and comments of several lines keep their colour although each line is coloured when it comes."""
+    lines = render_markdown(f"```python\n{SOURCE}```", 80).split("\n")
+    assert lines[3] == "  \x1b[32m    for while\x1b[0m"
+    lines = render_markdown("```js\n/* a\n * for\n */ let x = '/*';\nlet y;\n```", 80).split("\n")
+    assert lines[1] == "  \x1b[2m * for\x1b[0m"
+    assert "\x1b[35mlet\x1b[0m" in lines[2]
+    assert "\x1b[35mlet\x1b[0m" in lines[3]
+
+
+def test_every_language_is_readable() -> None:
+    """Whatever the language is said to be, the text of the code is unchanged."""
+    for _, aliases, *_ in list(get_all_lexers(plugins=False))[::9]:
+        shown = "\n".join(line.plain for line in CodeBlock((aliases or ("none",))[0]).add(SOURCE))
+        assert shown == SOURCE.rstrip()
+
+
+def test_long_lines_of_code_are_not_coloured() -> None:
+    """A very long line is data, and is not given to a lexer."""
+    assert render_markdown("```python\n" + "x=1;" * 1000 + "\n```", 80) == "  " + "x=1;" * 1000 + "\n"
+
+
+def test_styles_are_known_to_both_libraries() -> None:
+    """Every style is one that rich and prompt_toolkit understand, in the sixteen ANSI colours."""
+    for style in [*STYLES.values(), *CODE_STYLES.values()]:
+        colour = Style.parse(style).color
+        assert colour is None or (colour.number or 0) < 16
+    assert PromptStyle.from_dict(prompt_style()).style_rules
+    assert prompt_style()["heading2"] == "bold ansimagenta"
+
+
+@pytest.mark.parametrize(
+    ("terminal", "environ", "plain"),
+    [
+        (True, {"TERM": "xterm"}, False),
+        (True, {"NO_COLOR": ""}, False),
+        (True, {"NO_COLOR": "1"}, True),
+        (True, {"TERM": "dumb"}, True),
+        (False, {}, True),
+    ],
+)
+def test_wants_plain(terminal: bool, environ: dict[str, str], plain: bool) -> None:
+    """Colours are for terminals that can show them, to people who did not say no."""
+
+    class Stream(io.StringIO):
+        def isatty(self) -> bool:
+            return terminal
+
+    assert wants_plain(Stream(), environ) is plain
+
+
+def test_environment_of_rich_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether there are colours is the caller's decision alone."""
+    monkeypatch.setitem(os.environ, "NO_COLOR", "1")
+    assert render_markdown("**a**", 80) == "\x1b[1ma\x1b[0m\n"

@@ -1,0 +1,193 @@
+"""The parts of the prompt: toolbar, pastes, history, completion, what stands above it, background work."""
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from prompt_toolkit.formatted_text import fragment_list_to_text
+from prompt_toolkit.utils import get_cwidth
+
+from construct.clock import Clock
+from construct.config import Thresholds
+from construct.memory.situation import Terms
+from construct.memory.worker import MemoryWorker
+from construct.repl.background import Job, Upkeep
+from construct.repl.chat import Chat
+from construct.repl.commands.registry import Choice, Command, Group, Registry
+from construct.repl.completer import CommandCompleter
+from construct.repl.history import TalkHistory
+from construct.repl.live import Live
+from construct.repl.output import Output
+from construct.repl.pastes import Pastes
+from construct.repl.screen import likes_vi
+from construct.repl.toolbar import ToolbarState, toolbar
+from construct.store.database import Store
+
+STATE = ToolbarState("A rather long title of a talk about tea", "claude-sonnet-5-5", 0.4133, 0.05, "observing")
+
+
+def line(state: ToolbarState, width: int) -> str:
+    """Return the toolbar's text."""
+    return fragment_list_to_text(toolbar(state, width))
+
+
+def test_toolbar_says_it_all_where_there_is_room() -> None:
+    """Title, model, progress of the memory, what runs, and vi keys."""
+    wide = line(ToolbarState("Tea", "sonnet", 0.4133, 0.05, "observing", vi=True), 100)
+    assert wide == " Tea · sonnet · observe 41% · compact 5% · observing… · vi"
+
+
+@pytest.mark.parametrize("width", range(10, 100, 7))
+def test_toolbar_fits(width: int) -> None:
+    """A narrow toolbar leaves out what matters least, and never wraps; what runs goes last but one."""
+    shown = line(STATE, width)
+    assert get_cwidth(shown) <= max(width, 14)
+    if "claude" in shown:
+        assert "observing" in shown
+
+
+def test_toolbar_in_private() -> None:
+    """In private that is what is said first, and nothing of memory's progress."""
+    shown = line(ToolbarState("Tea", "sonnet", 0.4, 0.1, private=True), 100)
+    assert shown == " private: nothing is stored · Tea · sonnet"
+
+
+def test_toolbar_is_printable() -> None:
+    """A title cannot bring control characters to the toolbar."""
+    assert "\x1b" not in line(ToolbarState("a\x1b]0;x\x07b", "m\x9b"), 80)
+
+
+def test_pastes() -> None:
+    """A short paste is itself; long ones are folded, and come back whole in order."""
+    pastes = Pastes()
+    long, wide = "x\n" * 20, "y" * 3000
+    assert pastes.fold("a\nb") == "a\nb"
+    text = f"see {pastes.fold(long)} and {pastes.fold(wide)}"
+    assert text == "see [pasted 21 lines #1] and [pasted 3,000 characters #2]"
+    assert pastes.unfold(text) == f"see {long} and {wide}"
+    assert pastes.unfold("[pasted 3 lines #9]") == "[pasted 3 lines #9]"
+
+
+async def test_history_reads_once_and_writes_nothing() -> None:
+    """What is stored comes after what was typed here, without repeats; it is read again after forgetting."""
+    reads = []
+
+    async def read() -> list[str]:
+        reads.append(1)
+        return ["newest", "oldest"]
+
+    history = TalkHistory(read)
+    history.append_string("/usage")
+    assert [text async for text in history.load()] == ["/usage", "newest", "oldest"]
+    history.append_string("newest")
+    assert [text async for text in history.load()] == ["newest", "/usage", "newest", "oldest"]
+    assert len(reads) == 1
+    history.forget()
+    assert [text async for text in history.load()] == ["newest", "oldest"]
+
+
+async def completions(text: str) -> list[tuple[str, str]]:
+    """Return what a line is completed with: the text and what it means."""
+
+    async def run(chat: Chat, out: Output, argument: str) -> None:
+        """Do nothing."""
+
+    async def choices(chat: Chat) -> Sequence[Choice]:
+        return [Choice("12", "Garden plans"), Choice("3", "Tea\x1b[2J")]
+
+    group = Group("Talk")
+    group.commands += [
+        Command("switch", "/switch ID", "go on elsewhere", run, choices), Command("status", "/status", "the panel", run)
+    ]  # fmt: skip
+
+    async def source() -> tuple[Registry, Chat]:
+        return Registry([group]), cast(Chat, None)
+
+    completer = CommandCompleter(source)
+    found = completer.get_completions_async(Document(text), CompleteEvent(text_inserted=True))
+    return [(c.text, c.display_meta_text) async for c in found]
+
+
+async def test_completion_of_names_and_arguments() -> None:
+    """Names complete by their beginning, arguments by their beginning or by a word of what they stand for."""
+    assert await completions("/s") == [("/switch", "go on elsewhere"), ("/status", "the panel")]
+    assert await completions("/st") == [("/status", "the panel")]
+    assert await completions("/switch 1") == [("12", "Garden plans")]
+    assert await completions("/switch tea") == [("3", "Tea")]
+    for text in ("hello", "//s", "/status x", "/nothing x", "/s\nx"):
+        assert await completions(text) == []
+
+
+def test_live_is_blank_before_the_prompt() -> None:
+    """Above the prompt stands a blank line, behind a tail, what is waited for, and what is queued."""
+    live = Live()
+    assert fragment_list_to_text(live.fragments(80)) == ""
+    live.tail = "\x1b[1mbold\x1b[0m"
+    assert fragment_list_to_text(live.fragments(80)) == "bold\n"
+    live.tail_gap = True
+    live.queued = ["one", "two", "three", "four"]
+    assert fragment_list_to_text(live.fragments(80)).splitlines() == [
+        "", "bold", "", "queued: one", "queued: two", "queued: three", "  and 1 more",
+    ]  # fmt: skip
+    live.wait("thinking")
+    assert "thinking · Ctrl-C stops" in fragment_list_to_text(live.fragments(80))
+
+
+def test_vi_keys_follow_readline(tmp_path: Path) -> None:
+    """Who set vi keys for readline gets them here."""
+    inputrc = tmp_path / "inputrc"
+    assert not likes_vi({"INPUTRC": str(inputrc)})
+    inputrc.write_text("# mine\n  set editing-mode   vi\n")
+    assert likes_vi({"INPUTRC": str(inputrc)})
+    inputrc.write_text("set editing-mode emacs\n")
+    assert not likes_vi({"INPUTRC": str(inputrc)})
+
+
+@pytest.fixture
+def broken_worker(tmp_path: Path) -> MemoryWorker:
+    """Return a worker whose database cannot be opened."""
+    terms = Terms(Thresholds(), "user", Clock(), 1.0)
+    return MemoryWorker(Store(tmp_path), None, terms, lambda _: None)
+
+
+async def test_memory_trouble_is_one_notice(broken_worker: MemoryWorker) -> None:
+    """Work that fails is said once in one line, and raises nothing."""
+    said: list[str] = []
+    upkeep = Upkeep(broken_worker, said.append, learns=True)
+    for number in range(3):
+        upkeep.want(Job(number))
+    assert upkeep.busy
+    assert await upkeep.finish(5)
+    assert len(said) == 1
+    assert said[0].startswith("memory: ")
+    assert "\n" not in said[0]
+
+
+async def test_nothing_is_done_where_nothing_is_learned(broken_worker: MemoryWorker) -> None:
+    """With memory off or read-only no work is begun."""
+    upkeep = Upkeep(broken_worker, pytest.fail, learns=False)
+    upkeep.want(Job(1))
+    assert not upkeep.busy
+    assert await upkeep.finish(0)
+
+
+async def test_work_is_done_one_after_the_other_and_can_be_left() -> None:
+    """Two jobs never run at once, the same job waits only once, and `finish` gives up when time is over."""
+    running: list[int] = []
+
+    class Slow:
+        async def run_due(self, conversation_id: int, *, leaving: bool = False) -> None:
+            running.append(conversation_id)
+            await asyncio.sleep(0.05 if conversation_id < 3 else 60)
+            running.append(-conversation_id)
+
+    upkeep = Upkeep(cast(MemoryWorker, Slow()), pytest.fail, learns=True)
+    for number in (1, 2, 2, 3):
+        upkeep.want(Job(number))
+    assert not await upkeep.finish(0.4)
+    assert running == [1, -1, 2, -2, 3]
+    assert not upkeep.busy

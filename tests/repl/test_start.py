@@ -1,0 +1,119 @@
+"""Starting in a real terminal: what is imported before the prompt is drawn, and what a terminal does."""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from construct.store.database import open_database
+from tests.support.emulator import PseudoTerminal, python
+from tests.support.fake_api import FakeApi, Reply
+
+CHAT = """
+import sys
+from construct.config import load_settings
+from construct.repl.app import run_chat
+sys.exit(run_chat(load_settings(), conversation=None, new=False, model=None, private=False))
+"""
+
+DRAWN = """
+import json, os, sys
+import prompt_toolkit.renderer
+draw = prompt_toolkit.renderer.Renderer.render
+def draw_once(*arguments, **options):
+    draw(*arguments, **options)
+    with open(os.environ["MODULES"], "w") as file:
+        json.dump(sorted(sys.modules), file)
+    prompt_toolkit.renderer.Renderer.render = draw
+prompt_toolkit.renderer.Renderer.render = draw_once
+"""
+
+HEAVY = {
+    "anthropic", "httpx2", "pydantic", "tiktoken", "rich.markdown", "markdown_it", "rich.console", "typer", "psutil",
+    "sqlite_utils", "construct.companion", "xllamacpp",
+}  # fmt: skip
+
+
+@pytest.fixture
+def env(api: FakeApi, tmp_path: Path) -> dict[str, str]:
+    """Return the environment of a chat with the fake, its database made already."""
+    open_database(tmp_path / "construct.db").close()
+    return {
+        "PATH": os.environ["PATH"], "CONSTRUCT_DB": str(tmp_path / "construct.db"), "XDG_CONFIG_HOME": str(tmp_path),
+        "MEMORY_WORKER_MODEL": "extractive", "MODULES": str(tmp_path / "modules.json"), **api.env(),
+    }  # fmt: skip
+
+
+@pytest.fixture
+def terminal(env: dict[str, str]) -> Iterator[PseudoTerminal]:
+    """Start a chat in a pseudo-terminal."""
+    behind = PseudoTerminal(python(DRAWN + CHAT), env)
+    yield behind
+    behind.close()
+
+
+def test_the_prompt_waits_for_nothing_heavy(api: FakeApi, terminal: PseudoTerminal, env: dict[str, str]) -> None:
+    """When the prompt is first drawn the heavy modules are not imported; type-ahead is answered; Ctrl-D leaves."""
+    terminal.see("›")
+    terminal.type("hello\r")
+    terminal.see("You said")
+    modules = set(json.loads(Path(env["MODULES"]).read_text()))
+    assert "prompt_toolkit" in modules
+    assert not modules & HEAVY
+    terminal.type("\x04")
+    assert terminal.wait() == 0
+
+
+def test_a_real_terminal(api: FakeApi, terminal: PseudoTerminal) -> None:
+    """A reply is interrupted by the key, a resize by the signal draws anew, and SIGTERM leaves in order."""
+    api.enqueue("chat", Reply("going on and on " * 300, chunk_delay=0.02, chunk_size=16), "Well.")
+    terminal.see("›")
+    terminal.type("go\r")
+    terminal.see("going on")
+    terminal.type("ahead")
+    terminal.see("› ahead")
+    terminal.type("\x03")
+    terminal.see("interrupted")
+    terminal.see("› ahead")
+    terminal.resize(50, 20)
+    time.sleep(0.2)
+    terminal.type("!\r")
+    terminal.see("Well.")
+    os.kill(terminal.pid, signal.SIGTERM)
+    assert terminal.wait() == 130
+    assert "Traceback" not in terminal.screen.text
+
+
+def test_a_dumb_terminal(api: FakeApi, env: dict[str, str]) -> None:
+    """On a terminal that only prints lines there are no escape sequences, and the talk works all the same."""
+    terminal = PseudoTerminal(python(CHAT), env | {"TERM": "dumb"})
+    try:
+        terminal.see(lambda screen: screen.lines[-1:] == [">"])
+        terminal.type("hello\n")
+        terminal.see("You said")
+        terminal.type("/rename Tea\n")
+        terminal.see("is called Tea")
+        terminal.type("\x04")
+        assert terminal.wait() == 0
+        assert "\x1b" not in terminal.screen.raw
+    finally:
+        terminal.close()
+
+
+def test_no_color(api: FakeApi, env: dict[str, str]) -> None:
+    """With NO_COLOR nothing is coloured, neither the prompt nor a reply nor a view."""
+    api.enqueue("chat", "# Head\n\n`code` and **bold**")
+    terminal = PseudoTerminal(python(CHAT), env | {"NO_COLOR": "1"})
+    try:
+        terminal.see("›")
+        terminal.type("hello\r/status\r")
+        terminal.see("next observation")
+        for code in ("\x1b[3", "\x1b[4", "\x1b[9", ";3"):
+            assert f"{code}1m" not in terminal.screen.raw
+            assert f"{code}5m" not in terminal.screen.raw
+    finally:
+        terminal.close()

@@ -1,0 +1,333 @@
+"""Views: data in, lines out; nothing in them can move a cursor, and they fit their width."""
+
+import re
+from dataclasses import fields
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import RenderableType
+from rich.text import Text
+
+from construct.clock import Clock
+from construct.llm.types import ChatMessage, Request, Tool
+from construct.llm.types import Text as Words
+from construct.memory.ambient import DuePlan
+from construct.memory.forget import ForgetPlan, Forgotten
+from construct.memory.graph import Branch, Tree
+from construct.memory.history import Diff
+from construct.memory.recall import Hit
+from construct.memory.trace import MemoryTrace, MessageTrace, Node, Trace
+from construct.memory.undo import Undone
+from construct.repl.views.console import to_ansi, to_text
+from construct.repl.views.context import context_view
+from construct.repl.views.conversations import conversations_view
+from construct.repl.views.diff import diff_text, diff_view
+from construct.repl.views.due import due_line
+from construct.repl.views.forgetting import forgotten_words, plan_view
+from construct.repl.views.graph import graph_view
+from construct.repl.views.greeting import first_screen, hello
+from construct.repl.views.marks import Mark, marks_view
+from construct.repl.views.observations import generations, generations_view, memory_view, outcome_unknown
+from construct.repl.views.search import hits_view
+from construct.repl.views.status import status_lines, status_view
+from construct.repl.views.undone import undone_view
+from construct.repl.views.usage import usage_text, usage_view
+from construct.repl.views.why import why_memory_view, why_message_view, why_text, why_view
+from construct.repl.views.words import ago, counted, money, percent, title_of, wrapped
+from construct.store.books import UsageLine
+from construct.store.records import Conversation, Cycle, Memory, Message, Observation
+from construct.store.talk import ConversationSummary
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+CLOCK = Clock(NOW, UTC)
+TODAY = date(2026, 3, 10)
+EVIL = "evil\x1b]0;t\x07\x1b[2J\x9b1m\u202etext\r\nnext"
+STAMP = "2026-03-09T08:30:00.000000+00:00"
+
+
+def observation(number: int, content: str = "User likes tea", **more: Any) -> Observation:
+    """Return an active observation."""
+    values: dict[str, Any] = {
+        "id": number, "uid": str(number), "conversation_id": 1, "content": content, "priority": "medium",
+        "stance": "stated", "observation_date": "2026-03-09", "referenced_date": None, "generation": 0, "cycle_id": 1,
+        "token_count": 10, "pinned": 0, "created_at": STAMP, "committed_at": STAMP, "superseded_at": None,
+        "superseded_by": None, "origin": "worker", "settled_at": None,
+    }  # fmt: skip
+    return Observation(**(values | more))
+
+
+def message(number: int, content: str = "I like tea.", role: str = "user") -> Message:
+    """Return a message."""
+    return Message(number, "u", 1, role, content, None, "complete", 0, 5, STAMP, None, None, 0, 0)
+
+
+def conversation(number: int, title: str | None = "Tea", **more: Any) -> Conversation:
+    """Return a conversation."""
+    values: dict[str, Any] = dict.fromkeys(Conversation.__slots__)
+    return Conversation(**(values | {"id": number, "uid": "u", "title": title, "created_at": STAMP} | more))
+
+
+def cycle(kind: str = "observer") -> Cycle:
+    """Return a finished cycle."""
+    values: dict[str, Any] = dict.fromkeys(Cycle.__slots__)
+    return Cycle(
+        **(values | {"id": 7, "uid": "u", "kind": kind, "status": "succeeded", "model": EVIL, "started_at": STAMP})
+    )
+
+
+def figures(**more: Any) -> dict[str, Any]:
+    """Return what `memory.status` returns."""
+    progress = {"tokens": 1240, "threshold": 3000, "ratio": 0.4133}
+    return {
+        "conversation": 1, "mode": "active", "phase": "observing", "in_flight": ["observer"],
+        "messages": {"total": 1048, "unobserved": 6, "unobserved_tokens": 1240, "window": 12, "window_tokens": 1900},
+        "observations": {"committed": {"count": 12, "tokens": 310}, "pending": {"count": 3, "tokens": 80},
+                         "superseded": {"count": 4}},
+        "reflections": {"count": 2, "tokens": 60}, "generations": {"0": 10, "1": 2},
+        "watermarks": {"observed": 1, "compacted": None, "window": None},
+        "progress": {"observation": progress, "compaction": progress, "reflection": progress},
+    } | more  # fmt: skip
+
+
+def trace(o: Observation, below: tuple[Observation, ...] = (), messages: tuple[Message, ...] = ()) -> Trace:
+    """Return where an observation comes from."""
+    nodes = tuple(Node(b, messages, ()) for b in below)
+    tree = Node(o, () if below else messages, nodes)
+    return Trace(o, cycle(), below, messages, tree, (), (), (), (), (observation(90, EVIL),))
+
+
+def plan(**more: Any) -> ForgetPlan:
+    """Return what forgetting would take along."""
+    values: dict[str, Any] = {
+        "words": False, "observations": (observation(1, EVIL),), "reactivated": (observation(2, EVIL),),
+        "memories": (memory(),), "messages": (message(1),), "replies": (message(2),), "threads": (), "cycles": (),
+        "marks": (EVIL, "tea"), "elsewhere": 3, "alike": 1,
+    }  # fmt: skip
+    return ForgetPlan(**({field.name: () for field in fields(ForgetPlan)} | values | more))
+
+
+def memory() -> Memory:
+    """Return a memory."""
+    return Memory(3, "u", EVIL, None, "user", None, STAMP, None, None, None)
+
+
+def request() -> Request:
+    """Return what a model would be sent."""
+    messages = (
+        ChatMessage("user", (Words("<observations>\n! [2026-03-01] x\n</observations>", mark=True), Words(EVIL))),
+        ChatMessage("assistant", (Words("long " * 200),)),
+        ChatMessage("user", (Words("and now?", mark=True), Words("<ambient>\nNow\n</ambient>"))),
+    )
+    return Request((Words("You are.", mark=True),), messages, (Tool("recall", "Search.", {}),))
+
+
+def summary(number: int, title: str | None = "Tea") -> ConversationSummary:
+    """Return a line of the list of conversations."""
+    return ConversationSummary(conversation(number, title, parent_id=2 if number == 3 else None), 1200, STAMP, EVIL)
+
+
+USAGE = [
+    UsageLine("chat", "claude-sonnet-5-5", 1200, 12_345_678, 2_345_678, 345_678, 45_678, 3.21),
+    UsageLine("observer", EVIL, 3, 10, 0, 0, 5, None),
+]
+UNDONE = Undone(cycle(), (observation(1, EVIL),), (observation(2),), None, 0, 0)
+DIFF = Diff((observation(1, EVIL),), ((observation(2), observation(3)),), (observation(4, EVIL),))
+HITS = [
+    Hit("message", 5, 1, "2026-03-01", EVIL, 1.0, role="user"),
+    Hit("observation", 6, 1, "2026-03-01", "x " * 300, 0.5),
+]
+MADE = [observation(1), observation(2, EVIL, generation=1)]
+VIEWS: dict[str, RenderableType] = {
+    "status": status_view(figures(), EVIL),
+    "memory": memory_view([observation(n, EVIL, pinned=1, stance="planned") for n in (1, 2)], TODAY, left_out=3),
+    "generations": generations_view(generations(MADE), MADE[1:], {2: [1]}, TODAY),
+    "marks": marks_view([Mark("observed", message(3, EVIL), 2), Mark("window", None, 4)], CLOCK),
+    "context": context_view(request(), EVIL, 200_000),
+    "context full": context_view(request(), "m", 200_000, full=True),
+    "usage": usage_view(USAGE, USAGE[:1]),
+    "conversations": conversations_view([summary(1), summary(2, EVIL), summary(3, None)], CLOCK, 2),
+    "hits": hits_view(HITS),
+    "diff": diff_view(DIFF),
+    "why": why_view(trace(observation(3, EVIL), (observation(1, EVIL),), (message(1, EVIL),)), CLOCK),
+    "why message": why_message_view(MessageTrace(message(1, EVIL), (observation(1, EVIL),)), CLOCK),
+    "why memory": why_memory_view(MemoryTrace(memory(), None), CLOCK),
+    "graph": graph_view(
+        Tree(EVIL, "person", (EVIL,), (Branch(EVIL, True, "2026-01-01", "2026-02-01", 3, Tree("Rui", None, ())),))
+    ),
+    "forget": plan_view(plan(), TODAY),
+    "undo": undone_view(UNDONE, TODAY),
+}
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("name", VIEWS)
+def test_fits_its_width_and_is_printable(name: str, width: int) -> None:
+    """No line is wider than the terminal, ends in blanks, or carries what came from elsewhere unclean."""
+    plain = to_ansi(VIEWS[name], width, plain=True)
+    assert plain.endswith("\n")
+    for line in plain.splitlines():
+        assert len(line) <= width
+        assert line == line.rstrip()
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", plain)
+    colours = re.sub(r"\x1b\[[\d;]*m", "", to_ansi(VIEWS[name], width))
+    assert "\x1b" not in colours
+
+
+def test_no_colours_where_none_are_wanted() -> None:
+    """A plain rendering has no escape sequence at all; otherwise there are only the sixteen colours."""
+    assert "\x1b" not in to_text(Text("x", style="bold red"))
+    assert "\x1b[1;31m" in to_ansi(Text("x", style="error"), 80)
+
+
+def test_the_panel_says_where_memory_stands() -> None:
+    """The panel names mode, phase, counts with tokens, what is in flight, and how near each next step is."""
+    text = "\n".join(status_lines(figures()))
+    for part in (
+        "active", "observing…", "41%", "1,240 of 3,000", "12 committed (310 tokens)", "3 pending (80)", "4 superseded",
+        "2 among them (60 tokens)", "12 shown word for word", "6 not observed yet", "in flight",
+    ):  # fmt: skip
+        assert part in text
+    nothing = {"reflections": {"count": 0, "tokens": 0}, "in_flight": []}
+    idle = "\n".join(status_lines(figures(phase="idle", mode="off", **nothing)))
+    assert "in flight" not in idle
+    assert "neither shown nor learned" in idle
+
+
+def test_memory_is_grouped_by_day() -> None:
+    """Observations stand under their day, oldest first, with sign, id, stance, generation, pin and state."""
+    found = [
+        observation(5, "Newest", observation_date="2026-03-10", priority="high", committed_at=None),
+        observation(2, "Trip", stance="planned", referenced_date="2026-03-08", pinned=1, generation=2),
+        observation(1, "Quoted", stance="quoted", priority="low", origin="user"),
+    ]
+    lines = to_text(memory_view(found, TODAY)).splitlines()
+    assert lines == [
+        "Monday 2026-03-09  yesterday",
+        "  ~ 1 Quoted  quoted · yours",
+        "  - 2 Trip  planned · for 2026-03-08 · outcome unknown · generation 2 · pinned",
+        "",
+        "Tuesday 2026-03-10  today",
+        "  ! 5 Newest  pending",
+    ]
+
+
+def test_outcome_unknown() -> None:
+    """Only a plan whose day has passed, which nobody has asked about, is of unknown outcome."""
+    passed = {"stance": "planned", "referenced_date": "2026-03-09"}
+    assert outcome_unknown(observation(1, **passed), TODAY)
+    assert not outcome_unknown(observation(1, **passed | {"referenced_date": "2026-03-10"}), TODAY)
+    assert not outcome_unknown(observation(1, **passed | {"stance": "stated"}), TODAY)
+    assert not outcome_unknown(observation(1, **passed, settled_at=STAMP), TODAY)
+
+
+def test_nothing_yet() -> None:
+    """Where there is nothing, the views say so."""
+    assert "Nothing is remembered" in to_text(memory_view([], TODAY))
+    assert "Nothing is remembered" in to_text(generations_view([], [], {}, TODAY))
+    assert "no conversations" in to_text(conversations_view([], CLOCK))
+    assert "Nothing was found" in to_text(hits_view([]))
+    assert "Nothing changed" in diff_text(Diff((), (), ()))
+    assert "No model has been called" in usage_text([], [])
+
+
+def test_context_abbreviates_unless_all_is_wanted() -> None:
+    """A long text is shown with its beginning and end; in full every word of it is there; marks are shown."""
+    assert "characters …" in to_text(VIEWS["context"])
+    full = to_text(VIEWS["context full"])
+    assert full.count("long") == 200
+    assert full.count("◄") == 4
+    assert "recall: Search." in full
+
+
+def test_usage_sums_up() -> None:
+    """The sum counts every figure; an unknown price is said and makes the sum a lower bound."""
+    text = usage_text(USAGE, USAGE[:1])
+    assert "12,345,688" in text
+    assert "unknown" in text
+    assert "$3.21+" in text
+    assert "Today: 1,200 calls, $3.21." in text
+
+
+def test_diff_puts_old_and_new_together() -> None:
+    """What was learned has a plus, what is gone a minus, what changed both, the old one first."""
+    lines = [line.strip() for line in diff_text(DIFF).splitlines()]
+    assert lines[lines.index("Changed") + 1].startswith("- 2 ")
+    assert lines[lines.index("Changed") + 2].startswith("+ 3 ")
+
+
+def test_why_goes_down_to_the_words() -> None:
+    """The tree leads from a reflection over its sources to the messages, and says what became of it."""
+    text = why_text(trace(observation(3, "Both", generation=1), (observation(1), observation(2)), (message(8),)), CLOCK)
+    assert text.splitlines()[0].startswith("- 3 Both")
+    assert text.count("message:8 “I like tea.”") == 2
+    assert "condensed into 90" in text
+    assert "observed by" in text
+
+
+def test_the_graph_is_a_tree() -> None:
+    """Each relation points to the other end, what no longer holds says until when."""
+    home = Branch("lives in", True, "2026-01-01", None, 4, Tree("Porto", None, ()))
+    rosa = Tree("Rosa", "person", ("Rosinha",), (home,))
+    user = Tree("User", None, (), (Branch("sister of", False, "2026-01-01", "2026-02-01", 3, rosa),))
+    assert to_text(graph_view(user)).splitlines() == [
+        "User",
+        "└── ← sister of Rosa (person, also Rosinha)  2026-01-01 to 2026-02-01 · memory:3",
+        "    └── lives in → Porto  since 2026-01-01 · memory:4",
+    ]
+
+
+def test_forgetting_says_what_stays() -> None:
+    """The plan tells what of the same words stays, and what --words would do."""
+    text = to_text(plan_view(plan(), TODAY))
+    assert "3 other messages" in text
+    assert "--words empties them too" in text
+    assert "emptied to “[removed]”" in to_text(plan_view(plan(words=True), TODAY))
+    counts: dict[str, Any] = dict.fromkeys((field.name for field in fields(Forgotten)), 0)
+    gone = Forgotten(**(counts | {"observations": 2, "memories": 1, "relations": 3, "pending_erasure": True}))
+    assert forgotten_words(gone).startswith("Deleted: 2 observations, 1 memory, 3 relations. Another process")
+
+
+def test_undone_lists_both_sides() -> None:
+    """What an undone cycle made is gone, what it superseded stands again."""
+    text = to_text(undone_view(UNDONE, TODAY))
+    assert "1 observation gone:" in text
+    assert "1 observation standing again:" in text
+
+
+def test_greetings() -> None:
+    """The first screen names the file and the ways to see, correct and delete; later ones the talk and the pause."""
+    first = "\n".join(first_screen(Path("/home/me/construct.db"), "claude", learns=True))
+    for part in ("/home/me/construct.db", "/memory", "/why ID", "/edit ID", "/forget ID", "/private on", "/help"):
+        assert part in first
+    assert "CONSTRUCT_MEMORY" in "\n".join(first_screen(Path("x"), "claude", learns=False))
+    back = hello(conversation(1, current_task="Planning tea"), STAMP, CLOCK, private=True)
+    assert back == [
+        "Construct · Tea · last talked 1 day ago", "Where you were: Planning tea", "Nothing of this talk is stored.",
+    ]  # fmt: skip
+    assert hello(None, None, CLOCK, private=False) == ["Construct · a new conversation"]
+
+
+def test_due_plans_are_one_line() -> None:
+    """What is due, and what has passed unknown, stands in one line of the terminal's width."""
+    plans = [DuePlan(1, EVIL, date(2026, 3, 11)), DuePlan(2, "Tea with Rui", date(2026, 3, 8))]
+    line = due_line(plans, TODAY, 200)
+    assert line.startswith("Due tomorrow: evil")
+    assert "Outcome unknown" in line
+    assert len(due_line(plans, TODAY, 60)) <= 60
+    assert due_line(plans, TODAY, 60).count("…") == 2
+    assert due_line([], TODAY, 30) == ""
+
+
+def test_words() -> None:
+    """Numbers, money, shares, times and titles read as people write them."""
+    assert [counted(1, "line"), counted(1240, "line")] == ["1 line", "1,240 lines"]
+    assert [money(None), money(0), money(0.00123), money(12.5)] == ["unknown", "$0.00", "$0.0012", "$12.50"]
+    assert [percent(0), percent(0.001), percent(0.414), percent(5.9)] == ["0%", "<1%", "41%", "590%"]
+    assert [ago(NOW.isoformat(), CLOCK), ago(STAMP, CLOCK)] == ["just now", "1 day ago"]
+    assert [title_of(conversation(4, None)), title_of(conversation(4, None), "Hello there")] == [
+        "conversation 4", "Hello there",
+    ]  # fmt: skip
+    assert wrapped("one two three four five six", 20) == ["one two three four", "five six"]
+    assert wrapped("  /a     b", 4) == ["  /a     b"]

@@ -1,0 +1,125 @@
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from construct.store.invariants import file_violations, index_violations, violations
+from tests.store.transfer_world import World, furnish, new_database
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> sqlite3.Connection:
+    """Return a database with everything in it."""
+    db = new_database(tmp_path / "a.db")
+    furnish(db)
+    return db
+
+
+def test_sound_database(db: sqlite3.Connection) -> None:
+    """A database with everything in it breaks nothing."""
+    assert violations(db) == violations(db, [1, 2, 3]) == violations(db, []) == []
+    assert index_violations(db) == file_violations(db) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("UPDATE cycles SET status = 'failed' WHERE id = 1",
+        "lie in no succeeded observer cycle: 4"),
+        ("UPDATE cycles SET first_message_id = 8 WHERE id = 2", "lie in no succeeded observer cycle: 1"),
+        ("UPDATE cycles SET last_message_id = 7 WHERE id = 2", "lie in no succeeded observer cycle: 1"),
+        ("UPDATE cycles SET first_message_id = NULL WHERE id = 2", "lie in no succeeded observer cycle: 2"),
+        ("UPDATE cycles SET conversation_id = 2 WHERE id = 2", "lie in no succeeded observer cycle: 2"),
+        ("UPDATE cycles SET first_message_id = 5 WHERE id = 2", "lie in more than one succeeded observer cycle: 2"),
+        ("UPDATE cycles SET status = 'succeeded', conversation_id = 1, first_message_id = 3, last_message_id = 8 "
+         "WHERE id = 6",
+         "lie in more than one succeeded observer cycle: 6"),
+        ("UPDATE watermarks SET message_id = 7 WHERE name = 'observed'",
+         "above `observed` lie in a succeeded observer cycle: 1, the first is 8"),
+        ("DELETE FROM watermarks", "above `observed` lie in a succeeded observer cycle: 6"),
+        ("INSERT INTO watermarks VALUES (2, 'observed', 14, 't')", "lie in no succeeded observer cycle: 2"),
+        ("UPDATE watermarks SET message_id = 7 WHERE name = 'window'",
+        "out of order: window 7, compacted 6, observed 8"),
+        ("DELETE FROM watermarks WHERE name = 'compacted'", "out of order: window 6, compacted 0"),
+        ("UPDATE watermarks SET message_id = 999 WHERE name = 'observed'", "`observed` points at 999"),
+        ("UPDATE watermarks SET message_id = 2 WHERE name = 'window'",
+        "`window` points at 2, which is no message of it"),
+        ("UPDATE observations SET committed_at = NULL WHERE id = 6", "Observation 6 is pending, though its message 3"),
+        ("UPDATE observations SET committed_at = NULL WHERE id = 6",
+        "Observation 6 is pending, though conversation 1 is shown"),
+        ("DELETE FROM observation_messages WHERE observation_id = 4",
+        "Observation 4 is of generation 0 and names no message"),
+        ("DELETE FROM observation_sources",
+        "Observation 5 is of generation 1, and the highest among its sources is none"),
+        ("UPDATE observations SET generation = 3 WHERE id = 5", "generation 3, and the highest among its sources is 0"),
+        ("UPDATE observations SET generation = -1 WHERE id = 5", "generation -1"),
+        ("UPDATE observations SET generation = 1 WHERE id = 1",
+        "Observation 5 is of generation 1, and the highest among its sources is 1"),
+        ("UPDATE observations SET superseded_by = NULL WHERE id = 1", "Observation 1 is superseded and names no cycle"),
+        ("UPDATE observations SET superseded_by = 77 WHERE id = 1", "Observation 1 is superseded and names no cycle"),
+        ("DROP INDEX one_running_cycle; UPDATE cycles SET status = 'running' WHERE id IN (7, 8)",
+        "2 cycles of the kind graph"),
+        ("DELETE FROM messages WHERE id = 7", "Cycle 2 has observed messages that conversation 1 does not have"),
+        ("UPDATE cycles SET first_message_id = 8, last_message_id = 7 WHERE id = 2", "Cycle 2 has observed"),
+        ("UPDATE cycles SET first_message_id = 2 WHERE id = 1", "Cycle 1 has observed"),
+    ],
+)  # fmt: skip
+def test_each_breach_is_found(db: sqlite3.Connection, change: str, sentence: str) -> None:
+    """Each promise that is broken is named with the place."""
+    db.execute("PRAGMA foreign_keys = OFF")
+    db.executescript(change)
+    assert any(sentence in found for found in violations(db)), violations(db)
+
+
+def test_archived_messages_stand_apart(db: sqlite3.Connection) -> None:
+    """Archived messages may lie below and above the watermarks, in a range or in none."""
+    w = World(db, "z")
+    talk = w.conversation()
+    w.say(talk, "old", archived=1)
+    said = w.say(talk, "one", "two") + w.say(talk, "imported", archived=1) + w.say(talk, "three")
+    w.observe(talk, said, "fact")
+    w.say(talk, "newer", archived=1)
+    assert violations(db) == []
+
+
+def test_only_the_conversations_asked_for(db: sqlite3.Connection) -> None:
+    """A breach elsewhere is passed over; observations over several conversations are always looked at."""
+    db.execute("DELETE FROM watermarks")
+    assert violations(db, [2, 3]) == []
+    assert len(violations(db, [1])) == len(violations(db)) == 1
+    db.execute("DELETE FROM observation_sources")
+    assert len(violations(db, [2])) == 1
+
+
+def test_an_index_out_of_step(db: sqlite3.Connection) -> None:
+    """An index that does not say what its table says is named, and only it."""
+    assert index_violations(db) == []
+    db.execute("DROP TRIGGER memories_fts_insert")
+    w = World(db, "z")
+    w.insert("memories", uid="x", content="unseen", origin="user", created_at=w.tick())
+    assert index_violations(db) == ["The full-text index of memories does not agree with them."]
+
+
+def test_a_row_that_refers_to_nothing(db: sqlite3.Connection) -> None:
+    """A dangling reference is named by row and table."""
+    db.execute("PRAGMA foreign_keys = OFF")
+    db.execute("DELETE FROM entities WHERE id = 2")
+    assert file_violations(db) == ["Row 1 of relations refers to a row of entities that is not there."]
+
+
+def test_fast_on_a_long_history(tmp_path: Path) -> None:
+    """Twenty thousand messages in one conversation with a thousand cycles take no second."""
+    db = new_database(tmp_path / "long.db")
+    db.execute("BEGIN")
+    for table in ("messages", "observations"):
+        db.execute(f"DROP TRIGGER {table}_fts_insert")
+    w = World(db)
+    talk = w.conversation()
+    said = w.say(talk, *["word"] * 20_000)
+    for start in range(0, 20_000, 20):
+        w.observe(talk, said[start : start + 20], "fact")
+    db.execute("COMMIT")
+    started = time.process_time()
+    assert violations(db) == violations(db, [talk]) == []
+    assert time.process_time() - started < 1

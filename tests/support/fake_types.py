@@ -1,0 +1,135 @@
+"""The words the fake Messages API is written in: requests' purposes, answers, token counts."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Json = dict[str, Any]
+Worker = Literal["observer", "reflector", "graph"]
+Purpose = Literal["chat", "observer", "reflector", "graph", "other"]
+"""What a request is for; "other" is anything that is no POST /v1/messages."""
+
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+
+_MARKS: tuple[tuple[str, Worker], ...] = (
+    ("current_task", "observer"),
+    ("superseded", "reflector"),
+    ("entities", "graph"),
+)
+_AMBIENT = re.compile(r"<ambient>.*?</ambient>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer of the model: thinking first, then text, then tool calls."""
+
+    text: str = ""
+    tool_calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    stop_reason: str | None = None
+    """None: `tool_use` when there are tool calls, else `end_turn`; a text over `max_tokens` is cut only then."""
+    delay: float = 0.0
+    """Seconds before the first byte."""
+    chunk_delay: float = 0.0
+    """Seconds before each delta of a stream."""
+    chunk_size: int = 0
+    """Characters a delta; 0: what gives at most 64 deltas of 16 or more."""
+    thinking: str = ""
+
+    @property
+    def reason(self) -> str:
+        """Return the stop reason that goes out."""
+        return self.stop_reason or ("tool_use" if self.tool_calls else "end_turn")
+
+
+Answer = str | Reply | Mapping[str, Any]
+"""A text, a whole reply, or a value that is sent as JSON text."""
+
+Answerer = Callable[[Json], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The tokens of one request, as the API bills them."""
+
+    input_tokens: int = 0
+    cache_read: int = 0
+    written_5m: int = 0
+    written_1h: int = 0
+    output_tokens: int = 0
+
+    @property
+    def cache_written(self) -> int:
+        """Return what was written to the cache, for either life."""
+        return self.written_5m + self.written_1h
+
+    @property
+    def prompt(self) -> int:
+        """Return the size of the whole prompt."""
+        return self.input_tokens + self.cache_read + self.cache_written
+
+    def as_json(self, output_tokens: int) -> Json:
+        """Return the `usage` object of a message, or of a delta, that has come `output_tokens` far."""
+        return {
+            "input_tokens": self.input_tokens,
+            "cache_creation_input_tokens": self.cache_written,
+            "cache_read_input_tokens": self.cache_read,
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": self.written_5m,
+                "ephemeral_1h_input_tokens": self.written_1h,
+            },
+            "output_tokens": output_tokens,
+            "service_tier": "standard",
+        }
+
+
+def tokens(text: str) -> int:
+    """Return a quarter of the UTF-8 bytes, rounded up."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) // 4)
+
+
+def to_reply(answer: Answer) -> Reply:
+    """Return the reply that any form of answer stands for."""
+    if isinstance(answer, Reply):
+        return answer
+    return Reply(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))
+
+
+def purpose_of(body: Json) -> Purpose:
+    """Tell what a request is for by the properties of the schema it asks for; without one it is a chat."""
+    match body:
+        case {"output_config": {"format": {"schema": {"properties": dict(properties)}}}}:
+            return next((purpose for mark, purpose in _MARKS if mark in properties), "chat")
+    return "chat"
+
+
+def blocks_of(content: object) -> list[Json]:
+    """Return content as a list of blocks; a string is one text block."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def last_user_blocks(body: Json) -> list[Json]:
+    """Return the blocks of the last user message."""
+    messages = body.get("messages") or []
+    return next((blocks_of(message.get("content")) for message in reversed(messages) if message["role"] == "user"), [])
+
+
+def last_user_text(body: Json) -> str:
+    """Return the text of the last user message as it stands, its blocks joined by newlines."""
+    return "\n".join(block["text"] for block in last_user_blocks(body) if block.get("type") == "text")
+
+
+def last_user_words(body: Json) -> str:
+    """Return what the user said in the last user message: its text without ambient blocks."""
+    return _AMBIENT.sub("", last_user_text(body)).strip()
+
+
+def strings_in(value: object) -> Iterator[str]:
+    """Yield every string inside a JSON value, keys left out."""
+    if isinstance(value, str):
+        yield value
+    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from strings_in(child)

@@ -1,0 +1,80 @@
+"""A companion over the fake API, in process, with a database of its own."""
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from construct.clock import to_text
+from construct.companion import Companion, TurnResult
+from construct.config import Settings, load_settings
+from construct.llm.providers import choose_models
+from construct.memory.worker import Progress
+from construct.store import talk
+from construct.store.database import open_database
+from construct.store.invariants import index_violations, violations
+from tests.support.fake_api import FakeApi
+
+LOW = {
+    "CONSTRUCT_OBSERVER_THRESHOLD": "300",
+    "CONSTRUCT_COMPACT_THRESHOLD": "600",
+    "CONSTRUCT_REFLECTOR_THRESHOLD": "400",
+    "CONSTRUCT_OBSERVATION_BUDGET": "1600",
+}
+"""Thresholds that a talk of a dozen short turns reaches."""
+
+
+class Talk:
+    """One conversation with the companion."""
+
+    def __init__(self, companion: Companion, conversation_id: int, progress: list[Progress]) -> None:
+        self.companion = companion
+        self.id = conversation_id
+        self.progress = progress
+        self.heard: list[object] = []
+
+    async def say(self, text: str) -> TurnResult:
+        """Send one message and return how the turn ended; memory work is left alone."""
+        return await self.companion.turn(self.id, text, self.heard.append)
+
+    async def live(self, texts: Iterable[str]) -> list[TurnResult]:
+        """Send messages, doing the memory work that is due after each."""
+        results = []
+        for text in texts:
+            results.append(await self.say(text))
+            await self.companion.worker.run_due(self.id)
+        return results
+
+    def check(self) -> None:
+        """Assert that the database's invariants hold and that its indexes are in step."""
+        db = open_database(self.companion.settings.db)
+        try:
+            assert violations(db) == []
+            assert index_violations(db) == []
+        finally:
+            db.close()
+
+
+def settings_for(folder: Path, api: FakeApi, **more: str) -> Settings:
+    """Return settings with a database in the folder and the fake as the server."""
+    return load_settings({"CONSTRUCT_DB": str(folder / "construct.db"), **api.env(), **more})
+
+
+@asynccontextmanager
+async def talking(folder: Path, api: FakeApi, **more: str) -> AsyncIterator[Talk]:
+    """Open a companion and a new conversation."""
+    settings = settings_for(folder, api, **more)
+    progress: list[Progress] = []
+    companion = Companion(settings, choose_models(settings), progress.append)
+    try:
+        now = to_text(settings.clock.now())
+        yield Talk(companion, await companion.store.call(talk.create_conversation, now), progress)
+    finally:
+        await companion.close()
+
+
+def facts(count: int, start: int = 0) -> list[str]:
+    """Return messages with one planted fact each, about thirty tokens long."""
+    return [
+        f"My locker number {i} has the code {1000 + i}, and I keep the Tea{i} there. Please remember that for later."
+        for i in range(start, start + count)
+    ]

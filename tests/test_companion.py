@@ -1,0 +1,180 @@
+"""One turn of the talk, against the strict fake over HTTP."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from construct.companion import Delta, Waiting
+from construct.errors import ModelRejectedError
+from construct.store import talk
+from tests.support.fake_api import FakeApi, Reply, faults
+from tests.support.talks import LOW, facts, talking
+
+
+def texts(request: object) -> list[str]:
+    """Return the texts of a recorded chat request's messages."""
+    body = request.body  # type: ignore[attr-defined]
+    return [block["text"] for message in body["messages"] for block in message["content"] if block["type"] == "text"]
+
+
+async def test_a_turn_stores_both_sides_and_the_usage(tmp_path: Path, api: FakeApi) -> None:
+    """The user's words, the reply and the usage of the call are stored."""
+    api.enqueue("chat", "Hello, Ana.")
+    async with talking(tmp_path, api) as t:
+        result = await t.say("I am Ana.")
+        messages = await t.companion.store.call(talk.messages_of, t.id)
+        booked = await t.companion.store.call(lambda db: db.execute("SELECT purpose, model FROM usage").fetchall())
+    assert (result.text, result.stop_reason, result.complete) == ("Hello, Ana.", "end_turn", True)
+    assert [(m.role, m.content, m.status) for m in messages] == [
+        ("user", "I am Ana.", "complete"),
+        ("assistant", "Hello, Ana.", "complete"),
+    ]
+    assert booked == [("chat", "claude-sonnet-5-5")]
+    assert "".join(e.text for e in t.heard if isinstance(e, Delta)) == "Hello, Ana."
+
+
+async def test_the_users_words_are_stored_before_anything_is_sent(tmp_path: Path, api: FakeApi) -> None:
+    """When the model fails, the message is there, and the next request holds it."""
+    api.fail("chat", faults.http(401))
+    async with talking(tmp_path, api) as t:
+        result = await t.say("Do not lose this.")
+        assert isinstance(result.error, ModelRejectedError)
+        assert result.message_id is None
+        again = await t.say("And this.")
+    assert again.complete
+    assert texts(api.of("chat")[-1])[:2] == ["Do not lose this.", "And this."]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        faults.drop_during(after=3),
+        faults.silent_end(after=3),
+        faults.sse_error(after=3),
+    ],
+    ids=["drop", "silent end", "sse error"],
+)
+async def test_what_came_of_a_broken_reply_is_kept_and_marked(
+    tmp_path: Path, api: FakeApi, fault: faults.Fault
+) -> None:
+    """A reply that breaks off is stored as interrupted, and the next request is well-formed."""
+    api.fail("chat", fault)
+    async with talking(tmp_path, api) as t:
+        result = await t.say("Tell me a story.")
+        assert not result.complete
+        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+        assert (kept.role, kept.status, kept.content) == ("assistant", "interrupted", result.text)
+        assert (await t.say("Go on.")).complete
+    assert [r.status for r in api.of("chat")] == [200, 200]
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 500])
+async def test_a_failed_request_leaves_the_talk_going(tmp_path: Path, api: FakeApi, status: int) -> None:
+    """Every rejected request becomes a named error, and the turn after it works."""
+    api.fail("chat", faults.http(status), times=3)
+    async with talking(tmp_path, api) as t:
+        assert (await t.say("Hi.")).error is not None
+        api.heal()
+        assert (await t.say("Hi again.")).complete
+        t.check()
+
+
+async def test_a_refused_reply_is_marked(tmp_path: Path, api: FakeApi) -> None:
+    """A refusal is kept as far as it came, and is not complete."""
+    api.fail("chat", faults.refusal("I cannot"))
+    async with talking(tmp_path, api) as t:
+        result = await t.say("Something bad.")
+        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+    assert not result.complete
+    assert (kept.status, kept.stop_reason) == ("interrupted", "refusal")
+
+
+async def test_an_empty_reply_leaves_no_blank_block(tmp_path: Path, api: FakeApi) -> None:
+    """A reply without words is not stored, and the next request has no empty block."""
+    api.enqueue("chat", Reply(""))
+    async with talking(tmp_path, api) as t:
+        assert (await t.say("Hm.")).message_id is None
+        assert (await t.say("Well?")).complete
+
+
+async def test_cancelling_keeps_what_arrived(tmp_path: Path, api: FakeApi) -> None:
+    """A cancelled turn stores the words so far, marked, and passes the cancellation on."""
+    api.enqueue("chat", Reply("one two three four five six seven eight", chunk_delay=0.1, chunk_size=6))
+    async with talking(tmp_path, api) as t:
+        turn = asyncio.create_task(t.say("Count."))
+        while not t.heard:
+            await asyncio.sleep(0.01)
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+        assert kept.status == "interrupted"
+        assert kept.content
+        assert "one two three four five six seven eight".startswith(kept.content)
+        assert (await t.say("Go on.")).complete
+    assert any("[The reply was interrupted here.]" in text for text in texts(api.of("chat")[-1]))
+
+
+async def test_retry_asks_again_and_hides_the_first_reply(tmp_path: Path, api: FakeApi) -> None:
+    """The same words are sent again without the earlier reply, which stays stored."""
+    api.enqueue("chat", "First.", "Second.")
+    async with talking(tmp_path, api) as t:
+        await t.say("Tell me.")
+        again = await t.companion.retry(t.id, t.heard.append)
+        messages = await t.companion.store.call(talk.messages_of, t.id)
+        await t.say("Thanks.")
+    assert again is not None
+    assert again.text == "Second."
+    assert [m.content for m in messages] == ["Tell me.", "First.", "Second."]
+    assert texts(api.of("chat")[1])[0] == "Tell me."
+    assert "First." not in texts(api.of("chat")[2])
+
+
+async def test_memory_off_sends_the_recent_messages_alone(tmp_path: Path, api: FakeApi) -> None:
+    """With memory off the request holds the last messages and no observation, and nothing is learned."""
+    async with talking(tmp_path, api, CONSTRUCT_MEMORY="off", CONSTRUCT_RECENT_MESSAGES="4", **LOW) as t:
+        for text in facts(6):
+            await t.say(text)
+    last = api.of("chat")[-1].body
+    assert [m["role"] for m in last["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    assert texts(api.of("chat")[-1])[0] == "[Earlier messages are not shown.]"
+    assert "<observations>" not in json.dumps(last["messages"])
+    assert not api.of("observer")
+
+
+async def test_a_full_window_waits_for_the_observer(tmp_path: Path, api: FakeApi) -> None:
+    """Past the block-after limit the turn waits, visibly, and then sends a shorter request."""
+    async with talking(tmp_path, api, **LOW) as t:
+        for text in facts(14):
+            await t.say(text)
+        assert any(isinstance(event, Waiting) for event in t.heard)
+        assert api.of("observer")
+        t.check()
+
+
+async def test_requests_begin_alike_until_a_compaction(tmp_path: Path, api: FakeApi) -> None:
+    """Between compactions each request repeats the one before up to its last mark."""
+    async with talking(tmp_path, api, CONSTRUCT_COMPACT_THRESHOLD="100000") as t:
+        for text in facts(10):
+            await t.say(text)
+    report = api.cache_report()
+    assert report.prefix_shared_read >= 0.995
+
+
+async def test_two_hundred_turns_keep_every_fact_within_reach(tmp_path: Path, api: FakeApi) -> None:
+    """With low thresholds observer and reflector run many times, the request stays bounded, no fact is out of reach."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(facts(100))
+        t.check()
+        assert len(api.of("observer")) > 10
+        chats = api.of("chat")
+        sizes = [r.usage.prompt for r in chats if r.usage]
+        assert max(sizes) < 8000
+        from construct.memory.recall import search
+
+        for i in (0, 17, 50, 99):
+            hits = await t.companion.store.call(search, f"locker {i} code")
+            assert any(str(1000 + i) in hit.text for hit in hits)
+    assert {r.status for r in api.requests} == {200}
