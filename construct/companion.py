@@ -10,19 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from construct import prompts, tokens
-from construct.clock import from_text, to_text
+from construct.clock import to_text
 from construct.config import Settings
 from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.providers import Models
-from construct.llm.types import CacheLife, ChatMessage, Model, Reply, Request, Text, Tool, ToolResult
-from construct.memory import ambient, context, policy
-from construct.memory.ambience import gather
-from construct.memory.compaction import compact
+from construct.llm.types import ChatMessage, Model, Reply, Request, Text, ToolResult
+from construct.memory import policy
+from construct.memory.ambient import Ambience
+from construct.memory.briefing import STAND_IN, Briefing
+from construct.memory.context import dump_rounds, request_tokens
 from construct.memory.situation import Terms, read_situation, terms_for
-from construct.memory.tools import TOOLS, Forget, ToolBox, summary
-from construct.memory.view import Blocks, current_blocks, opening_blocks, take_in
+from construct.memory.tools import Forget, ToolBox, summary
 from construct.memory.worker import MemoryWorker, Progress
 from construct.store import books, talk
 from construct.store.database import Store, rehearsal, transaction
@@ -30,12 +29,6 @@ from construct.store.records import Message
 from construct.store.talk import NewMessage
 from construct.tokens import Usage
 
-_STAND_IN = "(your next message)"
-_REPLY_TOKENS = 8192
-_REPLY_SHARE = 32
-"""Of the context window; a small model that is not stopped goes on for ever, and slowly."""
-_SMALL_WINDOW = 32_768
-"""Models below this get a few plain sentences to go by: long guidance only confuses them."""
 _MOST_TOOL_ROUNDS = 6
 _ENOUGH_TOOLS = "No more tools in this turn: answer with what you have."
 
@@ -140,6 +133,11 @@ class Companion:
         """Asks the user and forgets an observation, for the model's tool; None where nobody can be asked."""
 
     @property
+    def briefing(self) -> Briefing:
+        """What the main model is told."""
+        return Briefing(self.settings, self.terms, self.models.main)
+
+    @property
     def learns(self) -> bool:
         """Tell whether memory work is done at all."""
         return self.settings.memory == "on"
@@ -166,7 +164,7 @@ class Companion:
 
     async def preview(self, conversation_id: int | None, said: Sequence[Message] = ()) -> Request:
         """Return what would be sent now, without a new message, behind what was `said` off the record."""
-        return await self.store.call(self.unstored, conversation_id, said, _STAND_IN)
+        return await self.store.call(self.unstored, conversation_id, said, STAND_IN)
 
     async def close(self) -> None:
         """Let go of models and database."""
@@ -186,9 +184,9 @@ class Companion:
             await self.worker.observe_before_turn(conversation_id)
 
     def _begin(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Prepared:
-        extras = self._gather(db, conversation_id, text)
+        extras = self.briefing.extras(db, conversation_id, text)
         with transaction(db):
-            self._refresh(db, conversation_id)
+            self.briefing.refresh(db, conversation_id)
             words = talk.add_message(db, conversation_id, NewMessage("user", text), to_text(self._now()))
             return self._prepare(db, words, extras)
 
@@ -198,91 +196,19 @@ class Companion:
             if not last:
                 return None
             talk.mark_retried(db, conversation_id, last[-1].id)
-            return self._prepare(db, last[-1], self._gather(db, conversation_id, last[-1].content))
+            return self._prepare(db, last[-1], self.briefing.extras(db, conversation_id, last[-1].content))
 
     def unstored(
         self, db: sqlite3.Connection, conversation_id: int | None, said: Sequence[Message], words: str
     ) -> Request:
-        """Return the request for words that are stored nowhere, behind others `said` likewise; writes nothing.
-
-        Without a conversation it is what the first turn of a new one would send.
-        """
-        new = unstored_message("user", words, to_text(self._now()))
-        if conversation_id is None:
-            blocks = () if self.settings.memory == "off" else opening_blocks(db, self.terms.frame)
-            here = ambient.Ambience(self.settings.clock.local(self._now()))
-            return self._request(db, None, blocks, [*said, new], here)
+        """Return the request for words that are stored nowhere, behind others `said` likewise; writes nothing."""
         with rehearsal(db):
-            self._refresh(db, conversation_id)
-            messages = [*self._messages(db, conversation_id, 1 << 62), *said, new]
-            extras = self._gather(db, conversation_id, "" if words == _STAND_IN else words)
-            return self._request(db, conversation_id, self._blocks(db, conversation_id), messages, extras)
+            return self.briefing.unstored(db, conversation_id, said, words)
 
-    def _refresh(self, db: sqlite3.Connection, conversation_id: int) -> None:
-        """Compact what is due: at once when the window is full, for nothing when the prompt cache is cold."""
-        if self.settings.memory == "off":
-            return
-        situation = read_situation(db, conversation_id, self.terms)
-        if self.learns and policy.compacting_is_due(situation, self.terms.thresholds):
-            compact(db, conversation_id, self.terms.retained, self.terms.frame, to_text(self._now()))
-        elif situation.cold:
-            take_in(db, conversation_id, self.terms.frame)
-
-    def _prepare(self, db: sqlite3.Connection, words: Message, extras: ambient.Ambience) -> Prepared:
-        conversation_id = words.conversation_id
-        messages = self._messages(db, conversation_id, words.id)
-        request = self._request(db, conversation_id, self._blocks(db, conversation_id), messages, extras)
-        talk.note_request(db, conversation_id, to_text(self._now()), request.cache_life)
-        return Prepared(request, words, sum(context.request_tokens(request).values()))
-
-    def _request(
-        self,
-        db: sqlite3.Connection,
-        conversation_id: int | None,
-        blocks: Blocks,
-        messages: Sequence[Message],
-        extras: ambient.Ambience,
-    ) -> Request:
-        model = self.models.main
-        shown = sum(o.token_count for block in blocks for o in block)
-        factor = books.token_factor(db, model.name)
-        reply = min(_REPLY_TOKENS, model.context_window // _REPLY_SHARE)
-        room = int((model.context_window - reply) / factor) - shown - tokens_of_system(self._system()) - 300
-        return context.assemble(
-            self._system(), blocks, context.fit(messages, room), ambient.render(extras), self.settings.clock,
-            tools=self._tools(), life=self._life(db, conversation_id), max_tokens=reply,
-        )  # fmt: skip
-
-    def _messages(self, db: sqlite3.Connection, conversation_id: int, until: int) -> list[Message]:
-        if self.settings.memory == "off":
-            recent = talk.last_messages(db, conversation_id, self.settings.recent_messages)
-            return [m for m in recent if m.id <= until]
-        marks = talk.watermarks(db, conversation_id)
-        return [m for m in talk.live_messages(db, conversation_id, marks.window, until) if talk.is_shown(m)]
-
-    def _blocks(self, db: sqlite3.Connection, conversation_id: int) -> Blocks:
-        return () if self.settings.memory == "off" else current_blocks(db, conversation_id, self.terms.frame)
-
-    def _gather(self, db: sqlite3.Connection, conversation_id: int, text: str) -> ambient.Ambience:
-        if self.settings.memory == "off":
-            return ambient.Ambience(self.settings.clock.local(self._now()))
-        return gather(db, conversation_id, text, self.terms)
-
-    def _system(self) -> tuple[Text, ...]:
-        if self.models.main.context_window < _SMALL_WINDOW:
-            return context.system_text(prompts.persona(self.settings.config_dir, "small"), "", "")
-        return context.system_text(
-            prompts.persona(self.settings.config_dir), prompts.prompt("memory"), prompts.prompt("continuation")
-        )
-
-    def _tools(self) -> tuple[Tool, ...]:
-        has_memory = self.settings.memory != "off" and self.models.main.context_window >= _SMALL_WINDOW
-        return TOOLS if has_memory else ()
-
-    def _life(self, db: sqlite3.Connection, conversation_id: int | None) -> CacheLife:
-        if conversation_id is None:
-            return policy.choose_life([])
-        return policy.choose_life([from_text(t) for t in talk.recent_gaps(db, conversation_id)])
+    def _prepare(self, db: sqlite3.Connection, words: Message, extras: Ambience) -> Prepared:
+        request = self.briefing.request(db, words, extras)
+        talk.note_request(db, words.conversation_id, to_text(self._now()), request.cache_life)
+        return Prepared(request, words, sum(request_tokens(request).values()))
 
     async def _answer(self, prepared: Prepared, listen: Listener) -> TurnResult:
         so_far = _Progressing()
@@ -340,7 +266,7 @@ class Companion:
         message_id = None
         with transaction(db):
             if so_far.texts or so_far.rounds:
-                blocks = context.dump_rounds(so_far.rounds) if so_far.rounds else None
+                blocks = dump_rounds(so_far.rounds) if so_far.rounds else None
                 reply = NewMessage(
                     "assistant", "\n\n".join(so_far.texts), blocks, status="complete" if done else "interrupted",
                     stop_reason=so_far.stop_reason, model=name,
@@ -354,16 +280,6 @@ class Companion:
 
     def _now(self) -> datetime:
         return self.settings.clock.now()
-
-
-def unstored_message(role: str, words: str, now: str) -> Message:
-    """Return a message that is in no database."""
-    return Message(0, "", 0, role, words, None, "complete", 0, talk.message_tokens(words), now, None, None, 0, 0)
-
-
-def tokens_of_system(system: Sequence[Text]) -> int:
-    """Return the estimated tokens of the static part."""
-    return sum(tokens.count(text.text) for text in system)
 
 
 def _sum(a: Usage, b: Usage) -> Usage:

@@ -9,10 +9,11 @@ import sqlite3
 from dataclasses import dataclass, replace
 
 from construct.clock import to_text
-from construct.companion import Companion, Delta, Listener, TurnResult, unstored_message
+from construct.companion import Companion, Delta, Listener, TurnResult
 from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.types import CacheLife, Reply, Request
+from construct.memory.briefing import unstored_message
 from construct.memory.context import INTERRUPTED
 from construct.store import books
 from construct.store.records import Message

@@ -6,7 +6,7 @@ else. Terms alone cannot see that; the clauses they stand in can.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Literal
 
@@ -30,6 +30,7 @@ _VERB = re.compile(
     r"|wrote|ran|knew|thought|found|left|lost|won|broke|built|felt|kept|sent|spent|paid|taught|saw|fell|began|became|had"
 )
 _LITTLE = frozenset("since till around near per via already still now one ago today every dr prof".split())
+_PREPOSITIONS = frozenset("in with to from for at by of on since until till for".split())
 _BEING = frozenset("is are was were be been am has have had".split())
 _NO_NAMES = frozenset("currently recently usually previously formerly apparently probably generally always".split())
 
@@ -40,6 +41,8 @@ class _Word:
     kind: Kind
     owns: bool
     """It stands in the possessive: what follows is not said of it."""
+    behind: str = ""
+    """The preposition before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ class _Clause:
     def subjects(self, i: int) -> frozenset[str]:
         """Return of whom the word at `i` is said."""
         before = [w for w in self.words[:i] if w.kind in {"user", "name"}]
-        own = {w.key for w in before if not w.owns} or {w.key for w in before}
+        own = {w.key for w in before if not w.owns} | {w.key for w in before[-1:]}
         return frozenset(own) or self.inherited
 
 
@@ -98,6 +101,7 @@ def misbound(content: str, sources: Sequence[str]) -> str | None:
             if homes and (
                 _is_of_another(clause, i, homes, units, named)
                 or _takes_a_place(clause, word, homes, units, elsewhere=said - clause.keys)
+                or _is_turned(word, homes)
                 or (word.kind == "value" and not _keeps_company(clause, homes))
             ):
                 return word.key
@@ -150,17 +154,22 @@ def _is_of_another(clause: _Clause, i: int, homes: list[_Clause], units: list[_C
 
 
 def _whom(home: _Clause, key: str, units: list[_Clause]) -> frozenset[str]:
-    """Return of whom a source's clause may say a word: who is named before it, or behind it.
+    """Return of whom a source's clause may say a word: who is named before it.
 
-    Where nobody is named before, or only whose it is: whoever the clauses name that share a word.
+    Where nobody is, or only whose it is: who is named behind it, or in clauses that share a word.
     """
-    i = next(i for i, w in enumerate(home.words) if w.key == key)
+    return frozenset[str]().union(*(_whom_at(home, i, units) for i, w in enumerate(home.words) if w.key == key))
+
+
+def _whom_at(home: _Clause, i: int, units: list[_Clause]) -> frozenset[str]:
     before = home.subjects(i)
-    behind = {w.key for w in home.words[i + 1 :] if w.kind in {"user", "name"}}
+    behind = frozenset(w.key for w in home.words[i + 1 :] if w.kind in {"user", "name"})
+    if i == 0 and home.leads:
+        return behind
     owners = [w for w in home.words[:i] if w.kind in {"user", "name"}]
     is_the_users = before == {"user"} and owners and all(w.owns for w in owners)
-    if (before and not is_the_users) or (i == 0 and home.leads):
-        return before | behind
+    if before and not is_the_users:
+        return before
     words = {w.key for w in home.words if w.kind == "word"}
     return frozenset({"user"}).union(behind, *(u.names for u in units if words & u.keys))
 
@@ -190,6 +199,18 @@ def _takes_a_place(
             if rivals and rivals.isdisjoint(keys) and (word.kind != "word" or rivals & elsewhere):
                 return True
     return False
+
+
+def _is_turned(word: _Word, homes: list[_Clause]) -> bool:
+    """Tell whether the word stands behind the preposition of another: "from Porto to Faro", and they came from Faro."""
+    if not word.behind or word.kind not in {"name", "value"}:
+        return False
+    found = [(home, w.behind) for home in homes for w in home.words if w.key == word.key]
+    return all(
+        before and any(w.behind == word.behind and w.kind == word.kind and w.key != word.key for w in home.words)
+        for home, before in found
+        if before != word.behind
+    ) and all(before != word.behind for _, before in found)
 
 
 def _keeps_company(clause: _Clause, homes: list[_Clause]) -> bool:
@@ -246,7 +267,7 @@ def _joined(raw: Iterator[_Raw]) -> list[_Raw]:
 
 def _raw_clauses(text: str, names: set[str]) -> Iterator[_Raw]:
     clause = _Raw(anew=True)
-    end = 0
+    end, previous = 0, ""
     for match in tokens(text):
         gap, end_before, end = text[end : match.start()], end, match.end()
         anew = bool(_STRONG_BREAK.search(gap)) or (match.start() > 0 and begins_sentence(text, match))
@@ -261,9 +282,10 @@ def _raw_clauses(text: str, names: set[str]) -> Iterator[_Raw]:
         clause.begins = clause.begins or folded
         clause.denies = clause.denies or (is_negation(folded) and not text[end:].startswith(" only "))
         if word := _word(match.group(), folded, names):
-            clause.words.append(word)
+            clause.words.append(replace(word, behind=previous if previous in _PREPOSITIONS else ""))
         elif folded in _BEING:
             clause.bare = False
+        previous = folded
     yield clause
 
 

@@ -84,7 +84,7 @@ def plan_forget(db: sqlite3.Connection, observation_id: int, *, words: bool) -> 
     """Return what forgetting an observation will take along; raises NotFoundError."""
     rows.observation(db, observation_id)
     facts = _facts(db, observation_id)
-    gone = risen(db, facts)
+    gone = risen(db, facts | _twins(db, facts))
     return _plan(db, facts, gone, (), words=words)
 
 

@@ -12,19 +12,21 @@ from construct.errors import UsageError
 from construct.memory.alike import is_of_a_day, same_fact, says_more
 from construct.memory.categories import category_of
 from construct.memory.dates import in_past
-from construct.memory.recall_stem import words
+from construct.memory.recall_stem import stem, words
 from construct.memory.terms import STOP_WORDS
-from construct.memory.values import frame_words, newer_value
+from construct.memory.values import newer_value, sought
 from construct.store import curated, lineage, retract
 from construct.store import observations as rows
 from construct.store.curated import NewMemory
 from construct.store.records import Memory, Observation
+from construct.store.search import frequencies
 from construct.text import one_line, storable
 
 __all__ = ["newer_value", "promote", "promote_committed", "remember", "same_fact"]
 
-_CANDIDATES = 40
-_MOST_WORDS = 40
+_CANDIDATES = 60
+_MOST_WORDS = 60
+_RAREST = 3
 
 
 def remember(db: sqlite3.Connection, content: str, category: str | None, origin: str, now: str) -> Memory:
@@ -80,9 +82,27 @@ def _store(db: sqlite3.Connection, new: NewMemory, o: Observation | None, now: s
 
 def _near(db: sqlite3.Connection, content: str) -> list[Memory]:
     """Return the memories in force that could say the same as a sentence, or give another value for it."""
+    found = curated.in_force_like(db, _any(_rarest(db, content)), _CANDIDATES)
+    asked = sought(content)
+    if asked is not None:
+        all_of, one_of = asked
+        parts = [_any([w]) for w in all_of] + ([_any(one_of)] if one_of else [])
+        found += curated.in_force_like(db, " AND ".join(parts), _CANDIDATES)
+    return list({m.id: m for m in found}.values())
+
+
+def _rarest(db: sqlite3.Connection, content: str) -> list[str]:
+    """Return the words of a sentence that the fewest memories hold: whatever says the same holds one of them."""
     telling = [w for w in words(content) if w not in STOP_WORDS] or words(content)
-    expression = " OR ".join(f'"{w}"' for w in dict.fromkeys([*telling[:_MOST_WORDS], *frame_words(content)]))
-    return curated.in_force_like(db, expression, _CANDIDATES) if expression else []
+    stems = {w: stem(w) for w in telling[:_MOST_WORDS]}
+    held = frequencies(db, "memory", list(stems.values()))
+    return sorted((w for w in stems if held[stems[w]]), key=lambda w: held[stems[w]])[:_RAREST]
+
+
+def _any(one_of: Iterable[str]) -> str:
+    """Return the FTS5 expression for any of these words; "" for none."""
+    either = " OR ".join(f'"{w}"' for w in one_of)
+    return f"({either})" if either else ""
 
 
 def _same(db: sqlite3.Connection, m: Memory, new: NewMemory, o: Observation | None, now: str) -> bool:

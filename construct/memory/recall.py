@@ -3,7 +3,7 @@
 import math
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 
 from construct.memory.query import Query, analyse, any_of, forms, gated
@@ -25,8 +25,8 @@ from construct.store.search import Entry, Filters
 
 __all__ = ["Filters", "Hit", "search"]
 
-CANDIDATES = 600  # messages taken from the index
-SHORTLIST = 50  # of them, and of the other kinds, are read, with the turns around them
+CANDIDATES = 300  # of each kind are taken from the index
+SHORTLIST = 50  # of them are read with the turns around them
 NEARBY = 4  # neighbours are looked for among so many ids to each side: conversations may interleave
 NEWEST_PIECES = 20_000  # rows looked through for scripts without spaces
 MOST_ROWS, PAIRED = 20_000, 3  # rows the rare words may have together; of the others, how many count in pairs
@@ -80,20 +80,21 @@ def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int = 0)
     wanted = tuple(word for word in query.words if word not in names) or query.words
     looked_for = tuple(dict.fromkeys((*wanted, *(word for phrase in query.phrases for word in phrase.split()))))
     frequency = _frequencies(db, looked_for)
-    matcher = Matcher(looked_for, query.pieces)
-    turns = [turn for turns in called.values() for turn in turns]
-    asked = Asked(query, {}, matcher, speakers(turns, names, query.role, unknown=0.0))
     expression = any_of((), query.phrases) or gated(wanted, frequency, MOST_ROWS, PAIRED)
-    most = max(SHORTLIST, limit)
-    entries = [e for kind in filters.kinds() for e in _entries(db, kind, expression, asked, filters, most)]
-    near = _nearby(entry.id for entry in entries if entry.kind == "message")
-    read = in_context([*entries, *store.entries(db, "message", near, filters)])
-    frequency |= {piece: sum(piece in matcher.counts(c.entry)[0] for c in read) for piece in query.pieces}
+    found = [entry for kind in filters.kinds() for entry in _entries(db, kind, expression, query.pieces, filters)]
+    matcher = Matcher(looked_for, query.pieces)
+    frequency |= {piece: sum(piece in matcher.counts(entry) for entry in found) for piece in query.pieces}
     weight = weights(frequency, sum(store.total(db, kind) for kind in store.KINDS))
-    turns += [(c.entry.conversation or 0, c.entry.role, c.entry.text) for c in read if c.entry.role] if names else []
-    known = features(read, replace(asked, weight=weight, speakers=speakers(turns, names, query.role)))
-    kept = [(candidate, value) for candidate, value in zip(read, known, strict=True) if value]
-    return Ranking(query, wanted, weight, tuple(sorted(kept, key=lambda pair: _order(*pair))))
+    turns = [turn for turns in called.values() for turn in turns] + (_turns(found) if names else [])
+    asked = Asked(query, weight, matcher, speakers(turns, names, query.role))
+    best = [
+        e for kind in store.KINDS for e in shortlist([e for e in found if e.kind == kind], asked, max(SHORTLIST, limit))
+    ]
+    near = _nearby(entry.id for entry in best if entry.kind == "message")
+    read = in_context([*best, *store.entries(db, "message", near, filters)])
+    known = zip(read, features(read, asked), strict=True)
+    kept = sorted(((candidate, value) for candidate, value in known if value), key=lambda pair: _order(*pair))
+    return Ranking(query, wanted, weight, tuple(kept))
 
 
 def _order(candidate: Candidate, known: Features) -> tuple[float, int, int]:
@@ -108,20 +109,20 @@ def _called(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
     return {word: said for word, said in turns.items() if is_called(word, said)}
 
 
+def _turns(entries: Iterable[Entry]) -> list[Turn]:
+    return [(entry.conversation or 0, entry.role, entry.text) for entry in entries if entry.role]
+
+
 def _entries(
-    db: sqlite3.Connection, kind: str, expression: str, asked: Asked, filters: Filters, most: int
+    db: sqlite3.Connection, kind: str, expression: str, pieces: Sequence[str], filters: Filters
 ) -> list[Entry]:
-    """Return the best of what the index finds of a kind."""
-    held: list[int] = []
-    if asked.query.pieces:
-        held = store.containing(db, kind, asked.query.pieces, filters, NEWEST_PIECES)[-most:]
+    """Return what the index finds of a kind."""
     if kind != "message":
-        ranks = store.match(db, kind, expression.removeprefix("{text} : "), filters, most) if expression else {}
-        return [entry for entry in store.entries(db, kind, {*ranks, *held}, filters) if entry.found]
-    ranks = store.match(db, kind, expression, filters, CANDIDATES) if expression else {}
-    outlines = [entry for entry in store.entries(db, kind, ranks, filters, text=False) if entry.found]
-    best = {entry.id for entry in shortlist(outlines, ranks, asked, most)}
-    return store.entries(db, kind, best.union(held), filters)
+        expression = expression.removeprefix("{text} : ")
+    ids = store.match(db, kind, expression, filters, CANDIDATES) if expression else []
+    if pieces:
+        ids += store.containing(db, kind, pieces, filters, NEWEST_PIECES)[-CANDIDATES:]
+    return [entry for entry in store.entries(db, kind, ids, filters) if entry.found]
 
 
 def _nearby(ids: Iterable[int]) -> set[int]:

@@ -1,9 +1,9 @@
 """Who is meant by a name in a query: a name that one side calls out ("Thanks, Anna!") is the other side's. Pure."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from construct.memory.recall_stem import fold
 from construct.store.search import Entry
 
 CALLS = 4  # turns that call out a name, at least, for it to be a participant's
@@ -24,9 +24,6 @@ class Speakers:
     role: str | None = None
     """Set when the query says "I" or "you"."""
 
-    unknown: float = -1.0
-    """The sign where the name is nobody's, as far as is known."""
-
     def sign(self, entry: Entry) -> float:
         """Return 1 for what was said by the one who is meant, -1 by someone else, 0 when nobody or both are meant."""
         if entry.role is None:
@@ -35,7 +32,7 @@ class Speakers:
             return 0.0 if self.role is None else 1.0 if entry.role == self.role else -1.0
         mine = (entry.conversation, entry.role) in self.bearers
         other = (entry.conversation, _OTHER[entry.role]) in self.bearers
-        return self.unknown if not mine and not other else float(mine) - float(other)
+        return float(mine) - float(other) if mine or other else -1.0
 
 
 _OTHER = {"user": "assistant", "assistant": "user"}
@@ -43,32 +40,35 @@ _OTHER = {"user": "assistant", "assistant": "user"}
 
 def is_called(word: str, turns: Iterable[Turn]) -> bool:
     """Tell whether a word is a participant's name, from turns that have it."""
-    pattern = _call(word)
-    calls = [bool(pattern.search(text)) for _, _, text in turns]
+    calls = [_calls(word, text) for _, _, text in turns]
     return sum(calls) >= max(CALLS, CALLED_SHARE * len(calls))
 
 
-def speakers(turns: Iterable[Turn], names: frozenset[str], role: str | None, unknown: float = -1.0) -> Speakers:
+def speakers(turns: Iterable[Turn], names: frozenset[str], role: str | None) -> Speakers:
     """Return who bears the names in each conversation, from turns that may hold them."""
     calls: dict[tuple[int, str], list[str]] = {}
-    patterns = {name: _call(name) for name in names}
     for conversation, who, text in turns:
-        lower = text.lower()
         for name in names:
-            if name in lower and patterns[name].search(text):
+            if _calls(name, text):
                 calls.setdefault((conversation, name), []).append(who)
     bearers: set[tuple[int | None, str]] = set()
     for (conversation, _), callers in calls.items():
         by_user = callers.count("user") / len(callers)
         if max(by_user, 1 - by_user) >= ONE_SIDE:
             bearers.add((conversation, "assistant" if by_user >= ONE_SIDE else "user"))
-    return Speakers(names, frozenset(bearers), role, unknown)
+    return Speakers(names, frozenset(bearers), role)
 
 
-def _call(name: str) -> re.Pattern[str]:
-    """Return the pattern of a turn that speaks to someone."""
-    return re.compile(
-        rf"(?:^|[,.!?:;]\s*|\b(?:hey|hi|hello|thanks|thank you|dear|sorry|bye|morning|wow)\s*,?\s*){re.escape(name)}"
-        r"\s*(?:[,.!?:;]|$)",
-        re.IGNORECASE | re.MULTILINE,
-    )
+def _calls(name: str, text: str) -> bool:
+    """Tell whether a turn speaks to someone by name: "Thanks, Anna!"."""
+    folded = fold(text)
+    at = folded.find(name)
+    while at >= 0:
+        before, after = folded[max(0, at - 12) : at].rstrip(), folded[at + len(name) :].lstrip(" ")
+        if (not before or before.endswith(_OPENERS)) and (not after or after[0] in ",.!?:;\n"):
+            return True
+        at = folded.find(name, at + 1)
+    return False
+
+
+_OPENERS = (*",.!?:;\n", "hey", "hi", "hello", "thanks", "thank you", "dear", "sorry", "bye", "morning", "wow")

@@ -6,14 +6,14 @@ conversations as a softmax regression; benchmarks/README.md has the figures for 
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 from construct.memory.query import Query, forms
 from construct.memory.recall_names import Speakers
-from construct.memory.recall_stem import fold, stem
+from construct.memory.recall_stem import fold, stem, words
 from construct.memory.recall_words import TIME_WORDS
 from construct.store.search import Entry
 
@@ -72,24 +72,24 @@ def weights(frequency: Mapping[str, int], total: int) -> dict[str, float]:
 
 
 class Matcher:
-    """Counts a query's words, in any of their forms, and pieces of words in texts."""
+    """Finds a query's words, in any of their forms, and pieces of words in texts."""
 
     def __init__(self, wanted: Iterable[str], pieces: Sequence[str] = ()) -> None:
         self._word_of = {stem(form): word for word in wanted for form in forms(word)}
         starts = sorted({re.escape(root[: max(1, min(3, len(root) - 1))]) for root in self._word_of})
         self._likely = re.compile(rf"(?<![^\W_])(?:{'|'.join(starts)})[^\W_]*") if starts else None
         self._pieces = pieces
-        self._seen: dict[tuple[str, int], tuple[dict[str, int], float]] = {}
+        self._seen: dict[tuple[str, int], dict[str, float]] = {}
 
-    def counts(self, entry: Entry) -> tuple[dict[str, int], float]:
-        """Return how often each is in the entry's text, and how many words that has, about."""
+    def counts(self, entry: Entry) -> dict[str, float]:
+        """Return how often each is in the entry's text, discounted for a long one."""
         key = (entry.kind, entry.id)
         if key not in self._seen:
             self._seen[key] = self._count(entry.text)
         return self._seen[key]
 
-    def _count(self, text: str) -> tuple[dict[str, int], float]:
-        found: dict[str, int] = {}
+    def _count(self, text: str) -> dict[str, float]:
+        found: dict[str, float] = {}
         folded = fold(text)
         for word in self._likely.findall(folded) if self._likely else ():
             if meant := self._word_of.get(stem(word)):
@@ -97,7 +97,10 @@ class Matcher:
         for piece in self._pieces:
             if times := text.count(piece):
                 found[piece] = times
-        return found, 1.0 + folded.count(" ")
+        if found:
+            length = 1 - LENGTH + LENGTH * (1 + folded.count(" ")) / USUAL_WORDS
+            found = {word: times / length for word, times in found.items()}
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +115,19 @@ class Asked:
 
 def features(candidates: Sequence[Candidate], asked: Asked) -> list[Features | None]:
     """Return each candidate's features, None for those that hold nothing of what is looked for."""
-    own = [_match(candidate, asked.weight, asked.matcher) for candidate in candidates]
+    own = [_match(candidate, asked) for candidate in candidates]
     return [
         _told(first, candidate, asked.query) if first else None
         for first, candidate in zip(_found(candidates, own, asked), candidates, strict=True)
     ]
 
 
-def shortlist(entries: Sequence[Entry], rank: Mapping[int, float], asked: Asked, most: int) -> list[Entry]:
-    """Return the entries that stand best by what is known before any text is read."""
+def shortlist(entries: Sequence[Entry], asked: Asked, most: int) -> list[Entry]:
+    """Return the entries that stand best by what is known before the turns around them are read."""
     if len(entries) <= most:
         return list(entries)
-    known = _found([Candidate(entry) for entry in entries], [rank[entry.id] for entry in entries], asked)
+    alone = [Candidate(entry) for entry in entries]
+    known = _found(alone, [_match(candidate, asked) for candidate in alone], asked)
     best = sorted(((-score(first), i) for i, first in enumerate(known) if first))[:most]
     return [entries[i] for _, i in best]
 
@@ -163,7 +167,7 @@ def _told(first: Features, candidate: Candidate, query: Query) -> Features:
     if candidate.entry.kind != "message":
         return first._replace(when=float(query.asks_when), names=names, tells=tells)
     return first._replace(
-        when=float(query.asks_when and bool(_TIME.search(text))),
+        when=float(query.asks_when and not _TIME.isdisjoint(words(text))),
         reply=float(any("?" in turn.text for turn in candidate.before[:1])),
         asks=float(text.rstrip().endswith("?")),
         names=names,
@@ -171,8 +175,8 @@ def _told(first: Features, candidate: Candidate, query: Query) -> Features:
     )
 
 
-_TIME = re.compile(rf"\b(?:{'|'.join(TIME_WORDS)})\b", re.IGNORECASE)
-_FIRST_PERSON = re.compile(r"\b(?:i|me|my|we|our)\b", re.IGNORECASE)
+_TIME = frozenset(TIME_WORDS)
+_FIRST_PERSON = re.compile(r"\b(?:I|[Mm][ey]|[Ww]e|[Oo]ur)\b")
 _CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 
 
@@ -187,40 +191,24 @@ def _days(entry: Entry) -> list[date]:
     return [date.fromisoformat(text) for text in texts]
 
 
-def _match(candidate: Candidate, weight: Mapping[str, float], matcher: Matcher) -> float:
-    parts = [(1.0, candidate.entry)]
-    parts += zip(BEFORE, candidate.before, strict=False)
-    parts += zip(AFTER, candidate.after, strict=False)
-    sums: dict[str, float] = {}
-    for share, entry in parts:
-        found, length = matcher.counts(entry)
-        discount = share / (1 - LENGTH + LENGTH * length / USUAL_WORDS)
-        for word, times in found.items():
-            sums[word] = sums.get(word, 0.0) + times * discount
+def _match(candidate: Candidate, asked: Asked) -> float:
+    """Return BM25F of a turn and its neighbours."""
+    counts = asked.matcher.counts
+    sums = dict(counts(candidate.entry))
+    for shares, turns in ((BEFORE, candidate.before), (AFTER, candidate.after)):
+        for share, turn in zip(shares, turns, strict=False):
+            for word, much in counts(turn).items():
+                sums[word] = sums.get(word, 0.0) + share * much
+    weight = asked.weight
     return sum(weight.get(word, 0.0) * much * (SATURATION + 1) / (SATURATION + much) for word, much in sums.items())
-
-
-def _sessions(candidates: Sequence[Candidate]) -> list[object]:
-    """Return a key per candidate, one for each run of turns without a long silence."""
-    said = sorted((c.entry for c in candidates if c.entry.kind == "message"), key=_in_time)
-    keys: dict[int, object] = {}
-    last = None
-    for number, entry in enumerate(said):
-        apart = last is None or last.conversation != entry.conversation or _silence(last, entry)
-        keys[entry.id] = number if apart or last is None else keys[last.id]
-        last = entry
-    return [keys[c.entry.id] if c.entry.kind == "message" else (c.entry.kind, c.entry.id) for c in candidates]
 
 
 def in_context(entries: Sequence[Entry]) -> list[Candidate]:
     """Return what was read as candidates, each message with the turns around it of the same session."""
     candidates = [Candidate(entry) for entry in entries if entry.kind != "message"]
-    runs: list[list[Entry]] = []
-    for entry in sorted((e for e in entries if e.kind == "message"), key=lambda e: (e.conversation or 0, e.id)):
-        if not runs or runs[-1][-1].conversation != entry.conversation or _silence(runs[-1][-1], entry):
-            runs.append([])
-        runs[-1].append(entry)
-    for run in runs:
+    for run in _runs(
+        (entry for entry in entries if entry.kind == "message"), key=lambda e: (e.conversation or 0, e.id)
+    ):
         for i, entry in enumerate(run):
             if entry.found:
                 before = tuple(run[max(0, i - len(BEFORE)) : i][::-1])
@@ -228,10 +216,25 @@ def in_context(entries: Sequence[Entry]) -> list[Candidate]:
     return candidates
 
 
-def _in_time(entry: Entry) -> tuple[int, str, int]:
-    return entry.conversation or 0, entry.moment, entry.id
+def _sessions(candidates: Sequence[Candidate]) -> list[object]:
+    """Return a key per candidate, one for each run of turns without a long silence."""
+    said = (c.entry for c in candidates if c.entry.kind == "message")
+    runs = _runs(said, key=lambda e: (e.conversation or 0, e.moment, e.id))
+    keys = {entry.id: number for number, run in enumerate(runs) for entry in run}
+    return [keys[c.entry.id] if c.entry.kind == "message" else (c.entry.kind, c.entry.id) for c in candidates]
 
 
-def _silence(earlier: Entry, later: Entry) -> bool:
-    passed = datetime.fromisoformat(later.moment) - datetime.fromisoformat(earlier.moment)
-    return passed.total_seconds() > SESSION_GAP_HOURS * 3600
+def _runs(entries: Iterable[Entry], key: Callable[[Entry], tuple[object, ...]]) -> list[list[Entry]]:
+    """Return the entries in order, divided by conversation and where there is a long silence."""
+    runs: list[list[Entry]] = []
+    last, until = None, ""
+    for entry in sorted(entries, key=key):
+        if last != entry.conversation or entry.moment > until:
+            runs.append([])
+        runs[-1].append(entry)
+        last = entry.conversation
+        until = (datetime.fromisoformat(entry.moment) + _GAP).isoformat(timespec="microseconds")
+    return runs
+
+
+_GAP = timedelta(hours=SESSION_GAP_HOURS)

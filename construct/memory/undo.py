@@ -96,7 +96,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
         "UPDATE observations SET superseded_at = ?, superseded_by = ? WHERE cycle_id = ?", (now, cycle.id, cycle.id)
     )
     if not made:
-        _show_again(db, cycle, back)
+        rows.add_shown(db, back, cycle.conversation_id)  # else a line that goes makes a conversation look again
     marks = _lower_watermarks(db, cycle, now) if cycle.kind == "observer" else None
     _mark_reverted(db, cycle, now)
     promote(db, now)
@@ -127,11 +127,6 @@ def _reactivate(db: sqlite3.Connection, cycle: Cycle) -> None:
         "UPDATE observations SET superseded_at = NULL, superseded_by = NULL WHERE superseded_by = ? AND cycle_id <> ?",
         (cycle.id, cycle.id),
     )
-
-
-def _show_again(db: sqlite3.Connection, cycle: Cycle, ids: list[int]) -> None:
-    """Show what came back where no line that goes would make a conversation look again."""
-    rows.add_shown(db, ids, cycle.conversation_id)
 
 
 def _lower_watermarks(db: sqlite3.Connection, cycle: Cycle, now: str) -> Watermarks:

@@ -54,6 +54,12 @@ _SEVERAL = word_set(
     "neighbor cat cats dog dogs pet pets student students client clients flatmate roommate one"
 )
 """Of whom there may be more than one: what is said of one of them may not be said of the same one twice."""
+_VERBS = {
+    "lives": ("lives", "living", "moved", "based", "relocated"),
+    "works": ("works", "joined", "employed", "started"),
+    "partner": ("married", "engaged", "dating"),
+    "age": ("is", "am", "turned"),
+}
 _DIRECTIONS = word_set("up down over under from since more less")
 _NOT_IN_KEY = word_set("a an the now currently also of has have is got new my mine our user's")
 _SELF = word_set("i user i'm i've me")
@@ -89,14 +95,13 @@ def newer_value(old: str, new: str) -> bool:
     return not _within(before.words, now.words)
 
 
-def frame_words(text: str) -> tuple[str, ...]:
-    """Return words by which older values are found that share no other word with this sentence."""
+def sought(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return the words that another value for the same has all of, and those it has one of; None where none can be."""
     state = _state(text)
-    if state is not None and state.key[0] == "lives":
-        return ("lives", "live", "living", "moved", "based")
-    if state is not None and state.key[0] == "works":
-        return ("works", "work", "working", "joined", "employed")
-    return ()
+    if state is None:
+        return None
+    name, *key = state.key
+    return tuple(w for w in key if w != "user"), _VERBS.get(name, ())
 
 
 def _state(text: str) -> _State | None:

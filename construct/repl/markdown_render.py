@@ -52,7 +52,7 @@ class Writer:
         other = copy(self)
         other._code = self._code and self._code.copy()
         room = max(2, self._width)
-        return [piece for line in other.write(units) for piece in line.divide(_chops(line.plain, room))]
+        return [piece for line in other.write(units) for piece in line.divide(_chops(line.plain.rstrip(), room))]
 
     def write(self, units: Sequence[Unit]) -> list[Text]:
         """Return the lines of `units`."""

@@ -108,6 +108,7 @@ class Screen:
         app = ResizableApplication(
             reflows=reflows(environ),
             on_resized=lambda: self.on_resized(),
+            on_settled=self._print_held,
             layout=layout,
             style=Style.from_dict(prompt_style() | _MENU_STYLE),
             include_default_pygments_style=False,
@@ -151,7 +152,7 @@ class Screen:
 
     def print(self, text: str, group: object = None) -> None:
         """Print whole lines above the prompt; a blank line goes before them unless they go on with a group."""
-        if self._suspended:
+        if self._suspended or self.app.resizing:
             self._held.append((text, group))
             return
         if group is None or group != self._last_group:
@@ -194,9 +195,7 @@ class Screen:
             await self.buffer.open_in_editor()
         finally:
             self._suspended = False
-            held, self._held = self._held, []
-            for one in held:
-                self.print(*one)
+            self._print_held()
 
     def prefill(self, text: str) -> None:
         """Put a text at the prompt, unless something stands there."""
@@ -214,6 +213,11 @@ class Screen:
         """Read the history anew."""
         self._history.forget()
         self.buffer.reset(self.buffer.document)
+
+    def _print_held(self) -> None:
+        held, self._held = self._held, []
+        for one in held:
+            self.print(*one)
 
     def _write(self, text: str) -> None:
         app = self.app

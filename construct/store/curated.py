@@ -66,7 +66,9 @@ def insert_memory(db: sqlite3.Connection, new: NewMemory, now: str) -> int:
 
 
 def in_force_like(db: sqlite3.Connection, expression: str, limit: int) -> list[Memory]:
-    """Return the memories in force that match an FTS5 expression, best first."""
+    """Return the memories in force that match an FTS5 expression, best first; none for an empty one."""
+    if not expression:
+        return []
     rows = db.execute(
         f"""SELECT {columns(Memory, "m")} FROM memories_fts AS f JOIN memories AS m ON m.id = f.rowid
             WHERE memories_fts MATCH ? AND m.superseded_at IS NULL ORDER BY f.rank, m.id DESC LIMIT ?""",

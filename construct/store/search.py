@@ -14,7 +14,6 @@ from construct.clock import to_text
 
 KINDS = ("message", "observation", "memory")
 REMOVED = "[removed]"
-MOST_READ = 20_000  # characters of a text that ranking looks at
 
 _FOUND_MESSAGE = f"m.withheld = 0 AND m.retried = 0 AND m.content <> '{REMOVED}'"
 
@@ -82,8 +81,8 @@ def _midnight(day: date, zone: tzinfo | None) -> str:
         return to_text(datetime.combine(day, time(), tzinfo=UTC))
 
 
-def match(db: sqlite3.Connection, kind: str, expression: str, filters: Filters, limit: int) -> dict[int, float]:
-    """Return the ids that match an FTS5 expression with their bm25, higher better, best first.
+def match(db: sqlite3.Connection, kind: str, expression: str, filters: Filters, limit: int) -> list[int]:
+    """Return the ids that match an FTS5 expression, best first by bm25.
 
     Without filters messages that are not to be found may be among them: `entries` tells.
     """
@@ -91,11 +90,11 @@ def match(db: sqlite3.Connection, kind: str, expression: str, filters: Filters, 
     where, values = _conditions(kind, filters) if kind != "message" or filters.narrow() else ([], [])
     join = f"JOIN {table} AS m ON m.id = f.rowid {_JOINS[kind]}" if where else ""
     rows = db.execute(
-        f"SELECT f.rowid, -bm25({table}_fts) AS rank FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ? "
-        f"{_and(where)} ORDER BY rank DESC, f.rowid LIMIT ?",
+        f"SELECT f.rowid FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ? "
+        f"{_and(where)} ORDER BY bm25({table}_fts), f.rowid LIMIT ?",
         (expression, *values, limit),
     )
-    return dict(rows.fetchall())
+    return [row_id for (row_id,) in rows]
 
 
 def containing(db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters: Filters, newest: int) -> list[int]:
@@ -108,22 +107,19 @@ def containing(db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters
         f"ORDER BY m.id DESC LIMIT ?) WHERE {held}",
         (*values, newest, *pieces),
     )
-    return [id for (id,) in rows]
+    return [row_id for (row_id,) in rows]
 
 
-def entries(
-    db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters, *, text: bool = True
-) -> list[Entry]:
-    """Return the rows of these ids, in order of id; without `text` the words are not read."""
+def entries(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
+    """Return the rows of these ids, in order of id."""
     wanted = sorted(set(ids))
     if not wanted:
         return []
     where, values = _conditions(kind, filters)
     ok = " AND ".join(where) or "1"
-    said = f"substr(m.content, 1, {MOST_READ})" if text else "''"
     marks = ",".join(map(str, map(int, wanted)))
     rows = db.execute(
-        f"SELECT {_COLUMNS[kind].format(said)}, {ok} FROM {_TABLES[kind]} AS m {_JOINS[kind]} WHERE m.id IN ({marks}) ORDER BY m.id",
+        f"SELECT {_COLUMNS[kind]}, {ok} FROM {_TABLES[kind]} AS m {_JOINS[kind]} WHERE m.id IN ({marks}) ORDER BY m.id",
         values,
     )
     read = {"message": _message, "observation": _observation, "memory": _memory}[kind]
@@ -162,11 +158,11 @@ _JOINS = {
     "memory": "LEFT JOIN observations AS o ON o.id = m.observation_id",
 }
 _COLUMNS = {
-    "message": "m.id, m.conversation_id, m.created_at, {}, m.role",
-    "observation": "m.id, m.conversation_id, m.created_at, {}, m.observation_date, m.referenced_date, m.generation, m.priority, "
+    "message": "m.id, m.conversation_id, m.created_at, m.content, m.role",
+    "observation": "m.id, m.conversation_id, m.created_at, m.content, m.observation_date, m.referenced_date, m.generation, m.priority, "
     "m.stance, CASE WHEN m.superseded_at IS NOT NULL THEN 'superseded' WHEN m.committed_at IS NULL "
     "THEN 'pending' ELSE 'active' END",
-    "memory": "m.id, o.conversation_id, m.created_at, {}, iif(m.superseded_at IS NULL, 'active', 'superseded')",
+    "memory": "m.id, o.conversation_id, m.created_at, m.content, iif(m.superseded_at IS NULL, 'active', 'superseded')",
 }
 
 

@@ -246,7 +246,8 @@ def _assert_not_lost(world: World, fact: Fact) -> None:
         kept = [line for line in homes if must <= words(line.content) and line.priority == "high"]
         assert kept, f"{fact.line.content} is lost in {[line.content for line in homes]}"
         assert all(line.referenced_date == (fact.line.referenced_date or line.referenced_date) for line in kept)
-        assert any(fact.key.lower() in words(line.content) for line in kept) or must - {fact.key.lower()}
+        whole = must - {fact.key.lower()} or any(fact.key.lower() in words(line.content) for line in kept)
+        assert whole, f"{fact.line.content} is lost in {[line.content for line in kept]}"
 
 
 def _assert_not_invented(line: Observation, facts: Sequence[Fact]) -> None:

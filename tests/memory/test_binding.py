@@ -43,6 +43,8 @@ HONEST: list[Case] = [
     ("User's sister Ana is pregnant and due in June", ["User's sister Ana is pregnant", "Ana's baby is due in June"]),
     ("User does not eat fish, meat or eggs", ["User does not eat meat, fish or eggs", "User is vegan"]),
     ("User moved from Lisbon to Porto in 2020", ["User lives in Porto since 2020", "User moved from Lisbon to Porto"]),
+    ("User flew to Faro from Porto", ["User flew from Porto to Faro"]),
+    ("Dr. Silva is User's dentist", ["User's dentist is Dr. Silva"]),
     ("用户有3只猫，住在北京", ["用户有3只猫", "用户住在北京"]),
 ]  # fmt: skip
 
@@ -72,6 +74,10 @@ SWAPPED: list[Case] = [
     ("User works at Acme in Faro", ["User works at Acme", "Ben lives in Faro"]),
     ("Anna lives in Faro, Ben lives in Porto", ["Anna lives in Porto", "Ben lives in Faro"]),
     ("User is allergic to penicillin and buys celery", ["User is allergic to celery", "User buys penicillin"]),
+    ("User flew from Faro to Porto", ["User flew from Porto to Faro"]),
+    ("User works from 17:00 to 9:00", ["User works from 9:00 to 17:00"]),
+    ("User was in Rosa with Evora", ["User was in Evora with Rosa"]),
+    ("Lagos moved to Sven in 2005", ["Sven moved to Lagos in 2005"]),
     ("User earns 900, pays 3000 rent", ["User pays 900 rent", "User earns 3000"]),
     ("Deposit of the flat is 900", ["Rent of the flat is 900", "Deposit of the flat is 1800"]),
     ("Dentist on April 7 and flight on March 5", ["Dentist on March 5", "Flight on April 7"]),

@@ -138,6 +138,17 @@ def test_a_source_shared_with_another_reflection_comes_back_too(life: Life) -> N
     assert life.broken() == []
 
 
+def test_what_a_later_reflection_stands_for_stays_superseded(life: Life) -> None:
+    """A reflection that was undone has nothing to give back."""
+    here = life.talk()
+    a, b, c = life.learn(here, "Zebra"), life.learn(here, "Yak"), life.learn(here, "Ibex")
+    life.reflect(("Zebra, Yak", [a, b]))
+    undo(life.db, life.clock)
+    life.reflect(("Yak, Ibex", [b, c]))
+    assert forget(life.db, a.id, life.clock, words=False).reactivated == 0
+    assert life.active() == ["Yak, Ibex"]
+
+
 def test_what_it_had_made_outdated_is_active_again(life: Life) -> None:
     """With the newer fact gone, nothing stands in the old one's place."""
     here = life.talk()

@@ -68,6 +68,16 @@ def test_the_first_cycle_undone_leaves_no_watermark(life: Life) -> None:
     assert life.window(here) == ["Fact one", "I see."]
 
 
+def test_a_cycle_over_one_message_gives_it_back(life: Life) -> None:
+    """Its end is its beginning: the watermark on it is lowered too."""
+    here = life.talk()
+    life.learn(here, "Fact one")
+    life.observe(here, ("Fact two", [life.say(here, "Fact two")]))
+    life.compact(here)
+    assert undo(life.db, life.clock).watermarks == Watermarks(2, 2, 2)
+    assert life.broken() == []
+
+
 def test_undone_observers_are_held_back_and_the_thread_is_cut(life: Life) -> None:
     """The newest message is kept as the point to go on from, and the task the cycle named is gone."""
     here = life.talk()
