@@ -14,7 +14,7 @@ from typing import Any
 from construct.clock import to_text
 from construct.config import Settings, load_settings
 from construct.errors import UsageError
-from construct.store import cycles, talk
+from construct.store import cycles, erase, talk
 from construct.store.database import open_database, transaction
 from construct.text import printable
 
@@ -40,10 +40,11 @@ class Environment:
 
 
 def tidy(db: sqlite3.Connection, settings: Settings) -> None:
-    """Abandon the cycles of processes that are gone."""
+    """Abandon the cycles of processes that are gone, and clear out bytes that one of them could not."""
     if db.execute("SELECT 1 FROM cycles WHERE status = 'running' UNION SELECT 1 FROM sessions").fetchone():
         with transaction(db):
             cycles.abandon_dead(db, to_text(settings.clock.now()))
+    erase.finish_erasure(db, 0.5)
 
 
 def pick_conversation(db: sqlite3.Connection, settings: Settings, wanted: int | None, *, new: bool) -> int:

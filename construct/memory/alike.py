@@ -4,7 +4,6 @@ Both judge with caution: two memories of one fact do no harm, one of two facts i
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -66,6 +65,8 @@ _LEAST_PREFIX = 3
 class _Said:
     """A sentence as it is compared."""
 
+    squashed: str
+    """All of it, in one case of letters."""
     keys: tuple[str, ...]
     """Stems of the words that carry meaning, and who is spoken of, in order."""
     order: tuple[str, ...]
@@ -83,14 +84,12 @@ class _Said:
 
 def same_fact(a: str, b: str) -> bool:
     """Tell whether two sentences state one fact in other words, one of them perhaps with a detail added at its end."""
-    if _squashed(a) == _squashed(b):
-        return True
-    if _UNSPACED.search(a) or _UNSPACED.search(b):
-        return False
     x, y = _said(a), _said(b)
-    if x.turns != y.turns or not _names_agree(x, y):
+    if x.squashed == y.squashed:
+        return True
+    if x.turns != y.turns or _UNSPACED.search(a) or _UNSPACED.search(b) or not _names_agree(x, y):
         return False
-    return bool(x.meaning) and (x.meaning == y.meaning or _goes_on(x.keys, y.keys) or _goes_on(y.keys, x.keys))
+    return bool(x.meaning) and (x.meaning == y.meaning or _goes_on(x, y) or _goes_on(y, x))
 
 
 def says_more(new: str, old: str) -> bool:
@@ -134,7 +133,8 @@ def _said(text: str) -> _Said:
     if text.endswith("?"):
         turns.add("?")
     order = tuple(_WHO.get(word, fold(word)) for word in raw)
-    return _Said(tuple(keys), order, frozenset(turns), tuple(prepositions), terms(text), opening_names(text))
+    squashed = " ".join(text.casefold().split())
+    return _Said(squashed, tuple(keys), order, frozenset(turns), tuple(prepositions), terms(text), opening_names(text))
 
 
 def _turn(word: str, folded: str) -> set[str]:
@@ -172,14 +172,8 @@ def _in_order(said: _Said, names: frozenset[str]) -> list[str]:
     return found[1:] if found[:1] == ["user"] else found
 
 
-def _goes_on(shorter: Sequence[str], longer: Sequence[str]) -> bool:
+def _goes_on(shorter: _Said, longer: _Said) -> bool:
     """Tell whether the longer sentence says all of the shorter one first, and then little more."""
-    return (
-        _LEAST_PREFIX <= len(shorter) <= len(longer)
-        and longer[: len(shorter)] == shorter
-        and len(shorter) >= _PREFIX_SHARE * len(longer)
-    )
-
-
-def _squashed(text: str) -> str:
-    return " ".join(tidy(text).casefold().split())
+    if longer.keys[: len(shorter.keys)] != shorter.keys:
+        return False
+    return len(shorter.meaning) >= max(_LEAST_PREFIX, _PREFIX_SHARE * len(longer.meaning))

@@ -123,6 +123,11 @@ def flipped(content: str, sources: Sequence[str]) -> str | None:
     return None
 
 
+def sayings(content: str) -> list[frozenset[str]]:
+    """Return the words that tell something, clause by clause, without their inflection."""
+    return [clause.keys - {"user"} for clause in _read(content, [])[0]]
+
+
 def unknown_subject(content: str, sources: Sequence[str]) -> str | None:
     """Return a name that begins a sentence of `content` and stands in no source, else None."""
     said = {fold(m.group()) for text in sources for m in tokens(text)}

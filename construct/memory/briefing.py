@@ -16,7 +16,7 @@ from construct.llm.types import CacheLife, Model, Request, Text, Tool
 from construct.memory import ambient, context, policy
 from construct.memory.ambience import gather
 from construct.memory.compaction import compact
-from construct.memory.forks import inherited_window
+from construct.memory.forks import inherited_window, uncommitted_below
 from construct.memory.situation import Terms, read_situation
 from construct.memory.tools import TOOLS
 from construct.memory.view import Blocks, current_blocks, opening_blocks, take_in
@@ -45,7 +45,8 @@ class Briefing:
         if self.settings.memory == "off":
             return
         situation = read_situation(db, conversation_id, self.terms)
-        if self.settings.memory == "on" and policy.compacting_is_due(situation, self.terms.thresholds):
+        may_compact = self.settings.memory == "on" and not uncommitted_below(db, conversation_id)
+        if may_compact and policy.compacting_is_due(situation, self.terms.thresholds):
             compact(db, conversation_id, self.terms.retained, self.terms.frame, to_text(self._now()))
         elif situation.cold:
             take_in(db, conversation_id, self.terms.frame)

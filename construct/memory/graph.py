@@ -16,6 +16,8 @@ __all__ = ["Branch", "Tree", "drop_unsaid_names", "entities_in", "neighbours", "
 _HUB = 30
 """Relations from which on an entity leads everywhere, and so nowhere; the user always does."""
 _MOST_REACHED = 60
+_LONGEST_NAME = 6
+"""Words of a name that is looked for in a query."""
 _SELF = frozenset({"me", "i", "myself", "the user", "user"})
 
 
@@ -58,9 +60,10 @@ def entities_in(db: sqlite3.Connection, query: str | Sequence[str]) -> list[Enti
     said = words(query if isinstance(query, str) else " ".join(query))
     if not said or rows.is_empty(db):
         return []
-    text = f" {' '.join(said)} "
-    found = rows.entities_like(db, list(dict.fromkeys(said)))
-    return [e for e in found if key(e.name) != key(USER) and any(f" {key(n)} " in text for n in e.names)]
+    starts = range(len(said))
+    named = {" ".join(said[i : i + size]) for size in range(1, _LONGEST_NAME + 1) for i in starts}
+    found = rows.entities_called(db, named)
+    return [e for e in found if key(e.name) != key(USER) and any(key(n) in named for n in e.names)]
 
 
 def reached(db: sqlite3.Connection, query: str | Sequence[str], depth: int = 2) -> list[tuple[int, int]]:
@@ -86,9 +89,7 @@ def reached(db: sqlite3.Connection, query: str | Sequence[str], depth: int = 2) 
 def _called(db: sqlite3.Connection, name: str) -> list[Entity]:
     """Return the entities of a name: those whose own it is, those with it as an alias, who is one with them."""
     wanted = key(USER) if name.strip().casefold() in _SELF else key(name)
-    found = [e for e in rows.entities_like(db, words(name) or [wanted]) if wanted in map(key, e.names)]
-    if wanted == key(USER):
-        found = [e for e in rows.entities(db) if key(e.name) == wanted]
+    found = [e for e in rows.entities_called(db, [wanted]) if wanted in map(key, e.names)]
     found.sort(key=lambda e: key(e.name) != wanted)
     return found + [e for e in _twins(db, found) if e not in found]
 
@@ -98,7 +99,7 @@ def _twins(db: sqlite3.Connection, entities: Iterable[Entity]) -> list[Entity]:
     found = []
     for e in entities:
         for alias in e.aliases:
-            others = rows.entities_like(db, words(alias) or [alias])
+            others = rows.entities_called(db, [key(alias)])
             found += [o for o in others if o.id != e.id and key(o.name) == key(alias)]
     return [o for o in found if o.aliases]
 

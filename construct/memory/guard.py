@@ -7,7 +7,7 @@ keeps it honest").
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from construct.memory.binding import flipped, misbound, same_matter, unknown_subject
+from construct.memory.binding import flipped, misbound, same_matter, sayings, unknown_subject
 from construct.memory.lines import line_tokens
 from construct.memory.proposals import Condensation, Draft
 from construct.memory.terms import content_words, negates, opening_names, stem, terms, words
@@ -170,22 +170,23 @@ def loss(source: Observation, replacements: Sequence[str]) -> str | None:
 def _loss_in(source: Observation, text: str) -> str | None:
     said = set(words(text))
     must = terms(source.content)
-    meaning = {stem(w) for w in content_words(source.content)}
-    left = meaning & {stem(w) for w in said}
     if source.priority == "low" and not source.pinned:
         return None
     if source.priority == "medium" and not source.pinned:
         if must:
             return None if must & said else "all its terms would be gone"
-        return None if left or not meaning else "all its words would be gone"
+        meaning = {stem(w) for w in content_words(source.content)}
+        return None if not meaning or meaning & {stem(w) for w in said} else "all its words would be gone"
     missing = (must | opening_names(source.content)) - said
     if missing:
         return f"{', '.join(sorted(missing))} would be gone"
     if negates(source.content) and not negates(text):
         return "what it denies would be gone"
-    # A line with few terms says its fact in plain words ("User is vegetarian"): those must then stay.
-    if len(left) < (0.5 if must else 1.0) * len(meaning):
-        return "too few of its words would be left"
+    known = said | {stem(w) for w in said}
+    for saying in sayings(source.content):
+        # Without a term a fact is in its plain words ("User is vegetarian"): those must then stay.
+        if len(saying & known) < (0.5 if saying & must else 1.0) * len(saying):
+            return f"too little would be left of “{' '.join(sorted(saying))}”"
     return None
 
 
@@ -219,8 +220,9 @@ def _outdated(
 
 
 def _is_kept(o: Observation, drafts: Sequence[Draft]) -> bool:
-    """Tell whether one of the drafts still says what `o` says."""
-    return any(_loss_in(replace(o, priority="high"), d.content) is None for d in drafts if o.id in d.sources)
+    """Tell whether one of the drafts that replace `o` still has all its words."""
+    meaning = {stem(w) for w in content_words(o.content)}
+    return any(meaning <= {stem(w) for w in words(d.content)} for d in drafts if o.id in d.sources)
 
 
 def _not_outdated(old: Observation, by: Observation, newest_message: Mapping[int, int]) -> str | None:

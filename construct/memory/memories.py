@@ -24,7 +24,7 @@ from construct.text import one_line, storable
 
 __all__ = ["newer_value", "promote", "promote_committed", "remember", "same_fact"]
 
-_CANDIDATES = 60
+_CANDIDATES = 40
 _MOST_WORDS = 60
 _RAREST = 3
 
@@ -67,28 +67,33 @@ def _promote(db: sqlite3.Connection, o: Observation, now: str, category: str | N
 
 def _store(db: sqlite3.Connection, new: NewMemory, o: Observation | None, now: str) -> int:
     """Store a memory, or find that it is one already; return the one in force."""
-    near = _near(db, new.content)
-    same = next((m for m in near if _same(db, m, new, o, now)), None)
+    same = next((m for m in _near(db, new.content) if _same(db, m, new, o, now)), None)
     if same is not None and o is None and not _is_better(new, same):
         return same.id
+    others = [] if o is not None and o.stance != "stated" else _other_values(db, new.content)
     memory_id = curated.insert_memory(db, new, now)
     if same is not None:
         if not _is_better(new, same):
             retract.supersede_memory(db, memory_id, now, same.id)
             return same.id
         retract.supersede_memory(db, same.id, now, memory_id)
-    return _settle_values(db, curated.memory(db, memory_id), near, o, now)
+    return _settle_values(db, curated.memory(db, memory_id), others, o, now)
 
 
 def _near(db: sqlite3.Connection, content: str) -> list[Memory]:
-    """Return the memories in force that could say the same as a sentence, or give another value for it."""
-    found = curated.in_force_like(db, _any(_rarest(db, content)), _CANDIDATES)
+    """Return the memories in force that could say the same as a sentence."""
+    return curated.in_force_like(db, _any(_rarest(db, content)), _CANDIDATES)
+
+
+def _other_values(db: sqlite3.Connection, content: str) -> list[Memory]:
+    """Return the memories in force that give another value for what a sentence gives one for."""
     asked = sought(content)
-    if asked is not None:
-        all_of, one_of = asked
-        parts = [_any([w]) for w in all_of] + ([_any(one_of)] if one_of else [])
-        found += curated.in_force_like(db, " AND ".join(parts), _CANDIDATES)
-    return list({m.id: m for m in found}.values())
+    if asked is None:
+        return []
+    all_of, one_of = asked
+    parts = [_any([w]) for w in all_of] + ([_any(one_of)] if one_of else [])
+    near = curated.in_force_like(db, " AND ".join(parts), _CANDIDATES)
+    return [m for m in near if newer_value(m.content, content)]
 
 
 def _rarest(db: sqlite3.Connection, content: str) -> list[str]:
@@ -125,13 +130,11 @@ def _is_better(new: NewMemory, same: Memory) -> bool:
     return by_hand if by_hand != was_by_hand else says_more(new.content, same.content)
 
 
-def _settle_values(db: sqlite3.Connection, new: Memory, near: Iterable[Memory], o: Observation | None, now: str) -> int:
-    """Supersede older values by a new memory, or it by a value that was said later; return which stands."""
-    if o is not None and o.stance != "stated":
-        return new.id
-    for m in near:
-        if not (newer_value(m.content, new.content) or newer_value(new.content, m.content)):
-            continue
+def _settle_values(
+    db: sqlite3.Connection, new: Memory, others: Iterable[Memory], o: Observation | None, now: str
+) -> int:
+    """Supersede other values by a new memory, or it by one that was said later; return which stands."""
+    for m in others:
         if o is not None and curated.said_at(db, m) > curated.said_at(db, new):
             retract.supersede_memory(db, new.id, now, m.id)
             return m.id
@@ -140,37 +143,33 @@ def _settle_values(db: sqlite3.Connection, new: Memory, near: Iterable[Memory], 
 
 
 def _hand_on(db: sqlite3.Connection, now: str) -> None:
-    """Take memories out of force with their observations, and let what stands in those places take them over."""
+    """Take memories out of force with their observations, and let what those were merged or edited into take over."""
     behind = curated.left_behind(db)
     for m, o in behind:
         retract.supersede_memory(db, m.id, o.superseded_at or now)
     for m, o in behind:
-        for heir, is_merged in _heirs(db, o):
-            if curated.of_observation(db, heir.id) is None and heir.state == "active":
-                if is_merged:
-                    _promote(db, heir, now, m.category)
-                else:
-                    promote_committed(db, [heir.id], now)
+        for heir in _heirs(db, o):
             known = curated.of_observation(db, heir.id)
+            if known is None:
+                _promote(db, heir, now, m.category)
+                known = curated.of_observation(db, heir.id)
             if known is not None and curated.in_force_of(db, known.id) is not None:
                 curated.replace_by(db, m.id, known.id)
                 break
 
 
-def _heirs(db: sqlite3.Connection, old: Observation) -> list[tuple[Observation, bool]]:
-    """Return the observations in force in a superseded one's place, and whether it was merged or edited into them."""
-    found: list[tuple[Observation, bool]] = []
+def _heirs(db: sqlite3.Connection, old: Observation) -> list[Observation]:
+    """Return the active observations that say again what a superseded one said, through all that came in between."""
+    found: list[Observation] = []
     seen = {old.id}
-    open_ = [(old, True)]
+    open_ = [old]
     while open_:
-        o, merged = open_.pop(0)
+        o = open_.pop(0)
         for successor in lineage.successors(db, o):
-            if successor.id in seen:
-                continue
-            seen.add(successor.id)
-            one = successor, merged and _holds(db, successor, o)
-            (open_ if successor.state == "superseded" else found).append(one)
-    return sorted(found, key=lambda pair: not pair[1])
+            if successor.id not in seen and _holds(db, successor, o):
+                seen.add(successor.id)
+                (open_ if successor.state == "superseded" else found).append(successor)
+    return [o for o in found if o.state == "active"]
 
 
 def _holds(db: sqlite3.Connection, successor: Observation, o: Observation) -> bool:
@@ -184,14 +183,18 @@ def _bring_back(db: sqlite3.Connection) -> None:
     for m in sorted(curated.left_out(db), key=lambda m: curated.said_at(db, m), reverse=True):
         if curated.in_force_of(db, m.superseded_by) is not None:
             continue
-        near = [n for n in _near(db, m.content) if n.id != m.id]
-        o = None if m.observation_id is None else rows.observation(db, m.observation_id)
-        new = NewMemory(m.content, m.category, m.origin, m.observation_id)
-        instead = next((n for n in near if _same(db, n, new, o, m.created_at)), None) or next(
-            (n for n in near if newer_value(m.content, n.content) and curated.said_at(db, n) >= curated.said_at(db, m)),
-            None,
-        )
+        instead = _instead_of(db, m)
         if instead is None:
             retract.revive_memory(db, m.id)
         else:
             curated.replace_by(db, m.id, instead.id)
+
+
+def _instead_of(db: sqlite3.Connection, m: Memory) -> Memory | None:
+    """Return a memory in force that says the same as a superseded one, or another value that was said later."""
+    o = None if m.observation_id is None else rows.observation(db, m.observation_id)
+    new = NewMemory(m.content, m.category, m.origin, m.observation_id)
+    same = (n for n in _near(db, m.content) if _same(db, n, new, o, m.created_at))
+    said = curated.said_at(db, m)
+    later = (n for n in _other_values(db, m.content) if curated.said_at(db, n) >= said)
+    return next(same, None) or next(later, None)

@@ -3,7 +3,7 @@
 import math
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo
 
 from construct.memory.query import Query, analyse, any_of, forms, gated
@@ -92,6 +92,8 @@ def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int = 0)
     ]
     near = _nearby(entry.id for entry in best if entry.kind == "message")
     read = in_context([*best, *store.entries(db, "message", near, filters)])
+    turns += _turns(candidate.entry for candidate in read) if names else []
+    asked = replace(asked, speakers=speakers(turns, names, query.role))
     known = zip(read, features(read, asked), strict=True)
     kept = sorted(((candidate, value) for candidate, value in known if value), key=lambda pair: _order(*pair))
     return Ranking(query, wanted, weight, tuple(kept))

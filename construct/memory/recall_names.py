@@ -1,6 +1,6 @@
 """Who is meant by a name in a query: a name that one side calls out ("Thanks, Anna!") is the other side's. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from construct.memory.recall_stem import fold
@@ -23,6 +23,8 @@ class Speakers:
     """(conversation, role) of those who bear one of the names."""
     role: str | None = None
     """Set when the query says "I" or "you"."""
+    usual: str | None = None
+    """Who bears them by and large: what holds in a conversation where nobody is called by name."""
 
     def sign(self, entry: Entry) -> float:
         """Return 1 for what was said by the one who is meant, -1 by someone else, 0 when nobody or both are meant."""
@@ -32,7 +34,9 @@ class Speakers:
             return 0.0 if self.role is None else 1.0 if entry.role == self.role else -1.0
         mine = (entry.conversation, entry.role) in self.bearers
         other = (entry.conversation, _OTHER[entry.role]) in self.bearers
-        return float(mine) - float(other) if mine or other else -1.0
+        if not mine and not other:
+            return -0.5 if entry.role == self.usual else -1.0
+        return float(mine) - float(other)
 
 
 _OTHER = {"user": "assistant", "assistant": "user"}
@@ -53,10 +57,16 @@ def speakers(turns: Iterable[Turn], names: frozenset[str], role: str | None) -> 
                 calls.setdefault((conversation, name), []).append(who)
     bearers: set[tuple[int | None, str]] = set()
     for (conversation, _), callers in calls.items():
-        by_user = callers.count("user") / len(callers)
-        if max(by_user, 1 - by_user) >= ONE_SIDE:
-            bearers.add((conversation, "assistant" if by_user >= ONE_SIDE else "user"))
-    return Speakers(names, frozenset(bearers), role)
+        if borne_by := _borne_by(callers):
+            bearers.add((conversation, borne_by))
+    everyone = [who for callers in calls.values() for who in callers]
+    return Speakers(names, frozenset(bearers), role, _borne_by(everyone))
+
+
+def _borne_by(callers: Sequence[str]) -> str | None:
+    """Return whose name it is that these called, None when both are called so."""
+    by_user = callers.count("user") / len(callers) if callers else 0.5
+    return "assistant" if by_user >= ONE_SIDE else "user" if by_user <= 1 - ONE_SIDE else None
 
 
 def _calls(name: str, text: str) -> bool:

@@ -9,6 +9,7 @@ from datetime import date
 from construct.clock import to_text
 from construct.errors import ConstructError
 from construct.llm.types import Tool, ToolResult, ToolUse
+from construct.memory.memories import remember
 from construct.memory.recall import Filters, Hit, search
 from construct.memory.situation import Terms
 from construct.memory.trace import why
@@ -118,8 +119,6 @@ class ToolBox:
         raise ValueError("there is no such tool")
 
     def _remember(self, db: sqlite3.Connection, content: str, category: object) -> str:
-        from construct.memory.memories import remember
-
         with transaction(db):
             kept = remember(
                 db, content, str(category) if category else None, "assistant", to_text(self.terms.clock.now())
@@ -142,7 +141,7 @@ def _hit(hit: Hit) -> str:
 
 
 def _source(db: sqlite3.Connection, observation_id: int, page: int) -> str:
-    messages = why(db, observation_id).messages
+    messages = [m for m in why(db, observation_id).messages if not m.withheld]
     pages = max(1, -(-len(messages) // _PAGE))
     shown = messages[(page - 1) * _PAGE : page * _PAGE]
     lines = [f"message {m.id}, {m.created_at[:16]} {m.role}: {_cut(escape(m.content))}" for m in shown]

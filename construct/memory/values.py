@@ -6,6 +6,7 @@ What may stand side by side (cats, friends, the codes of two lockers) is never t
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from construct.memory.alike import same_fact, tidy, turns_of
 from construct.memory.sentences import word_set
@@ -84,7 +85,7 @@ class _State:
 
 
 def newer_value(old: str, new: str) -> bool:
-    """Tell whether `new` gives another value for the very thing that `old` gives one for."""
+    """Tell whether two sentences give different values for the very same thing; which is newer is the caller's."""
     before, now = _state(old), _state(new)
     if before is None or now is None or before.key != now.key or same_fact(old, new):
         return False
@@ -104,6 +105,7 @@ def sought(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     return tuple(w for w in key if w != "user"), _VERBS.get(name, ())
 
 
+@lru_cache(4096)
 def _state(text: str) -> _State | None:
     text = _AROUND.sub("", _REPLACED.sub("", " ".join(tidy(text).split())))
     text = re.sub(r"(?i)^the (?=user\b)", "", text)

@@ -17,6 +17,7 @@ from construct.memory import graph_cycle, policy
 from construct.memory.asking import EXTRACTIVE, Account
 from construct.memory.commit import StaleError, store_extraction, store_verdict
 from construct.memory.compaction import Compacted, compact
+from construct.memory.forks import condensable, uncommitted_below
 from construct.memory.graph_answers import Drawing
 from construct.memory.graph_cycle import GraphLot
 from construct.memory.guard import Verdict
@@ -94,7 +95,7 @@ class MemoryWorker:
             made = 0
             while (stored := await self._observe(conversation_id, at_rest=True)) is not None:
                 made += stored
-            compacted = await self._store.call(self._compact, conversation_id)
+            compacted = await self._compact_after_parents(conversation_id)
             verdict = await self._reflect(conversation_id)
             await self._draw(compacted=True)
             self._report(Progress("idle"))
@@ -105,7 +106,7 @@ class MemoryWorker:
         async with self._turn:
             while await self._observe(conversation_id, at_rest=False) is not None:
                 pass
-            await self._store.call(self._compact, conversation_id)
+            await self._compact_after_parents(conversation_id)
 
     async def _do(self, work: policy.Work, conversation_id: int, *, at_rest: bool) -> bool:
         """Do one piece of work; False when it could not be done now."""
@@ -114,9 +115,17 @@ class MemoryWorker:
         if work == "reflect":
             verdict = await self._reflect(conversation_id)
             return verdict is not None and verdict.shrinks
-        compacted = await self._store.call(self._compact, conversation_id)
+        compacted = await self._compact_after_parents(conversation_id)
         self._report(Progress("compacted", compacted.left_window))
         return False  # once is enough: it leaves nothing to compact
+
+    async def _compact_after_parents(self, conversation_id: int) -> Compacted:
+        """Compact; before a fork lets its parents' messages go, committed observations must stand for them."""
+        for parent_id in await self._store.call(uncommitted_below, conversation_id):
+            while await self._observe(parent_id, at_rest=True) is not None:
+                pass
+            await self._store.call(self._compact, parent_id)
+        return await self._store.call(self._compact, conversation_id)
 
     def _compact(self, db: sqlite3.Connection, conversation_id: int) -> Compacted:
         with transaction(db):
@@ -187,6 +196,8 @@ class MemoryWorker:
         with transaction(db):
             cycles.abandon_dead(db, self._now())
             active = rows.active_in_scope(db, scope_ids(db, self.terms.scope, conversation_id))
+            if self.terms.scope == "conversation":
+                active = condensable(db, conversation_id, active)
             given = choose(active, input_tokens(model))
             if len(given) < 2:
                 return None

@@ -2,13 +2,17 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from prompt_toolkit.application import Application
-from prompt_toolkit.data_structures import Point, Size
+from prompt_toolkit.data_structures import Size
 from prompt_toolkit.layout.screen import Screen as Drawn
 
+Reflow = Literal["no", "shown", "ever shown"]
+"""What a terminal wraps anew: nothing; what a line shows; tmux, as far as anything ever stood in the line."""
+
 SETTLE_SECONDS = 0.1
+_SAVE, _RESTORE, _ERASE_LINE_AND_GO_DOWN = "\x1b7", "\x1b8", "\x1b[2K\x1b[B"
 # Those that cut lines off instead.
 _CUTTING = ("linux", "rxvt", "vt")
 
@@ -20,14 +24,15 @@ class ResizableApplication(Application[None]):
     """
 
     def __init__(
-        self, *, reflows: bool, on_resized: Callable[[], None], on_settled: Callable[[], None], **options: Any
+        self, *, reflow: Reflow, on_resized: Callable[[], None], on_settled: Callable[[], None], **options: Any
     ) -> None:
         super().__init__(**options)
-        self._reflows = reflows
+        self._reflow = reflow
         self._on_resized = on_resized
         self._on_settled = on_settled
         self._settling: asyncio.TimerHandle | None = None
         self._drawn_size: Size | None = None
+        self._widths: list[int] = []
 
     @property
     def resizing(self) -> bool:
@@ -41,38 +46,57 @@ class ResizableApplication(Application[None]):
 
     def _settle(self) -> None:
         self._settling = None
-        drawn, size = self.renderer.last_rendered_screen, self.output.get_size()
         if not self.is_running or self.is_done:
             return
-        if self._reflows and drawn is not None:
-            self.output.cursor_up(more_rows(drawn, self.renderer._cursor_pos, size.columns))
-        self._drawn_size = size
+        self._drawn_size = self.output.get_size()
+        if self._reflow != "no":
+            self._go_up(self._drawn_size)
         self._on_resized()
         super()._on_resize()
         self._on_settled()
+
+    def _go_up(self, size: Size) -> None:
+        """Move the cursor up by the rows that have been added above it."""
+        cursor = self.renderer._cursor_pos
+        added = more_rows(self._widths[: cursor.y], cursor.x, size.columns)
+        self.output.cursor_up(added)
+        if self._reflow == "ever shown":  # tmux moves to the scrollback what is erased as a whole from the top left on
+            self.output.cursor_up(cursor.y)
+            self.output.write_raw(_SAVE + _ERASE_LINE_AND_GO_DOWN * size.rows + _RESTORE)
+            self.output.cursor_down(cursor.y)
 
     def _redraw(self, render_as_done: bool = False) -> None:
         size = self.output.get_size()
         if self._drawn_size not in (None, size) and not render_as_done and not self.resizing:
             self._on_resize()  # the size has changed, and nobody has told us yet
-        if render_as_done or not self.resizing:
-            self._drawn_size = size
-            super()._redraw(render_as_done)
+        if self.resizing and not render_as_done:
+            return
+        self._drawn_size = size
+        goes_on = self._reflow == "ever shown" and self.renderer.last_rendered_screen is not None
+        super()._redraw(render_as_done)
+        self._measure(self._widths if goes_on else [])
+
+    def _measure(self, before: list[int]) -> None:
+        """Note how far each row is filled, or ever has been."""
+        drawn = self.renderer.last_rendered_screen
+        now = [] if drawn is None else [_width(drawn, row) for row in range(drawn.height)]
+        longest = max(len(now), len(before))
+        padded = (widths + [0] * (longest - len(widths)) for widths in (now, before))
+        self._widths = [max(pair) for pair in zip(*padded, strict=True)]
 
 
-def more_rows(drawn: Drawn, cursor: Point, columns: int) -> int:
-    """Return how many rows the cursor has moved down where lines were wrapped anew for so many columns."""
-    above = sum(max(0, _width(drawn, row) - 1) // columns for row in range(cursor.y))
-    return above + cursor.x // columns
+def more_rows(widths: list[int], cursor_x: int, columns: int) -> int:
+    """Return how far a cursor below rows of these widths moves down when they are wrapped for so many columns."""
+    return sum(max(0, width - 1) // columns for width in widths) + cursor_x // columns
 
 
-def reflows(environ: Mapping[str, str]) -> bool:
-    """Tell whether the terminal wraps lines anew when its width changes."""
+def reflow_of(environ: Mapping[str, str]) -> Reflow:
+    """Tell what the terminal wraps anew when its width changes."""
     if environ.get("TMUX"):
-        return True
+        return "ever shown"
     if environ.get("STY") or environ.get("XTERM_VERSION"):  # GNU screen; xterm itself
-        return False
-    return not environ.get("TERM", "").startswith(_CUTTING)
+        return "no"
+    return "no" if environ.get("TERM", "").startswith(_CUTTING) else "shown"
 
 
 def _width(drawn: Drawn, row: int) -> int:

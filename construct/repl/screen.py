@@ -32,7 +32,7 @@ from construct.repl.keys import Actions, bindings
 from construct.repl.layout import build_layout
 from construct.repl.live import Live
 from construct.repl.pastes import Pastes
-from construct.repl.resizing import ResizableApplication, reflows
+from construct.repl.resizing import ResizableApplication, reflow_of
 from construct.repl.themes import prompt_style
 from construct.repl.toolbar import ToolbarState, toolbar
 
@@ -106,7 +106,7 @@ class Screen:
             toolbar=lambda: toolbar(self._toolbar_now(), self.width),
         )
         app = ResizableApplication(
-            reflows=reflows(environ),
+            reflow=reflow_of(environ),
             on_resized=lambda: self.on_resized(),
             on_settled=self._print_held,
             layout=layout,

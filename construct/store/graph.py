@@ -6,7 +6,7 @@ as a relation names it. `memories.cycle_id` names the graph cycle that read a me
 
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from construct.store.lineage import given
@@ -64,13 +64,15 @@ def entities(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[E
     return _entities(db.execute(f"SELECT id, name, type, aliases FROM entities {where} ORDER BY id", values))
 
 
-def entities_like(db: sqlite3.Connection, words: Sequence[str]) -> list[Entity]:
-    """Return the entities that may be called by any of these lower-case words: all with letters beyond ASCII too."""
-    plain = "length(CAST(name || aliases AS BLOB)) <> length(name || aliases) OR instr(aliases, '\\u')"
-    held = " OR ".join(["instr(lower(name), ?) OR instr(lower(aliases), ?)"] * len(words))
-    values = [word for word in words for _ in range(2)]
-    where = f"{plain} OR {held}" if words else plain
-    return _entities(db.execute(f"SELECT id, name, type, aliases FROM entities WHERE {where} ORDER BY id", values))
+def entities_called(db: sqlite3.Connection, names: Iterable[str]) -> list[Entity]:
+    """Return the entities that may be called one of these lower-case names: those too with more than plain words."""
+    rows = db.execute(
+        """SELECT id, name, type, aliases FROM entities WHERE lower(name) IN (SELECT value FROM json_each(?))
+           UNION SELECT id, name, type, aliases FROM entities
+           WHERE aliases <> '[]' OR name GLOB '*[^a-zA-Z0-9 ]*' ORDER BY id""",
+        (json.dumps(list(names)),),
+    )
+    return _entities(rows)
 
 
 def _entities(rows: Iterable[tuple[int, str, str | None, str]]) -> list[Entity]:

@@ -162,7 +162,8 @@ def scope_filter(db: sqlite3.Connection, conversation_ids: Sequence[int] | None)
     """Return a condition on `observations`, with " AND " before it, and its values.
 
     The ids lead from a conversation to its parents. Of a parent only that is in scope which rests
-    on what was said before the fork: what the parent knew then, and what came of that since.
+    on what was said before the fork: what the parent knew then, and what came of that since. A line that
+    was condensed from several conversations (under scope `user`) is in scope where one of them is the first's.
     """
     if conversation_ids is None:
         return "", ()
@@ -175,13 +176,21 @@ def scope_filter(db: sqlite3.Connection, conversation_ids: Sequence[int] | None)
         row = db.execute("SELECT forked_at_message_id FROM conversations WHERE id = ?", (i,)).fetchone()
         forked_at = int(row[0] or 0) if row else 0
         cut = forked_at if cut is None else min(cut, forked_at)
-    return f" AND ({' OR '.join(parts)})", tuple(values)
+    parts.append(f"(conversation_id IS NULL AND {_RESTS_ON})")
+    return f" AND ({' OR '.join(parts)})", (*values, conversation_ids[0])
 
 
 _RESTS_BEFORE = """NOT EXISTS (
     WITH RECURSIVE under(id) AS (
         SELECT observations.id UNION SELECT source_id FROM observation_sources JOIN under ON observation_id = under.id)
     SELECT 1 FROM observation_messages WHERE observation_id IN under AND message_id > ?)"""
+
+
+_RESTS_ON = """EXISTS (
+    WITH RECURSIVE under(id) AS (
+        SELECT observations.id UNION SELECT source_id FROM observation_sources JOIN under ON observation_id = under.id)
+    SELECT 1 FROM observation_messages JOIN messages ON messages.id = message_id
+    WHERE observation_id IN under AND messages.conversation_id = ?)"""
 
 
 def unsuperseded(db: sqlite3.Connection) -> list[Observation]:

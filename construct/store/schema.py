@@ -198,6 +198,8 @@ def m003_curated(db: Database) -> None:
             aliases TEXT NOT NULL DEFAULT '[]',
             cycle_id INTEGER REFERENCES cycles(id) ON DELETE SET NULL
         );
+        CREATE INDEX entities_by_name ON entities(lower(name));
+        CREATE INDEX entities_to_read ON entities(id) WHERE aliases <> '[]' OR name GLOB '*[^a-zA-Z0-9 ]*';
         CREATE TABLE relations (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             uid TEXT NOT NULL UNIQUE DEFAULT (lower(hex(randomblob(16)))),

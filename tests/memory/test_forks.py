@@ -2,8 +2,10 @@ from dataclasses import replace
 
 import pytest
 
+from construct.config import Thresholds
 from construct.errors import NotFoundError
 from construct.memory.forks import condensable, fork, inherited_window, uncommitted_below
+from construct.memory.situation import Terms, read_situation
 from construct.memory.trace import why
 from construct.memory.undo import undo
 from construct.memory.view import Frame, current_blocks, scope_ids
@@ -165,6 +167,17 @@ def test_provenance_crosses_the_fork(life: Life) -> None:
     (both,) = life.reflect(("a and b", [a, b]))
     assert [m.conversation_id for m in why(life.db, both.id).messages] == [parent, child]
     assert life.broken() == []
+
+
+def test_inherited_messages_count_in_the_forks_window(life: Life) -> None:
+    """What is shown raw is what decides when to compact and when to wait."""
+    parent = life.talk()
+    life.exchange(parent, "Raw words", "Raw reply")
+    child = fork(life.db, parent, life.clock)
+    terms = Terms(Thresholds(), "user", life.clock, 1.0)
+    parents, childs = (read_situation(life.db, here, terms) for here in (parent, child))
+    assert childs.window_tokens == parents.window_tokens > 0
+    assert (childs.unobserved_tokens, childs.compactable) == (0, False)
 
 
 def test_a_fork_of_an_empty_talk_is_an_empty_talk(life: Life) -> None:

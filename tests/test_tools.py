@@ -1,0 +1,122 @@
+"""The main model's tools, over the strict fake: rounds, bounds, an interrupt in the middle."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from construct.companion import ToolCalled
+from construct.store import curated, talk
+from tests.support.fake_api import FakeApi, Reply, faults
+from tests.support.talks import LOW, facts, talking
+
+
+def call(name: str, **given: object) -> Reply:
+    """Return a reply that calls a tool."""
+    return Reply("Let me look.", tool_calls=((name, given),))
+
+
+def last_result(api: FakeApi) -> str:
+    """Return what the last tool gave back."""
+    blocks = api.of("chat")[-1].body["messages"][-1]["content"]
+    return str(next(b["content"] for b in blocks if b["type"] == "tool_result"))
+
+
+async def test_recall_brings_back_what_left_the_window(tmp_path: Path, api: FakeApi) -> None:
+    """The model searches, is given dated passages, and answers; the call is one event for the screen."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(facts(12))
+        api.enqueue("chat", call("recall", query="locker 2 code"), "It is 1002.")
+        result = await t.say("What was the code of my second locker?")
+        assert result.text == "Let me look.\n\nIt is 1002."
+        assert "1002" in last_result(api)
+        assert [e.summary for e in t.heard if isinstance(e, ToolCalled)] == ["recall: locker 2 code"]
+        assert (await t.say("Thanks.")).complete
+        t.check()
+
+
+async def test_remember_stores_a_memory(tmp_path: Path, api: FakeApi) -> None:
+    """What the model keeps is a memory of its own, with origin assistant."""
+    api.enqueue("chat", call("remember", content="User's sister is called Ana.", category="person"), "Noted.")
+    async with talking(tmp_path, api) as t:
+        await t.say("Remember that my sister is called Ana.")
+        kept = await t.companion.store.call(curated.memories)
+    assert [(m.content, m.category, m.origin) for m in kept] == [
+        ("User's sister is called Ana.", "person", "assistant")
+    ]
+
+
+async def test_read_only_memory_stores_nothing(tmp_path: Path, api: FakeApi) -> None:
+    """With CONSTRUCT_MEMORY=read-only the tool says so."""
+    api.enqueue("chat", call("remember", content="Something."), "I cannot keep it.")
+    async with talking(tmp_path, api, CONSTRUCT_MEMORY="read-only") as t:
+        await t.say("Remember this.")
+        assert not await t.companion.store.call(curated.memories)
+    assert "read-only" in last_result(api)
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("recall", {"query": "  "}),
+        ("recall", {}),
+        ("recall", {"query": "x", "since": "never"}),
+        ("source", {"observation": 99}),
+        ("source", {"observation": "many"}),
+        ("forget", {"id": 1}),
+        ("unheard_of", {"a": 1}),
+        ("remember", {"content": ""}),
+    ],
+)
+async def test_a_wrong_call_is_answered(tmp_path: Path, api: FakeApi, name: str, given: dict[str, object]) -> None:
+    """Whatever the model calls, it is told what is wrong, and the turn goes on."""
+    api.enqueue("chat", call(name, **given), "Never mind.")
+    async with talking(tmp_path, api) as t:
+        assert (await t.say("Try it.")).complete
+    assert last_result(api)
+
+
+async def test_rounds_are_bounded(tmp_path: Path, api: FakeApi) -> None:
+    """A model that never stops calling tools is stopped, and the history stays well-formed."""
+    api.chat = lambda body: call("recall", query="again")
+    async with talking(tmp_path, api) as t:
+        result = await t.say("Loop.")
+        assert not result.complete
+        api.chat = lambda body: "Done."
+        assert (await t.say("Stop.")).complete
+    assert len(api.of("chat")) < 12
+    assert {r.status for r in api.of("chat")} == {200}
+
+
+async def test_an_interrupt_between_rounds_leaves_a_sound_history(tmp_path: Path, api: FakeApi) -> None:
+    """Cancelled after a tool ran, what came is kept and the next request is accepted."""
+    api.enqueue("chat", call("recall", query="locker"), Reply("one two three", chunk_delay=0.2, chunk_size=4))
+    async with talking(tmp_path, api) as t:
+        turn = asyncio.create_task(t.say("Look."))
+        while not any(isinstance(e, ToolCalled) for e in t.heard):
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.2)
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+        assert kept.status == "interrupted"
+        assert json.loads(kept.blocks or "[]")
+        assert (await t.say("Go on.")).complete
+    assert {r.status for r in api.of("chat")} == {200}
+
+
+async def test_a_broken_second_round_keeps_the_first(tmp_path: Path, api: FakeApi) -> None:
+    """When the connection drops after a tool ran, its round is kept."""
+    api.enqueue("chat", call("recall", query="locker"))
+    async with talking(tmp_path, api) as t:
+        turn = asyncio.create_task(t.say("Look."))
+        while not t.heard:
+            await asyncio.sleep(0.01)
+        api.fail("chat", faults.drop_before(), times=None)
+        result = await turn
+        api.heal()
+        assert result.error is not None or result.complete
+        assert (await t.say("And now?")).complete
+    assert {r.status for r in api.of("chat") if r.status} <= {200}
