@@ -232,17 +232,20 @@ def _read(content: str, sources: Sequence[str]) -> tuple[list[_Clause], list[_Cl
 
 
 def _clauses(text: str, names: set[str]) -> Iterator[_Clause]:
-    carried: frozenset[str] = frozenset()
+    carried, subject = frozenset[str](), frozenset[str]()
     denied: bool | None = False
     sentence = 0
     for raw in _joined(_raw_clauses(text, names)):
         leads = raw.words[0].kind in {"user", "name"} and not raw.words[0].owns
         alone = leads or (raw.anew and raw.begins not in _PRONOUNS)
-        inherited = frozenset[str]() if alone else carried
+        # "a sister Anna, a nurse" may be about either; "a sister Anna and is a nurse" is about the first.
+        inherited = frozenset[str]() if alone else subject if raw.joined else carried
         state = True if raw.denies else None if not alone and denied is not False else False
         sentence += raw.anew
         yield _Clause(tuple(raw.words), inherited, state, (text, sentence))
-        carried = inherited | {w.key for w in raw.words if w.kind in {"user", "name"} and not w.owns}
+        own = [w.key for w in raw.words if w.kind in {"user", "name"} and not w.owns]
+        carried = inherited | frozenset(own)
+        subject = frozenset(own[:1]) if alone or not subject else subject
         denied = state
 
 
@@ -252,6 +255,8 @@ class _Raw:
 
     anew: bool
     """It begins a sentence."""
+    joined: bool = False
+    """A word such as "and" stands before it."""
     begins: str = ""
     denies: bool = False
     bare: bool = True
@@ -280,7 +285,7 @@ def _raw_clauses(text: str, names: set[str]) -> Iterator[_Raw]:
         joins = bool(_JOINS.fullmatch(match.group()))
         if anew or joins or _WEAK_BREAK.search(gap):
             yield clause
-            clause = _Raw(anew)
+            clause = _Raw(anew, joins)
         if joins:
             continue
         folded = fold(match.group())

@@ -53,7 +53,7 @@ def promote(db: sqlite3.Connection, now: str) -> int:
     Inside the caller's transaction.
     """
     _hand_on(db, now)
-    _bring_back(db)
+    _bring_back(db, now)
     return sum(_promote(db, o, now) for o in curated.unpromoted(db))
 
 
@@ -178,7 +178,7 @@ def _holds(db: sqlite3.Connection, successor: Observation, o: Observation) -> bo
     return edited or o.id in rows.sources_of(db, [successor.id])[successor.id]
 
 
-def _bring_back(db: sqlite3.Connection) -> None:
+def _bring_back(db: sqlite3.Connection, now: str) -> None:
     """Let memories stand again when what took their place is out of force, and nothing else stands for them."""
     for m in sorted(curated.left_out(db), key=lambda m: curated.said_at(db, m), reverse=True):
         if curated.in_force_of(db, m.superseded_by) is not None:
@@ -186,6 +186,8 @@ def _bring_back(db: sqlite3.Connection) -> None:
         instead = _instead_of(db, m)
         if instead is None:
             retract.revive_memory(db, m.id)
+            for earlier in _other_values(db, m.content):
+                retract.supersede_memory(db, earlier.id, now, m.id)
         else:
             curated.replace_by(db, m.id, instead.id)
 

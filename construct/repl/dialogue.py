@@ -40,13 +40,13 @@ class Dialogue:
 
     async def line(self, text: str) -> bool:
         """Deal with a line; False when the chat is to end."""
-        self._out.echo(text)
         then: Then | None = await self._run(lambda: self._take(text))
         if isinstance(then, Retry):
             then = await self._run(self._again)
         return not isinstance(then, Leave)
 
     async def _take(self, text: str) -> Then | None:
+        self._out.echo(text)
         if text.startswith("/") and not text.startswith("//"):
             return await self._command(text)
         words = text[1:] if text.startswith("//") else text

@@ -20,6 +20,8 @@ class Actions:
     edit: Callable[[], None]
     paste: Callable[[str], None]
     suspend: Callable[[], None]
+    typed_at_once: Callable[[], bool]
+    """Whether the key came together with those before it."""
 
 
 def bindings(actions: Actions) -> KeyBindings:
@@ -60,9 +62,16 @@ def _add_sending(keys: KeyBindings, actions: Actions, at_prompt: Filter) -> None
         actions.send()
 
     @keys.add("escape", "enter", filter=at_prompt)
-    @keys.add("c-j", filter=at_prompt)
     def new_line(event: KeyPressEvent) -> None:
         event.current_buffer.newline(copy_margin=False)
+
+    @keys.add("c-j", filter=at_prompt)
+    def new_line_or_send(event: KeyPressEvent) -> None:
+        # A program that types "hello\n" at once means Enter; fingers press Ctrl-J by itself.
+        if actions.typed_at_once():
+            actions.send()
+        else:
+            new_line(event)
 
     @keys.add(Keys.BracketedPaste, filter=at_prompt)
     def paste(event: KeyPressEvent) -> None:

@@ -44,26 +44,32 @@ class ResizableApplication(Application[None]):
             self._settling.cancel()
         self._settling = asyncio.get_running_loop().call_later(SETTLE_SECONDS, self._settle)
 
+    def erase(self) -> None:
+        """Take the prompt off the screen; the cursor is where it began."""
+        self._erase_lines()
+        self.renderer.erase()
+
     def _settle(self) -> None:
         self._settling = None
         if not self.is_running or self.is_done:
             return
         self._drawn_size = self.output.get_size()
         if self._reflow != "no":
-            self._go_up(self._drawn_size)
+            cursor = self.renderer._cursor_pos
+            self.output.cursor_up(more_rows(self._widths[: cursor.y], cursor.x, self._drawn_size.columns))
+        self._erase_lines()
         self._on_resized()
         super()._on_resize()
         self._on_settled()
 
-    def _go_up(self, size: Size) -> None:
-        """Move the cursor up by the rows that have been added above it."""
-        cursor = self.renderer._cursor_pos
-        added = more_rows(self._widths[: cursor.y], cursor.x, size.columns)
-        self.output.cursor_up(added)
-        if self._reflow == "ever shown":  # tmux moves to the scrollback what is erased as a whole from the top left on
-            self.output.cursor_up(cursor.y)
-            self.output.write_raw(_SAVE + _ERASE_LINE_AND_GO_DOWN * size.rows + _RESTORE)
-            self.output.cursor_down(cursor.y)
+    def _erase_lines(self) -> None:
+        """Empty the lines one by one for tmux, which moves to the scrollback what is erased all at once."""
+        if self._reflow != "ever shown":
+            return
+        above = self.renderer._cursor_pos.y
+        self.output.cursor_up(above)
+        self.output.write_raw(_SAVE + _ERASE_LINE_AND_GO_DOWN * self.output.get_size().rows + _RESTORE)
+        self.output.cursor_down(above)
 
     def _redraw(self, render_as_done: bool = False) -> None:
         size = self.output.get_size()

@@ -82,6 +82,7 @@ class Screen:
         self._suspended = False
         self._held: list[tuple[str, object]] = []
         self._last_group: object = None
+        self._keys_at_once = 0
         self._history = history
         self.buffer = Buffer(
             history=history,
@@ -97,7 +98,7 @@ class Screen:
     def _application(self, environ: Mapping[str, str], terminal: tuple[Input, Output] | None) -> ResizableApplication:
         actions = Actions(
             send=self._send, interrupt=self._interrupt, leave=self._on_leave, edit=self._edit_now, paste=self._paste,
-            suspend=self._suspend,
+            suspend=self._suspend, typed_at_once=lambda: self._keys_at_once > 1,
         )  # fmt: skip
         layout = build_layout(
             self.buffer,
@@ -121,6 +122,7 @@ class Screen:
         # The time in which a key after Escape makes one key of both: long ones are felt.
         app.ttimeoutlen = 0.05
         app.timeoutlen = 0.5
+        app.key_processor.before_key_press += lambda _: self._count_key()
         return app
 
     @property
@@ -223,7 +225,7 @@ class Screen:
         app = self.app
         drawn = app.is_running and not app.is_done
         if drawn:
-            app.renderer.erase()
+            app.erase()
         app.output.write_raw(text.replace("\n", "\r\n"))
         app.output.flush()
         if drawn:
@@ -272,6 +274,15 @@ class Screen:
 
     def _paste(self, text: str) -> None:
         self.buffer.insert_text(self._pastes.fold(text))
+
+    def _count_key(self) -> None:
+        """Count the keys that are dealt with in one go."""
+        self._keys_at_once += 1
+        if self._keys_at_once == 1:
+            asyncio.get_running_loop().call_soon(self._forget_keys)
+
+    def _forget_keys(self) -> None:
+        self._keys_at_once = 0
 
     def _suspend(self) -> None:
         self.app.suspend_to_background()

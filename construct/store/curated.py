@@ -152,14 +152,14 @@ def left_out(db: sqlite3.Connection) -> list[Memory]:
 
 
 def said_at(db: sqlite3.Connection, memory: Memory) -> str:
-    """Return when what a memory says was said: with the newest message it rests on, else when it was stored."""
+    """Return when what a memory says was said: with the newest message it rests on, by hand when it was written."""
     if memory.observation_id is None:
         return memory.created_at
-    (said,) = db.execute(
+    said, origin, written = db.execute(
         """WITH RECURSIVE beneath(id) AS (
-               VALUES(?) UNION SELECT source_id FROM observation_sources JOIN beneath ON observation_id = beneath.id)
-           SELECT max(m.created_at) FROM observation_messages JOIN messages AS m ON m.id = message_id
-           WHERE observation_id IN beneath""",
-        (memory.observation_id,),
+               VALUES(:id) UNION SELECT source_id FROM observation_sources JOIN beneath ON observation_id = beneath.id)
+           SELECT (SELECT max(m.created_at) FROM observation_messages JOIN messages AS m ON m.id = message_id
+                   WHERE observation_id IN beneath), origin, created_at FROM observations WHERE id = :id""",
+        {"id": memory.observation_id},
     ).fetchone()
-    return said or memory.created_at
+    return str(written if origin == "user" or said is None else said)

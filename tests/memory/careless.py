@@ -14,8 +14,8 @@ from tests.memory.making import draft, observation
 
 GENERATIONS = 10
 _NAMES = "Anna Bruno Carla Diego Emma Fadi Greta Hugo Ines Jonas Kira Luca Mona Nils Olga Pavel Rosa Sven".split()
-_PLACES = "Porto Lisbon Faro Braga Evora Aveiro Coimbra Sintra Tavira Lagos Beja Viseu".split()
-_THINGS = "penicillin peanuts shellfish latex wasps pollen gluten mustard celery sesame lupin soy".split()
+_PLACES = "Porto Lisbon Faro Braga Evora Aveiro Coimbra Sintra Tavira Lagos Beja Viseu Leiria Tomar Loule Silves".split()
+_THINGS = "penicillin peanuts shellfish latex wasps pollen gluten mustard celery sesame lupin soy nickel cashew kiwi lactose".split()
 _WEAK = {"quoted", "hypothetical", "inferred", "assistant"}
 _STANCES = ["stated"] * 6 + ["planned", "asked", "quoted", "hypothetical", "inferred", "assistant"]
 words = cache(lambda text: frozenset[str](language.words(text)))
@@ -23,7 +23,7 @@ terms = cache(language.terms)
 opening_names = cache(language.opening_names)
 content_words = cache(language.content_words)
 negates = cache(language.negates)
-_PIECES = re.compile(r"[;,.]\s|\band\b")
+_PIECES = re.compile(r"[;,]\s|(?<!Dr)\.\s|\band\b")
 
 
 @dataclass(frozen=True, slots=True)

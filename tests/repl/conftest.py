@@ -19,6 +19,15 @@ from tests.support.emulator import Emulator
 from tests.support.fake_api import FakeApi
 
 
+@pytest.fixture(autouse=True)
+def _like_xterm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the chat take the emulator for what it is: a colour terminal that wraps nothing anew."""
+    for name in ("TMUX", "STY", "NO_COLOR", "INPUTRC"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("XTERM_VERSION", "XTerm(390)")
+
+
 @pytest.fixture
 def api() -> Iterator[FakeApi]:
     """Serve a fake for one test."""

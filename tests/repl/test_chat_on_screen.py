@@ -109,11 +109,23 @@ async def test_ctrl_c_at_the_prompt(settings: Settings) -> None:
 async def test_several_lines(api: FakeApi, settings: Settings) -> None:
     """Alt-Enter and Ctrl-J begin a new line, a paste brings its own, Enter sends them all as one message."""
     async with seated(settings) as seat:
-        seat.type("one\x1b\rtwo\nthree \x1b[200~four\rfive\x1b[201~")
+        for keys in ("one", "\x1b\r", "two", "\n", "three \x1b[200~four\rfive\x1b[201~"):
+            seat.type(keys)
+            await asyncio.sleep(0.1)
         await seat.see("five")
         seat.type("\r")
         await seat.see("You said")
     assert stored(settings, "SELECT content FROM messages WHERE role = 'user'") == [("one\ntwo\nthree four\nfive",)]
+
+
+async def test_programs_may_end_a_line_as_they_like(api: FakeApi, settings: Settings) -> None:
+    """A whole line with a line feed, typed at once as programs do, is sent as with Enter."""
+    async with seated(settings) as seat:
+        seat.type("hello\n")
+        await seat.see("You said")
+        seat.type("/rename Tea\n/usage\n")
+        await seat.see("Today:")
+    assert stored(settings, "SELECT title FROM conversations") == [("Tea",)]
 
 
 async def test_long_pastes_are_folded(api: FakeApi, settings: Settings) -> None:
@@ -192,6 +204,21 @@ async def test_a_tool_is_one_quiet_line(api: FakeApi, settings: Settings) -> Non
         await seat.see("Found it.")
         text = seat.screen.text
         assert text.index("Let me look.") < text.index("· recall: dentist") < text.index("Found it.")
+
+
+async def test_the_model_may_ask_to_forget(api: FakeApi, settings: Settings) -> None:
+    """When the model wants something forgotten the user is asked in the middle of the reply, which then goes on."""
+    async with seated(settings, rows=40) as seat:
+        seat.type("My sister Rosa lives in Porto since 2001.\r")
+        await seat.see("You said")
+        seat.type("/compact\r")
+        await seat.see("1 new observation")
+        api.enqueue("chat", Reply("Wait.", tool_calls=[("forget", {"id": 1})]), "It is gone.")
+        seat.type("forget that\r")
+        await seat.see("Delete this for good? [y/N]")
+        seat.type("y\r")
+        await seat.see("It is gone.")
+    assert stored(settings, "SELECT count(*) FROM observations") == [(0,)]
 
 
 async def test_leaving_finishes_the_memory(api: FakeApi, settings: Settings) -> None:

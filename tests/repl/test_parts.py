@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import TextIO, cast
 
 import pytest
 from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.data_structures import Point, Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import fragment_list_to_text
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.layout import FormattedTextControl, Layout, Window
+from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.utils import get_cwidth
 
 from construct.clock import Clock
@@ -21,11 +25,14 @@ from construct.repl.commands.registry import Choice, Command, Group, Registry
 from construct.repl.completer import CommandCompleter
 from construct.repl.history import TalkHistory
 from construct.repl.live import Live
+from construct.repl.markdown import MarkdownStream
 from construct.repl.output import Output
 from construct.repl.pastes import Pastes
+from construct.repl.resizing import Reflow, ResizableApplication, more_rows, reflow_of
 from construct.repl.screen import likes_vi
 from construct.repl.toolbar import ToolbarState, toolbar
 from construct.store.database import Store
+from tests.support.emulator import Emulator
 
 STATE = ToolbarState("A rather long title of a talk about tea", "claude-sonnet-5-5", 0.4133, 0.05, "observing")
 
@@ -135,6 +142,55 @@ def test_live_is_blank_before_the_prompt() -> None:
     ]  # fmt: skip
     live.wait("thinking")
     assert "thinking · Ctrl-C stops" in fragment_list_to_text(live.fragments(80))
+
+
+def test_rows_after_a_resize() -> None:
+    """A row wrapped anew takes as many rows as its width needs, an empty one stays one; the cursor's row counts too."""
+    assert more_rows([0, 60, 61, 160], 2, 60) == 0 + 0 + 1 + 2
+    assert more_rows([], 130, 60) == 2
+
+
+def test_what_terminals_wrap_anew() -> None:
+    """Tmux wraps also what was erased; xterm, the console and GNU screen wrap nothing; the others what they show."""
+    assert reflow_of({"TERM": "screen-256color", "TMUX": "/tmp/x"}) == "ever shown"
+    assert reflow_of({"TERM": "xterm-256color"}) == "shown"
+    for env in ({"XTERM_VERSION": "1"}, {"STY": "1"}, {"TERM": "linux"}, {"TERM": "vt100"}, {"TERM": "rxvt-unicode"}):
+        assert reflow_of(env) == "no"
+
+
+@pytest.mark.parametrize(("reflow", "up"), [("no", 0), ("shown", 1), ("ever shown", 2)])
+async def test_a_narrowed_prompt_is_erased_as_far_as_it_reaches(reflow: Reflow, up: int) -> None:
+    """After a resize the cursor goes up over the rows that wrapping has added, and then over those drawn."""
+    screen = Emulator(100, 10)
+    shown = ["x" * 90]
+    window = Window(FormattedTextControl(lambda: f"{shown[0]}\nprompt", get_cursor_position=lambda: Point(0, 1)))
+    output = Vt100_Output(cast(TextIO, screen), lambda: Size(screen.rows, screen.columns), enable_cpr=False)
+    with create_pipe_input() as keys:
+        app = ResizableApplication(
+            reflow=reflow, on_resized=lambda: None, on_settled=lambda: None, layout=Layout(window), input=keys,
+            output=output,
+        )  # fmt: skip
+        running = asyncio.create_task(app.run_async())
+        while "prompt" not in screen.text:
+            await asyncio.sleep(0.01)
+        shown[0] = "y" * 40
+        app._redraw()
+        screen.resize(30, 10)
+        screen.raw = ""
+        app._on_resize()
+        assert app.resizing
+        while app.resizing:
+            await asyncio.sleep(0.01)
+        assert screen.raw.startswith({0: "\x1b[A", 1: "\x1b[A\x1b[A", 2: "\x1b[2A\x1b[A\x1b7"}[up])
+        app.exit()
+        await running
+
+
+def test_a_tail_as_wide_as_the_terminal() -> None:
+    """A line of a tail that fills the width is not followed by a blank one."""
+    stream = MarkdownStream(20)
+    stream.feed("aaaa bbbb cccc dddd1 eeee ffff")
+    assert [len(line) for line in stream.tail().split("\n")] == [20, 9]
 
 
 def test_vi_keys_follow_readline(tmp_path: Path) -> None:

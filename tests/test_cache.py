@@ -1,0 +1,39 @@
+"""How much of a long talk the server's prompt cache serves, by the fake's simulation of it."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.support.fake_api import FakeApi
+from tests.support.talks import talking
+
+_WORDS = """garden river stone bread letter winter music window teacher market engine forest paper island bridge coffee
+travel story morning friend doctor office summer kitchen school street mountain ocean animal color family history
+science game camera bottle silver circle future planet orange yellow purple simple gentle quiet rapid narrow""".split()
+
+
+def lines(count: int) -> list[str]:
+    """Return messages of some fifty tokens; the first sentence of each is a fact."""
+    chance = random.Random(3)
+    names = ["Ana", "Bruno", "Clara", "Diogo", "Eva", "Filipe", "Gil", "Hugo"]
+    return [
+        f"My friend {names[i % 8]} likes the {chance.choice(_WORDS)} of {names[(i * 3 + 1) % 8]}. "
+        + " ".join(chance.choice(_WORDS) for _ in range(28))
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize(("reflector", "least"), [("4000", 0.955), ("800", 0.945)])
+async def test_a_long_talk_is_read_from_the_cache(tmp_path: Path, api: FakeApi, reflector: str, least: float) -> None:
+    """160 turns of about 100 tokens at default thresholds: nearly all that is not new is read."""
+    async with talking(tmp_path, api, CONSTRUCT_REFLECTOR_THRESHOLD=reflector) as t:
+        for text in lines(160):
+            await t.say(text)
+            await t.companion.worker.run_due(t.id)
+        t.check()
+    report = api.cache_report()
+    assert api.of("observer")
+    assert report.read_share >= least
+    assert report.neither_per_turn <= 200
+    assert report.prefix_shared_read >= 0.995
