@@ -84,11 +84,11 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         clock=Clock(values.get("CONSTRUCT_NOW", _moment(zone), None), zone),
         thresholds=memory,
         provider=values.get("CONSTRUCT_PROVIDER", _one_of(PROVIDERS), "auto"),
-        model=values.get("CONSTRUCT_MODEL", str, None),
-        worker_model=values.get("MEMORY_WORKER_MODEL", str, None),
+        model=values.get("CONSTRUCT_MODEL", model_name, None),
+        worker_model=values.get("MEMORY_WORKER_MODEL", model_name, None),
         local_model=values.get("CONSTRUCT_LOCAL_MODEL", _path, None),
-        api_key=values.get("ANTHROPIC_API_KEY", str, None),
-        auth_token=values.get("ANTHROPIC_AUTH_TOKEN", str, None),
+        api_key=values.get("ANTHROPIC_API_KEY", _secret, None, shown=False),
+        auth_token=values.get("ANTHROPIC_AUTH_TOKEN", _secret, None, shown=False),
         base_url=values.get("ANTHROPIC_BASE_URL", _url, None),
         recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, 20),
         scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), "user"),
@@ -101,17 +101,16 @@ class _Values:
     def __init__(self, sources: list[Mapping[str, str]]) -> None:
         self._sources = sources
 
-    def get(self, name: str, parse: Callable[[str], T], default: T) -> T:
-        """Return the first non-blank value of `name`, parsed."""
+    def get(self, name: str, parse: Callable[[str], T], default: T, *, shown: bool = True) -> T:
+        """Return the first non-blank value of `name`, parsed; a wrong one that is a secret is not `shown`."""
         text = next((s[name].strip() for s in self._sources if s.get(name, "").strip()), None)
         if text is None:
             return default
         try:
             return parse(text)
         except ValueError as error:
-            raise UsageError(
-                f"{name} is {text[:60]!r}: {error}. Correct it in the environment, .env or config.env."
-            ) from error
+            value = f" is {text[:60]!r}" if shown else ""
+            raise UsageError(f"{name}{value}: {error}. Correct it in the environment, .env or config.env.") from error
 
 
 def _env_file(path: Path) -> Mapping[str, str]:
@@ -165,6 +164,19 @@ def _path(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError:
         raise ValueError("it begins with the home folder of nobody here") from None
+
+
+def model_name(text: str) -> str:
+    """Return the name of a model; raises ValueError for what can be none."""
+    if not text.strip() or not text.isprintable():
+        raise ValueError("it must be the name of a model")
+    return text.strip()
+
+
+def _secret(text: str) -> str:
+    if not text.isascii() or not text.isprintable():
+        raise ValueError("it holds characters that no key has")
+    return text
 
 
 def _url(text: str) -> str:

@@ -43,7 +43,7 @@ def main(
         print(f"construct {__version__}")
         raise typer.Exit
     if log_file is not None:
-        start_log(log_file)
+        start_log(log_file, context.obj.settings.db)
     if context.invoked_subcommand is None:
         from construct.cli.talk import chat
 

@@ -7,7 +7,7 @@ import typer
 
 from construct.cli import shapes
 from construct.cli.environment import complain, confirmed, print_json, say
-from construct.cli.options import Json, environment
+from construct.cli.options import Json, environment, in_range
 from construct.errors import UsageError
 from construct.store import talk
 from construct.store.database import transaction
@@ -16,18 +16,18 @@ from construct.text import one_line, shorten
 if TYPE_CHECKING:
     from construct.memory.deletion import DeletionPlan
 
-conversations = typer.Typer(
-    help="List, show, rename, fork and delete conversations.", rich_markup_mode=None, no_args_is_help=True
-)
+conversations = typer.Typer(help="List, show, rename, fork and delete conversations.", rich_markup_mode=None)
 
-Id = Annotated[int, typer.Argument(metavar="ID", help="The conversation's number.")]
+Id = Annotated[int, typer.Argument(metavar="ID", help="The conversation's number.", callback=in_range)]
 
 
 @conversations.command("list")
 def list_conversations(
     context: typer.Context,
     as_json: Json = False,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="At most so many.", callback=in_range)
+    ] = None,
 ) -> None:
     """List conversations, the one last talked in first."""
     env = environment(context)

@@ -7,7 +7,7 @@ from construct.cli import shapes
 from construct.cli.environment import Environment, complain, confirmed, print_json, say
 from construct.cli.references import Reference
 from construct.clock import Clock, to_text
-from construct.errors import NotFoundError
+from construct.errors import NotFoundError, UsageError
 from construct.memory import edits
 from construct.memory import forget as forgetting
 from construct.memory.forget import ForgetPlan, Forgotten
@@ -36,9 +36,11 @@ def pin(env: Environment, reference: Reference, *, off: bool, as_json: bool) -> 
 
 def add(env: Environment, text: str, category: str | None, as_json: bool) -> None:
     """Keep something by itself."""
+    if env.settings.memory != "on":
+        raise UsageError(f"CONSTRUCT_MEMORY is {env.settings.memory}: nothing is learned. Set it to on to add.")
     with env.database() as db, transaction(db):
         kept = remember(db, text, category, "user", to_text(env.settings.clock.now()))
-    print_json(shapes.memory(kept)) if as_json else say(f"memory:{kept.id}  {kept.content}")
+    print_json(shapes.memory(kept, env.settings.clock)) if as_json else say(f"memory:{kept.id}  {kept.content}")
 
 
 def forget(env: Environment, reference: Reference, *, words: bool, yes: bool, as_json: bool) -> None:

@@ -5,11 +5,11 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from construct.clock import to_text
 from construct.config import Settings, load_settings
@@ -67,7 +67,16 @@ def say(text: str = "") -> None:
 
 def complain(text: str) -> None:
     """Print an error: plain lines on standard error."""
-    print(printable(text), file=sys.stderr)
+    try:
+        print(printable(text), file=sys.stderr, flush=True)
+    except OSError:  # nobody reads it, or there is no room for it
+        let_go(sys.stderr)
+
+
+def let_go(stream: TextIO) -> None:
+    """Send what a stream still holds nowhere: the interpreter would complain of it at exit."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_json(data: Any) -> None:

@@ -1,45 +1,79 @@
 """Looking into memory: `memory list|search|show|why|diff`."""
 
 import sqlite3
-from datetime import datetime
 
 from construct.cli import shapes
 from construct.cli.environment import Environment, print_json, say
 from construct.cli.references import Reference
-from construct.clock import to_text
+from construct.clock import Clock, to_text
 from construct.errors import UsageError
 from construct.memory import history, trace
 from construct.memory.lines import line
 from construct.memory.recall import Filters, search
 from construct.store import curated, talk
 from construct.store import observations as rows
-from construct.store.records import Observation
+from construct.store.records import Memory, Observation
 from construct.text import one_line, shorten
 
 
 def list_memory(env: Environment, as_of: str | None, include_all: bool, limit: int, as_json: bool) -> None:
     """Print observations and memories by day, the newest `limit` of them."""
     with env.database() as db:
-        moment = None if as_of is None else history.parse_moment(as_of, env.settings.clock, end_of_day=True)
-        found = _listed(db, moment, include_all)[-limit:]
-        memories = [] if moment else curated.memories(db, include_superseded=include_all)[-limit:]
+        clock = env.settings.clock
+        moment = None if as_of is None else to_text(history.parse_moment(as_of, clock, end_of_day=True))
+        found, memories = _newest(_listed(db, moment, include_all), _kept(db, moment, include_all), limit, clock)
+        kept = [shapes.memory(m, clock, _conversation(db, m)) for m in memories]
     if as_json:
-        print_json([shapes.observation(o) for o in found] + [shapes.memory(m) for m in memories])
+        print_json([shapes.observation(o) for o in found] + kept)
         return
     for o in found:
         say(f"{o.id:>6}  {line(o)}{_marks(o)}")
     for m in memories:
-        say(f"memory:{m.id}  [{m.created_at[:10]}] {one_line(m.content)}" + (f" ({m.category})" if m.category else ""))
+        notes = [note for note in (m.category, "superseded" if m.superseded_at else None) if note]
+        say(f"memory:{m.id}  {_memory_line(m, clock)}" + (f" ({', '.join(notes)})" if notes else ""))
     if not found and not memories:
         say("Nothing is remembered yet.")
 
 
-def _listed(db: sqlite3.Connection, moment: datetime | None, include_all: bool) -> list[Observation]:
-    if moment is not None:
-        found = history.as_of(db, to_text(moment))
-    else:
+def _listed(db: sqlite3.Connection, moment: str | None, include_all: bool) -> list[Observation]:
+    """Return the observations in force; `include_all` adds the superseded ones, those that were undone apart."""
+    if moment is None:
         found = rows.all_observations(db) if include_all else rows.unsuperseded(db)
+    elif include_all:
+        known = [o for o in rows.all_observations(db) if o.committed_at and o.committed_at <= moment]
+        found = [o for o in known if o.superseded_by != o.cycle_id]
+    else:
+        found = history.as_of(db, moment)
     return sorted(found, key=lambda o: (o.observation_date, o.id))
+
+
+def _kept(db: sqlite3.Connection, moment: str | None, include_all: bool) -> list[Memory]:
+    """Return the memories in force; `include_all` adds the superseded ones."""
+    if moment is None:
+        return curated.memories(db, include_superseded=include_all)
+    known = [m for m in curated.memories(db, include_superseded=True) if m.created_at <= moment]
+    return [m for m in known if include_all or m.superseded_at is None or m.superseded_at > moment]
+
+
+def _newest(
+    found: list[Observation], memories: list[Memory], limit: int, clock: Clock
+) -> tuple[list[Observation], list[Memory]]:
+    """Return the newest of both together, as many as the limit allows, in their order."""
+    days = [(o.observation_date, o.created_at) for o in found]
+    days += [(shapes.local_day(m.created_at, clock), m.created_at) for m in memories]
+    kept = set(sorted(range(len(days)), key=lambda i: days[i])[-limit:])
+    return (
+        [o for i, o in enumerate(found) if i in kept],
+        [m for i, m in enumerate(memories, len(found)) if i in kept],
+    )
+
+
+def _conversation(db: sqlite3.Connection, memory: Memory) -> int | None:
+    return None if memory.observation_id is None else rows.observation(db, memory.observation_id).conversation_id
+
+
+def _memory_line(memory: Memory, clock: Clock) -> str:
+    return f"[{shapes.local_day(memory.created_at, clock)}] {one_line(memory.content)}"
 
 
 def _marks(o: Observation) -> str:
@@ -73,13 +107,15 @@ def search_memory(
 def show(env: Environment, reference: Reference, as_json: bool) -> None:
     """Print one observation, message or memory."""
     kind, number = reference
+    clock = env.settings.clock
     with env.database() as db:
         if kind == "message":
             message = talk.message(db, number)
-            shape, text = shapes.message(message), f"[{message.created_at}] {message.role}:\n{message.content}"
+            when = shapes.local_time(message.created_at, clock)
+            shape, text = shapes.message(message), f"[{when}] {message.role}:\n{message.content}"
         elif kind == "memory":
             memory = curated.memory(db, number)
-            shape, text = shapes.memory(memory), f"[{memory.created_at}] {memory.content}"
+            shape, text = shapes.memory(memory, clock, _conversation(db, memory)), _memory_line(memory, clock)
         else:
             o = rows.observation(db, number)
             shape, text = shapes.observation(o), f"{line(o)}{_marks(o)}"

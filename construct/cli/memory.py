@@ -4,15 +4,15 @@ from typing import Annotated
 
 import typer
 
-from construct.cli.options import Json, environment
+from construct.cli.options import Json, environment, in_range
 from construct.cli.references import parse_reference
 
-memory = typer.Typer(help="Look into memory and correct it.", rich_markup_mode=None, no_args_is_help=True)
+memory = typer.Typer(help="Look into memory and correct it.", rich_markup_mode=None)
 
 Id = Annotated[str, typer.Argument(metavar="ID", help="An observation's number, message:N or memory:N.")]
 AsOf = Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="What was believed then.")]
 All = Annotated[bool, typer.Option("--all", help="Superseded ones too.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many.", callback=in_range)]
 
 
 @memory.command("list")
@@ -25,7 +25,7 @@ def list_memory(
     looking.list_memory(environment(context), as_of, include_all, limit, as_json)
 
 
-@memory.command()
+@memory.command(context_settings={"ignore_unknown_options": True})  # a word may begin with a dash
 def search(
     context: typer.Context,
     query: Annotated[list[str], typer.Argument(help="Words to look for, in any form.")],

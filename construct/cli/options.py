@@ -5,13 +5,32 @@ from typing import Annotated
 import typer
 
 from construct.cli.environment import Environment
+from construct.config import model_name
+from construct.errors import UsageError
+
+_LARGEST = 2**63 - 1
+
+
+def in_range(number: int | None) -> int | None:
+    """Return a number as SQLite can hold it: what is beyond names nothing anyway."""
+    return None if number is None else max(-_LARGEST, min(number, _LARGEST))
+
+
+def _model(name: str | None) -> str | None:
+    try:
+        return None if name is None else model_name(name)
+    except ValueError as error:
+        raise UsageError(f"--model {name!r}: {error}.\n`construct doctor` says which one serves.") from error
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ConversationOption = Annotated[
-    int | None, typer.Option("--conversation", metavar="ID", help="Talk in this conversation.")
+    int | None, typer.Option("--conversation", metavar="ID", help="Talk in this conversation.", callback=in_range)
 ]
 NewOption = Annotated[bool, typer.Option("--new", help="Begin a new conversation.")]
-ModelOption = Annotated[str | None, typer.Option("--model", metavar="M", help="The main model for this run.")]
+ModelOption = Annotated[
+    str | None, typer.Option("--model", metavar="M", help="The main model for this run.", callback=_model)
+]
 
 
 def environment(context: typer.Context) -> Environment:

@@ -1,13 +1,18 @@
-"""Ids as they are typed: an observation's number, `message:N` or `memory:N`."""
+"""Ids on the command line."""
 
 from construct.errors import UsageError
+from construct.repl.commands.references import Reference, reference_in
+from construct.text import shorten
 
-Reference = tuple[str, int]
+__all__ = ["Reference", "parse_reference"]
 
 
 def parse_reference(text: str) -> Reference:
     """Return the kind and number that an id names; raises UsageError when it is none."""
-    kind, _, number = text.strip().rpartition(":")
-    if kind not in {"", "observation", "message", "memory"} or not number.isascii() or not number.isdigit():
-        raise UsageError(f"{text[:40]!r} is no id: give an observation's number, message:N or memory:N.")
-    return kind or "observation", int(number[:18])
+    found = reference_in(text)
+    if found is None:
+        raise UsageError(
+            f"{shorten(text, 40)!r} is no id: give an observation's number, message:N or memory:N.\n"
+            "`construct memory list` and `search` show them."
+        )
+    return found

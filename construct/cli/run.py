@@ -4,12 +4,43 @@ import os
 import sqlite3
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
 
 from construct.errors import ConstructError, ExitStatus
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the program and return its exit status."""
+    _open_streams()
+    status = _outcome(arguments)
+    if sys.stdout.closed:
+        return status
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        from construct.cli.environment import let_go
+
+        if not isinstance(error, BrokenPipeError) and status == ExitStatus.OK:
+            _fail(
+                f"Standard output cannot be written: {error.strerror}.\nMake room, then try again.", ExitStatus.FAILED
+            )
+        let_go(sys.stdout)
+        status = status or ExitStatus.FAILED
+    return status
+
+
+def _open_streams() -> None:
+    """Give the standard streams that are closed an end, and let none fail at a character it has no code for."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _outcome(arguments: Sequence[str]) -> int:
     try:
         return _dispatch(arguments)
     except ConstructError as error:
@@ -17,7 +48,9 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return ExitStatus.INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away: nothing more to say, and not to fail at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        from construct.cli.environment import let_go
+
+        let_go(sys.stdout)
         return ExitStatus.FAILED
     except sqlite3.Error as error:
         from construct.store.database import explain
@@ -25,7 +58,8 @@ def run(arguments: Sequence[str]) -> int:
         explained = explain(error, "")
         return _fail(str(explained), explained.status)
     except OSError as error:
-        return _fail(f"{error.filename or 'The system'}: {error.strerror or error}.", ExitStatus.FAILED)
+        what = f"{os.fsdecode(error.filename)} failed" if isinstance(error.filename, str | bytes) else "Writing failed"
+        return _fail(f"{what}: {error.strerror or error}.\nCheck it and the disk, then try again.", ExitStatus.FAILED)
     except Exception as error:  # noqa: BLE001 - the last resort: a traceback is a defect whatever the input
         return _unexpected(error)
 
@@ -44,11 +78,15 @@ def _dispatch(arguments: Sequence[str]) -> int:
 def _with_typer(app: object, arguments: Sequence[str]) -> int:
     from typer import Abort, Typer, TyperException
 
+    from construct.text import one_line
+
     assert isinstance(app, Typer)
     try:
         status = app(args=list(arguments), prog_name="construct", standalone_mode=False)
     except TyperException as error:
-        return _fail(f"{error.format_message()}\n`construct --help` shows what there is.", ExitStatus.USAGE)
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context is not None else "construct"
+        return _fail(f"{one_line(error.format_message())}\n`{path} --help` shows what there is.", ExitStatus.USAGE)
     except Abort:
         return ExitStatus.INTERRUPTED
     return int(status or 0)

@@ -26,14 +26,15 @@ def observation(o: Observation) -> dict[str, Any]:
     }
 
 
-def memory(m: Memory) -> dict[str, Any]:
-    """Return a memory."""
+def memory(m: Memory, clock: Clock, conversation: int | None = None) -> dict[str, Any]:
+    """Return a memory; the conversation is that of the observation it was promoted from."""
     return {
         "kind": "memory",
         "id": f"memory:{m.id}",
-        "conversation": None,
-        "date": m.created_at,
+        "conversation": conversation,
+        "date": local_day(m.created_at, clock),
         "text": m.content,
+        "state": "active" if m.superseded_at is None else "superseded",
         "category": m.category,
         "origin": m.origin,
         "observation": m.observation_id,
@@ -70,6 +71,8 @@ def hit(h: Hit) -> dict[str, Any]:
     }
     if h.kind == "message":
         shape["role"] = h.role
+    if h.kind == "memory":
+        shape["state"] = h.state
     if h.kind == "observation":
         shape |= {"generation": h.generation, "priority": h.priority, "stance": h.stance, "state": h.state}
     return shape
@@ -112,6 +115,11 @@ def cycle(c: Cycle) -> dict[str, Any]:
         "attempts": c.attempts,
         "error": c.error,
     }
+
+
+def local_day(text: str, clock: Clock) -> str:
+    """Return the user's day of a stored time."""
+    return clock.local(from_text(text)).date().isoformat()
 
 
 def local_time(text: str, clock: Clock) -> str:

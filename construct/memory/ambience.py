@@ -5,15 +5,18 @@ from datetime import date, timedelta
 
 from construct.clock import from_text
 from construct.memory.ambient import Ambience, DuePlan, Passage
+from construct.memory.recollection import recollect
 from construct.memory.situation import Terms
 from construct.memory.view import scope_ids
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.records import Watermarks
+from construct.store.search import Filters
 
 AHEAD = timedelta(days=2)
 BEHIND = timedelta(days=14)
 _MOST_PLANS = 3
+_SPEAKER = {"user": "They said", "assistant": "You said", "memory": "Kept"}
 
 
 def gather(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms) -> Ambience:
@@ -58,4 +61,12 @@ def _nothing_since(db: sqlite3.Connection, conversation_id: int, marks: Watermar
 
 
 def _passages(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms) -> list[Passage]:
-    return []
+    """Return what recall brings back by itself for these words, but for what the model sees anyway."""
+    window = talk.live_messages(db, conversation_id, talk.watermarks(db, conversation_id).window)
+    shown = rows.shown_blocks(db, conversation_id)
+    known = {("message", m.id) for m in window} | {("observation", i) for i, block in shown if block}
+    only = conversation_id if terms.scope == "conversation" else None
+    before = next((m.content for m in reversed(window) if m.role == "user"), "")
+    filters = Filters(conversation=only, zone=terms.clock.zone)
+    found = recollect(db, text, before, known, terms.clock.today(), filters)
+    return [Passage(date.fromisoformat(r.day), _SPEAKER.get(r.role or r.kind, "Noted"), r.text) for r in found]

@@ -1,7 +1,7 @@
 """What of a graph extractor's answer may be believed: it proposes, this disposes. Pure.
 
-It names no anchors, so a relation belongs to the newest memory whose words name both its ends;
-one whose names stand in no memory given is invented.
+It names no anchors, so a relation belongs to the memory whose words name both its ends, and of
+several to the one that has its verb, then to the newest; one that no memory names is invented.
 """
 
 import re
@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from construct.memory.recall_stem import words
+from construct.memory.recall_stem import stem, words
 from construct.memory.terms import STOP_WORDS, negates
 from construct.text import one_line
 
 USER = "User"
 _SELF = frozenset({"user", "the user", "i", "me", "myself", "my"})
+_OF_USER = frozenset({"user", "i", "me", "my", "mine"})
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CLAUSE_END = re.compile(r"[,;:.!?()\u2013\u2014]+|\b(?:and|but|while|whereas)\b", re.IGNORECASE)
 _MOST = 400
@@ -70,8 +71,8 @@ class Drawing:
 
 def drawing(data: Mapping[str, Any], texts: Mapping[int, str]) -> Drawing:
     """Return what may be believed of an answer; `texts` are the memories given, by id, oldest first."""
-    entities = _entities(data.get("entities"), list(texts.values()))
-    called = {key(name): e for e in reversed(entities) for name in e.names}
+    called = _entities(data.get("entities"), list(texts.values()))
+    entities = list({key(e.name): e for e in called.values()}.values())
     relations: dict[tuple[str, str, str], Stated] = {}
     notes = []
     for item in _items(data.get("relations")):
@@ -106,17 +107,22 @@ def says(text: str, name: str) -> bool:
     return f" {key(name)} " in f" {' '.join(words(text))} "
 
 
-def _entities(given: object, texts: Sequence[str]) -> list[Named]:
-    """Return the entities that the texts name, by a name that stands there, each once."""
+def _entities(given: object, texts: Sequence[str]) -> dict[str, Named]:
+    """Return the entities that the texts name, by each name given for them; their own names stand in the texts."""
     found: dict[str, Named] = {}
+    meant: dict[str, str] = {}
     for item in _items(given):
-        names = [n for n in [item.get("name"), *_list(item.get("aliases"))] if isinstance(n, str)]
-        said = list(dict.fromkeys(n for n in map(_name, names) if n and any(says(text, n) for text in texts)))
+        given_names = [n for n in [item.get("name"), *_list(item.get("aliases"))] if isinstance(n, str)]
+        names = list(dict.fromkeys(n for n in map(_name, given_names) if n))
+        said = [n for n in names if any(says(text, n) for text in texts)]
         if not said:
             continue
         aliases = () if key(said[0]) == key(USER) else tuple(n for n in said[1:] if key(n) != key(said[0]))
         found.setdefault(key(said[0]), Named(said[0], _type(item.get("type")), aliases))
-    return [_apart(e, found) for e in found.values()]
+        for name in names[:1] if key(said[0]) == key(USER) else names:
+            meant.setdefault(key(name), key(said[0]))
+    apart = {own: _apart(e, found) for own, e in found.items()}
+    return {name: apart[own] for name, own in meant.items()} | apart
 
 
 def _apart(entity: Named, others: Mapping[str, Named]) -> Named:
@@ -138,11 +144,20 @@ def _relation(item: Mapping[str, Any], called: Mapping[str, Named], texts: Mappi
     homes = [i for i, text in texts.items() if _holds(text, subject) and _holds(text, object_)]
     if not homes:
         return f"refused {said}: no memory names both"
-    far = subject if key(object_.name) == key(USER) else object_
-    true = [i for i in homes if negates(verb) or not _denies(texts[i], far)]
+    true = [i for i in homes if negates(verb) or not _denies(texts[i], subject, object_)]
     if not true:
         return f"refused {said}: it is denied"
-    return Stated(subject.name, verb, object_.name, max(true))
+    with_user = key(USER) in (key(subject.name), key(object_.name))
+    return Stated(subject.name, verb, object_.name, max(true, key=lambda i: (_fit(texts[i], verb, with_user), i)))
+
+
+def _fit(text: str, verb: str, with_user: bool) -> tuple[int, bool]:
+    """Return how well a text fits a relation: by the words of its verb, then by whether it speaks of the user."""
+    said = words(text)
+    stems = {stem(w) for w in said}
+    return sum(stem(w) in stems for w in words(verb) if w not in STOP_WORDS), with_user and not _OF_USER.isdisjoint(
+        said
+    )
 
 
 def _end(value: object, called: Mapping[str, Named]) -> Named | None:
@@ -154,10 +169,12 @@ def _holds(text: str, entity: Named) -> bool:
     return any(says(text, name) for name in entity.names)
 
 
-def _denies(text: str, entity: Named) -> bool:
-    """Tell whether every clause that names an entity denies something."""
-    clauses = [clause for clause in _CLAUSE_END.split(text) if _holds(clause, entity)]
-    return bool(clauses) and all(negates(clause) for clause in clauses)
+def _denies(text: str, subject: Named, object_: Named) -> bool:
+    """Tell whether every clause that names both, or where none does the object, denies something."""
+    clauses = _CLAUSE_END.split(text)
+    far = subject if key(object_.name) == key(USER) else object_
+    about = [c for c in clauses if _holds(c, subject) and _holds(c, object_)] or [c for c in clauses if _holds(c, far)]
+    return bool(about) and all(negates(clause) for clause in about)
 
 
 def _without_relatives(entities: Sequence[Named], relations: Iterable[Stated]) -> list[Named]:

@@ -87,19 +87,17 @@ def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
     return f"{{text}} : ({' OR '.join(either)})" if either else ""
 
 
-def gated(words: Sequence[str], frequency: Mapping[str, int], most: int, paired: int) -> str:
-    """Return the expression for own text with one of the rare words, or two of the others.
+def gated(words: Sequence[str], frequency: Mapping[str, int], most: int) -> str:
+    """Return the expression for own text with one of the rare words, ranked by all.
 
-    Ranking costs by the row: the rare words are as many as have `most` rows together, one at least; of the others the
-    `paired` rarest count. With few rows that is the same as `any_of`.
+    Ranking costs by the row: the rare words are as many as have `most` rows together, the rarest always.
     """
     rarest = sorted(words, key=lambda word: frequency.get(word, 0))
     rows = list(accumulate(frequency.get(word, 0) for word in rarest))
-    alone = max(1, sum(total <= most for total in rows))
-    parts = [_either(word) for word in rarest[:alone]]
-    others = [_either(word) for word in rarest[alone : alone + paired]]
-    parts += [f"({one} AND ({' OR '.join(others[i:])}))" for i, one in enumerate(others[:-1], 1)]
-    return f"{{text}} : ({' OR '.join(parts)})" if parts else ""
+    rare = rarest[: max(1, sum(total <= most for total in rows))]
+    if len(rare) == len(rarest):
+        return any_of(rarest)
+    return f"{{text}} : (({' OR '.join(map(_either, rare))}) AND ({' OR '.join(map(_either, rarest))}))"
 
 
 def _either(word: str) -> str:

@@ -29,7 +29,7 @@ CANDIDATES = 300  # of each kind are taken from the index
 SHORTLIST = 50  # of them are read with the turns around them
 NEARBY = 4  # neighbours are looked for among so many ids to each side: conversations may interleave
 NEWEST_PIECES = 20_000  # rows looked through for scripts without spaces
-MOST_ROWS, PAIRED = 20_000, 3  # rows the rare words may have together; of the others, how many count in pairs
+MOST_ROWS = 15_000  # rows that are ranked in a large file: the words required are the rarest that have so many
 NAME_SAMPLE = 100  # turns read to learn whether a word is a participant's name
 
 
@@ -80,7 +80,7 @@ def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int = 0)
     wanted = tuple(word for word in query.words if word not in names) or query.words
     looked_for = tuple(dict.fromkeys((*wanted, *(word for phrase in query.phrases for word in phrase.split()))))
     frequency = _frequencies(db, looked_for)
-    expression = any_of((), query.phrases) or gated(wanted, frequency, MOST_ROWS, PAIRED)
+    expression = any_of((), query.phrases) or gated(wanted, frequency, MOST_ROWS)
     found = [entry for kind in filters.kinds() for entry in _entries(db, kind, expression, query.pieces, filters)]
     matcher = Matcher(looked_for, query.pieces)
     frequency |= {piece: sum(piece in matcher.counts(entry) for entry in found) for piece in query.pieces}

@@ -14,8 +14,11 @@ from tests.memory.making import draft, observation
 
 GENERATIONS = 10
 _NAMES = "Anna Bruno Carla Diego Emma Fadi Greta Hugo Ines Jonas Kira Luca Mona Nils Olga Pavel Rosa Sven".split()
-_PLACES = "Porto Lisbon Faro Braga Evora Aveiro Coimbra Sintra Tavira Lagos Beja Viseu Leiria Tomar Loule Silves".split()
-_THINGS = "penicillin peanuts shellfish latex wasps pollen gluten mustard celery sesame lupin soy nickel cashew kiwi lactose".split()
+_PLACES = (
+    "Porto Lisbon Faro Braga Evora Aveiro Coimbra Sintra Tavira Lagos Beja Viseu Leiria Tomar Loule Silves".split()
+)
+_THINGS = """penicillin peanuts shellfish latex wasps pollen gluten mustard celery sesame lupin soy nickel cashew kiwi
+    lactose""".split()
 _WEAK = {"quoted", "hypothetical", "inferred", "assistant"}
 _STANCES = ["stated"] * 6 + ["planned", "asked", "quoted", "hypothetical", "inferred", "assistant"]
 words = cache(lambda text: frozenset[str](language.words(text)))

@@ -80,8 +80,8 @@ SIDE_BY_SIDE = [
     ("User speaks Portuguese", "User speaks German"),
 ]
 WORDS = (
-    "User user's I my Anna Ben Lisbon Porto rent lives works moved to in at from is was not never now 1200 1300 locker 3 4 "
-    "code cat called tea likes and , . ? the a 我 é"
+    "User user's I my Anna Ben Lisbon Porto rent lives works moved to in at from is was not never now 1200 1300 "
+    "locker 3 4 code cat called tea likes and , . ? the a 我 é"
 ).split()
 sentences = st.lists(st.sampled_from(WORDS), min_size=1, max_size=9).map(" ".join)
 

@@ -41,9 +41,7 @@ def test_repacking(rows: list[tuple[str, int, int, int, int]], budget: int) -> N
     kept = {i for i, block in after if block != FELL_OFF}
     assert all(now in {before, FELL_OFF} for (_, before), (_, now) in zip(shown, after, strict=True) if before)
     rank = {"high": 2, "medium": 1, "low": 0}
-    order = sorted(
-        by_id.values(), key=lambda o: (o.pinned, rank[o.priority], o.observation_date, o.id), reverse=True
-    )
+    order = sorted(by_id.values(), key=lambda o: (o.pinned, rank[o.priority], o.observation_date, o.id), reverse=True)
     left = int(0.75 * budget)
     for o in order:
         fits = o.token_count <= left

@@ -102,9 +102,7 @@ def test_the_life_that_pays(minutes: list[int], life: str) -> None:
 
 
 @given(
-    st.builds(
-        Thresholds, *(st.integers(1, 50_000) for _ in range(4)), st.floats(0, 1), st.floats(1, 4)
-    ),
+    st.builds(Thresholds, *(st.integers(1, 50_000) for _ in range(4)), st.floats(0, 1), st.floats(1, 4)),
     st.integers(256, 2_000_000),
 )
 def test_thresholds_fit_the_model(given_: Thresholds, window: int) -> None:

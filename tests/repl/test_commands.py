@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -63,15 +64,37 @@ SHOWN = {
 
 @asynccontextmanager
 async def talking(settings: Settings) -> AsyncIterator[Dialogue]:
-    """Open a chat over plain streams in which one thing has been said and observed."""
-    chat = Chat(settings, open_chat(settings, None, new=False, model=None, private=False).models, None)
+    """Open a chat over plain streams; it goes on where the last one ended."""
+    opening = open_chat(settings, None, new=False, model=None, private=False)
+    chat = Chat(settings, opening.models, opening.conversation.id if opening.conversation else None)
     dialogue = Dialogue(chat, PlainOutput(), all_commands())
     try:
-        await dialogue.line("My sister Rosa lives in Porto since 2001.")
-        await dialogue.line("/compact")
         yield dialogue
     finally:
         await chat.close()
+
+
+@pytest.fixture(scope="module")
+def talked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a database in which one thing has been said and observed."""
+    db = tmp_path_factory.mktemp("talked") / "construct.db"
+
+    async def talk(api: FakeApi) -> None:
+        own = Settings(db, config_dir=db.parent, api_key="k", base_url=api.url, worker_model="extractive")
+        async with talking(own) as dialogue:
+            await dialogue.line("My sister Rosa lives in Porto since 2001.")
+            await dialogue.line("/compact")
+
+    with FakeApi() as api:
+        asyncio.run(talk(api))
+    return db
+
+
+@pytest.fixture
+def settings(settings: Settings, talked: Path) -> Settings:
+    """Return settings with a database of their own in which that has been said."""
+    shutil.copy(talked, settings.db)
+    return settings
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +224,7 @@ async def test_a_defect_in_a_command_does_not_end_the_chat(
 
 async def test_stopping_a_reply(api: FakeApi, settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     """`stop` ends what is being done and nothing else; what came stays."""
-    api.enqueue("chat", "x", Reply("one two three " * 100, chunk_delay=0.02))
+    api.enqueue("chat", Reply("one two three " * 100, chunk_delay=0.02))
     async with talking(settings) as dialogue:
         line = asyncio.create_task(dialogue.line("count"))
         while "one two" not in capsys.readouterr().out:

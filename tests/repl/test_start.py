@@ -43,9 +43,14 @@ def env(api: FakeApi, tmp_path: Path) -> dict[str, str]:
     """Return the environment of a chat with the fake, its database made already."""
     open_database(tmp_path / "construct.db").close()
     return {
-        "PATH": os.environ["PATH"], "XTERM_VERSION": "1", "CONSTRUCT_DB": str(tmp_path / "construct.db"), "XDG_CONFIG_HOME": str(tmp_path),
-        "MEMORY_WORKER_MODEL": "extractive", "MODULES": str(tmp_path / "modules.json"), **api.env(),
-    }  # fmt: skip
+        "PATH": os.environ["PATH"],
+        "XTERM_VERSION": "1",
+        "CONSTRUCT_DB": str(tmp_path / "construct.db"),
+        "XDG_CONFIG_HOME": str(tmp_path),
+        "MEMORY_WORKER_MODEL": "extractive",
+        "MODULES": str(tmp_path / "modules.json"),
+        **api.env(),
+    }
 
 
 @pytest.fixture

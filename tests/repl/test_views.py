@@ -316,7 +316,7 @@ def test_due_plans_are_one_line() -> None:
     assert line.startswith("Due tomorrow: evil")
     assert "Outcome unknown" in line
     assert len(due_line(plans, TODAY, 60)) <= 60
-    assert due_line(plans, TODAY, 60).count("…") == 2
+    assert due_line(plans, TODAY, 40).count("…") == 2
     assert due_line([], TODAY, 30) == ""
 
 

@@ -1,0 +1,187 @@
+"""Settings: where they come from, and what is said of a bad one."""
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from construct.config import Settings, Thresholds, load_settings
+from construct.errors import ExitStatus, UsageError
+
+DEFAULTS = Settings(db=Path(), config_dir=Path())
+
+
+@pytest.fixture
+def config_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the path of `config.env` in a configuration directory of its own."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    path = tmp_path / "config" / "construct" / "config.env"
+    path.parent.mkdir(parents=True)
+    return path
+
+
+def test_the_defaults() -> None:
+    """With nothing set, everything is as the documentation says, and the database in the data directory."""
+    found = load_settings({})
+    assert found.db == Path.home() / ".local/share/construct/construct.db"
+    assert found.config_dir == Path.home() / ".config/construct"
+    assert found.thresholds == Thresholds(3000, 6000, 4000, 8000, 0.2, 1.5)
+    assert (found.provider, found.model, found.worker_model, found.local_model) == ("auto", None, None, None)
+    assert (found.recent_messages, found.scope, found.memory, found.worker_daily_usd) == (20, "user", "on", 1.0)
+    assert not found.has_credentials
+    assert found.clock.zone is None
+    assert abs(found.clock.now() - datetime.now(UTC)) < timedelta(seconds=5)
+
+
+def test_where_a_setting_comes_from(config_env: Path) -> None:
+    """The environment goes before `.env`, which goes before `config.env`; a blank value is none."""
+    name = "CONSTRUCT_RECENT_MESSAGES"
+    config_env.write_text(f"{name}=1\nCONSTRUCT_SCOPE=conversation\n")
+    assert load_settings({}).recent_messages == 1
+    Path(".env").write_text(f"export {name}='2'\n# a comment\n")
+    assert load_settings({}).recent_messages == 2
+    assert load_settings({name: "3"}).recent_messages == 3
+    assert load_settings({name: " "}).recent_messages == 2
+    Path(".env").write_text(f"{name}=\n")
+    assert load_settings({name: ""}).recent_messages == 1
+    assert load_settings({}).scope == "conversation"
+
+
+@pytest.mark.parametrize("text", ["\ufeff{}=m", "{}=m\r\n", "{} = m # mine", "MODEL\n{}=m", "export {}='m'"])
+def test_env_files_of_other_editors(text: str) -> None:
+    """A byte order mark, other line ends, comments and lines that say nothing do no harm."""
+    Path(".env").write_text(text.format("CONSTRUCT_MODEL"), encoding="utf-8", newline="")
+    assert load_settings({}).model == "m"
+
+
+def test_an_env_file_is_taken_literally() -> None:
+    """Nothing is filled into a value from elsewhere: a key with a dollar sign stays what it is."""
+    Path(".env").write_text("ANTHROPIC_API_KEY=a$HOME${PATH}\n")
+    assert load_settings({}).api_key == "a$HOME${PATH}"
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfeC\x00", b"CONSTRUCT_MODEL=\xe9"])
+def test_an_env_file_that_is_no_text(content: bytes) -> None:
+    """A file that is not UTF-8 is named, with what to do."""
+    Path(".env").write_bytes(content)
+    with pytest.raises(UsageError, match=r"\.env cannot be read"):
+        load_settings({})
+
+
+def test_an_env_file_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that may not be looked into is a wrong setting, not a traceback."""
+
+    def refuse(_path: Path) -> bool:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_settings({})
+
+
+def test_a_folder_in_an_env_files_place() -> None:
+    """A folder named `.env` is passed over."""
+    Path(".env").mkdir()
+    assert load_settings({}).model is None
+
+
+BAD = {
+    "CONSTRUCT_OBSERVER_THRESHOLD": ["0", "-1", "1.5", "many", "1e3", "99999999999", "9" * 5000, "nan"],
+    "CONSTRUCT_COMPACT_THRESHOLD": ["0", "six"],
+    "CONSTRUCT_REFLECTOR_THRESHOLD": ["-4"],
+    "CONSTRUCT_OBSERVATION_BUDGET": ["0"],
+    "CONSTRUCT_RECENT_MESSAGES": ["0", "x"],
+    "CONSTRUCT_RETAIN": ["-0.1", "1.1", "nan", "inf", "a fifth"],
+    "CONSTRUCT_BLOCK_AFTER": ["0.9", "inf", "nan", "x"],
+    "CONSTRUCT_WORKER_DAILY_USD": ["-1", "nan", "free", "inf"],
+    "CONSTRUCT_PROVIDER": ["openai", "anthropic local"],
+    "CONSTRUCT_SCOPE": ["world"],
+    "CONSTRUCT_MEMORY": ["yes"],
+    "CONSTRUCT_TZ": ["Mars/Olympus", "../etc/passwd", "/etc/localtime", "Europe", "a" * 5000, "Zürich", "zone.tab"],
+    "CONSTRUCT_NOW": ["now", "2026-13-01", "2026-02-30T10:00", "14:30", "0001-01-01T00:00+14:00",
+                      "9999-12-31T23:59-12:00"],
+    "CONSTRUCT_DB": ["~nobody-at-all/construct.db"],
+    "CONSTRUCT_LOCAL_MODEL": ["~nobody-at-all/x.gguf"],
+    "ANTHROPIC_BASE_URL": ["localhost:8000", "ftp://x", "http://", "https:///path", "http://[::1", "http://x:port",
+                           "http://a b"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+def test_a_bad_value_is_named(name: str, value: str) -> None:
+    """Every bad value is wrong usage: one or two plain lines that name the variable."""
+    with pytest.raises(UsageError) as caught:
+        load_settings({name: value})
+    assert caught.value.status is ExitStatus.USAGE
+    text = str(caught.value)
+    assert text.startswith(f"{name} is ")
+    assert len(text.splitlines()) <= 2
+    assert len(text) < 400
+    assert text.isprintable()
+
+
+def test_a_bad_value_in_a_file_is_named_too() -> None:
+    """A NUL, which no environment can hold, is refused in a path from a file."""
+    Path(".env").write_bytes(b"CONSTRUCT_DB=a\x00b\n")
+    with pytest.raises(UsageError, match="CONSTRUCT_DB"):
+        load_settings({})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "field", "expected"),
+    [
+        ("CONSTRUCT_PROVIDER", " Local ", "provider", "local"),
+        ("CONSTRUCT_MEMORY", "READ-ONLY", "memory", "read-only"),
+        ("CONSTRUCT_MODEL", " claude-x ", "model", "claude-x"),
+        ("MEMORY_WORKER_MODEL", "extractive", "worker_model", "extractive"),
+        ("CONSTRUCT_DB", "~/my.db", "db", Path("~/my.db").expanduser()),
+        ("CONSTRUCT_WORKER_DAILY_USD", "0", "worker_daily_usd", 0.0),
+        ("ANTHROPIC_BASE_URL", "http://127.0.0.1:8000/v1", "base_url", "http://127.0.0.1:8000/v1"),
+        ("ANTHROPIC_BASE_URL", "HTTPS://[::1]:8000", "base_url", "HTTPS://[::1]:8000"),
+        ("ANTHROPIC_AUTH_TOKEN", "t", "auth_token", "t"),
+    ],
+)
+def test_good_values(name: str, value: str, field: str, expected: object) -> None:
+    """Values are taken without the space around them, choices in any case of letters, and `~` is home."""
+    wanted = Path("~/my.db").expanduser() if field == "db" else expected
+    assert getattr(load_settings({name: value}), field) == wanted
+
+
+def test_thresholds() -> None:
+    """Each threshold has its variable; the bounds of a share are allowed."""
+    names = ("OBSERVER_THRESHOLD", "COMPACT_THRESHOLD", "REFLECTOR_THRESHOLD", "OBSERVATION_BUDGET")
+    environ = {f"CONSTRUCT_{name}": str(i) for i, name in enumerate(names, 1)}
+    found = load_settings(environ | {"CONSTRUCT_RETAIN": "0", "CONSTRUCT_BLOCK_AFTER": "1"}).thresholds
+    assert found == Thresholds(1, 2, 3, 4, 0.0, 1.0)
+
+
+def test_the_command_line_goes_first() -> None:
+    """`--db` goes before the variable, even before a bad one."""
+    assert load_settings({"CONSTRUCT_DB": "~nobody-at-all/x"}, db=Path("mine.db")).db == Path("mine.db")
+
+
+@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"])
+def test_credentials(name: str) -> None:
+    """A key, a token, or a base URL is enough to ask a server."""
+    assert load_settings({name: "http://localhost"}).has_credentials
+
+
+@pytest.mark.parametrize(
+    ("now", "zone", "moment", "today"),
+    [
+        ("2026-03-01T14:30:00+01:00", "", "2026-03-01T13:30:00+00:00", None),
+        ("2026-03-01T14:30:00Z", "Asia/Tokyo", "2026-03-01T14:30:00+00:00", "2026-03-01"),
+        ("2026-03-01T15:30:00Z", "Asia/Tokyo", "2026-03-01T15:30:00+00:00", "2026-03-02"),
+        ("2026-03-01T00:30:00", "Asia/Tokyo", "2026-02-28T15:30:00+00:00", "2026-03-01"),
+        ("2026-07-01T00:30", "Europe/Lisbon", "2026-06-30T23:30:00+00:00", "2026-07-01"),
+        ("2026-03-01", "America/New_York", "2026-03-01T05:00:00+00:00", "2026-03-01"),
+        ("2026-03-01 14:30", "UTC", "2026-03-01T14:30:00+00:00", "2026-03-01"),
+    ],
+)
+def test_a_time_that_stands_for_now(now: str, zone: str, moment: str, today: str | None) -> None:
+    """`CONSTRUCT_NOW` with an offset is that moment; without one it is the user's own wall clock."""
+    clock = load_settings({"CONSTRUCT_NOW": now, "CONSTRUCT_TZ": zone}).clock
+    assert clock.now() == datetime.fromisoformat(moment)
+    assert clock.now().utcoffset() == timedelta(0)
+    if today:
+        assert clock.today() == date.fromisoformat(today)

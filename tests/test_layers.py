@@ -1,0 +1,132 @@
+"""The house: imports point down the list of layers, and no file grows too large."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import construct
+
+PACKAGE = Path(construct.__file__).parent
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if "_shipped" not in path.parts)
+BELOW = {
+    "cli": {"repl", "talk", "memory", "llm", "store", "leaf"},
+    "repl": {"talk", "memory", "llm", "store", "leaf"},
+    "talk": {"memory", "llm", "store", "leaf"},
+    "memory": {"llm", "store", "leaf"},
+    "llm": {"leaf"},
+    "store": {"leaf"},
+    "leaf": set[str](),
+}
+LEAVES = frozenset("config prompts tokens text errors clock".split())
+FOREIGN = {
+    "typer": {"cli"},
+    "rich": {"cli", "repl"},
+    "prompt_toolkit": {"repl"},
+    "anthropic": {"llm"},
+    "httpx2": {"llm"},
+    "xllamacpp": {"llm"},
+    "sqlite_utils": {"store"},
+}
+NOT_FOR = {("store", "prompts")}
+"""A leaf that is not for everyone: the store knows no prompts."""
+
+
+def module_of(path: Path) -> str:
+    """Return the dotted name of a file of the package."""
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def layer_of(module: str) -> str:
+    """Return the layer a module of ours belongs to."""
+    parts = module.split(".")
+    name = parts[1] if len(parts) > 1 else ""
+    if name in {"cli", "repl", "memory", "llm", "store"}:
+        return name
+    if name == "__main__":
+        return "cli"
+    return "leaf" if name in LEAVES or not name else "talk"
+
+
+def imports(path: Path) -> Iterator[tuple[str, int]]:
+    """Yield the modules a file imports, inside functions and for type checking too, with their lines."""
+    package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, *filter(None, [base])])
+            yield base, node.lineno
+            for alias in node.names:
+                name = f"{base}.{alias.name}"
+                if base.startswith("construct") and (PACKAGE.parent / f"{name.replace('.', '/')}.py").exists():
+                    yield name, node.lineno
+
+
+def wrong_imports(path: Path) -> Iterator[str]:
+    """Yield what a file imports from above, from beside, or from a library that is not for its layer."""
+    here = layer_of(module_of(path))
+    for name, number in imports(path):
+        top = name.split(".")[0]
+        if top == "construct":
+            there = layer_of(name)
+            allowed = there in BELOW[here] | {here} and (here, name.rpartition(".")[2]) not in NOT_FOR
+        else:
+            allowed = here in FOREIGN.get(top, {here})
+        if not allowed and name != "construct":
+            yield f"{path.relative_to(PACKAGE.parent)}:{number} ({here}) imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    """cli, repl, companion, memory, llm and store, leaves: nothing imports from above or beside it."""
+    assert list(wrong_imports(path)) == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_files_are_small(path: Path) -> None:
+    """No file of the package has more than 400 lines."""
+    assert len(path.read_text("utf-8").splitlines()) <= 400
+
+
+def test_leaves_import_none_of_ours_but_leaves() -> None:
+    """The leaves do not import each other in a circle: errors, text, clock and prompts import nothing of ours."""
+    for name in ("errors", "text", "clock", "prompts", "tokens"):
+        assert [n for n, _ in imports(PACKAGE / f"{name}.py") if n.startswith("construct")] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "wrong"),
+    [
+        ("store/x.py", "from construct.prompts import prompt", True),
+        ("store/x.py", "from construct import prompts", True),
+        ("store/x.py", "def f():\n    import construct.llm.types", True),
+        ("llm/x.py", "from ..store import talk", True),
+        ("memory/x.py", "from construct.repl import app", True),
+        ("memory/x.py", "import rich.text", True),
+        ("memory/x.py", "from construct.companion import Companion", True),
+        ("repl/x.py", "import typer", True),
+        ("companion.py", "from construct.cli import app", True),
+        ("text.py", "from construct.store import talk", True),
+        ("cli/x.py", "import typer\nfrom construct.repl import app", False),
+        ("memory/x.py", "from construct.store import talk\nfrom construct.llm.types import Text", False),
+        ("llm/x.py", "from construct.prompts import shipped\nimport anthropic", False),
+        ("store/x.py", "from . import talk\nfrom ..text import storable", False),
+    ],
+)
+def test_the_test_sees_wrong_imports(
+    path: str, code: str, wrong: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What must not be is seen in every form of import, also inside a function."""
+    package = tmp_path / "construct"
+    for name in ("store/talk.py", "prompts.py", "text.py", "repl/app.py", "cli/app.py", path):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text("")
+    (package / path).write_text(code)
+    monkeypatch.setattr("tests.test_layers.PACKAGE", package)
+    assert bool(list(wrong_imports(package / path))) is wrong
