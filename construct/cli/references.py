@@ -1,7 +1,7 @@
 """Ids on the command line."""
 
 from construct.errors import UsageError
-from construct.repl.commands.references import Reference, reference_in
+from construct.references import Reference, reference_in
 from construct.text import shorten
 
 __all__ = ["Reference", "parse_reference"]

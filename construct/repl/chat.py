@@ -90,7 +90,7 @@ class Chat:
 
     async def again(self, listen: Listener) -> TurnResult | None:
         """Have the last message answered again; None when there is none."""
-        if self.aside is not None and self.aside.said:
+        if self.aside is not None:
             return await self.aside.again(self.conversation_id, listen)
         if self.conversation_id is None:
             return None

@@ -327,11 +327,12 @@ def test_promotion_in_a_transaction_that_fails_leaves_nothing(life: Life) -> Non
 
 FACTS = (
     "User's rent is 1200", "User's rent is 1300", "User lives in Lisbon", "User lives in Porto",
-    "User has a cat called Tom", "User has a cat called Kit", "User is allergic to peanuts", "The user has a peanut allergy", "User likes figs",
+    "User has a cat called Tom", "User has a cat called Kit", "User is allergic to peanuts",
+    "The user has a peanut allergy", "User likes figs",
 )  # fmt: skip
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.randoms(use_true_random=False), st.integers(5, 25))
 def test_whatever_happens_memories_follow(
     tmp_path_factory: pytest.TempPathFactory, chance: random.Random, steps: int

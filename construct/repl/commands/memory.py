@@ -68,6 +68,8 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("Say what to keep: /remember TEXT")
     if not chat.companion.learns:
         raise UsageError(f"CONSTRUCT_MEMORY is {chat.settings.memory}: nothing is learned.")
+    if chat.aside is not None:
+        raise UsageError("Private talk is on: nothing is stored. /private off ends it.")
     kept = await chat.store.call(_remember, argument, to_text(chat.clock.now()))
     out.say(f"Kept as memory:{kept.id}: {kept.content}")
 

@@ -13,9 +13,10 @@ from construct.llm.types import Block, Request, ToolResult
 from construct.llm.types import Text as TextBlock
 from construct.memory.context import block_text, request_tokens
 from construct.repl.views.words import counted, percent
-from construct.text import one_line, printable
+from construct.text import one_line, printable, shorten
 
 _FIRST, _LAST, _GAP = 140, 60, 40
+_FIRST_LINES, _LINE_WIDTH = 4, 120
 _BAR_WIDTH = 32
 _LIVES = {"5m": "5 minutes", "1h": "1 hour"}
 
@@ -84,10 +85,22 @@ def _is_marked(block: Block) -> bool:
 
 
 def _abbreviated(text: str, *, full: bool) -> Text:
-    """Return the text, of a long one its beginning and its end as one paragraph."""
+    """Return the text; of a long one its beginning and its end, in one paragraph unless it is made of lines."""
     if full or len(text) <= _FIRST + _LAST + _GAP:
         return Text(text)
+    if text.startswith("<"):
+        return _abbreviated_lines(text.splitlines())
     hidden = text[_FIRST:-_LAST]
     shown = Text(one_line(text[:_FIRST]))
     shown.append(f" … {counted(len(hidden), 'character')} … ", style="dim")
     return shown.append(one_line(text[-_LAST:]))
+
+
+def _abbreviated_lines(lines: Sequence[str]) -> Text:
+    hidden = lines[_FIRST_LINES:-1]
+    shown = Text("\n".join(shorten(line, _LINE_WIDTH) for line in lines[:_FIRST_LINES]))
+    if len(hidden) == 1:
+        shown.append(f"\n{shorten(hidden[0], _LINE_WIDTH)}")
+    elif hidden:
+        shown.append(f"\n… {counted(len(hidden), 'line')} …", style="dim")
+    return shown.append(f"\n{shorten(lines[-1], _LINE_WIDTH)}") if len(lines) > _FIRST_LINES else shown

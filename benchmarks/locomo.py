@@ -1,0 +1,158 @@
+"""Recall on LoCoMo: of the turns that hold the answer to a question, the share among the first k found.
+
+    uv run python benchmarks/locomo.py PATH [--one-file] [--json]
+
+PATH is `locomo10.json` of https://github.com/snap-research/locomo (Maharana et al., ACL 2024; CC BY-NC 4.0), or
+a part of it. Each conversation is imported into a database of its own as `construct import` does it, speaker A as
+the user, and every question goes through the function that `construct memory search` calls.
+"""
+
+import argparse
+import json
+import random
+import re
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from construct.clock import Clock
+from construct.memory.recall import Filters, search
+from construct.store.database import open_database
+from construct.store.transfer_import import import_file
+
+DEPTHS = (1, 5, 10, 20, 50)
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop"}
+_RESAMPLES = 2000
+
+
+@dataclass(frozen=True)
+class Result:
+    """One question: its category, the recall at each depth, the reciprocal rank, CPU seconds."""
+
+    category: int
+    recall: dict[int, float]
+    reciprocal_rank: float
+    seconds: float
+
+
+def main() -> None:
+    """Run the benchmark and print the table, or JSON and nothing else."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", type=Path, help="the dataset's JSON file")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--one-file", action="store_true", help="import all conversations into one database")
+    options = parser.parse_args()
+    samples = json.loads(options.path.read_text("utf-8"))
+    groups = [samples] if options.one_file else [[sample] for sample in samples]
+    results: list[Result] = []
+    by_conversation: dict[str, list[Result]] = {}
+    for group in groups:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, result in _ask_all(group, Path(folder)):
+                results.append(result)
+                by_conversation.setdefault(name, []).append(result)
+    if options.json:
+        json.dump(_figures(results, by_conversation), sys.stdout, indent=2)
+        print()
+    else:
+        _print_table(results, by_conversation)
+
+
+def _ask_all(samples: list[dict[str, Any]], folder: Path) -> Iterator[tuple[str, Result]]:
+    with closing(open_database(folder / "construct.db")) as db:
+        for sample in samples:
+            turns = list(_turns(sample))
+            file = folder / "talk.jsonl"
+            file.write_text("".join(json.dumps(line) + "\n" for _, line in turns), "utf-8")
+            import_file(db, file, Clock(zone=UTC))
+            (conversation,) = db.execute("SELECT max(id) FROM conversations").fetchone()
+            rows = db.execute("SELECT id FROM messages WHERE conversation_id = ? ORDER BY id", (conversation,))
+            ids = {dia_id: row[0] for (dia_id, _), row in zip(turns, rows, strict=True)}
+            for question in sample["qa"]:
+                evidence = {ids[i] for i in _evidence(question) if i in ids}
+                if question["category"] in CATEGORIES and evidence:
+                    start = time.process_time()
+                    hits = search(db, question["question"], Filters(kind="message", zone=UTC), max(DEPTHS))
+                    seconds = time.process_time() - start
+                    yield str(sample["sample_id"]), _judge(question, [h.id for h in hits], evidence, seconds)
+
+
+def _turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
+    talk = sample["conversation"]
+    number = 1
+    while f"session_{number}" in talk:
+        begins = datetime.strptime(talk[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        for i, turn in enumerate(talk[f"session_{number}"]):
+            role = "user" if turn["speaker"] == talk["speaker_a"] else "assistant"
+            yield (
+                turn["dia_id"],
+                {
+                    "type": "message",
+                    "conversation": str(sample["sample_id"]),
+                    "role": role,
+                    "content": turn["text"],
+                    "created_at": (begins + timedelta(seconds=30 * i)).isoformat(),
+                },
+            )
+        number += 1
+
+
+def _evidence(question: dict[str, Any]) -> Iterator[str]:
+    """Yield the ids of the turns that hold the answer; some are given several in one string."""
+    for entry in question.get("evidence", []):
+        yield from re.findall(r"D\d+:\d+", entry)
+
+
+def _judge(question: dict[str, Any], found: list[int], evidence: set[int], seconds: float) -> Result:
+    recall = {k: len(evidence & set(found[:k])) / len(evidence) for k in DEPTHS}
+    first = next((rank for rank, i in enumerate(found, 1) if i in evidence), None)
+    return Result(question["category"], recall, 1 / first if first else 0.0, seconds)
+
+
+def _figures(results: list[Result], by_conversation: dict[str, list[Result]]) -> dict[str, Any]:
+    figures: dict[str, Any] = {"overall": _means(results)}
+    for category, name in CATEGORIES.items():
+        figures[name] = _means(r for r in results if r.category == category)
+    figures["conversations"] = {name: _means(own) for name, own in by_conversation.items()}
+    figures["interval_r@10"] = _interval([r.recall[10] for r in results])
+    return figures
+
+
+def _means(results: Iterable[Result]) -> dict[str, float]:
+    found = list(results)
+    if not found:
+        return {"n": 0}
+    means: dict[str, float] = {f"r@{k}": round(statistics.fmean(r.recall[k] for r in found), 4) for k in DEPTHS}
+    return means | {"mrr": round(statistics.fmean(r.reciprocal_rank for r in found), 4), "n": len(found)}
+
+
+def _interval(values: list[float]) -> list[float]:
+    """Return the 95 % bootstrap interval of the mean."""
+    chance = random.Random(0)
+    means = sorted(statistics.fmean(chance.choices(values, k=len(values))) for _ in range(_RESAMPLES))
+    return [round(means[int(0.025 * _RESAMPLES)], 4), round(means[int(0.975 * _RESAMPLES)], 4)]
+
+
+def _print_table(results: list[Result], by_conversation: dict[str, list[Result]]) -> None:
+    print(f"{'':24}{'n':>6}" + "".join(f"{'R@' + str(k):>8}" for k in DEPTHS) + f"{'MRR':>8}")
+    rows = {"categories 1 to 4": results}
+    rows |= {name: [r for r in results if r.category == c] for c, name in CATEGORIES.items()}
+    for name, own in (rows | by_conversation).items():
+        m = _means(own)
+        if m["n"]:
+            print(f"{name:24}{m['n']:>6}" + "".join(f"{m[f'r@{k}']:>8.3f}" for k in DEPTHS) + f"{m['mrr']:>8.3f}")
+    low, high = _interval([r.recall[10] for r in results])
+    times = sorted(r.seconds * 1000 for r in results)
+    print(f"\nR@10 95 % interval [{low:.3f}, {high:.3f}] (bootstrap over questions)")
+    print(f"CPU a query: p50 {times[len(times) // 2]:.1f} ms, p95 {times[int(len(times) * 0.95)]:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
