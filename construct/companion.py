@@ -265,7 +265,8 @@ class Companion:
         now = to_text(self._now())
         message_id = None
         with transaction(db):
-            if so_far.texts or so_far.rounds:
+            is_there = talk.is_there(db, conversation_id)  # another process may have deleted it meanwhile
+            if is_there and (so_far.texts or so_far.rounds):
                 blocks = dump_rounds(so_far.rounds) if so_far.rounds else None
                 reply = NewMessage(
                     "assistant", "\n\n".join(so_far.texts), blocks, status="complete" if done else "interrupted",

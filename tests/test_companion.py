@@ -8,6 +8,7 @@ import pytest
 
 from construct.companion import Delta, Waiting
 from construct.errors import ModelRejectedError
+from construct.memory.deletion import delete_conversation
 from construct.store import talk
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking
@@ -178,3 +179,15 @@ async def test_two_hundred_turns_keep_every_fact_within_reach(tmp_path: Path, ap
             hits = await t.companion.store.call(search, f"locker {i} code")
             assert any(str(1000 + i) in hit.text for hit in hits)
     assert {r.status for r in api.requests} == {200}
+
+
+async def test_a_conversation_deleted_meanwhile_takes_its_reply_along(tmp_path: Path, api: FakeApi) -> None:
+    """When another process deletes the conversation while a reply streams, the turn still ends well."""
+    api.enqueue("chat", Reply("one two three", delay=0.5))
+    async with talking(tmp_path, api) as t:
+        turn = asyncio.create_task(t.say("Hello."))
+        await asyncio.to_thread(api.wait_for, 1)
+        await t.companion.store.call(delete_conversation, t.id, t.companion.settings.clock)
+        result = await turn
+        assert result.message_id is None
+        t.check()

@@ -73,10 +73,13 @@ class _Clause:
         return self.words[0].kind in {"user", "name"} and not self.words[0].owns
 
     @property
-    def subject(self) -> str:
-        """The first that is named in it; the user where nobody is."""
-        named = [w for w in self.words if w.kind in {"user", "name"}]
-        return next((w.key for w in (*(w for w in named if not w.owns), *named)), "user")
+    def subject(self) -> str | None:
+        """Whom it is plainly about: who begins it, or is named behind what is theirs ("User's sister Anna")."""
+        first = self.words[0]
+        if first.kind not in {"user", "name"}:
+            return None
+        theirs = (w.key for w in self.words if w.kind == "name" and not w.owns and not w.behind)
+        return next(theirs, first.key) if first.owns else first.key
 
     def subjects(self, i: int) -> frozenset[str]:
         """Return of whom the word at `i` is said."""
@@ -136,15 +139,15 @@ def unknown_subject(content: str, sources: Sequence[str]) -> str | None:
 
 
 def same_matter(a: str, b: str) -> bool:
-    """Tell whether two lines have one subject, or a word in common where they do not both begin with a subject."""
+    """Tell whether two lines may be about the same: not when they are plainly about two, and share no word."""
     draft, units = _read(a, [b])
     if not draft or not units:
         return False
     first, second = draft[0], units[0]
-    if first.leads and second.leads:
-        return first.words[0].key == second.words[0].key
+    if first.subject is None or second.subject is None or first.subject == second.subject:
+        return True
     shared = frozenset[str]().union(*(c.keys for c in draft)) & frozenset[str]().union(*(u.keys for u in units))
-    return bool(shared - {"user"}) or first.subject == second.subject
+    return bool(shared - {"user"}) and not (first.leads and second.leads)
 
 
 def _is_of_another(clause: _Clause, i: int, homes: list[_Clause], units: list[_Clause], named: frozenset[str]) -> bool:

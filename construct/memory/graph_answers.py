@@ -16,6 +16,7 @@ from construct.text import one_line
 USER = "User"
 _SELF = frozenset({"user", "the user", "i", "me", "myself", "my"})
 _OF_USER = frozenset({"user", "i", "me", "my", "mine"})
+_MENTION = re.compile(r"\b(?:(?P<mine>user['’]s|my|our)|user|I|me|myself|we|us)\b", re.IGNORECASE)
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CLAUSE_END = re.compile(r"[,;:.!?()\u2013\u2014]+|\b(?:and|but|while|whereas)\b", re.IGNORECASE)
 _MOST = 400
@@ -147,6 +148,11 @@ def _relation(item: Mapping[str, Any], called: Mapping[str, Named], texts: Mappi
     true = [i for i in homes if negates(verb) or not _denies(texts[i], subject, object_)]
     if not true:
         return f"refused {said}: it is denied"
+    if key(subject.name) == key(USER):
+        others = {e.name: e for e in called.values() if key(e.name) not in (key(USER), key(object_.name))}
+        true = [i for i in true if not _is_anothers(texts[i], object_, others.values())]
+    if not true:
+        return f"refused {said}: it is said of another"
     with_user = key(USER) in (key(subject.name), key(object_.name))
     return Stated(subject.name, verb, object_.name, max(true, key=lambda i: (_fit(texts[i], verb, with_user), i)))
 
@@ -175,6 +181,17 @@ def _denies(text: str, subject: Named, object_: Named) -> bool:
     far = subject if key(object_.name) == key(USER) else object_
     about = [c for c in clauses if _holds(c, subject) and _holds(c, object_)] or [c for c in clauses if _holds(c, far)]
     return bool(about) and all(negates(clause) for clause in about)
+
+
+def _is_anothers(text: str, object_: Named, others: Iterable[Named]) -> bool:
+    """Tell whether what is said of an object is said of another: "User's sister Ana lives in Porto"."""
+    folded = text.casefold()
+    at = min((i for i in (folded.find(n.casefold()) for n in object_.names) if i >= 0), default=len(text))
+    mentions = list(_MENTION.finditer(text, 0, at))
+    if mentions and not mentions[-1]["mine"]:
+        return False
+    between = text[mentions[-1].end() if mentions else 0 : at]
+    return any(_holds(between, other) for other in others)
 
 
 def _without_relatives(entities: Sequence[Named], relations: Iterable[Stated]) -> list[Named]:

@@ -14,7 +14,7 @@ from construct.memory.answers import extraction
 from construct.memory.asking import Account, ask
 from construct.memory.extractive import extract
 from construct.memory.proposals import Draft, Extraction
-from construct.memory.stance import checked_stance
+from construct.memory.stance import checked_stance, is_borrowed, quoted_stems
 from construct.memory.transcript import halves, slices, transcript
 from construct.prompts import prompt
 from construct.store.records import Message
@@ -64,7 +64,8 @@ async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, acco
     if not found.drafts:
         account.problems.append("the worker found nothing")
         return None
-    return replace(found, drafts=tuple(_checked(draft, messages) for draft in found.drafts))
+    quoted = quoted_stems(messages)
+    return replace(found, drafts=tuple(_checked(draft, messages, quoted) for draft in found.drafts))
 
 
 def _closing(anchors: Mapping[str, int]) -> str:
@@ -73,9 +74,13 @@ def _closing(anchors: Mapping[str, int]) -> str:
     return prompt("observer-closing").format(first=names[0], last=names[-1])
 
 
-def _checked(draft: Draft, messages: Sequence[Message]) -> Draft:
+def _checked(draft: Draft, messages: Sequence[Message], quoted: Sequence[frozenset[str]]) -> Draft:
+    """Return the draft with no stronger a stance than its sources bear; what others' words bear better is quoted."""
     sources = [m for m in messages if m.id in draft.sources]
-    return replace(draft, stance=checked_stance(draft.stance, draft.content, sources))
+    stance = checked_stance(draft.stance, draft.content, sources)
+    if stance in {"stated", "planned"} and is_borrowed(draft.content, sources, quoted):
+        stance = "quoted"
+    return replace(draft, stance=stance)
 
 
 def joined(parts: Sequence[Extraction]) -> Extraction:

@@ -13,8 +13,8 @@ from construct.memory.recall_rank import (
     Candidate,
     Features,
     Matcher,
-    features,
     in_context,
+    ranked,
     score,
     shortlist,
     weights,
@@ -29,7 +29,7 @@ CANDIDATES = 300  # of each kind are taken from the index
 SHORTLIST = 50  # of them are read with the turns around them
 NEARBY = 4  # neighbours are looked for among so many ids to each side: conversations may interleave
 NEWEST_PIECES = 20_000  # rows looked through for scripts without spaces
-MOST_ROWS = 15_000  # rows that are ranked in a large file: the words required are the rarest that have so many
+MOST_ROWS = 10_000  # rows that are ranked in a large file: the words required are the rarest that have so many
 NAME_SAMPLE = 100  # turns read to learn whether a word is a participant's name
 
 
@@ -53,7 +53,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """All that was found for a query, best first, with what it was judged by."""
+    """What was found for a query, best first, with what it was judged by."""
 
     query: Query
     wanted: tuple[str, ...]
@@ -69,12 +69,12 @@ def search(
 
     Raises ValueError when the query is blank.
     """
-    found = rank(db, analyse(query, today), filters, limit).found[: max(0, limit)]
+    found = rank(db, analyse(query, today), filters, max(0, limit)).found
     return [_hit(candidate.entry, score(known), filters.zone) for candidate, known in found]
 
 
-def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int = 0) -> Ranking:
-    """Find and rank all candidates that hold something of the query."""
+def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int) -> Ranking:
+    """Find and rank what holds something of the query."""
     called = _called(db, query)
     names = frozenset(called)
     wanted = tuple(word for word in query.words if word not in names) or query.words
@@ -94,14 +94,7 @@ def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int = 0)
     read = in_context([*best, *store.entries(db, "message", near, filters)])
     turns += _turns(candidate.entry for candidate in read) if names else []
     asked = replace(asked, speakers=speakers(turns, names, query.role))
-    known = zip(read, features(read, asked), strict=True)
-    kept = sorted(((candidate, value) for candidate, value in known if value), key=lambda pair: _order(*pair))
-    return Ranking(query, wanted, weight, tuple(kept))
-
-
-def _order(candidate: Candidate, known: Features) -> tuple[float, int, int]:
-    """Return the key of best first; of equals observations and memories come after messages, the newest first."""
-    return -score(known), store.KINDS.index(candidate.entry.kind), -candidate.entry.id
+    return Ranking(query, wanted, weight, tuple(ranked(read, asked, limit)))
 
 
 def _called(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:

@@ -15,7 +15,7 @@ from construct.memory.query import Query, forms
 from construct.memory.recall_names import Speakers
 from construct.memory.recall_stem import fold, stem, words
 from construct.memory.recall_words import TIME_WORDS
-from construct.store.search import Entry
+from construct.store.search import KINDS, Entry
 
 # How words count: BM25F (Robertson and Zaragoza, 2009) over a turn and its neighbours.
 SATURATION = 0.6  # k1: how soon saying a word again adds nothing
@@ -113,13 +113,20 @@ class Asked:
     speakers: Speakers
 
 
-def features(candidates: Sequence[Candidate], asked: Asked) -> list[Features | None]:
-    """Return each candidate's features, None for those that hold nothing of what is looked for."""
+def ranked(candidates: Sequence[Candidate], asked: Asked, most: int) -> list[tuple[Candidate, Features]]:
+    """Return at most so many candidates with their features, best first; of equals messages first, then the newest."""
     own = [_match(candidate, asked) for candidate in candidates]
-    return [
-        _told(first, candidate, asked.query) if first else None
-        for first, candidate in zip(_found(candidates, own, asked), candidates, strict=True)
-    ]
+    known = zip(candidates, _found(candidates, own, asked), strict=True)
+    found = sorted(((candidate, first) for candidate, first in known if first), key=_order)[: 2 * most + _LATE]
+    return sorted(((candidate, _told(first, candidate, asked.query)) for candidate, first in found), key=_order)[:most]
+
+
+_LATE = 100  # how far below the last place how a turn is put may lift it from
+
+
+def _order(pair: tuple[Candidate, Features]) -> tuple[float, int, int]:
+    entry = pair[0].entry
+    return -score(pair[1]), KINDS.index(entry.kind), -entry.id
 
 
 def shortlist(entries: Sequence[Entry], asked: Asked, most: int) -> list[Entry]:

@@ -63,6 +63,8 @@ def recollect(
     least = LEAST_WEIGHT * math.log(1 + sum(total(db, kind) for kind in KINDS))
     found: list[Recollection] = []
     for entry in _good(ranking, least):
+        if entry.state == "pending":  # its messages are still in the window
+            continue
         if (entry.kind, entry.id) in known or any(one_line(entry.text) == r.text for r in found):
             continue
         passage = Recollection(entry.kind, entry.id, entry.role, _day(entry), snippet(entry.text, ranking.wanted))
@@ -87,9 +89,9 @@ def snippet(text: str, wanted: Sequence[str], size: int = _SNIPPET) -> str:
 
 
 def _query(words: str, before: str, today: date) -> Query | None:
+    if not words.strip():
+        return None
     for text in (words, f"{before}\n{words}"):
-        if not text.strip():
-            continue
         query = analyse(text[:4000], today)
         if not query.bare and (query.words or query.pieces):
             return query

@@ -281,3 +281,20 @@ def checked_stance(claimed: str, content: str, sources: Sequence[Message]) -> st
     if found == "assistant":
         return found if claimed in {"stated", "planned"} else claimed
     return found if _STRENGTH.get(found, 0) < _STRENGTH.get(claimed, 0) else claimed
+
+
+def quoted_stems(messages: Sequence[Message]) -> list[frozenset[str]]:
+    """Return what quoted and pasted matter in these messages says, piece by piece."""
+    return [_stems(text) for message in messages for text, quoted in split_quoted(message.content) if quoted]
+
+
+def is_borrowed(content: str, sources: Sequence[Message], quoted: Sequence[frozenset[str]]) -> bool:
+    """Tell whether pasted matter bears a content better than the sources' own words do.
+
+    So a pasted text cannot lend its words to a message that it names as the source.
+    """
+    if not quoted:
+        return False
+    wanted = _stems(content)
+    own = frozenset[str]().union(*(e.stems for e in _all_evidence(content, sources) if e.stance != "quoted"))
+    return any(len(wanted & piece) > len(wanted & own) for piece in quoted)

@@ -113,8 +113,7 @@ class Session:
         await asyncio.sleep(WARM_AFTER_SECONDS)
         try:
             await asyncio.to_thread(_load)
-            parts = self._build()
-            await parts.chat.start()
+            parts = await self._begin()
         except Exception as error:  # noqa: BLE001 - given on to whoever waits, and raised at the end
             self._ready.set_exception(error)
             self.screen.leave()
@@ -125,6 +124,15 @@ class Session:
             await self._show_due(parts)
         await self._refresh(parts)
         await asyncio.to_thread(_warm, self._opening.models)
+
+    async def _begin(self) -> _Parts:
+        parts = self._build()
+        try:
+            await parts.chat.start()
+        except BaseException:
+            await parts.chat.close()
+            raise
+        return parts
 
     def _build(self) -> _Parts:
         from construct.repl.chat import Chat

@@ -4,6 +4,7 @@ Never found: messages withheld or retried, removed words, observations of revert
 superseded memories; superseded observations only with `Filters.all`.
 """
 
+import math
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -133,7 +134,25 @@ def total(db: sqlite3.Connection, kind: str) -> int:
 
 
 def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
-    """Return in how many rows' own text each stem occurs, from the index."""
+    """Return in how many rows' own text each stem occurs, from the index.
+
+    The index counts by reading all of a word's entries, 0.7 ms in a large file (facts.md): there what was counted is
+    kept while this process runs, until the file has grown by a tenth.
+    """
+    rows = total(db, kind)
+    known: dict[str, int] = {}
+    if rows >= _MANY_ROWS:
+        (path,) = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
+        known = _counted.setdefault((path, kind, round(math.log(rows, 1.1))), known)
+    known |= _count(db, kind, [stem for stem in stems if stem not in known])
+    return {stem: known[stem] for stem in stems}
+
+
+_MANY_ROWS = 20_000
+_counted: dict[tuple[str, str, int], dict[str, int]] = {}
+
+
+def _count(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
     table = _TABLES[kind]
     column = "text" if kind == "message" else "content"
     db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab USING fts5vocab(main, {table}_fts, col)")

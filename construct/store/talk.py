@@ -56,6 +56,11 @@ def conversation(db: sqlite3.Connection, conversation_id: int) -> Conversation:
     return found
 
 
+def is_there(db: sqlite3.Connection, conversation_id: int) -> bool:
+    """Tell whether a conversation exists."""
+    return db.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation_id,)).fetchone() is not None
+
+
 def latest_conversation(db: sqlite3.Connection) -> int | None:
     """Return the conversation last talked in; one that was only imported is nobody's present talk."""
     row = db.execute(

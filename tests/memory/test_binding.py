@@ -149,10 +149,13 @@ def test_an_invented_subject_is_caught(line: str, source: str, stranger: str | N
         ("Anna visited Porto", "User moved to Porto", False),
         ("User's dog is called Rex", "User moved to Porto", False),
         ("用户住在北京", "用户搬到上海", True),
+        ("Lives in Lisbon", "Moved to Porto", True),
+        ("Vive em Lisboa", "Mudou-se para o Porto", True),
+        ("User's sister Anna has a cat", "User's brother Ben has a cat", True),
     ],
 )
 def test_what_one_line_can_make_outdated(old: str, new: str, same: bool) -> None:
-    """A line is about the same matter when it has the same subject, or a word in common where none is named first."""
+    """Matters differ when lines are plainly about two persons, or about two things and share no word."""
     assert same_matter(old, new) is same
 
 

@@ -86,6 +86,26 @@ def test_what_is_denied_is_no_relation() -> None:
     assert drawing(answer(("User", "does not like", "Fado")), {1: "User does not like Fado"}).relations
 
 
+@pytest.mark.parametrize(
+    ("text", "predicate", "object_", "users"),
+    [
+        ("User's sister Ana lives in Porto", "lives in", "Porto", False),
+        ("Ana works at Acme", "works at", "Acme", False),
+        ("Ana and my brother Rui play Chess", "plays", "Chess", False),
+        ("Rui and I play Chess", "plays", "Chess", True),
+        ("Ana is my sister", "has sister", "Ana", True),
+        ("Ana lent me the Volvo", "drives", "Volvo", True),
+        ("My cat is called Tom", "has cat", "Tom", True),
+        ("Allergic to peanuts", "is allergic to", "peanuts", True),
+    ],
+)
+def test_what_is_said_of_another_is_not_the_users(text: str, predicate: str, object_: str, users: bool) -> None:
+    """The user counts as named everywhere, but does not live where the sister lives."""
+    entities = [entity(name) for name in ("User", "Ana", "Rui", object_)]
+    found = drawing(answer(("User", predicate, object_), entities=entities), {1: text})
+    assert bool(found.relations) == users
+
+
 def test_aliases_stand_in_the_texts() -> None:
     """One that does not is dropped, and so is one that another entity bears."""
     found = drawing(

@@ -1,8 +1,9 @@
 """A chat in a terminal in memory, answered by the fake API over HTTP."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TextIO, cast
 
@@ -101,3 +102,9 @@ async def seated(
             if not seat.ending.done():
                 seat.session.screen.leave()
                 await seat.ending
+
+
+def stored(settings: Settings, query: str) -> list[tuple[object, ...]]:
+    """Return what a query finds in the database."""
+    with closing(sqlite3.connect(settings.db)) as db:
+        return db.execute(query).fetchall()

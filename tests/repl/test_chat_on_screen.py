@@ -1,22 +1,14 @@
 """The chat on the screen: what is typed, what is answered, what stands where."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
 
 from construct.config import Settings
 from construct.memory.worker import Progress
 from construct.repl.markdown import render_markdown
-from tests.repl.conftest import seated
+from tests.repl.conftest import seated, stored
 from tests.support.fake_api import FakeApi, Reply, faults
 
 LONG = "# Head\n\nSome *words* first.\n\n" + "\n".join(f"- item number {n} of many" for n in range(40)) + "\n\nThe end."
-
-
-def stored(settings: Settings, query: str) -> list[tuple[object, ...]]:
-    """Return what a query finds in the database."""
-    with closing(sqlite3.connect(settings.db)) as db:
-        return db.execute(query).fetchall()
 
 
 async def test_answers_what_is_typed(api: FakeApi, settings: Settings) -> None:
@@ -221,31 +213,6 @@ async def test_the_model_may_ask_to_forget(api: FakeApi, settings: Settings) -> 
     assert stored(settings, "SELECT count(*) FROM observations") == [(0,)]
 
 
-async def test_leaving_finishes_the_memory(api: FakeApi, settings: Settings) -> None:
-    """Leaving observes what has been said, and no session stays open."""
-    async with seated(settings) as seat:
-        for number in range(6):
-            seat.type(f"My number {number} cousin lives at 1{number} Elm Street in Porto since 200{number}.\r")
-            await seat.see(lambda n=number: seat.screen.text.count("whenever you like") == n + 1)  # type: ignore[misc]
-        assert await seat.leave() == 0
-    assert stored(settings, "SELECT count(*) FROM observations")[0][0] == 6
-    assert stored(settings, "SELECT count(*) FROM sessions") == [(0,)]
-    assert stored(settings, "SELECT count(*) FROM cycles WHERE status = 'running'") == [(0,)]
-
-
-async def test_leaving_while_a_reply_comes(api: FakeApi, settings: Settings) -> None:
-    """Ctrl-D while a reply comes in leaves, keeps what came, and says what was not sent."""
-    api.enqueue("chat", Reply("on and on " * 200, chunk_delay=0.02, chunk_size=10))
-    async with seated(settings) as seat:
-        seat.type("talk\r")
-        await seat.see("on and on")
-        seat.type("wait\r")
-        await seat.see("queued: wait")
-        await seat.leave()
-        assert "not sent: wait" in seat.screen.text
-    assert stored(settings, "SELECT status FROM messages WHERE role = 'assistant'") == [("interrupted",)]
-
-
 async def test_history_comes_from_the_database(api: FakeApi, settings: Settings) -> None:
     """Messages of earlier chats are found with the arrow key; commands are kept nowhere."""
     async with seated(settings) as seat:
@@ -278,6 +245,10 @@ async def test_private_talk_is_not_stored(api: FakeApi, settings: Settings) -> N
         seat.type("What is it?\r")
         await seat.see(lambda: len(api.of("chat")) == 2)
         await seat.see(lambda: seat.screen.text.count("You said") == 2)
+        seat.type("/remember Xylophone\r")
+        await seat.see("Private talk is on")
+        seat.type("/retry\r")
+        await seat.see(lambda: len(api.of("chat")) == 3)
         seat.type("/private off\r")
         await seat.see("it is stored again")
         await seat.leave()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from construct.config import Settings
+from construct.repl.background import Job
 from construct.repl.chat import Chat
 from construct.repl.commands import all_commands
 from construct.repl.commands.registry import Registry, split_command
@@ -233,6 +234,29 @@ async def test_stopping_a_reply(api: FakeApi, settings: Settings, capsys: pytest
         assert await line
         assert not dialogue.failed
         assert not dialogue.busy
+
+
+async def test_a_conversation_that_goes_cold_is_seen_to(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the chat is open its session is kept alive, and when the prompt cache has run out what is due is done."""
+    monkeypatch.setattr("construct.repl.chat.BEAT_SECONDS", 0.02)
+    async with talking(settings) as dialogue:
+        chat = dialogue._chat
+        await chat.start()
+        await chat.upkeep.finish(5)
+        before = await chat.store.call(_heartbeat)
+        wanted: list[Job] = []
+        monkeypatch.setattr(chat.upkeep, "want", wanted.append)
+        chat._cold_at = 0.0
+        while not wanted:
+            await asyncio.sleep(0.02)
+        assert wanted == [Job(1)]
+        assert chat._cold_at is None
+        assert await chat.store.call(_heartbeat) > before
+
+
+def _heartbeat(db: sqlite3.Connection) -> float:
+    found: tuple[float] = db.execute("SELECT heartbeat FROM sessions").fetchone()
+    return found[0]
 
 
 def test_splitting_a_command() -> None:

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from construct.memory.forget import ForgetPlan, Forgotten
-from construct.repl.views.observations import observation_table
+from construct.repl.views.observations import memory_table, observation_table
 from construct.repl.views.words import counted
 from construct.text import one_line
 
@@ -21,7 +21,8 @@ def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
         parts.append(observation_table(plan.observations[:_MOST_LISTED], today))
         if len(plan.observations) > _MOST_LISTED:
             parts.append(Text(f"  and {len(plan.observations) - _MOST_LISTED} more", style="dim"))
-    parts += [Text(f"  memory:{m.id}  {one_line(m.content)}") for m in plan.memories[:_MOST_LISTED]]
+    if plan.memories:
+        parts.append(memory_table(plan.memories[:_MOST_LISTED]))
     if plan.reactivated:
         parts += [Text("\nThis would stand again:"), observation_table(plan.reactivated[:_MOST_LISTED], today)]
     parts += [Text(), *(Text(line, style="dim") for line in _consequences(plan))]

@@ -35,7 +35,7 @@ def memory_view(
     """
     if not observations and not kept:
         return Text("Nothing is remembered yet.", style="dim")
-    parts: list[RenderableType] = [_kept(kept)] if kept else []
+    parts: list[RenderableType] = [Text("Kept for good", style="heading3"), memory_table(kept)] if kept else []
     if left_out:
         parts.append(Text(f"{left_out:,} older not shown: /memory all, or /memory WORDS", style="dim"))
     for day, group in groupby(by_day(observations), key=lambda o: o.observation_date):
@@ -44,14 +44,15 @@ def memory_view(
     return Group(*parts)
 
 
-def _kept(memories: Sequence[Memory]) -> RenderableType:
+def memory_table(memories: Sequence[Memory]) -> Table:
+    """Return memories one under the other."""
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
     for m in memories:
         who = "" if m.origin == "user" else f"  by the {m.origin}"
         table.add_row(f"  memory:{m.id}", Text(one_line(m.content)).append(who, style="dim"))
-    return Group(Text("Kept for good", style="heading3"), table)
+    return table
 
 
 def observation_table(observations: Sequence[Observation], today: date) -> Table:

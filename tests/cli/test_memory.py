@@ -1,0 +1,261 @@
+"""`construct memory …`, `undo` and `compact`: looking into memory and correcting it, from outside."""
+
+from typing import Any
+
+import pytest
+
+from tests.memory.builders import Life
+from tests.support.fake_api import FakeApi
+from tests.support.program import Program
+from tests.support.talks import LOW, facts
+
+COMMON = {"kind", "id", "conversation", "date", "text"}
+OBSERVATION = COMMON | {"generation", "priority", "stance", "state", "referenced_date", "pinned", "origin"}
+MEMORY = COMMON | {"state", "category", "origin", "observation"}
+
+
+def ids(found: list[dict[str, Any]]) -> list[object]:
+    """Return the ids of a list."""
+    return [one["id"] for one in found]
+
+
+def test_list_has_the_shape_of_the_contract(lived: Program) -> None:
+    """What is active or pending, then memories: an observation's id is bare, a memory's `memory:ID`."""
+    found = lived.json("memory", "list")
+    observations = [one for one in found if one["kind"] == "observation"]
+    memories = [one for one in found if one["kind"] == "memory"]
+    assert found == observations + memories
+    assert {frozenset(one) for one in observations} == {frozenset(OBSERVATION)}
+    assert {frozenset(one) for one in memories} == {frozenset(MEMORY)}
+    assert {one["id"]: one["state"] for one in observations} == {3: "active", 4: "active", 5: "pending"}
+    assert {one["id"]: one["generation"] for one in observations}[4] == 1
+    assert all(str(one["id"]).startswith("memory:") for one in memories)
+    assert {one["date"] for one in found} == {"2026-03-01"}
+
+
+def test_list_all_adds_what_is_superseded(lived: Program) -> None:
+    """`--all` lists superseded observations and memories and says that they are."""
+    found = {one["id"]: one["state"] for one in lived.json("memory", "list", "--all")}
+    assert (found[1], found[2]) == ("superseded", "superseded")
+    assert set(ids(lived.json("memory", "list"))) < set(found)
+    assert "superseded" in lived.run("memory", "list", "--all").stdout
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+def test_limit_is_the_most_of_both_kinds_together(lived: Program, limit: int) -> None:
+    """No more than `--limit` things are listed or found; the newest, the best."""
+    whole = lived.json("memory", "list")
+    assert len(lived.json("memory", "list", "--limit", str(limit))) == min(limit, len(whole))
+    assert len(lived.json("memory", "search", "Lisbon flat", "--limit", str(limit))) <= limit
+    assert lived.json("memory", "list", "--limit", "9" * 30) == whole
+
+
+def test_as_of_lists_what_was_believed_then(lived: Program) -> None:
+    """Before the first day nothing is known; at its end what was active, nothing pending; memories too."""
+    assert lived.json("memory", "list", "--as-of", "2026-02-28") == []
+    assert lived.json("memory", "search", "Lisbon", "--as-of", "2026-02-28") == []
+    assert [i for i in ids(lived.json("memory", "list", "--as-of", "2026-03-01")) if isinstance(i, int)] == [3, 4]
+    assert "memory:1" in ids(lived.json("memory", "list", "--as-of", "2026-03-01", "--all"))
+    early = lived.json("memory", "list", "--as-of", "2026-03-01T09:09:00+00:00")
+    assert ids(early) == [1, "memory:1"]
+    assert 2 in ids(lived.json("memory", "list", "--as-of", "today", "--all"))
+    assert lived.run("memory", "list", "--as-of", "when it rained").returncode == 2
+
+
+def test_search_has_the_shape_of_the_contract(lived: Program) -> None:
+    """Each kind has its id's form and a score; best first; a superseded one only with `--all`."""
+    found = lived.json("memory", "search", "lisbon")
+    assert {one["kind"] for one in found} == {"message", "observation", "memory"}
+    assert all(set(one) >= COMMON | {"score"} for one in found)
+    for one in found:
+        if one["kind"] == "observation":
+            assert set(one) == COMMON | {"score", "generation", "priority", "stance", "state"}
+            assert isinstance(one["id"], int)
+        else:
+            assert one["id"].startswith(f"{one['kind']}:")
+    scores = [one["score"] for one in found]
+    assert scores == sorted(scores, reverse=True)
+    assert not {1, 2} & set(ids(found))
+    assert {1, 2} < set(ids(lived.json("memory", "search", "lisbon", "--all")))
+
+
+def test_list_and_search_agree(lived: Program) -> None:
+    """What both show of a thing is the same in both: conversation, date, text and state."""
+    listed = {one["id"]: one for one in lived.json("memory", "list")}
+    for one in lived.json("memory", "search", "Lisbon tandem birthday alarm"):
+        if one["kind"] != "message":
+            known = listed[one["id"]]
+            assert {key: one[key] for key in (*COMMON, "state")} == {key: known[key] for key in (*COMMON, "state")}
+
+
+@pytest.mark.parametrize(
+    "query", ['"', "AND OR NOT", "(((", "lisbon*", "NEAR(a b)", "a:b", "***", "'; DROP", "-foo", "--bar", "\x00", "^x"]
+)
+def test_a_search_in_any_syntax_is_words(lived: Program, query: str) -> None:
+    """Whatever the query looks like, it exits 0."""
+    done = lived.run("memory", "search", query)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+@pytest.mark.parametrize("query", [(" ",), ("\t\n",), ("",), ("", " "), ()])
+def test_a_blank_search_is_wrong_usage(lived: Program, query: tuple[str, ...]) -> None:
+    """It exits 2."""
+    assert lived.run("memory", "search", *query).returncode == 2
+
+
+def test_show_takes_each_form_of_id(lived: Program) -> None:
+    """Bare, `message:ID` and `memory:ID` show what they name, in its shape."""
+    assert lived.json("memory", "show", "3")["text"] == "Zoe's birthday is on May 5th"
+    assert lived.json("memory", "show", "observation:3") == lived.json("memory", "show", "3")
+    message = lived.json("memory", "show", "message:1")
+    assert message["id"] == "message:1"
+    assert set(message) == COMMON | {"role", "status"}
+    assert set(lived.json("memory", "show", "memory:1")) == MEMORY
+    assert "Zoe's birthday" in lived.run("memory", "show", "3").stdout
+    assert lived.run("memory", "show", "message:1").stdout == (
+        "[2026-03-01 09:02] user:\nI live in Lisbon near the river\n"
+    )
+
+
+def test_why_goes_through_every_generation(lived: Program) -> None:
+    """Sources are the observations below, messages all that it rests on, with plain numbers as ids."""
+    why = lived.json("memory", "why", "4")
+    assert set(why) == {"observation", "sources", "messages"}
+    assert why["observation"]["id"] == 4
+    assert ids(why["sources"]) == [1, 2]
+    assert {frozenset(one) for one in why["messages"]} == {frozenset({"id", "role", "content", "created_at"})}
+    assert [(m["id"], m["role"]) for m in why["messages"]] == [(1, "user"), (3, "user")]
+    assert lived.json("memory", "why", "memory:1")["observation"]["id"] == 1
+    assert "I live in Lisbon near the river" in lived.run("memory", "why", "4").stdout
+
+
+@pytest.mark.parametrize("command", ["show", "why", "pin", "edit", "forget"])
+@pytest.mark.parametrize("name", ["99", "message:99", "memory:99", "9" * 30])
+def test_an_unknown_id_is_a_failure(lived: Program, command: str, name: str) -> None:
+    """It exits 1 and says so, with nothing on standard output."""
+    more = {"edit": ["Words."], "forget": ["--yes"]}.get(command, [])
+    done = lived.run("memory", command, name, *more, "--json")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Traceback" not in done.stderr
+    assert 1 <= len(done.stderr.splitlines()) <= 2
+
+
+@pytest.mark.parametrize("name", ["x", "", "message:", "note:1", "1.5", "message:x", "٣"])
+def test_what_is_no_id_is_wrong_usage(lived: Program, name: str) -> None:
+    """It exits 2."""
+    assert lived.run("memory", "show", name).returncode == 2
+
+
+def test_an_edit_takes_over_and_can_be_undone(lived: Program) -> None:
+    """An edit is a new observation in the place of the old one, with the same messages; `undo` takes it back."""
+    new = lived.json("memory", "edit", "3", "Zoe's birthday is on May 6th")
+    assert (new["id"], new["text"], new["origin"]) == (6, "Zoe's birthday is on May 6th", "user")
+    assert lived.json("memory", "show", "3")["state"] == "superseded"
+    assert lived.json("memory", "why", "6")["messages"] == lived.json("memory", "why", "3")["messages"]
+    undone = lived.json("undo")
+    assert set(undone) == {"cycle", "deactivated", "reactivated"}
+    assert (ids(undone["deactivated"]), ids(undone["reactivated"])) == ([6], [3])
+    assert lived.json("memory", "show", "3")["state"] == "active"
+    assert lived.run("memory", "edit", "3", " ").returncode == 2
+
+
+def test_a_pin_is_put_and_taken_away(lived: Program) -> None:
+    """`pin` prints the observation with its pin; `--off` lets it go."""
+    assert lived.json("memory", "pin", "3")["pinned"] is True
+    assert "pinned" in lived.run("memory", "list").stdout
+    assert lived.json("memory", "pin", "3", "--off")["pinned"] is False
+
+
+def test_add_keeps_a_memory(lived: Program) -> None:
+    """A memory added by hand is listed; a blank one is wrong usage, and with CONSTRUCT_MEMORY not on so is any."""
+    kept = lived.json("memory", "add", "The boiler is by Junkers", "--category", "home")
+    assert (kept["text"], kept["category"], kept["origin"]) == ("The boiler is by Junkers", "home", "user")
+    assert kept["id"] in ids(lived.json("memory", "list"))
+    assert lived.run("memory", "add", " ").returncode == 2
+    refused = lived.run("memory", "add", "Something", more={"CONSTRUCT_MEMORY": "read-only"})
+    assert refused.returncode == 2
+    assert "CONSTRUCT_MEMORY" in refused.stderr
+
+
+def test_forget_says_what_went(lived: Program) -> None:
+    """From a reflection down to its sources; without `--yes` and nobody to ask nothing goes."""
+    asked = lived.run("memory", "forget", "4", "--json", stdin="yes\n")
+    assert (asked.returncode, asked.stdout) == (2, "")
+    assert "--yes" in asked.stderr
+    gone = lived.json("memory", "forget", "4", "--yes")
+    assert set(gone) == {"forgotten"}
+    assert gone["forgotten"]["observations"] == 3
+    assert {"memories", "messages"} < set(gone["forgotten"])
+    assert lived.json("memory", "search", "Lisbon", "--all") == []
+    assert lived.run("memory", "show", "4").returncode == 1
+
+
+def test_forget_with_words_leaves_no_byte(lived: Program) -> None:
+    """The words are in no file of the database afterwards."""
+    lived.json("memory", "forget", "3", "--words", "--yes")
+    assert lived.json("memory", "show", "message:5")["text"] == "[removed]"
+    assert b"birthday" not in b"".join(file.read_bytes() for file in lived.folder.glob("construct.db*"))
+
+
+def test_diff_has_three_parts(lived: Program) -> None:
+    """What was learned, what changed and what is gone between two moments; the earlier one comes first."""
+    whole = lived.json("memory", "diff", "2026-02-01")
+    assert set(whole) == {"learned", "changed", "gone"}
+    assert ids(whole["learned"]) == [3, 4]
+    assert lived.json("memory", "diff", "yesterday", "today") == {"learned": [], "changed": [], "gone": []}
+    changed = lived.json("memory", "diff", "2026-03-01T09:09:00+00:00", "2026-03-02")["changed"]
+    assert [(one["old"]["id"], one["new"]["id"]) for one in changed] == [(1, 4)]
+    assert lived.run("memory", "diff").stdout
+    assert lived.run("memory", "diff", "2026-03-02", "2026-03-01").returncode == 2
+
+
+def test_there_is_nothing_to_undo_at_first(program: Program) -> None:
+    """`undo` exits 1."""
+    done = program.run("undo")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Nothing to undo" in done.stderr
+
+
+def test_undo_takes_back_one_cycle_after_another(lived: Program) -> None:
+    """The newest first, until there is none."""
+    kinds = [lived.json("undo")["cycle"]["kind"] for _ in range(5)]
+    assert kinds == ["observer", "reflector", "observer", "observer", "observer"]
+    assert lived.run("undo").returncode == 1
+    assert [one for one in lived.json("memory", "list") if one["kind"] == "observation"] == []
+
+
+def test_compact_does_all_now(program: Program, api: FakeApi) -> None:
+    """What is unobserved is observed and committed, below every threshold, and it prints what changed."""
+    assert program.run("compact").returncode == 0
+    for text in facts(3):
+        program.run("ask", "--no-wait", text)
+    assert not api.of("observer")
+    changed = program.json("compact")
+    assert (changed["conversation"], changed["observed"], changed["committed"]) == (1, 3, 3)
+    figures = program.json("status")
+    assert figures["messages"]["unobserved"] == 0
+    assert figures["observations"]["pending"]["count"] == 0
+    assert program.run("compact").stdout
+    refused = program.run("compact", more={"CONSTRUCT_MEMORY": "off"})
+    assert refused.returncode == 2
+    assert "CONSTRUCT_MEMORY" in refused.stderr
+
+
+def test_the_extractive_worker_needs_no_model(program: Program, api: FakeApi) -> None:
+    """With MEMORY_WORKER_MODEL=extractive the user's own sentence is what is remembered."""
+    more = {**LOW, "MEMORY_WORKER_MODEL": "extractive"}
+    for text in facts(6):
+        assert program.run("ask", text, more=more).returncode == 0
+    assert not api.of("observer")
+    texts = [one["text"] for one in program.json("memory", "list") if one["kind"] == "observation"]
+    assert "My locker number 0 has the code 1000, and I keep the Tea0 there." in texts
+
+
+def test_scope_conversation_counts_only_its_own(program: Program, life: Life) -> None:
+    """With CONSTRUCT_SCOPE=conversation the panel counts what the latest conversation knows."""
+    life.learn(life.talk(), "I live in Lisbon")
+    life.exchange(life.talk(), "Hello there")
+    assert program.json("status")["observations"]["committed"]["count"] == 1
+    narrow = program.json("status", more={"CONSTRUCT_SCOPE": "conversation"})
+    assert narrow["observations"]["committed"]["count"] == 0

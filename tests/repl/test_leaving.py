@@ -1,0 +1,41 @@
+"""Leaving the chat: the memory is finished, nothing is lost, nothing stays open."""
+
+import asyncio
+
+from construct.config import Settings
+from tests.repl.conftest import seated, stored
+from tests.support.fake_api import FakeApi, Reply
+
+
+async def test_leaving_finishes_the_memory(api: FakeApi, settings: Settings) -> None:
+    """Leaving observes what has been said, and no session stays open."""
+    async with seated(settings) as seat:
+        for number in range(6):
+            seat.type(f"My number {number} cousin lives at 1{number} Elm Street in Porto since 200{number}.\r")
+            await seat.see(lambda n=number: seat.screen.text.count("whenever you like") == n + 1)  # type: ignore[misc]
+        assert await seat.leave() == 0
+    assert stored(settings, "SELECT count(*) FROM observations")[0][0] == 6
+    assert stored(settings, "SELECT count(*) FROM sessions") == [(0,)]
+    assert stored(settings, "SELECT count(*) FROM cycles WHERE status = 'running'") == [(0,)]
+
+
+async def test_leaving_at_once(settings: Settings) -> None:
+    """Who leaves before everything is loaded leaves all the same, and no session stays open."""
+    for pause in (0.0, 0.06, 0.1):
+        async with seated(settings) as seat:
+            await asyncio.sleep(pause)
+            assert await seat.leave() == 0
+    assert stored(settings, "SELECT count(*) FROM sessions") == [(0,)]
+
+
+async def test_leaving_while_a_reply_comes(api: FakeApi, settings: Settings) -> None:
+    """Ctrl-D while a reply comes in leaves, keeps what came, and says what was not sent."""
+    api.enqueue("chat", Reply("on and on " * 200, chunk_delay=0.02, chunk_size=10))
+    async with seated(settings) as seat:
+        seat.type("talk\r")
+        await seat.see("on and on")
+        seat.type("wait\r")
+        await seat.see("queued: wait")
+        await seat.leave()
+        assert "not sent: wait" in seat.screen.text
+    assert stored(settings, "SELECT status FROM messages WHERE role = 'assistant'") == [("interrupted",)]
