@@ -32,7 +32,8 @@ DEBT = "User owes 5000 euros to Recover Services"
 UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 DIRTY = (
     "Tea \x1b[2J\x1b[31mred\x1b[0m \x1b]0;owned\x07\x1b]8;;http://evil.example\x1b\\link\x1b]8;;\x1b\\"
-    " \x9b5A\x9d0;x\x9c \x1bP1$r\x1b\\ \u202egnp.exe\u202c \u2066iso\u2069 \u200fmark \x08\x08back \x7f \x85next \u2028line \x07bell 42"
+    " \x9b5A\x9d0;x\x9c \x1bP1$r\x1b\\ \u202egnp.exe\u202c \u2066iso\u2069 \u200fmark"
+    " \x08\x08back \x7f \x85next \u2028line \x07bell 42"
 )
 
 
@@ -177,8 +178,8 @@ LIFE = "I am allergic to peanuts. I live in Lisbon with two cats. I bought a lam
 
 
 def by_text(body: Json, part: str) -> str:
-    """Return the anchor of the line that holds a text."""
-    return next(line.anchor for line in read_lines(body) if part in line.text)
+    """Return the anchor of the line that holds a text; one that never went out where none does."""
+    return next((line.anchor for line in read_lines(body) if part in line.text), "O99")
 
 
 def quoted_to_stated(body: Json) -> Answer:
@@ -253,8 +254,8 @@ async def test_odd_text_is_talk_like_any(tmp_path: Path, api: FakeApi, text: str
 
 async def test_a_megabyte_is_observed_in_parts(tmp_path: Path, api: FakeApi) -> None:
     """A giant message stops nothing: it is cut for the observer, and none of it is passed over."""
-    line = "My locker number {} has the code {}, and nothing else is in it at all.\n"
-    giant = "".join(line.format(i, 10_000 + i) for i in range(15_000))
+    shelves = [", ".join(f"shelf {i * 60 + k}" for k in range(60)) for i in range(1_500)]
+    giant = "".join(f"My locker number {i} has a code, {shelf}.\n" for i, shelf in enumerate(shelves))
     async with talking(tmp_path, api) as t:
         started = time.monotonic()
         await t.say(giant)
@@ -263,7 +264,7 @@ async def test_a_megabyte_is_observed_in_parts(tmp_path: Path, api: FakeApi) -> 
         assert time.monotonic() - started < 30
     assert len(giant) > 1_000_000
     given = "".join(last_user_text(r.body) for r in api.of("observer"))
-    assert all(f"number {i} has" in given for i in range(0, 15_000, 500))
+    assert all(f"number {i} has" in given for i in range(1_500))
     assert found
 
 

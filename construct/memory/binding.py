@@ -22,6 +22,7 @@ _CALENDAR = frozenset(
     thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays""".split()
 )
 _JOINS = re.compile(r"and|AND|und|et|y|e|but|while|whereas|when|because|although|though")
+_LABEL = re.compile(r"(?: said| says| stated| mentioned)?:")
 _WEAK_BREAK = re.compile(r",|—|\s[-–]\s")
 _BEHIND_NUMBER = re.compile(r"\d\.\s")
 _STRONG_BREAK = re.compile(r"[;\n]")
@@ -295,7 +296,9 @@ def _raw_clauses(text: str, names: set[str]) -> Iterator[_Raw]:
         clause.begins = clause.begins or folded
         clause.denies = clause.denies or (is_negation(folded) and not text[end:].startswith(" only "))
         if word := _word(match.group(), folded, names):
-            clause.words.append(replace(word, behind=previous if previous in _PREPOSITIONS else ""))
+            label = word.kind == "user" and bool(_LABEL.match(text, end))
+            behind = previous if previous in _PREPOSITIONS else ""
+            clause.words.append(replace(word, owns=word.owns or label, behind=behind))
         elif folded in _BEING:
             clause.bare = False
         previous = folded

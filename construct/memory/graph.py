@@ -6,12 +6,9 @@ from dataclasses import dataclass
 
 from construct.errors import NotFoundError
 from construct.memory.graph_answers import USER, key
-from construct.memory.graph_cycle import drop_unsaid_names, revert_graph
 from construct.memory.recall_stem import words
 from construct.store import graph as rows
 from construct.store.graph import Entity, Relation
-
-__all__ = ["Branch", "Tree", "drop_unsaid_names", "entities_in", "neighbours", "reached", "revert_graph"]
 
 _HUB = 30
 """Relations from which on an entity leads everywhere, and so nowhere; the user always does."""

@@ -80,8 +80,12 @@ def _settle(draft: Draft, sources: Sequence[Observation]) -> tuple[Draft | None,
     """Return the draft with stance, priority and dates settled, or None and why it is refused."""
     if any(_protected(s) for s in sources):
         return None, "it would replace a line that is pinned or the user's own"
-    if reason := _untrue(draft.content, [s.content for s in sources]):
+    texts = [s.content for s in sources]
+    if reason := _untrue(draft.content, texts):
         return None, reason
+    # Of lines that matter most nothing may be rearranged; judging the others as strictly would leave most as they are.
+    if any(s.priority == "high" for s in sources) and (wrong := misbound(draft.content, texts)):
+        return None, f"it joins “{wrong}” to what its sources say of something else"
     stances = {s.stance for s in sources}
     if len(stances) > 1 and stances & _WEAK:
         return None, "its sources have different stances"
@@ -114,8 +118,6 @@ def _untrue(content: str, texts: Sequence[str]) -> str | None:
         return f"its sources do not say {', '.join(sorted(invented))}"
     if stranger := unknown_subject(content, texts):
         return f"its sources do not say {stranger}"
-    if wrong := misbound(content, texts):
-        return f"it joins “{wrong}” to what its sources say of something else"
     if negates(content) and not any(negates(t) for t in texts):
         return "it denies what its sources do not deny"
     if turned := flipped(content, texts):

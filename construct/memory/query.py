@@ -11,6 +11,8 @@ from construct.memory.recall_dates import Span, spans
 from construct.memory.recall_stem import stem, words
 from construct.memory.recall_words import IRREGULAR, STOP_WORDS
 
+MOST_WORDS = 48  # of a query are looked for: a pasted page is none
+
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
 # Scripts written without spaces: a run of them is one word to the tokenizer, so it is looked for in pieces.
 _UNSPACED = re.compile(
@@ -62,12 +64,12 @@ def analyse(text: str, today: date | None = None) -> Query:
         raise ValueError("The query is blank.")
     plain = _UNSPACED.sub(" ", text)
     found = words(plain)
-    content = _content(found)
+    content = _content(found)[:MOST_WORDS]
     quoted = [
         " ".join(words(next((group for group in match.groups() if group), ""))) for match in _PHRASE.finditer(text)
     ]
     return Query(
-        words=_distinct(content or found),
+        words=_distinct(content or found[:MOST_WORDS]),
         phrases=tuple(dict.fromkeys(phrase for phrase in quoted if phrase)),
         pieces=tuple(dict.fromkeys(piece for run in _UNSPACED.findall(text) for piece in _pairs(run))),
         capitals=_capitals(plain),
@@ -87,17 +89,19 @@ def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
     return f"{{text}} : ({' OR '.join(either)})" if either else ""
 
 
-def gated(words: Sequence[str], frequency: Mapping[str, int], most: int) -> str:
-    """Return the expression for own text with one of the rare words, ranked by all.
+def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, weighed: int) -> str:
+    """Return the expression for own text with one of the rare words, ranked by all but the commonest.
 
-    Ranking costs by the row: the rare words are as many as have `most` rows together, the rarest always.
+    Ranking costs by the row, and reading a word's rows a little too: the words of which one is required are the rarest
+    that have `required` rows together, the words weighed those that have `weighed`; the rarest always is among them.
     """
     rarest = sorted(words, key=lambda word: frequency.get(word, 0))
     rows = list(accumulate(frequency.get(word, 0) for word in rarest))
-    rare = rarest[: max(1, sum(total <= most for total in rows))]
-    if len(rare) == len(rarest):
-        return any_of(rarest)
-    return f"{{text}} : (({' OR '.join(map(_either, rare))}) AND ({' OR '.join(map(_either, rarest))}))"
+    rare = rarest[: max(1, sum(total <= required for total in rows))]
+    known = rarest[: max(1, sum(total <= weighed for total in rows))]
+    if len(rare) == len(known):
+        return any_of(rare)
+    return f"{{text}} : (({' OR '.join(map(_either, rare))}) AND ({' OR '.join(map(_either, known))}))"
 
 
 def _either(word: str) -> str:

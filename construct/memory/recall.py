@@ -29,7 +29,7 @@ CANDIDATES = 300  # of each kind are taken from the index
 SHORTLIST = 50  # of them are read with the turns around them
 NEARBY = 4  # neighbours are looked for among so many ids to each side: conversations may interleave
 NEWEST_PIECES = 20_000  # rows looked through for scripts without spaces
-MOST_ROWS = 10_000  # rows that are ranked in a large file: the words required are the rarest that have so many
+REQUIRED_ROWS, WEIGHED_ROWS = 10_000, 100_000  # the gate of a large file (query.gated): p95 of 50 ms at a million
 NAME_SAMPLE = 100  # turns read to learn whether a word is a participant's name
 
 
@@ -69,32 +69,50 @@ def search(
 
     Raises ValueError when the query is blank.
     """
-    found = rank(db, analyse(query, today), filters, max(0, limit)).found
-    return [_hit(candidate.entry, score(known), filters.zone) for candidate, known in found]
+    ranking = rank(db, analyse(query, today), filters, max(0, limit))
+    return [hit(candidate.entry, score(known), filters.zone) for candidate, known in ranking.found]
 
 
 def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int) -> Ranking:
     """Find and rank what holds something of the query."""
     called = _called(db, query)
-    names = frozenset(called)
-    wanted = tuple(word for word in query.words if word not in names) or query.words
+    wanted = tuple(word for word in query.words if word not in called) or query.words
     looked_for = tuple(dict.fromkeys((*wanted, *(word for phrase in query.phrases for word in phrase.split()))))
     frequency = _frequencies(db, looked_for)
-    expression = any_of((), query.phrases) or gated(wanted, frequency, MOST_ROWS)
+    required = WEIGHED_ROWS if filters.narrow() else REQUIRED_ROWS
+    expression = any_of((), query.phrases) or gated(wanted, frequency, required, WEIGHED_ROWS)
     found = [entry for kind in filters.kinds() for entry in _entries(db, kind, expression, query.pieces, filters)]
     matcher = Matcher(looked_for, query.pieces)
     frequency |= {piece: sum(piece in matcher.counts(entry) for entry in found) for piece in query.pieces}
     weight = weights(frequency, sum(store.total(db, kind) for kind in store.KINDS))
-    turns = [turn for turns in called.values() for turn in turns] + (_turns(found) if names else [])
-    asked = Asked(query, weight, matcher, speakers(turns, names, query.role))
-    best = [
-        e for kind in store.KINDS for e in shortlist([e for e in found if e.kind == kind], asked, max(SHORTLIST, limit))
-    ]
-    near = _nearby(entry.id for entry in best if entry.kind == "message")
-    read = in_context([*best, *store.entries(db, "message", near, filters)])
-    turns += _turns(candidate.entry for candidate in read) if names else []
-    asked = replace(asked, speakers=speakers(turns, names, query.role))
+    asked = _asked(query, weight, matcher, called, found)
+    best = [entry for kind in store.KINDS for entry in shortlist(_of(kind, found), asked, max(SHORTLIST, limit))]
+    read = _read_around(db, best, filters, results=not query.phrases)
+    asked = _asked(query, weight, matcher, called, [*found, *(candidate.entry for candidate in read)])
     return Ranking(query, wanted, weight, tuple(ranked(read, asked, limit)))
+
+
+def _asked(
+    query: Query, weight: dict[str, float], matcher: Matcher, called: dict[str, list[Turn]], read: Sequence[Entry]
+) -> Asked:
+    """Return what candidates are judged by; who bears a name is learned from all that was read."""
+    turns = [turn for turns in called.values() for turn in turns]
+    turns += [(entry.conversation or 0, entry.role, entry.text) for entry in read if entry.role] if called else []
+    return Asked(query, weight, matcher, speakers(turns, frozenset(called), query.role))
+
+
+def _of(kind: str, entries: Iterable[Entry]) -> list[Entry]:
+    return [entry for entry in entries if entry.kind == kind]
+
+
+def _read_around(
+    db: sqlite3.Connection, best: Sequence[Entry], filters: Filters, *, results: bool
+) -> list[Candidate]:
+    """Return entries with the turns around them; those are results too, unless a phrase is wanted."""
+    ids = {entry.id for entry in best if entry.kind == "message"}
+    near = {id_ for found in ids for id_ in range(found - NEARBY, found + NEARBY + 1)} - ids
+    around = store.entries(db, "message", near, filters)
+    return in_context([*best, *(around if results else [replace(entry, found=False) for entry in around])])
 
 
 def _called(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
@@ -102,10 +120,6 @@ def _called(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
     words = [word for word in query.words if word in query.capitals and len(word) > 1]
     turns = {word: store.mentions(db, any_of([word]), NAME_SAMPLE) for word in words}
     return {word: said for word, said in turns.items() if is_called(word, said)}
-
-
-def _turns(entries: Iterable[Entry]) -> list[Turn]:
-    return [(entry.conversation or 0, entry.role, entry.text) for entry in entries if entry.role]
 
 
 def _entries(
@@ -120,11 +134,6 @@ def _entries(
     return [entry for entry in store.entries(db, kind, ids, filters) if entry.found]
 
 
-def _nearby(ids: Iterable[int]) -> set[int]:
-    ids = set(ids)
-    return {near for id in ids for near in range(id - NEARBY, id + NEARBY + 1)} - ids
-
-
 def _frequencies(db: sqlite3.Connection, wanted: Sequence[str]) -> dict[str, int]:
     """Return in how many rows of all kinds each word occurs, in any of its forms."""
     roots = {word: [stem(form) for form in forms(word)] for word in wanted}
@@ -133,7 +142,8 @@ def _frequencies(db: sqlite3.Connection, wanted: Sequence[str]) -> dict[str, int
     return {word: sum(counts[root] for counts in counted for root in group) for word, group in roots.items()}
 
 
-def _hit(entry: Entry, standing: float, zone: tzinfo | None) -> Hit:
+def hit(entry: Entry, standing: float, zone: tzinfo | None) -> Hit:
+    """Return an entry as it is handed out."""
     day = entry.day or datetime.fromisoformat(entry.moment).astimezone(zone).date().isoformat()
     return Hit(
         entry.kind, entry.id, entry.conversation, day, entry.text, round(1 / (1 + math.exp(-standing)), 6), entry.role,

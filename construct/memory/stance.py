@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from construct.memory.dates import in_past
 from construct.memory.sentences import (
@@ -231,13 +232,19 @@ def _affirms(message: Message, content: str) -> bool:
     return bool(_YES.search(message.content) or (denied and _NO.search(message.content)))
 
 
-def _evidence(message: Message, affirmed: bool) -> Iterator[_Evidence]:
-    for text, is_quoted in split_quoted(message.content):
-        if is_quoted or message.role not in {"user", "assistant"}:
+@lru_cache(maxsize=128)
+def _evidence(role: str, content: str, affirmed: bool) -> tuple[_Evidence, ...]:
+    """Return the pieces of a message; kept for a while, since each claim about a long message asks for them."""
+    return tuple(_read_evidence(role, content, affirmed))
+
+
+def _read_evidence(role: str, content: str, affirmed: bool) -> Iterator[_Evidence]:
+    for text, is_quoted in split_quoted(content):
+        if is_quoted or role not in {"user", "assistant"}:
             yield _Evidence("quoted", _stems(text))
             continue
         for piece, stance in _spoken(text):
-            if message.role == "assistant":
+            if role == "assistant":
                 said = "stated" if stance == "asked" else stance
                 yield _Evidence(said if affirmed else "assistant", _stems(piece))
             else:
@@ -250,7 +257,11 @@ def _all_evidence(content: str, sources: Sequence[Message]) -> list[_Evidence]:
         for at, message in enumerate(sources)
         if _affirms(message, content) and (ids := [i for i in range(at) if sources[i].role == "assistant"])
     }
-    return [piece for at, message in enumerate(sources) for piece in _evidence(message, at in affirmed)]
+    return [
+        piece
+        for at, message in enumerate(sources)
+        for piece in _evidence(message.role, message.content, at in affirmed)
+    ]
 
 
 def _best_supported(content: str, sources: Sequence[Message]) -> str | None:

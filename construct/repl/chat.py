@@ -72,7 +72,7 @@ class Chat:
 
     async def start(self) -> None:
         """Say that a chat is open, put right what stopped processes left, and have done what is due."""
-        self._session_id = await self.store.call(self._open_session)
+        await self.store.call(self._open_session)
         self._beat = asyncio.create_task(self._keep_beating(), name="session")
         if self.conversation_id is not None:
             self.upkeep.want(Job(self.conversation_id))
@@ -181,9 +181,8 @@ class Chat:
             with suppress(asyncio.CancelledError):
                 await self._beat
         await self.upkeep.stop()
-        if self._session_id is not None:
-            with suppress(ConstructError):
-                await self.store.call(cycles.close_session, self._session_id)
+        with suppress(ConstructError):
+            await self.store.call(self._close_session)
         await self.companion.close()
 
     async def _spoken(self, conversation_id: int) -> None:
@@ -203,10 +202,16 @@ class Chat:
                 if self.conversation_id is not None:
                     self.upkeep.want(Job(self.conversation_id))
 
-    def _open_session(self, db: sqlite3.Connection) -> int:
+    def _open_session(self, db: sqlite3.Connection) -> None:
         with transaction(db):
             cycles.abandon_dead(db, to_text(self.clock.now()))
-            return cycles.open_session(db, self.conversation_id)
+            self._session_id = cycles.open_session(db, self.conversation_id)
+
+    def _close_session(self, db: sqlite3.Connection) -> None:
+        """Close what was opened, even if nobody waited for that to end."""
+        if self._session_id is not None:
+            cycles.close_session(db, self._session_id)
+            self._session_id = None
 
     def _beat_once(self, db: sqlite3.Connection) -> None:
         if self._session_id is not None:

@@ -32,6 +32,8 @@ class Filters:
     all: bool = False
     zone: tzinfo | None = None
     """The user's zone; None is the system's."""
+    window: tuple[int, int] | None = None
+    """(conversation, watermark): what the window of that conversation shows is not to be found."""
 
     def kinds(self) -> tuple[str, ...]:
         """Return the kinds that can be found; only messages have a role."""
@@ -204,9 +206,13 @@ def _conditions(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
     if filters.conversation is not None:
         where.append(f"{'o' if kind == 'memory' else 'm'}.conversation_id = ?")
         values.append(filters.conversation)
-    if filters.role and kind == "message":
-        where.append("m.role = ?")
-        values.append(filters.role)
+    if kind == "message":
+        if filters.role:
+            where.append("m.role = ?")
+            values.append(filters.role)
+        if filters.window:
+            where.append("(m.archived OR m.conversation_id <> ? OR m.id <= ?)")
+            values += filters.window
     return where, values
 
 

@@ -67,8 +67,10 @@ def latest_conversation(db: sqlite3.Connection) -> int | None:
         """SELECT c.id, coalesce(
                (SELECT created_at FROM messages WHERE conversation_id = c.id AND archived = 0 ORDER BY id DESC LIMIT 1),
                CASE WHEN NOT EXISTS (SELECT 1 FROM messages WHERE conversation_id = c.id) THEN c.created_at END
-           ) AS last_at
-           FROM conversations AS c WHERE last_at IS NOT NULL ORDER BY last_at DESC, c.id DESC LIMIT 1"""
+           ) AS last_at,
+           (SELECT max(id) FROM messages WHERE conversation_id = c.id AND archived = 0) AS last_id
+           FROM conversations AS c WHERE last_at IS NOT NULL
+           ORDER BY last_at DESC, last_id DESC NULLS FIRST, c.id DESC LIMIT 1"""
     ).fetchone()
     return None if row is None else int(row[0])
 
@@ -92,7 +94,8 @@ def conversations(db: sqlite3.Connection, limit: int | None = None) -> list[Conv
                         ORDER BY id DESC LIMIT 1), c.created_at) AS last_at,
               (SELECT substr(content, 1, 200) FROM messages WHERE conversation_id = c.id AND role = 'user'
                ORDER BY id LIMIT 1)
-            FROM conversations AS c ORDER BY last_at DESC, c.id DESC LIMIT ?""",
+            FROM conversations AS c ORDER BY last_at DESC,
+              (SELECT max(id) FROM messages WHERE conversation_id = c.id) DESC NULLS FIRST, c.id DESC LIMIT ?""",
         (-1 if limit is None else limit,),
     ).fetchall()
     return [ConversationSummary(Conversation(*row[:-3]), *row[-3:]) for row in rows]

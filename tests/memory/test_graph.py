@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from construct.clock import to_text
 from construct.errors import NotFoundError
+from construct.memory.compaction import compact
 from construct.memory.forget import forget_memory
 from construct.memory.graph import Tree, entities_in, neighbours, reached
 from construct.memory.graph_answers import Drawing, drawing
@@ -238,6 +239,24 @@ async def test_promoted_memories_are_drawn_after_a_compaction(t: Talk, api: Fake
     compactions = sum(p.kind == "compacted" for p in t.progress)
     assert 1 <= len(api.of("graph")) <= compactions
     t.check()
+
+
+async def test_what_a_turn_has_compacted_is_drawn_afterwards(t: Talk, api: FakeApi) -> None:
+    """A cold conversation is compacted by the turn itself; the worker draws what that promoted."""
+    for text in facts(4):
+        await t.say(text)
+    await t.companion.worker.run_due(t.id)
+    assert not api.of("graph")
+
+    def turn(db: sqlite3.Connection) -> None:
+        with transaction(db):
+            compact(db, t.id, 0, t.companion.terms.frame, to_text(t.companion.settings.clock.now()))
+
+    await t.companion.store.call(turn)
+    await t.companion.worker.run_due(t.id)
+    assert len(api.of("graph")) == 1
+    await t.companion.worker.run_due(t.id)
+    assert len(api.of("graph")) == 1
 
 
 async def test_a_memory_by_hand_waits_for_company(t: Talk, api: FakeApi) -> None:

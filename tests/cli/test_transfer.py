@@ -1,0 +1,197 @@
+"""`construct export` and `import`, from outside."""
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.support.program import Program
+
+LINE = {
+    "type": "message",
+    "conversation": "A trip",
+    "role": "user",
+    "content": "We went to Sintra",
+    "created_at": "2026-03-01T14:30:00+01:00",
+}
+
+
+def text(*lines: object) -> str:
+    """Return lines of JSON."""
+    return "".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines)
+
+
+def test_jsonl_begins_with_its_header(lived: Program) -> None:
+    """The first line says what it is; every line is an object with a type; nothing of the machine is in it."""
+    done = lived.run("export")
+    first, *rest = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (first["type"], first["version"]) == ("construct-export", 1)
+    assert {"conversation", "message", "observation", "cycle", "memory"} <= {line["type"] for line in rest}
+    assert str(lived.folder) not in done.stdout
+    assert done.stdout.isascii()
+    assert done.stderr == ""
+
+
+def test_an_export_is_deterministic(lived: Program, tmp_path: Path) -> None:
+    """At another time, by `-o -` and to a file, it is the same bytes."""
+    whole = lived.run("export").stdout
+    assert lived.run("export", "-o", "-", more={"CONSTRUCT_NOW": "2031-01-01T00:00:00+00:00"}).stdout == whole
+    assert lived.run("export", "--format", "jsonl", "-o", "out.jsonl").stdout == ""
+    assert (tmp_path / "out.jsonl").read_text() == whole
+
+
+@pytest.mark.parametrize("form", ["jsonl", "sqlite"])
+def test_a_round_trip_gives_the_same_bytes(lived: Program, form: str) -> None:
+    """Imported into an empty database and exported again; a second time it adds nothing."""
+    whole = lived.run("export").stdout
+    lived.run("export", "--format", form, "-o", "out")
+    other = ("--db", str(lived.folder / "other.db"))
+    for _ in range(2):
+        assert lived.run(*other, "import", "out").returncode == 0
+        assert lived.run(*other, "export").stdout == whole
+    assert lived.json(*other, "import", "out")["messages"] == 0
+    assert lived.json(*other, "doctor")["ok"] is True
+
+
+@pytest.mark.parametrize("form", ["jsonl", "sqlite", "markdown"])
+def test_files_are_private(lived: Program, tmp_path: Path, form: str) -> None:
+    """An export is 0600, one that takes the place of a public file too; folders it makes are 0700."""
+    new, old = tmp_path / "a" / "b" / "out", tmp_path / "old"
+    old.touch(0o644)
+    for target in (new, old):
+        assert lived.run("export", "--format", form, "-o", str(target)).returncode == 0
+        assert target.stat().st_mode & 0o777 == 0o600
+    assert {folder.stat().st_mode & 0o777 for folder in (new.parent, new.parent.parent)} == {0o700}
+
+
+def test_sqlite_is_a_database_by_itself(lived: Program, tmp_path: Path) -> None:
+    """It is one file that any SQLite tool reads; standard output is refused."""
+    lived.run("export", "--format", "sqlite", "-o", "out.db")
+    with closing(sqlite3.connect(tmp_path / "out.db")) as db:
+        assert db.execute("SELECT count(*) FROM messages").fetchone() == (10,)
+    assert not (tmp_path / "out.db-wal").exists()
+    assert lived.run("export", "--format", "sqlite").returncode == 2
+    assert lived.run("export", "--format", "sqlite", "-o", "-").returncode == 2
+    assert lived.run("export", "--format", "xml").returncode == 2
+
+
+def test_markdown_holds_the_words(lived: Program) -> None:
+    """What was said and what is remembered."""
+    words = lived.run("export", "--format", "markdown").stdout
+    assert "Which chain fits a tandem?" in words
+    assert "The alarm code is 9917" in words
+
+
+@pytest.mark.parametrize("form", ["jsonl", "sqlite", "markdown"])
+def test_the_database_itself_is_refused(lived: Program, tmp_path: Path, form: str) -> None:
+    """By its name, by links of both kinds, and what stands beside it; not a byte changes."""
+    (tmp_path / "soft").symlink_to(lived.db)
+    os.link(lived.db, tmp_path / "hard")
+    before = lived.db.read_bytes()
+    for target in ("construct.db", "./soft", "hard", "construct.db-wal", "construct.db-shm"):
+        done = lived.run("export", "--format", form, "-o", target)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "database" in done.stderr
+    assert lived.run("--db", "soft", "export", "--format", form, "-o", "construct.db").returncode == 2
+    assert lived.run("import", "soft").returncode == 2
+    assert lived.db.read_bytes() == before
+
+
+def test_hand_made_lines_are_archived(program: Program, tmp_path: Path) -> None:
+    """They are searchable, in no window and not due; importing them twice adds nothing."""
+    reply = LINE | {"role": "assistant", "content": "How was it?", "created_at": "2026-03-01T14:31:00+01:00"}
+    (tmp_path / "talk.jsonl").write_text(text(LINE, reply))
+    report = program.json("import", "talk.jsonl")
+    assert (report["conversations"], report["messages"]) == (1, 2)
+    found = program.json("memory", "search", "Sintra")
+    assert found[0]["text"] == "We went to Sintra"
+    assert found[0]["date"] == "2026-03-01T13:30:00.000000+00:00"
+    assert program.json("conversations", "list")[0]["title"] == "A trip"
+    messages = program.json("status")["messages"]
+    assert (messages["unobserved"], messages["window"]) == (0, 0)
+    before = program.run("export").stdout
+    again = program.json("import", "talk.jsonl")
+    assert (again["conversations"], again["messages"], again["known"]) == (0, 0, 2)
+    assert program.run("export").stdout == before
+    assert program.run("import", "talk.jsonl").returncode == 0
+    assert program.json("doctor")["ok"] is True
+
+
+def test_chatgpt_and_claude_are_recognised(program: Program, tmp_path: Path) -> None:
+    """Of ChatGPT's tree the way to `current_node`; of Claude's export the text; tool output is nobody's words."""
+
+    def node(name: str, parent: str | None, role: str, words: str) -> dict[str, object]:
+        content = {"content_type": "text", "parts": [words]}
+        message = {"id": name, "author": {"role": role}, "content": content, "create_time": 1767225600.0}
+        return {"id": name, "parent": parent, "children": [], "message": message}
+
+    mapping = {
+        "a": node("a", None, "user", "Tell me of Evora"),
+        "b": node("b", "a", "assistant", "A road not taken"),
+        "c": node("c", "a", "assistant", "It has a temple"),
+        "d": node("d", "c", "tool", "tool output here"),
+    }
+    talk = {"id": "t1", "title": "Evora", "create_time": 1767225600.0, "mapping": mapping, "current_node": "d"}
+    (tmp_path / "conversations.json").write_text(json.dumps([talk]))
+    assert program.json("import", "conversations.json")["messages"] == 2
+    said = [one["text"] for one in program.json("memory", "search", "Evora temple road tool output")]
+    assert sorted(said) == ["It has a temple", "Tell me of Evora"]
+    message = {"uuid": "m1", "sender": "human", "text": "I like Beja", "created_at": "2026-01-01T10:00:00Z"}
+    claude = {"uuid": "c1", "name": "Beja", "created_at": "2026-01-01T10:00:00Z", "chat_messages": [message]}
+    (tmp_path / "claude.json").write_text(json.dumps([claude]))
+    assert program.json("import", "claude.json")["messages"] == 1
+    assert program.json("import", "claude.json")["messages"] == 0
+
+
+BAD = {
+    "not JSON": text(LINE, "{no"),
+    "not an object": text(LINE, [1]),
+    "no content": text(LINE, {"type": "message"}),
+    "another role": text(LINE, LINE | {"role": "system"}),
+    "no time": text(LINE, LINE | {"created_at": "yesterday"}),
+    "content of another kind": text(LINE, LINE | {"content": 5}),
+    "another type": text(LINE, {"type": "observation"}),
+}
+
+
+@pytest.mark.parametrize("content", BAD.values(), ids=BAD)
+def test_a_wrong_line_fails_the_file(lived: Program, tmp_path: Path, content: str) -> None:
+    """It exits 1, names the line, and nothing of the file is taken."""
+    before = lived.run("export").stdout
+    (tmp_path / "bad.jsonl").write_text(content)
+    done = lived.run("import", "bad.jsonl")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "line 2" in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+    assert lived.run("export").stdout == before
+
+
+def test_what_is_no_utf8_fails_the_file(lived: Program, tmp_path: Path) -> None:
+    """The line is named."""
+    (tmp_path / "bad.jsonl").write_bytes(text(LINE).encode() + b'{"type": "\xff"}\n')
+    done = lived.run("import", "bad.jsonl")
+    assert done.returncode == 1
+    assert "line 2" in done.stderr
+
+
+def test_half_an_export_is_refused(lived: Program, tmp_path: Path) -> None:
+    """One that was cut off, and one whose observations rest on nothing, change nothing in an empty database."""
+    lines = lived.run("export").stdout.splitlines(keepends=True)
+    without = [line for line in lines if json.loads(line)["type"] != "message"]
+    other = ("--db", str(tmp_path / "other.db"))
+    empty = lived.run(*other, "export").stdout
+    for content in ("".join(lines)[:-40], "".join(lines[: len(lines) // 2]), "".join(without)):
+        (tmp_path / "bad.jsonl").write_text(content)
+        assert lived.run(*other, "import", "bad.jsonl").returncode == 1
+        assert lived.run(*other, "export").stdout == empty
+
+
+@pytest.mark.parametrize("name", ["nothing-here", ".", "/dev/null"])
+def test_what_cannot_be_read_is_a_failure(lived: Program, name: str) -> None:
+    """It exits 1 with a line or two."""
+    done = lived.run("import", name)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 2
