@@ -24,6 +24,7 @@ from construct.memory.situation import Terms, read_situation, terms_for
 from construct.memory.tools import Forget, ToolBox, summary
 from construct.memory.worker import MemoryWorker, Progress
 from construct.store import books, talk
+from construct.store import observations as rows
 from construct.store.database import Store, rehearsal, transaction
 from construct.store.records import Message
 from construct.store.talk import NewMessage
@@ -82,6 +83,8 @@ class Prepared:
     request: Request
     words: Message
     estimated: int
+    plans: tuple[int, ...]
+    """Plans of unknown outcome that it brings up."""
 
 
 @dataclass(slots=True)
@@ -208,7 +211,9 @@ class Companion:
     def _prepare(self, db: sqlite3.Connection, words: Message, extras: Ambience) -> Prepared:
         request = self.briefing.request(db, words, extras)
         talk.note_request(db, words.conversation_id, to_text(self._now()), request.cache_life)
-        return Prepared(request, words, sum(request_tokens(request).values()))
+        today = self.settings.clock.today()
+        plans = tuple(plan.observation_id for plan in extras.due if plan.day < today)
+        return Prepared(request, words, sum(request_tokens(request).values()), plans)
 
     async def _answer(self, prepared: Prepared, listen: Listener) -> TurnResult:
         so_far = _Progressing()
@@ -273,6 +278,8 @@ class Companion:
                     stop_reason=so_far.stop_reason, model=name,
                 )  # fmt: skip
                 message_id = talk.add_message(db, conversation_id, reply, now).id
+            if done:
+                rows.note_asked(db, prepared.plans, now)
             if usage != Usage():
                 cost = cost_usd(name, usage, prepared.request.cache_life)
                 books.book(db, books.Call("chat", name, usage, cost), now, conversation_id)

@@ -3,7 +3,7 @@
 import sqlite3
 from datetime import date, timedelta
 
-from construct.clock import from_text
+from construct.clock import from_text, to_text
 from construct.memory.ambient import Ambience, DuePlan, Passage
 from construct.memory.recollection import recollect
 from construct.memory.situation import Terms
@@ -15,6 +15,8 @@ from construct.store.search import Filters
 
 AHEAD = timedelta(days=2)
 BEHIND = timedelta(days=14)
+ASK_FOR = timedelta(hours=12)
+"""So long a plan of unknown outcome is brought up, from the first turn that did so."""
 _MOST_PLANS = 3
 _SPEAKER = {"user": "They said", "assistant": "You said", "memory": "Kept"}
 
@@ -38,18 +40,21 @@ def gather(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms
 
 
 def due_plans(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> list[DuePlan]:
-    """Return active plans due within two days, and those whose day passed in the last fortnight."""
+    """Return active plans due within two days, and those whose day passed in the last fortnight.
+
+    The latter until they could have been asked about: once is enough.
+    """
     today = terms.clock.today()
-    scope = scope_ids(db, terms.scope, conversation_id)
-    where, values = rows.scope_filter(db, scope)
+    lately = to_text(terms.clock.now() - ASK_FOR)
+    where, values = rows.scope_filter(db, scope_ids(db, terms.scope, conversation_id))
     found = db.execute(
         f"""SELECT id, content, referenced_date FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND referenced_date BETWEEN ? AND ?
-              AND (referenced_date >= ? OR (stance = 'planned' AND settled_at IS NULL))
+              AND (referenced_date >= ? OR (stance = 'planned' AND (asked_at IS NULL OR asked_at > ?)))
               AND stance IN ('stated', 'planned') AND referenced_date > observation_date{where}
             ORDER BY referenced_date < ?, abs(julianday(referenced_date) - julianday(?)), id LIMIT ?""",
         (
-            (today - BEHIND).isoformat(), (today + AHEAD).isoformat(), today.isoformat(), *values,
+            (today - BEHIND).isoformat(), (today + AHEAD).isoformat(), today.isoformat(), lately, *values,
             today.isoformat(), today.isoformat(), _MOST_PLANS,
         ),
     )  # fmt: skip

@@ -48,7 +48,7 @@ def is_degenerate(text: str) -> bool:
     """
     text = " ".join(text.split())
     size, most = 200, 50
-    if len(text) < 5 * size:
+    if len(text) < 10 * size:
         return False
     starts = range(0, len(text) - size, max(1, (len(text) - size) // most))
     repeated = sum(text.find(text[i : i + size]) < i or text.find(text[i : i + size], i + 1) > 0 for i in starts)
@@ -88,11 +88,16 @@ def condensation(data: Mapping[str, Any], anchors: Mapping[str, int]) -> Condens
     return Condensation(tuple(drafts), tuple(dict.fromkeys(superseded)), tuple(dict.fromkeys(outdated)))
 
 
+def unescape(text: str) -> str:
+    """Undo what `transcript.escape` did to the words a worker copied; they are escaped again wherever they go out."""
+    return text.replace("&lt;", "<")
+
+
 def _draft(item: object, anchors: Mapping[str, int]) -> Draft | None:
     """Return one proposed observation; None when it has no words or no source that went out."""
     if not isinstance(item, dict) or not isinstance(item.get("content"), str):
         return None
-    content = one_line(item["content"])
+    content = one_line(unescape(item["content"]))
     sources = tuple(dict.fromkeys(anchors[a] for a in _list(item.get("sources")) if _known(a, anchors)))
     if not content or not sources:
         return None
@@ -129,7 +134,7 @@ def _length(value: object) -> int:
 def _phrase(value: object, most: int) -> str | None:
     if not isinstance(value, str):
         return None
-    text = one_line(value)
+    text = one_line(unescape(value))
     return text[:most] or None
 
 

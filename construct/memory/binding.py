@@ -84,7 +84,7 @@ class _Clause:
 
     def subjects(self, i: int) -> frozenset[str]:
         """Return of whom the word at `i` is said."""
-        before = [w for w in self.words[:i] if w.kind in {"user", "name"}]
+        before = [w for w in self.words[:i] if w.kind in {"user", "name"} and not w.behind]
         own = {w.key for w in before if not w.owns} | {w.key for w in before[-1:]}
         return frozenset(own) or self.inherited
 
@@ -96,6 +96,15 @@ def misbound(content: str, sources: Sequence[str]) -> str | None:
     source. Nothing stands in the place of what the source has there instead. A number or a date
     keeps company that it has in a source.
     """
+    return next(_misbound(content, sources), None)
+
+
+def misbound_number(content: str, sources: Sequence[str]) -> str | None:
+    """Return the first number or date of `content` that `misbound` would find, else None."""
+    return next((key for key in _misbound(content, sources) if is_number(key)), None)
+
+
+def _misbound(content: str, sources: Sequence[str]) -> Iterator[str]:
     draft, units = _read(content, sources)
     named = frozenset(name for clause in draft for name in clause.names)
     said = frozenset(key for clause in draft for key in clause.keys)
@@ -108,8 +117,7 @@ def misbound(content: str, sources: Sequence[str]) -> str | None:
                 or _is_turned(word, homes)
                 or (word.kind == "value" and not _keeps_company(clause, homes))
             ):
-                return word.key
-    return None
+                yield word.key
 
 
 def flipped(content: str, sources: Sequence[str]) -> str | None:
@@ -118,11 +126,15 @@ def flipped(content: str, sources: Sequence[str]) -> str | None:
     for clause in draft:
         shared = [len((u.keys & clause.keys) - {"user"}) for u in units]
         best = max(shared, default=0)
-        if not best or clause.denies is None or any((u.keys, u.denies) == (clause.keys, clause.denies) for u in units):
+        if not best or clause.denies is None:
             continue
         nearest = {u.denies for u, count in zip(units, shared, strict=True) if count == best}
-        whole = {u.denies for u in units if u.keys - {"user"} and u.keys - {"user"} <= clause.keys}
-        if nearest == {not clause.denies} or (not clause.denies and True in whole):
+        whole = [(u.keys - {"user"}, u.denies) for u in units if u.keys - {"user"} <= clause.keys]
+        denied = [keys for keys, denies in whole if denies and keys]
+        affirmed = [keys for keys, denies in whole if not denies]
+        if clause.denies and nearest == {False} and not denied:
+            return clause.words[-1].key
+        if not clause.denies and (nearest == {True} or any(not any(k <= a for a in affirmed) for k in denied)):
             return clause.words[-1].key
     return None
 
@@ -155,9 +167,9 @@ def _is_of_another(clause: _Clause, i: int, homes: list[_Clause], units: list[_C
     """Tell whether the word is said of somebody of whom no source says it."""
     if i == 0 and clause.leads:
         return False
-    subjects = clause.subjects(i)
+    subjects, key = clause.subjects(i), clause.words[i].key
     if subjects:
-        return not any(subjects & _whom(home, clause.words[i].key, units) for home in homes)
+        return key not in subjects and not any(subjects & _whom(home, key, units) for home in homes)
     # Nobody is named: it will be taken for the user's.
     return all(h.leads and h.subject != "user" and h.subject not in named for h in homes)
 
@@ -174,8 +186,8 @@ def _whom_at(home: _Clause, i: int, units: list[_Clause]) -> frozenset[str]:
     before = home.subjects(i)
     behind = frozenset(w.key for w in home.words[i + 1 :] if w.kind in {"user", "name"})
     if i == 0 and home.leads:
-        return behind
-    owners = [w for w in home.words[:i] if w.kind in {"user", "name"}]
+        return frozenset(name for unit in units if unit.sentence == home.sentence for name in unit.names)
+    owners = [w for w in home.words[:i] if w.kind in {"user", "name"} and not w.behind]
     is_the_users = before == {"user"} and owners and all(w.owns for w in owners)
     if before and not is_the_users:
         return before
@@ -247,9 +259,9 @@ def _clauses(text: str, names: set[str]) -> Iterator[_Clause]:
         state = True if raw.denies else None if not alone and denied is not False else False
         sentence += raw.anew
         yield _Clause(tuple(raw.words), inherited, state, (text, sentence))
-        own = [w.key for w in raw.words if w.kind in {"user", "name"} and not w.owns]
+        own = [w.key for w in raw.words if w.kind in {"user", "name"} and not w.owns and not w.behind]
         carried = inherited | frozenset(own)
-        subject = frozenset(own[:1]) if alone or not subject else subject
+        subject = frozenset(own[:1]) or (frozenset() if alone else subject)
         denied = state
 
 
@@ -296,9 +308,9 @@ def _raw_clauses(text: str, names: set[str]) -> Iterator[_Raw]:
         clause.begins = clause.begins or folded
         clause.denies = clause.denies or (is_negation(folded) and not text[end:].startswith(" only "))
         if word := _word(match.group(), folded, names):
-            label = word.kind == "user" and bool(_LABEL.match(text, end))
-            behind = previous if previous in _PREPOSITIONS else ""
-            clause.words.append(replace(word, owns=word.owns or label, behind=behind))
+            if word.kind == "user" and _LABEL.match(text, end):
+                continue
+            clause.words.append(replace(word, behind=previous if previous in _PREPOSITIONS else ""))
         elif folded in _BEING:
             clause.bare = False
         previous = folded

@@ -5,6 +5,7 @@ A cycle that finds that what it was based on has changed writes nothing (StaleEr
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 
 from construct.memory.guard import Verdict, draft_tokens
 from construct.memory.proposals import Draft, Extraction
@@ -48,7 +49,7 @@ def store_verdict(
     _must_run(db, cycle_id)
     by_id = {o.id: o for o in given}
     present = {o.id: o for o in rows.observations(db, sorted(verdict.gone | {by for _, by in verdict.outdated}))}
-    unchanged = all(i in present and present[i].state == "active" and present[i] == by_id[i] for i in present)
+    unchanged = all(i in present and present[i].state == "active" and _is_same(present[i], by_id[i]) for i in present)
     if not unchanged or not verdict.gone <= present.keys():
         raise StaleError
     for draft in verdict.drafts:
@@ -69,6 +70,11 @@ def _must_run(db: sqlite3.Connection, cycle_id: int) -> None:
     """Let only a running cycle store: another process may have abandoned it, or deleted its conversation."""
     if db.execute("SELECT 1 FROM cycles WHERE id = ? AND status = 'running'", (cycle_id,)).fetchone() is None:
         raise StaleError
+
+
+def _is_same(now: Observation, before: Observation) -> bool:
+    """Tell whether an observation is as it was when it was given out, but for having been asked about."""
+    return replace(now, asked_at=None) == replace(before, asked_at=None)
 
 
 def _insert(

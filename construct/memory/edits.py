@@ -99,5 +99,5 @@ def _edited(old: Observation, content: str, cycle_id: int, now: str) -> dict[str
         "created_at": now,
         "committed_at": now if old.committed_at else None,
         "origin": "user",
-        "settled_at": old.settled_at,
+        "asked_at": old.asked_at,
     }

@@ -7,7 +7,7 @@ keeps it honest").
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from construct.memory.binding import flipped, misbound, same_matter, sayings, unknown_subject
+from construct.memory.binding import flipped, misbound, misbound_number, same_matter, sayings, unknown_subject
 from construct.memory.lines import line_tokens
 from construct.memory.proposals import Condensation, Draft
 from construct.memory.terms import content_words, negates, opening_names, stem, terms, words
@@ -84,7 +84,8 @@ def _settle(draft: Draft, sources: Sequence[Observation]) -> tuple[Draft | None,
     if reason := _untrue(draft.content, texts):
         return None, reason
     # Of lines that matter most nothing may be rearranged; judging the others as strictly would leave most as they are.
-    if any(s.priority == "high" for s in sources) and (wrong := misbound(draft.content, texts)):
+    bound = misbound if any(s.priority == "high" for s in sources) else misbound_number
+    if wrong := bound(draft.content, texts):
         return None, f"it joins “{wrong}” to what its sources say of something else"
     stances = {s.stance for s in sources}
     if len(stances) > 1 and stances & _WEAK:

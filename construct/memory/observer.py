@@ -4,8 +4,10 @@ An attempt that fails is made once more, then on both halves in turn; what still
 taken by the extractive worker, so that no batch is ever passed over.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from construct.clock import Clock, from_text
 from construct.llm.types import JsonRequest, Model
@@ -26,7 +28,7 @@ _REPLY_TOKENS = 8_192
 async def observe(model: Model | None, messages: Sequence[Message], clock: Clock, account: Account) -> Extraction:
     """Return what the messages say; with no model, what the extractive worker finds in them."""
     if model is None:
-        return extract(messages, clock)
+        return await asyncio.to_thread(extract, messages, clock)
     parts = [await _observe_part(model, part, clock, account) for part in _sized(messages, batch_tokens(model))]
     return joined(parts)
 
@@ -43,8 +45,11 @@ async def _observe_part(model: Model, messages: Sequence[Message], clock: Clock,
             return found
     parts = halves(messages)
     if len(parts) == 1:
-        return extract(messages, clock)
-    return joined([await _attempt(model, part, clock, account) or extract(part, clock) for part in parts])
+        return await asyncio.to_thread(extract, messages, clock)
+    halved = []
+    for part in parts:
+        halved.append(await _attempt(model, part, clock, account) or await asyncio.to_thread(extract, part, clock))
+    return joined(halved)
 
 
 async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, account: Account) -> Extraction | None:
@@ -59,11 +64,18 @@ async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, acco
     data = await ask(model, request, account)
     if data is None:
         return None
-    days = {m.id: clock.local(from_text(m.created_at)).date() for m in messages}
-    found = extraction(data, anchors, days)
+    found = await asyncio.to_thread(_believed, data, anchors, messages, clock)  # a large paste takes a moment to weigh
     if not found.drafts:
         account.problems.append("the worker found nothing")
         return None
+    return found
+
+
+def _believed(
+    data: Mapping[str, Any], anchors: Mapping[str, int], messages: Sequence[Message], clock: Clock
+) -> Extraction:
+    days = {m.id: clock.local(from_text(m.created_at)).date() for m in messages}
+    found = extraction(data, anchors, days)
     quoted = quoted_stems(messages)
     return replace(found, drafts=tuple(_checked(draft, messages, quoted) for draft in found.drafts))
 

@@ -75,7 +75,7 @@ def search(
 
 def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int) -> Ranking:
     """Find and rank what holds something of the query."""
-    called = _called(db, query)
+    called = called_in(db, query)
     wanted = tuple(word for word in query.words if word not in called) or query.words
     looked_for = tuple(dict.fromkeys((*wanted, *(word for phrase in query.phrases for word in phrase.split()))))
     frequency = _frequencies(db, looked_for)
@@ -87,7 +87,7 @@ def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int) -> 
     weight = weights(frequency, sum(store.total(db, kind) for kind in store.KINDS))
     asked = _asked(query, weight, matcher, called, found)
     best = [entry for kind in store.KINDS for entry in shortlist(_of(kind, found), asked, max(SHORTLIST, limit))]
-    read = _read_around(db, best, filters, results=not query.phrases)
+    read = read_around(db, best, filters, results=not query.phrases)
     asked = _asked(query, weight, matcher, called, [*found, *(candidate.entry for candidate in read)])
     return Ranking(query, wanted, weight, tuple(ranked(read, asked, limit)))
 
@@ -105,9 +105,7 @@ def _of(kind: str, entries: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry.kind == kind]
 
 
-def _read_around(
-    db: sqlite3.Connection, best: Sequence[Entry], filters: Filters, *, results: bool
-) -> list[Candidate]:
+def read_around(db: sqlite3.Connection, best: Sequence[Entry], filters: Filters, *, results: bool) -> list[Candidate]:
     """Return entries with the turns around them; those are results too, unless a phrase is wanted."""
     ids = {entry.id for entry in best if entry.kind == "message"}
     near = {id_ for found in ids for id_ in range(found - NEARBY, found + NEARBY + 1)} - ids
@@ -115,7 +113,7 @@ def _read_around(
     return in_context([*best, *(around if results else [replace(entry, found=False) for entry in around])])
 
 
-def _called(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
+def called_in(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
     """Return the words of the query that are participants' names, with the newest turns that have them."""
     words = [word for word in query.words if word in query.capitals and len(word) > 1]
     turns = {word: store.mentions(db, any_of([word]), NAME_SAMPLE) for word in words}

@@ -85,10 +85,11 @@ class Matcher:
         """Return how often each is in the entry's text, discounted for a long one."""
         key = (entry.kind, entry.id)
         if key not in self._seen:
-            self._seen[key] = self._count(entry.text)
+            self._seen[key] = self.in_text(entry.text)
         return self._seen[key]
 
-    def _count(self, text: str) -> dict[str, float]:
+    def in_text(self, text: str) -> dict[str, float]:
+        """Return the same of any text."""
         found: dict[str, float] = {}
         folded = fold(text)
         for word in self._likely.findall(folded) if self._likely else ():

@@ -33,6 +33,15 @@ STOP_WORDS = {
         zo""",
 }
 
+# Words of talk about the talk itself: they bring nothing back.
+SMALL_TALK = """ahead alright amazing answer awesome back bit bye cheers chat check clear conversation continue cool day
+    explain fine fun glad good goodbye great ha haha happy hear hello help hey hi hmm hope idea keep kind know lol long
+    look looking lot love make makes maybe mean mention message mind moment morning name new nice night now oh ok okay
+    one perfect poem point pretty quick quite rather read really reply right say saying says see sense short sorry sound
+    sounds story sure take talk talked talking thank thanks thing things think thought time tired today tonight tomorrow
+    try understand use want wait way week weird well went what wonder wonderful word words work worth wow write yeah yep
+    yes yesterday"""
+
 # Forms of one word that stemming does not bring together.
 IRREGULAR = """begin began begun; bite bit bitten; blow blew blown; break broke broken; bring brought; build built;
     buy bought; catch caught; child children; choose chose chosen; come came; deal dealt; dig dug; draw drew drawn;

@@ -129,6 +129,11 @@ BENEATH = """WITH RECURSIVE beneath(id) AS (
 """An observation and all it was made of, down to generation 0."""
 
 
+def note_asked(db: sqlite3.Connection, ids: Sequence[int], now: str) -> None:
+    """Remember that the companion could ask how these plans turned out."""
+    db.executemany("UPDATE observations SET asked_at = ? WHERE id = ? AND asked_at IS NULL", [(now, i) for i in ids])
+
+
 def shown_blocks(db: sqlite3.Connection, conversation_id: int) -> list[tuple[int, int]]:
     """Return (observation id, block) as the conversation is shown them, in order; block 0 fell off the budget."""
     return db.execute(

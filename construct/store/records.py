@@ -69,7 +69,7 @@ class Observation:
     superseded_at: str | None
     superseded_by: int | None
     origin: str
-    settled_at: str | None
+    asked_at: str | None
 
     @property
     def state(self) -> str:

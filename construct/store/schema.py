@@ -129,7 +129,7 @@ def m002_memory(db: Database) -> None:
             superseded_at TEXT,
             superseded_by INTEGER REFERENCES cycles(id),
             origin TEXT NOT NULL DEFAULT 'worker' CHECK (origin IN ('worker', 'user')),
-            settled_at TEXT                -- a plan whose outcome the companion has asked about
+            asked_at TEXT                -- a plan whose outcome the companion has asked about
         );
         CREATE INDEX observations_unsuperseded ON observations(conversation_id, committed_at, token_count)
             WHERE superseded_at IS NULL;

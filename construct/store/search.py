@@ -32,8 +32,6 @@ class Filters:
     all: bool = False
     zone: tzinfo | None = None
     """The user's zone; None is the system's."""
-    window: tuple[int, int] | None = None
-    """(conversation, watermark): what the window of that conversation shows is not to be found."""
 
     def kinds(self) -> tuple[str, ...]:
         """Return the kinds that can be found; only messages have a role."""
@@ -135,6 +133,33 @@ def total(db: sqlite3.Connection, kind: str) -> int:
     return highest or 0
 
 
+def newest(db: sqlite3.Connection, kind: str, expression: str, limit: int) -> list[int]:
+    """Return the newest ids that match; what it costs does not grow with the file."""
+    table = _TABLES[kind]
+    sql = f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
+    return [row_id for (row_id,) in db.execute(sql, (expression, limit))]
+
+
+def count_up_to(db: sqlite3.Connection, kind: str, expression: str, most: int) -> int:
+    """Return how many rows match, at most so many: what it costs does not grow with the file."""
+    table = _TABLES[kind]
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM {table}_fts WHERE {table}_fts MATCH ? LIMIT ?)"
+    (rows,) = db.execute(sql, (expression, most)).fetchone()
+    return int(rows)
+
+
+def noted(db: sqlite3.Connection, messages: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
+    """Return the observations (id, content) that were drawn from each of these messages."""
+    found: dict[int, list[tuple[int, str]]] = {}
+    marks = ",".join(map(str, map(int, messages)))
+    for message, row_id, content in db.execute(
+        "SELECT s.message_id, o.id, o.content FROM observation_messages AS s "
+        f"JOIN observations AS o ON o.id = s.observation_id WHERE s.message_id IN ({marks}) ORDER BY 1, 2"
+    ):
+        found.setdefault(message, []).append((row_id, content))
+    return found
+
+
 def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
     """Return in how many rows' own text each stem occurs, from the index.
 
@@ -206,13 +231,9 @@ def _conditions(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
     if filters.conversation is not None:
         where.append(f"{'o' if kind == 'memory' else 'm'}.conversation_id = ?")
         values.append(filters.conversation)
-    if kind == "message":
-        if filters.role:
-            where.append("m.role = ?")
-            values.append(filters.role)
-        if filters.window:
-            where.append("(m.archived OR m.conversation_id <> ? OR m.id <= ?)")
-            values += filters.window
+    if filters.role and kind == "message":
+        where.append("m.role = ?")
+        values.append(filters.role)
     return where, values
 
 

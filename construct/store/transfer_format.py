@@ -222,7 +222,7 @@ KINDS: dict[str, Kind] = {
                 _ref("cycle", "cycle", needed=True), Field("token_count", number), Field("pinned", flag, default=0),
                 Field("created_at", time), _maybe("committed_at", time), _maybe("superseded_at", time),
                 _ref("superseded_by", "cycle", "superseded_by"),
-                Field("origin", one_of("worker", "user"), default="worker"), _maybe("settled_at", time),
+                Field("origin", one_of("worker", "user"), default="worker"), _maybe("asked_at", time),
             ),
             where=f"cycle_id NOT IN {_RUNNING}",
         ),

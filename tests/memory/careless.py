@@ -273,13 +273,13 @@ def _assert_no_firmer(line: Observation, facts: Sequence[Fact]) -> None:
 
 
 def _assert_not_altered(world: World, line: Observation, fact: Fact) -> None:
-    """Where the word that only this fact has stands, its number, its subject and its denial stand with it."""
+    """A number stands with its own fact; where that is of high priority, its subject and its denial do too."""
     for piece in _PIECES.split(line.content):
         said = words(piece)
         keys = {f.key.lower() for f in world.facts.values() if f.number}
         if fact.number and fact.number in said:
             assert fact.key.lower() in said or not keys & said, f"{line.content}: {fact.number} has left {fact.key}"
-        if fact.key.lower() not in said:
+        if fact.key.lower() not in said or fact.line.priority != "high":
             continue
         others = {f.subject.lower() for f in world.facts.values()} - {fact.subject.lower(), "user"}
         own = words(fact.line.content)

@@ -53,7 +53,7 @@ def observation(number: int, content: str = "User likes tea", **more: Any) -> Ob
         "id": number, "uid": str(number), "conversation_id": 1, "content": content, "priority": "medium",
         "stance": "stated", "observation_date": "2026-03-09", "referenced_date": None, "generation": 0, "cycle_id": 1,
         "token_count": 10, "pinned": 0, "created_at": STAMP, "committed_at": STAMP, "superseded_at": None,
-        "superseded_by": None, "origin": "worker", "settled_at": None,
+        "superseded_by": None, "origin": "worker", "asked_at": None,
     }  # fmt: skip
     return Observation(**(values | more))
 
@@ -219,7 +219,7 @@ def test_outcome_unknown() -> None:
     assert outcome_unknown(observation(1, **passed), TODAY)
     assert not outcome_unknown(observation(1, **passed | {"referenced_date": "2026-03-10"}), TODAY)
     assert not outcome_unknown(observation(1, **passed | {"stance": "stated"}), TODAY)
-    assert not outcome_unknown(observation(1, **passed, settled_at=STAMP), TODAY)
+    assert not outcome_unknown(observation(1, **passed, asked_at=STAMP), TODAY)
 
 
 def test_nothing_yet() -> None:

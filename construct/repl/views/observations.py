@@ -82,7 +82,7 @@ def notes(o: Observation, today: date) -> list[str]:
 def outcome_unknown(o: Observation, today: date) -> bool:
     """Tell whether an observation is a plan whose day has passed without a word of how it went."""
     passed = o.referenced_date is not None and o.referenced_date < today.isoformat()
-    return o.stance == "planned" and passed and o.settled_at is None and o.superseded_at is None
+    return o.stance == "planned" and passed and o.superseded_at is None
 
 
 @dataclass(frozen=True, slots=True)
