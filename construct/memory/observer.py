@@ -46,9 +46,10 @@ async def _observe_part(model: Model, messages: Sequence[Message], clock: Clock,
     parts = halves(messages)
     if len(parts) == 1:
         return await asyncio.to_thread(extract, messages, clock)
-    halved = []
+    halved: list[Extraction] = []
     for part in parts:
-        halved.append(await _attempt(model, part, clock, account) or await asyncio.to_thread(extract, part, clock))
+        found = await _attempt(model, part, clock, account)
+        halved.append(await asyncio.to_thread(extract, part, clock) if found is None else found)
     return joined(halved)
 
 

@@ -27,9 +27,10 @@ FLOOR = 0.6  # share of the weight of the words looked for that must have been s
 CHANCE = 3.0  # rows that would hold the same words by chance, at most
 BUDGET = 150  # tokens; they stand behind the last cache mark, so every turn pays for them in full
 COUNTED = 1_000  # rows up to which a word's are counted
-NEWEST = 200  # rows with the rarest word that are read
+COMMON = 0.05  # share of the rows that a word with more is taken to have
+NEWEST = 100  # rows with the rarest word that are read
 MOST_PASSAGES = 3
-SENTENCES = 3  # of a message are looked at, questions first, then the last ones
+SENTENCES = 2  # of a message are looked at, questions first, then the last ones
 WORDS = 8  # of a sentence
 CANDIDATES = 20  # of those that are good enough are ranked
 SNIPPET = 240  # characters
@@ -92,11 +93,11 @@ def _found(
 ) -> list[tuple[float, Hit]]:
     """Return what is good enough for one sentence, with what the words it holds weigh."""
     names = called_in(db, query)
-    frequency = {word: _rows(db, word) for word in query.words if word not in names}
+    rows = sum(store.total(db, kind) for kind in store.KINDS)
+    frequency = {word: _rows(db, word, rows) for word in query.words if word not in names}
     rarest = sorted(frequency, key=lambda word: frequency[word])[:WORDS]
     if not rarest or not frequency[rarest[0]] or (len(rarest) == 1 and frequency[rarest[0]] > CHANCE):
         return []
-    rows = sum(store.total(db, kind) for kind in store.KINDS)
     matcher, weight = Matcher(rarest), weights({word: frequency[word] for word in rarest}, rows)
     asked = Asked(query, weight, matcher, Speakers())
     enough = max(FLOOR * sum(weight.values()), math.log(rows / CHANCE))
@@ -117,11 +118,14 @@ def _speakers(names: dict[str, list[Turn]], read: Sequence[Candidate], query: Qu
     return speakers(turns, frozenset(names), query.role)
 
 
-def _rows(db: sqlite3.Connection, word: str) -> int:
+def _rows(db: sqlite3.Connection, word: str, rows: int) -> int:
+    """Return in how many rows a word stands; one that is not counted to the end may be a common one."""
     expression = any_of([word])
-    return store.count_up_to(db, "message", expression, COUNTED) + sum(
-        store.count_up_to(db, kind, expression.removeprefix("{text} : "), COUNTED) for kind in ("observation", "memory")
-    )
+    counts = [
+        store.count_up_to(db, kind, expression if kind == "message" else expression.removeprefix("{text} : "), COUNTED)
+        for kind in store.KINDS
+    ]
+    return max(COUNTED, int(COMMON * rows)) if max(counts) >= COUNTED else sum(counts)
 
 
 def _entries(db: sqlite3.Connection, kind: str, rarest: str, filters: Filters) -> list[Entry]:

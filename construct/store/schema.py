@@ -246,14 +246,17 @@ def m004_search(db: Database) -> None:
     A message is indexed with the two messages before it as a second column: they never
     change, so the index is append-only. When words are rewritten, withheld or deleted (forget
     does), the entry and the two that have it as context are taken out before and put back after.
-    What is withheld stands in the index with no words, neither as text nor as context.
+    What is withheld stands in the index with no words, neither as text nor as context. Of a
+    long message its beginning and end are context: whole ones doubled the size of the file.
     """
     _script(
         db,
         """
         CREATE VIEW messages_search AS SELECT id, iif(withheld, '', content) AS text, (
             SELECT group_concat(words, char(10)) FROM (
-                SELECT iif(before.withheld, NULL, before.content) AS words FROM messages AS before
+                SELECT CASE WHEN before.withheld THEN NULL WHEN length(before.content) <= 400 THEN before.content
+                    ELSE substr(before.content, 1, 200) || ' ' || substr(before.content, -200) END AS words
+                FROM messages AS before
                 WHERE before.conversation_id = messages.conversation_id AND before.id < messages.id
                 ORDER BY before.id DESC LIMIT 2)) AS ctx
             FROM messages;

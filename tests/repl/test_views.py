@@ -214,12 +214,12 @@ def test_memory_is_grouped_by_day() -> None:
 
 
 def test_outcome_unknown() -> None:
-    """Only a plan whose day has passed, which nobody has asked about, is of unknown outcome."""
+    """Only a plan whose day has passed, which nothing has superseded, is of unknown outcome."""
     passed = {"stance": "planned", "referenced_date": "2026-03-09"}
     assert outcome_unknown(observation(1, **passed), TODAY)
     assert not outcome_unknown(observation(1, **passed | {"referenced_date": "2026-03-10"}), TODAY)
     assert not outcome_unknown(observation(1, **passed | {"stance": "stated"}), TODAY)
-    assert not outcome_unknown(observation(1, **passed, asked_at=STAMP), TODAY)
+    assert not outcome_unknown(observation(1, **passed, superseded_at=STAMP), TODAY)
 
 
 def test_nothing_yet() -> None:
