@@ -45,7 +45,7 @@ def main(
     if log_file is not None:
         start_log(log_file, context.obj.settings.db)
     if context.invoked_subcommand is None:
-        from construct.cli.talk import chat
+        from construct.cli.chat import chat
 
         raise typer.Exit(chat(context.obj))
     return 0
@@ -63,7 +63,7 @@ def chat(
 
     With piped input it reads one message a line and prints the replies plainly.
     """
-    from construct.cli.talk import chat as body
+    from construct.cli.chat import chat as body
 
     return body(environment(context), conversation=conversation, new=new, model=model, private=private)
 
@@ -81,8 +81,8 @@ def ask(
     ] = False,
 ) -> int:
     """Send one message and print the reply."""
-    from construct.cli.talk import Question
-    from construct.cli.talk import ask as body
+    from construct.cli.ask import Question
+    from construct.cli.ask import ask as body
 
     question = Question(text, conversation, new, model, as_json=as_json, wait=not no_wait)
     return body(environment(context), question)

@@ -65,8 +65,8 @@ def _outcome(arguments: Sequence[str]) -> int:
 
 def _dispatch(arguments: Sequence[str]) -> int:
     if not arguments:  # the way people start it every day: without the cost of importing typer
+        from construct.cli.chat import chat
         from construct.cli.environment import Environment
-        from construct.cli.talk import chat
 
         return chat(Environment())
     from construct.cli.app import app

@@ -133,16 +133,19 @@ def _takes_a_place(
     with_it = frozenset[str]().union(*(unit.keys for unit in near))
     company = frozenset[str]().union(*(home.company for home in homes)) & keys - {word.key}
     if word.kind == "name":
-        company -= {w.key for w in clause.words if w.kind == "name"}
-    for other in clause.words:
-        if other.key in with_it:
+        company -= clause.of_kind("name")
+    for unit in units:
+        others = (unit.keys & keys) - with_it
+        if not others or company - unit.keys:
             continue
-        for unit in units:
-            if other.key not in unit.keys or company - unit.keys:
-                continue
-            rivals = {w.key for w in unit.words if w.kind == word.kind} - {other.key}
-            if rivals and rivals.isdisjoint(keys) and (word.kind != "word" or rivals & elsewhere):
-                return True
+        rivals = unit.of_kind(word.kind)
+        here, missing = rivals & keys, rivals - keys
+        if (
+            missing
+            and (not here or (len(here) == 1 and here <= others))
+            and (word.kind != "word" or missing & elsewhere)
+        ):
+            return True
     return False
 
 
@@ -150,12 +153,13 @@ def _is_turned(word: Word, homes: list[Clause]) -> bool:
     """Tell whether the word stands behind the preposition of another: "from Porto to Faro", and they came from Faro."""
     if not word.behind or word.kind not in {"name", "value"}:
         return False
-    found = [(home, w.behind) for home in homes for w in home.words if w.key == word.key]
     return all(
-        before and any(w.behind == word.behind and w.kind == word.kind and w.key != word.key for w in home.words)
-        for home, before in found
-        if before != word.behind
-    ) and all(before != word.behind for _, before in found)
+        w.behind not in {"", word.behind}
+        and any(r.behind == word.behind and r.kind == word.kind and r.key != word.key for r in home.words)
+        for home in homes
+        for w in home.words
+        if w.key == word.key
+    )
 
 
 def _keeps_company(clause: Clause, homes: list[Clause]) -> bool:

@@ -59,20 +59,21 @@ class Clause:
     sentence: tuple[str, int]
     """Where it stands: the text, and the number of the sentence in it."""
 
-    @property
-    def keys(self) -> frozenset[str]:
-        """All its words."""
-        return frozenset(w.key for w in self.words)
+    keys: frozenset[str] = field(init=False)
+    """All its words."""
+    names: frozenset[str] = field(init=False)
+    """Who is named in it, or was before it and is still meant."""
+    company: frozenset[str] = field(init=False)
+    """What tells a number apart from others: no numbers or dates, and not the user."""
 
-    @property
-    def names(self) -> frozenset[str]:
-        """Who is named in it, or was before it and is still meant."""
-        return self.inherited | {w.key for w in self.words if w.kind in {"user", "name"}}
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keys", frozenset(w.key for w in self.words))
+        object.__setattr__(self, "names", self.inherited | {w.key for w in self.words if w.kind in {"user", "name"}})
+        object.__setattr__(self, "company", frozenset(w.key for w in self.words if w.kind in {"name", "word"}))
 
-    @property
-    def company(self) -> frozenset[str]:
-        """What tells a number apart from others: no numbers or dates, and not the user."""
-        return frozenset(w.key for w in self.words if w.kind in {"name", "word"})
+    def of_kind(self, kind: Kind) -> frozenset[str]:
+        """Return its words of a kind."""
+        return frozenset(w.key for w in self.words if w.kind == kind)
 
     @property
     def leads(self) -> bool:

@@ -8,7 +8,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from operator import mul
 from typing import NamedTuple
 
 from construct.memory.query import Query, forms
@@ -142,7 +143,7 @@ def shortlist(entries: Sequence[Entry], asked: Asked, most: int) -> list[Entry]:
 
 def score(features: Features) -> float:
     """Return the candidate's standing: higher is better, comparable within one query only."""
-    return sum(weight * value for weight, value in zip(WEIGHTS, features, strict=True))
+    return sum(map(mul, WEIGHTS, features))
 
 
 def _found(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) -> list[Features | None]:
@@ -201,14 +202,13 @@ def _days(entry: Entry) -> list[date]:
 
 def _match(candidate: Candidate, asked: Asked) -> float:
     """Return BM25F of a turn and its neighbours."""
-    counts = asked.matcher.counts
-    sums = dict(counts(candidate.entry))
+    counts, weight = asked.matcher.counts, asked.weight
+    sums = counts(candidate.entry).copy()
     for shares, turns in ((BEFORE, candidate.before), (AFTER, candidate.after)):
         for share, turn in zip(shares, turns, strict=False):
             for word, much in counts(turn).items():
                 sums[word] = sums.get(word, 0.0) + share * much
-    weight = asked.weight
-    return sum(weight.get(word, 0.0) * much * (SATURATION + 1) / (SATURATION + much) for word, much in sums.items())
+    return sum([weight[word] * much * (SATURATION + 1) / (SATURATION + much) for word, much in sums.items()])
 
 
 def in_context(entries: Sequence[Entry]) -> list[Candidate]:
@@ -235,13 +235,13 @@ def _sessions(candidates: Sequence[Candidate]) -> list[object]:
 def _runs(entries: Iterable[Entry], key: Callable[[Entry], tuple[object, ...]]) -> list[list[Entry]]:
     """Return the entries in order, divided by conversation and where there is a long silence."""
     runs: list[list[Entry]] = []
-    last, until = None, ""
+    last, until = None, datetime.min.replace(tzinfo=UTC)
     for entry in sorted(entries, key=key):
-        if last != entry.conversation or entry.moment > until:
+        moment = datetime.fromisoformat(entry.moment)
+        if last != entry.conversation or moment > until:
             runs.append([])
         runs[-1].append(entry)
-        last = entry.conversation
-        until = (datetime.fromisoformat(entry.moment) + _GAP).isoformat(timespec="microseconds")
+        last, until = entry.conversation, moment + _GAP
     return runs
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construct.memory.binding import flipped, misbound, same_matter, unknown_subject
+from construct.memory.binding import flipped, misbound, misbound_number, same_matter, sayings, unknown_subject
 
 Case = tuple[str, list[str]]
 
@@ -114,6 +114,20 @@ def test_an_honest_merge_passes(line: str, sources: list[str]) -> None:
 def test_a_swap_is_caught(line: str, sources: list[str]) -> None:
     """A number, name or fact that stands with another's is noticed, though every word is in the sources."""
     assert misbound(line, sources) is not None
+
+
+def test_numbers_alone() -> None:
+    """Where only numbers are looked at, a swapped one is found, and swapped names are not."""
+    assert misbound_number("Anna is 30, Ben is 40", ["Anna is 40", "Ben is 30"]) == "30"
+    swapped = "Anna lives in Faro, Ben lives in Porto", ["Anna lives in Porto", "Ben lives in Faro"]
+    assert misbound(*swapped) is not None
+    assert misbound_number(*swapped) is None
+
+
+def test_what_each_clause_says() -> None:
+    """A line is read clause by clause, inflections and small words aside."""
+    line = "User lives in Porto since 2019, likes tea and does not eat meat"
+    assert sayings(line) == [{"liv", "porto", "2019"}, {"lik", "tea"}, {"eat", "meat"}]
 
 
 @pytest.mark.parametrize(("line", "sources"), DENIED)

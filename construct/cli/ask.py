@@ -1,4 +1,4 @@
-"""`chat` and `ask`."""
+"""`ask`: one message, one reply, then the memory work that has come due."""
 
 import asyncio
 import logging
@@ -13,26 +13,6 @@ from construct.text import PrintableStream
 
 _MEMORY_SECONDS = 60
 log = logging.getLogger("construct.ask")
-
-
-def chat(
-    env: Environment,
-    *,
-    conversation: int | None = None,
-    new: bool = False,
-    model: str | None = None,
-    private: bool = False,
-) -> int:
-    """Run the REPL, or answer piped lines; return the exit status."""
-    if conversation is not None and new:
-        raise UsageError("--conversation and --new exclude each other: name one of them.")
-    if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
-        from construct.repl.app import run_chat
-
-        return run_chat(env.settings, conversation=conversation, new=new, model=model, private=private)
-    from construct.repl.piped import run_piped
-
-    return run_piped(env.settings, conversation=conversation, new=new, model=model, private=private)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,20 @@
+"""What is imported on the way to the prompt."""
+
+import subprocess
+import sys
+
+_CODE = """
+import sys
+from construct.cli.run import run
+from construct.cli.chat import chat
+import construct.repl.app
+heavy = {"anthropic", "tiktoken", "rich.markdown", "rich.console", "sqlite_utils", "typer", "xllamacpp",
+         "construct.companion", "construct.memory.extractive"}
+print(sorted(heavy & sys.modules.keys()))
+"""
+
+
+def test_the_way_to_the_prompt_is_light() -> None:
+    """Nothing heavy, and nothing of the memory's machinery, is imported before the prompt is up."""
+    done = subprocess.run([sys.executable, "-c", _CODE], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
