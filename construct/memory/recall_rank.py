@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from operator import mul
 from typing import NamedTuple
 
@@ -235,13 +235,13 @@ def _sessions(candidates: Sequence[Candidate]) -> list[object]:
 def _runs(entries: Iterable[Entry], key: Callable[[Entry], tuple[object, ...]]) -> list[list[Entry]]:
     """Return the entries in order, divided by conversation and where there is a long silence."""
     runs: list[list[Entry]] = []
-    last, until = None, datetime.min.replace(tzinfo=UTC)
+    last: tuple[int | None, datetime] | None = None
     for entry in sorted(entries, key=key):
         moment = datetime.fromisoformat(entry.moment)
-        if last != entry.conversation or moment > until:
+        if last is None or last[0] != entry.conversation or moment - last[1] > _GAP:
             runs.append([])
         runs[-1].append(entry)
-        last, until = entry.conversation, moment + _GAP
+        last = entry.conversation, moment
     return runs
 
 

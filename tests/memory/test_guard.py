@@ -152,12 +152,10 @@ def test_swapped_numbers_are_refused() -> None:
     assert "something else" in reason(given, draft("Carl is 50, Dora is 20", [3]))
 
 
-@pytest.mark.parametrize("priority", ["high", "medium"])
-def test_another_persons_fact_stays_theirs(priority: str) -> None:
-    """What a high line says of somebody is not said of another; in other lines, numbers alone are held so strictly."""
-    given = [observation(1, "User's sister Ana is pregnant", priority=priority), observation(2, "User lives in Porto")]
-    found = verdict(given, draft("User is pregnant, has a sister Ana, lives in Porto", [1, 2]))
-    assert bool(found.drafts) is (priority != "high")
+def test_another_persons_fact_stays_theirs() -> None:
+    """What a high line says of somebody is not said of another, though every word of it is kept."""
+    given = [observation(1, "User's sister Ana is pregnant", priority="high"), observation(2, "User lives in Porto")]
+    assert "something else" in reason(given, draft("User is pregnant, has a sister Ana, lives in Porto", [1, 2]))
 
 
 @pytest.mark.parametrize("kind", ["pinned", "edited"])
