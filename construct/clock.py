@@ -5,7 +5,7 @@
 """
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, date, datetime, time, tzinfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,11 @@ class Clock:
     def local(self, moment: datetime) -> datetime:
         """Return the same moment as the user's wall clock shows it."""
         return moment.astimezone(self.zone)
+
+    def midnight(self) -> datetime:
+        """Return the moment at which the user's day began."""
+        start = datetime.combine(self.today(), time(), self.zone)
+        return start if start.tzinfo else start.astimezone()  # the system's zone, as it was at that moment
 
     def today(self) -> date:
         """Return the user's date."""

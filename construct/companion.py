@@ -5,6 +5,7 @@ however the stream ends.
 """
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from datetime import datetime
 
 from construct.clock import to_text
 from construct.config import Settings
-from construct.errors import ModelError
+from construct.errors import ConstructError, ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.providers import Models
 from construct.llm.types import ChatMessage, Model, Reply, Request, Text, ToolResult
@@ -29,6 +30,8 @@ from construct.store.database import Store, rehearsal, transaction
 from construct.store.records import Message
 from construct.store.talk import NewMessage
 from construct.tokens import Usage
+
+log = logging.getLogger("construct.companion")
 
 _MOST_TOOL_ROUNDS = 6
 _ENOUGH_TOOLS = "No more tools in this turn: answer with what you have."
@@ -94,6 +97,8 @@ class _Progressing:
     rounds: list[ChatMessage] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     usage: Usage = Usage()
+    first: Usage = Usage()
+    """Of the first request alone, which is what was estimated."""
     stop_reason: str | None = None
 
     @property
@@ -184,7 +189,10 @@ class Companion:
         situation = await self.store.call(read_situation, conversation_id, self.terms)
         if policy.blocks(situation, self.terms.thresholds):
             listen(Waiting())
-            await self.worker.observe_before_turn(conversation_id)
+            try:
+                await self.worker.observe_before_turn(conversation_id)
+            except ConstructError as error:  # a reply is never lost to memory trouble
+                log.warning("the turn goes on without the observer: %s", type(error).__name__)
 
     def _begin(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Prepared:
         extras = self.briefing.extras(db, conversation_id, text)
@@ -222,7 +230,7 @@ class Companion:
             await self._converse(prepared.request, so_far, listen)
         except ModelError as failure:
             error = failure
-        except asyncio.CancelledError:
+        except BaseException:  # cancelled, or nobody hears it any more: what came is kept all the same
             so_far.stop_reason = None
             await self.store.call(self._end, prepared, so_far)
             raise
@@ -258,6 +266,7 @@ class Companion:
             so_far.finish(stream.reply)
             raise
         finally:
+            so_far.first = so_far.first if so_far.usage != Usage() else stream.reply.usage
             so_far.usage = _sum(so_far.usage, stream.reply.usage)
             await asyncio.shield(stream.aclose())
         return stream.reply
@@ -283,7 +292,7 @@ class Companion:
             if usage != Usage():
                 cost = cost_usd(name, usage, prepared.request.cache_life)
                 books.book(db, books.Call("chat", name, usage, cost), now, conversation_id)
-                books.learn_token_factor(db, name, prepared.estimated, usage.prompt_tokens)
+                books.learn_token_factor(db, name, prepared.estimated, so_far.first.prompt_tokens)
         return message_id
 
     def _now(self) -> datetime:

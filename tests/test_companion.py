@@ -191,3 +191,25 @@ async def test_a_conversation_deleted_meanwhile_takes_its_reply_along(tmp_path: 
         result = await turn
         assert result.message_id is None
         t.check()
+
+
+async def test_a_reply_nobody_hears_any_more_is_kept(tmp_path: Path, api: FakeApi) -> None:
+    """When the listener fails (a closed pipe), what came is stored and booked before the error passes on."""
+
+    def deaf(_: object) -> None:
+        raise BrokenPipeError
+
+    async with talking(tmp_path, api) as t:
+        with pytest.raises(BrokenPipeError):
+            await t.companion.turn(t.id, "Hello.", deaf)
+        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+    assert (kept.role, kept.status) == ("assistant", "interrupted")
+
+
+async def test_memory_off_shows_nothing_archived(tmp_path: Path, api: FakeApi) -> None:
+    """Imported messages are in no window, with memory off neither."""
+    async with talking(tmp_path, api, CONSTRUCT_MEMORY="off") as t:
+        await t.say("Old words.")
+        await t.companion.store.call(lambda db: db.execute("UPDATE messages SET archived = 1"))
+        await t.say("New words.")
+    assert texts(api.of("chat")[-1])[0] == "New words."

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construct import tokens
@@ -29,6 +29,7 @@ def test_a_quarter_of_the_bytes(text: str, size: int) -> None:
     assert count(text) == by_bytes(text) == size
 
 
+@settings(deadline=None)
 @given(st.text(st.characters()), st.text(st.characters()))
 def test_only_nothing_has_no_tokens(a: str, b: str) -> None:
     """Every text has a token at least, lone surrogates or not, and a longer one no fewer."""

@@ -64,6 +64,7 @@ async def test_read_only_memory_stores_nothing(tmp_path: Path, api: FakeApi) -> 
         ("recall", {"query": "x", "since": "never"}),
         ("source", {"observation": 99}),
         ("source", {"observation": "many"}),
+        ("source", {"observation": 10**30}),
         ("forget", {"id": 1}),
         ("unheard_of", {"a": 1}),
         ("remember", {"content": ""}),

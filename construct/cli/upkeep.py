@@ -108,7 +108,8 @@ def undo(env: Environment, as_json: bool) -> None:
         return
     say(
         f"Taken back: {undone.cycle.kind} cycle {undone.cycle.id}. "
-        f"{len(undone.deactivated)} observations gone, {len(undone.reactivated)} active again."
+        f"Gone: {len(undone.deactivated)} observations; active again: {len(undone.reactivated)}.\n"
+        "What was undone is learned again only by `construct compact`, or when enough new has been said."
     )
 
 

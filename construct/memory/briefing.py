@@ -61,6 +61,8 @@ class Briefing:
         """Return the request that ends with a stored message."""
         conversation_id = words.conversation_id
         messages = self._messages(db, conversation_id, words.id)
+        if not any(m.id == words.id for m in messages):  # asked again, though it has left the window
+            messages.append(words)
         return self._assemble(db, self._blocks(db, conversation_id), messages, extras, self._life(db, conversation_id))
 
     def unstored(

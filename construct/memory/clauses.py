@@ -159,7 +159,7 @@ def _raw_clauses(text: str, names: set[str]) -> Iterator[_Raw]:
         joins = bool(_JOINS.fullmatch(match.group()))
         if anew or joins or _WEAK_BREAK.search(gap):
             yield clause
-            clause = _Raw(anew, joins)
+            clause, previous = _Raw(anew, joins), ""
         if joins:
             continue
         folded = fold(match.group())

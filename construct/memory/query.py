@@ -81,7 +81,7 @@ def analyse(text: str, today: date | None = None) -> Query:
 
 
 def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
-    """Return the FTS5 expression for own text with all of the phrases or, without any, one of the words; "" for nothing."""
+    """Return the FTS5 expression for own text with all phrases or, without any, one of the words; "" for nothing."""
     quoted = [f'"{phrase}"' for phrase in phrases]
     if quoted:
         return f"{{text}} : ({' AND '.join(quoted)})"

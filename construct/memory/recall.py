@@ -142,8 +142,24 @@ def _frequencies(db: sqlite3.Connection, wanted: Sequence[str]) -> dict[str, int
 
 def hit(entry: Entry, standing: float, zone: tzinfo | None) -> Hit:
     """Return an entry as it is handed out."""
-    day = entry.day or datetime.fromisoformat(entry.moment).astimezone(zone).date().isoformat()
     return Hit(
-        entry.kind, entry.id, entry.conversation, day, entry.text, round(1 / (1 + math.exp(-standing)), 6), entry.role,
-        entry.moment, entry.generation, entry.priority, entry.stance, entry.state,
-    )  # fmt: skip
+        kind=entry.kind,
+        id=entry.id,
+        conversation=entry.conversation,
+        date=entry.day or _day(entry.moment, zone),
+        text=entry.text,
+        score=round(1 / (1 + math.exp(-standing)), 6),
+        role=entry.role,
+        created_at=entry.moment,
+        generation=entry.generation,
+        priority=entry.priority,
+        stance=entry.stance,
+        state=entry.state,
+    )
+
+
+def _day(moment: str, zone: tzinfo | None) -> str:
+    try:
+        return datetime.fromisoformat(moment).astimezone(zone).date().isoformat()
+    except OverflowError:  # the calendar's first or last day
+        return moment[:10]

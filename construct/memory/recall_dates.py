@@ -108,8 +108,7 @@ def _relative(text: str, today: date) -> list[Span]:
             unit = _UNIT[match[2].lower()]
             day = today - timedelta(days=number * unit)
             found.append(Span(day - timedelta(days=unit // 4), day + timedelta(days=unit // 4)))
-        for match in _LAST.finditer(text):
-            found.append(_period(match[2].lower(), today, back=match[1].lower() != "this"))
+        found += [_period(m[2].lower(), today, back=m[1].lower() != "this") for m in _LAST.finditer(text)]
         for match in _WEEKDAY.finditer(text):
             back = (today.weekday() - WEEKDAYS.index(match[1].lower()) - 1) % 7 + 1
             found.append(Span(today - timedelta(days=back), today - timedelta(days=back)))

@@ -143,7 +143,7 @@ def shortlist(entries: Sequence[Entry], asked: Asked, most: int) -> list[Entry]:
 
 def score(features: Features) -> float:
     """Return the candidate's standing: higher is better, comparable within one query only."""
-    return sum(map(mul, WEIGHTS, features))
+    return math.fsum(map(mul, WEIGHTS, features))
 
 
 def _found(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) -> list[Features | None]:

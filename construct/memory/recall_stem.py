@@ -27,11 +27,20 @@ _STEP_4 = (
 
 
 def fold(text: str) -> str:
-    """Return `text` in lower case and without diacritics."""
+    """Return `text` in lower case, Latin letters without diacritics, as `remove_diacritics 2` has it."""
     if text.isascii():
         return text.lower()
-    plain = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    plain = _MARKS.sub("", "".join(map(_plain, text)))
     return plain.lower().replace("ς", "σ")
+
+
+_MARKS = re.compile("[\u0300-\u036f]")
+
+
+@lru_cache(4096)
+def _plain(letter: str) -> str:
+    parts = unicodedata.normalize("NFD", letter)
+    return parts[0] if parts[0].isascii() else letter
 
 
 def words(text: str) -> list[str]:
@@ -44,6 +53,12 @@ def stem(word: str) -> str:
     """Return the stem under which the index files a folded word."""
     if not 3 <= len(word.encode()) <= _LONGEST:
         return word
+    if not word.isascii():  # the rules look at bytes
+        return _stem(word.encode().decode("latin-1")).encode("latin-1").decode(errors="replace")
+    return _stem(word)
+
+
+def _stem(word: str) -> str:
     word = _plural(word)
     word = _past(word)
     if word.endswith("y") and "V" in _shape(word[:-1]):
@@ -72,7 +87,7 @@ def _short_end(word: str) -> bool:
 
 
 def _plural(word: str) -> str:
-    if word.endswith(("sses", "ies")) and len(word) > 3:
+    if (word.endswith("sses") and len(word) > 4) or (word.endswith("ies") and len(word) > 3):
         return word[:-2]
     return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
 

@@ -19,14 +19,14 @@ STOP_WORDS = {
     "fr": """ai as au aux avec ce ces cette dans de des du elle en es est et eu il ils j je l la le les leur lui ma mais
         me mes moi mon ne nos notre nous on ou où par pas pour qu quand que quel quelle quelles quels qui quoi sa se
         ses son sont suis sur ta te tes toi ton tu un une vos votre vous était""",
-    "es": """al como con cual cuando cuándo cómo de del dónde donde el él ella en era es esa ese eso esta este esto estoy
-        está fue ha has hay he la las le les lo los me mi mis muy más no nos o para pero por porque que qué quién se
-        ser si sí sin sobre soy su sus te ti tu tus un una uno y ya yo""",
+    "es": """al como con cual cuando cuándo cómo de del dónde donde el él ella en era es esa ese eso esta este esto
+        estoy está fue ha has hay he la las le les lo los me mi mis muy más no nos o para pero por porque que qué quién
+        se ser si sí sin sobre soy su sus te ti tu tus un una uno y ya yo""",
     "pt": """ao aos as com como da das de dela dele do dos e é ela ele em era essa esse esta está este eu foi há isso já
         lhe mais mas me meu meus minha minhas na nas no nos não o onde os ou para pela pelo por porque qual quando que
         quem se sem ser seu seus sua suas são também te tem um uma você""",
-    "it": """al alla anche che chi ci come con cosa da dal dalla de dei del della di dove e ed è era gli ha hai ho il in io
-        la le lei lo lui ma mi mia mie miei mio nel nella noi non o per perché più quale quando quello questa questo
+    "it": """al alla anche che chi ci come con cosa da dal dalla de dei del della di dove e ed è era gli ha hai ho il in
+        io la le lei lo lui ma mi mia mie miei mio nel nella noi non o per perché più quale quando quello questa questo
         se sei si sono su sua suo ti tu tua tuo un una uno""",
     "nl": """aan als bij dan dat de deze die dit door een en er had heb hebben heeft het hij hoe ik in is je jij maar me
         met mij mijn naar niet of om ook op over te tot u uit van voor waar waarom wanneer was wat we wel wie wij zijn

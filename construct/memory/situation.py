@@ -75,7 +75,7 @@ def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *
 
 def _held_from(db: sqlite3.Connection, conversation_id: int, observed: int) -> int | None:
     """Return the message after which must be said a threshold's worth before the undone batch is observed again."""
-    last = cycles.last_cycle(db, "observer", conversation_id)
+    last = cycles.last_cycle(db, "observer", conversation_id, ("succeeded", "reverted"))
     if last is None or last.status != "reverted" or (last.last_message_id or 0) <= observed:
         return None
     return last.held_message_id

@@ -93,7 +93,7 @@ class ToolBox:
             return ToolResult(call.id, await self._run(call))
         except ConstructError as error:
             return ToolResult(call.id, str(error), is_error=True)
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, OverflowError) as error:
             return ToolResult(call.id, f"The input of {call.name} is wrong: {error}.", is_error=True)
 
     async def _run(self, call: ToolUse) -> str:

@@ -37,7 +37,7 @@ def scope_ids(db: sqlite3.Connection, scope: str, conversation_id: int) -> list[
 
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Return what is shown, taking in what replaced a line that is gone."""
-    shown = rows.shown_blocks(db, conversation_id)
+    shown = [(i, block) for i, block in rows.shown_blocks(db, conversation_id) if block != budget.FELL_OFF]
     by_id = {o.id: o for o in rows.observations(db, [i for i, _ in shown])}
     active = {o.id for o in by_id.values() if o.state == "active"}
     if len(active) < len(shown):

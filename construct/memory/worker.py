@@ -6,12 +6,13 @@ process does it, or how often this is called.
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime, time
+from typing import Any, Protocol, TypeVar
 
 from construct.clock import to_text
+from construct.errors import ConstructError
 from construct.llm.types import Model
 from construct.memory import graph_cycle, policy
 from construct.memory.asking import EXTRACTIVE, Account
@@ -43,6 +44,14 @@ class Progress:
     kind: str
     """`observing`, `reflecting`, `drawing`, `compacted`, `remembered`, `condensed`, `idle`."""
     count: int = 0
+
+
+class _Started(Protocol):
+    @property
+    def cycle_id(self) -> int: ...
+
+
+B = TypeVar("B", bound=_Started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +131,16 @@ class MemoryWorker:
     async def _compact_after_parents(self, conversation_id: int) -> Compacted:
         """Compact; before a fork lets its parents' messages go, committed observations must stand for them."""
         for parent_id in await self._store.call(uncommitted_below, conversation_id):
-            while await self._observe(parent_id, at_rest=True) is not None:
+            parent = await self._store.call(read_situation, parent_id, self.terms)
+            while not parent.held and await self._observe(parent_id, at_rest=True) is not None:
                 pass
             await self._store.call(self._compact, parent_id)
-        return await self._store.call(self._compact, conversation_id)
+        return await self._store.call(self._compact_if_covered, conversation_id)
+
+    def _compact_if_covered(self, db: sqlite3.Connection, conversation_id: int) -> Compacted:
+        if uncommitted_below(db, conversation_id):  # another process reads them now, or their reading was undone
+            return Compacted(0, 0, 0)
+        return self._compact(db, conversation_id)
 
     def _compact(self, db: sqlite3.Connection, conversation_id: int) -> Compacted:
         with transaction(db):
@@ -136,7 +151,7 @@ class MemoryWorker:
     async def _observe(self, conversation_id: int, *, at_rest: bool) -> int | None:
         """Run one observer cycle over the oldest batch; None when there is none, or another process has it."""
         model = await self._affordable()
-        batch = await self._store.call(self._begin_observer, conversation_id, model, at_rest)
+        batch = await self._begun(self._store.call(self._begin_observer, conversation_id, model, at_rest))
         if batch is None:
             return None
         self._report(Progress("observing"))
@@ -181,7 +196,7 @@ class MemoryWorker:
     async def _reflect(self, conversation_id: int) -> Verdict | None:
         """Run one reflector cycle; None when there is nothing to condense or another process is at it."""
         model = await self._affordable()
-        lot = await self._store.call(self._begin_reflector, conversation_id, model)
+        lot = await self._begun(self._store.call(self._begin_reflector, conversation_id, model))
         if lot is None:
             return None
         self._report(Progress("reflecting"))
@@ -278,6 +293,19 @@ class MemoryWorker:
         for call in account.calls:
             books.book(db, call, self._now(), conversation_id, cycle_id)
 
+    async def _begun(self, begin: Coroutine[Any, Any, B | None]) -> B | None:
+        """Wait for a cycle to be started; cancelled meanwhile, abandon what was started all the same."""
+        task = asyncio.ensure_future(begin)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            started = await task
+            if started is not None:
+                await self._store.call(
+                    cycles.finish_cycle, started.cycle_id, "abandoned", self._now(), error="it was interrupted"
+                )
+            raise
+
     @asynccontextmanager
     async def _lease(self, cycle_id: int) -> AsyncIterator[None]:
         """Keep the cycle's heartbeat while the block runs; abandon the cycle when the block does not end well."""
@@ -285,7 +313,8 @@ class MemoryWorker:
         async def beat() -> None:
             while True:
                 await asyncio.sleep(cycles.HEARTBEAT_SECONDS)
-                await self._store.call(cycles.beat, cycle_id)
+                with suppress(ConstructError):  # a busy file: the next beat will do
+                    await self._store.call(cycles.beat, cycle_id)
 
         heart = asyncio.create_task(beat())
         try:
@@ -310,9 +339,7 @@ class MemoryWorker:
 
 def is_over_limit(db: sqlite3.Connection, terms: Terms) -> bool:
     """Tell whether the worker has cost what it may cost in the user's day."""
-    clock = terms.clock
-    midnight = datetime.combine(clock.today(), time(), clock.local(clock.now()).tzinfo)
-    return books.spent_since(db, to_text(midnight), WORKER_PURPOSES) >= terms.daily_usd
+    return books.spent_since(db, to_text(terms.clock.midnight()), WORKER_PURPOSES) >= terms.daily_usd
 
 
 def _at_rest(db: sqlite3.Connection, terms: Terms, but: int | None) -> list[int]:
@@ -322,8 +349,10 @@ def _at_rest(db: sqlite3.Connection, terms: Terms, but: int | None) -> list[int]
         """SELECT c.id FROM conversations AS c
            LEFT JOIN watermarks AS w ON w.conversation_id = c.id AND w.name = 'observed'
            WHERE c.id IS NOT ? AND (c.last_request_at IS NULL OR c.last_request_at < ?)
-             AND (SELECT sum(token_count) FROM messages AS m WHERE m.conversation_id = c.id AND m.archived = 0
-                  AND m.id > coalesce(w.message_id, 0)) > ?""",
+             AND ((SELECT sum(token_count) FROM messages AS m WHERE m.conversation_id = c.id AND m.archived = 0
+                   AND m.id > coalesce(w.message_id, 0)) > ?
+                  OR EXISTS (SELECT 1 FROM observations WHERE conversation_id = c.id AND committed_at IS NULL
+                             AND superseded_at IS NULL))""",
         (but, long_ago, policy.LEFTOVER_TOKENS),
     )
     return [row[0] for row in found]

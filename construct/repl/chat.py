@@ -188,6 +188,8 @@ class Chat:
     async def _spoken(self, conversation_id: int) -> None:
         """Have done what a turn made due, and note when the prompt cache will be cold."""
         self.upkeep.want(Job(conversation_id))
+        if not await self.store.call(talk.is_there, conversation_id):  # deleted by another process
+            return
         here = await self.store.call(talk.conversation, conversation_id)
         life = policy.LIVES.get(here.cache_life or "5m", policy.LIVES["5m"])
         self._cold_at = time.monotonic() + life.total_seconds() + _COLD_MARGIN

@@ -136,14 +136,19 @@ def insert_edit(db: sqlite3.Connection, conversation_id: int | None, now: str) -
     return cursor.lastrowid
 
 
-def last_cycle(db: sqlite3.Connection, kind: str, conversation_id: int | None) -> Cycle | None:
-    """Return the newest finished cycle of a kind for a conversation (None: those over several)."""
+def last_cycle(
+    db: sqlite3.Connection,
+    kind: str,
+    conversation_id: int | None,
+    statuses: tuple[str, ...] = ("succeeded", "failed", "reverted"),
+) -> Cycle | None:
+    """Return the newest cycle of a kind that ended so, for a conversation (None: those over several)."""
     return read_one(
         Cycle,
         db.execute(
             f"""SELECT {columns(Cycle)} FROM cycles WHERE kind = ? AND conversation_id IS ?
-                AND status IN ('succeeded', 'failed', 'reverted') ORDER BY id DESC LIMIT 1""",
-            (kind, conversation_id),
+                AND status IN ({",".join("?" * len(statuses))}) ORDER BY id DESC LIMIT 1""",
+            (kind, conversation_id, *statuses),
         ),
     )
 

@@ -268,14 +268,22 @@ def m004_search(db: Database) -> None:
         CREATE TRIGGER messages_fts_before_update BEFORE UPDATE OF content, conversation_id, withheld ON messages BEGIN
             INSERT INTO messages_fts(messages_fts, rowid, text, ctx)
                 SELECT 'delete', id, text, ctx FROM messages_search WHERE id IN (
-                    SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id >= old.id
-                    ORDER BY id LIMIT 3);
+                    SELECT id FROM (
+                        SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id >= old.id
+                        ORDER BY id LIMIT 3)
+                    UNION SELECT id FROM (
+                        SELECT id FROM messages WHERE conversation_id = new.conversation_id AND id > old.id
+                        ORDER BY id LIMIT 2));
         END;
         CREATE TRIGGER messages_fts_after_update AFTER UPDATE OF content, conversation_id, withheld ON messages BEGIN
             INSERT INTO messages_fts(rowid, text, ctx)
                 SELECT id, text, ctx FROM messages_search WHERE id IN (
-                    SELECT id FROM messages WHERE conversation_id = new.conversation_id AND id >= new.id
-                    ORDER BY id LIMIT 3);
+                    SELECT id FROM (
+                        SELECT id FROM messages WHERE conversation_id = new.conversation_id AND id >= new.id
+                        ORDER BY id LIMIT 3)
+                    UNION SELECT id FROM (
+                        SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id > old.id
+                        ORDER BY id LIMIT 2));
         END;
         CREATE TRIGGER messages_fts_before_delete BEFORE DELETE ON messages BEGIN
             INSERT INTO messages_fts(messages_fts, rowid, text, ctx)

@@ -124,7 +124,8 @@ def entries(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filt
         values,
     )
     read = {"message": _message, "observation": _observation, "memory": _memory}[kind]
-    return [read(row) for row in rows]
+    moment = to_text(filters.as_of) if filters.as_of else ""
+    return [read(row, moment) for row in rows]
 
 
 def total(db: sqlite3.Connection, kind: str) -> int:
@@ -205,10 +206,9 @@ _JOINS = {
 }
 _COLUMNS = {
     "message": "m.id, m.conversation_id, m.created_at, m.content, m.role",
-    "observation": "m.id, m.conversation_id, m.created_at, m.content, m.observation_date, m.referenced_date, m.generation, m.priority, "
-    "m.stance, CASE WHEN m.superseded_at IS NOT NULL THEN 'superseded' WHEN m.committed_at IS NULL "
-    "THEN 'pending' ELSE 'active' END",
-    "memory": "m.id, o.conversation_id, m.created_at, m.content, iif(m.superseded_at IS NULL, 'active', 'superseded')",
+    "observation": "m.id, m.conversation_id, m.created_at, m.content, m.observation_date, m.referenced_date, "
+    "m.generation, m.priority, m.stance, m.committed_at, m.superseded_at",
+    "memory": "m.id, o.conversation_id, m.created_at, m.content, m.superseded_at",
 }
 
 
@@ -257,18 +257,27 @@ def _always(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
     return where + ([] if filters.all else ["m.superseded_at IS NULL"]), []
 
 
-def _message(row: tuple[Any, ...]) -> Entry:
-    id, conversation, moment, text, role, ok = row
-    return Entry("message", id, conversation, moment, text, role=role, found=bool(ok))
+def _message(row: tuple[Any, ...], moment: str) -> Entry:
+    row_id, conversation, said, text, role, ok = row
+    return Entry("message", row_id, conversation, said, text, role=role, found=bool(ok))
 
 
-def _observation(row: tuple[Any, ...]) -> Entry:
-    id, conversation, moment, text, day, about, generation, priority, stance, state, ok = row
+def _observation(row: tuple[Any, ...], moment: str) -> Entry:
+    *columns, committed, superseded, ok = row
+    row_id, conversation, made, text, day, about, generation, priority, stance = columns
+    state = _state(committed, superseded, moment)
     return Entry(
-        "observation", id, conversation, moment, text, None, day, about, generation, priority, stance, state, bool(ok)
+        "observation", row_id, conversation, made, text, None, day, about, generation, priority, stance, state, bool(ok)
     )
 
 
-def _memory(row: tuple[Any, ...]) -> Entry:
-    id, conversation, moment, text, state, ok = row
-    return Entry("memory", id, conversation, moment, text, state=state, found=bool(ok))
+def _memory(row: tuple[Any, ...], moment: str) -> Entry:
+    row_id, conversation, made, text, superseded, ok = row
+    return Entry("memory", row_id, conversation, made, text, state=_state(made, superseded, moment), found=bool(ok))
+
+
+def _state(committed: str | None, superseded: str | None, moment: str) -> str:
+    """Return the state at a moment; "" is now."""
+    if superseded and (not moment or superseded <= moment):
+        return "superseded"
+    return "active" if committed and (not moment or committed <= moment) else "pending"

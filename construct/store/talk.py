@@ -165,7 +165,8 @@ def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, unti
 def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[Message]:
     """Return the newest `limit` messages that may be shown, oldest first."""
     rows = db.execute(
-        f"""SELECT {columns(Message)} FROM messages WHERE conversation_id = ? AND NOT withheld AND NOT retried
+        f"""SELECT {columns(Message)} FROM messages
+            WHERE conversation_id = ? AND NOT archived AND NOT withheld AND NOT retried
             ORDER BY id DESC LIMIT ?""",
         (conversation_id, limit),
     )

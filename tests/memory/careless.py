@@ -276,7 +276,7 @@ def _assert_not_altered(world: World, line: Observation, fact: Fact) -> None:
     """A number stands with its own fact; where that is of high priority, its subject and its denial do too."""
     for piece in _PIECES.split(line.content):
         said = words(piece)
-        keys = {f.key.lower() for f in world.facts.values() if f.number}
+        keys = {f.key.lower() for f in world.facts.values() if f.number and f.number not in said}
         if fact.number and fact.number in said:
             assert fact.key.lower() in said or not keys & said, f"{line.content}: {fact.number} has left {fact.key}"
         if fact.key.lower() not in said or fact.line.priority != "high":

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construct.memory.answers import UnusableAnswerError, condensation, extraction, is_degenerate, parse_object
@@ -37,6 +37,7 @@ def read(**item: Any) -> Extraction:
     return extraction({"observations": [{"content": "User has a cat", "sources": ["M1"]} | item]}, ANCHORS, DAYS)
 
 
+@settings(deadline=None)
 @given(JSON | ANSWER)
 def test_any_json_is_read_or_refused(value: object) -> None:
     """No JSON raises anything but UnusableAnswerError, and what is believed of it is sound."""
@@ -68,6 +69,7 @@ def assert_sound(found: Extraction) -> None:
         assert phrase is None or (phrase.strip() and "\n" not in phrase and len(phrase) <= 400)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     """No text raises anything but UnusableAnswerError."""

@@ -1,7 +1,7 @@
 """Whether a condensed line still says of each thing what its sources say of it."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construct.memory.binding import flipped, misbound, misbound_number, same_matter, sayings, unknown_subject
@@ -182,12 +182,14 @@ WORD = st.sampled_from(
 SENTENCE = st.lists(WORD, min_size=1, max_size=12).map(" ".join)
 
 
+@settings(deadline=None)
 @given(SENTENCE | st.text(max_size=60))
 def test_a_line_is_true_to_itself(text: str) -> None:
     """Nothing in a line contradicts the same line."""
     assert (misbound(text, [text]), flipped(text, [text]), unknown_subject(text, [text])) == (None, None, None)
 
 
+@settings(deadline=None)
 @given(st.lists(SENTENCE, min_size=1, max_size=4))
 def test_sentences_side_by_side_are_true(sources: list[str]) -> None:
     """The sources one after the other say nothing new of anything."""

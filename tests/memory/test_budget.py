@@ -1,7 +1,7 @@
 """Which observations are shown, in which block."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construct.memory.budget import FELL_OFF, Shown, in_blocks, with_new, within_budget, without_gone
@@ -28,6 +28,7 @@ def size(shown: Shown, by_id: dict[int, Observation]) -> int:
     return sum(by_id[i].token_count for i, block in shown if block != FELL_OFF)
 
 
+@settings(deadline=None)
 @given(OBSERVATIONS, st.integers(1, 400))
 def test_repacking(rows: list[tuple[str, int, int, int, int]], budget: int) -> None:
     """Within the budget nothing moves; beyond it three quarters are packed, by pinned, priority and newest."""
@@ -50,6 +51,7 @@ def test_repacking(rows: list[tuple[str, int, int, int, int]], budget: int) -> N
     assert within_budget(after, by_id, budget) == after
 
 
+@settings(deadline=None)
 @given(OBSERVATIONS)
 def test_blocks_are_in_order_of_commit(rows: list[tuple[str, int, int, int, int]]) -> None:
     """Every observation shown stands once, in the order of blocks; what fell off stands nowhere."""
@@ -62,6 +64,7 @@ def test_blocks_are_in_order_of_commit(rows: list[tuple[str, int, int, int, int]
     assert numbers == sorted(numbers)
 
 
+@settings(deadline=None)
 @given(OBSERVATIONS, st.lists(st.integers(1, 40), unique=True))
 def test_what_is_new_comes_last(rows: list[tuple[str, int, int, int, int]], active: list[int]) -> None:
     """New observations stand in a block of their own behind all others, so that these stay as they were."""

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construct.clock import Clock
@@ -239,6 +239,7 @@ def reply_to(number: int, kind: str, minutes: float) -> list[Message]:
     return [] if kind == "none" else [stored]
 
 
+@settings(deadline=None)
 @given(st.lists(TURN, min_size=1, max_size=8), st.integers(0, 7))
 def test_a_request_begins_with_the_one_before(turns_: list[tuple[str, str, int]], compact_at: int) -> None:
     """Up to its last mark, every request is a prefix of the next, unless a compaction came in between."""
@@ -264,6 +265,7 @@ def test_a_request_begins_with_the_one_before(turns_: list[tuple[str, str, int]]
 ROWS = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.integers(1, 100)), min_size=1)
 
 
+@settings(deadline=None)
 @given(ROWS, st.integers(-50, 500))
 def test_what_does_not_fit(rows: list[tuple[str, int]], most: int) -> None:
     """The oldest turns give way to the model's window; the last turn stays whatever its size."""

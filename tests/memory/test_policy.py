@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construct.config import Thresholds
@@ -101,6 +101,7 @@ def test_the_life_that_pays(minutes: list[int], life: str) -> None:
     assert choose_life([NOW + timedelta(minutes=m) for m in minutes]) == life
 
 
+@settings(deadline=None)
 @given(
     st.builds(Thresholds, *(st.integers(1, 50_000) for _ in range(4)), st.floats(0, 1), st.floats(1, 4)),
     st.integers(256, 2_000_000),

@@ -4,7 +4,7 @@ import time
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construct.memory.terms import content_words, fold, negates, opening_names, stem, terms, words
@@ -110,6 +110,7 @@ def test_inflections_share_a_stem(family: str) -> None:
     assert all(stem(first)[:5] == stem(word)[:5] for word in others)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_terms_are_words_of_the_text(text: str) -> None:
     """Every term is among the words of the text, and so is every content word."""
@@ -119,6 +120,7 @@ def test_terms_are_words_of_the_text(text: str) -> None:
     assert content_words(text) <= said
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(categories=["Lu", "Ll", "Nd"]), min_size=1))
 def test_folding_is_stable(word: str) -> None:
     """Folding a folded word changes nothing, and a word in capitals is the same word."""

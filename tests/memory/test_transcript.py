@@ -7,7 +7,7 @@ from itertools import product
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construct import tokens
@@ -83,6 +83,7 @@ LETTERS = ["M", "1", "[", "]", "<", "/", "O", "a", "[M", "transcript", "\x1b[", 
 PIECE = st.sampled_from([*BREAKS, *HIDDEN, *ANCHORS, *TAGS, *LETTERS])
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(PIECE, max_size=8).map("".join) | st.text(max_size=20), min_size=1, max_size=3))
 def test_the_anchors_are_exactly_ours(contents: list[str]) -> None:
     """Whatever messages hold, the lines that begin with an anchor are those that we wrote, one a message."""
@@ -159,6 +160,7 @@ def said(rows: list[tuple[str, int]]) -> list[Message]:
     return [message(i, role, "x", tokens=size) for i, (role, size) in enumerate(rows, 1)]
 
 
+@settings(deadline=None)
 @given(ROLES, st.integers(1, 120))
 def test_batches_are_whole_turns(rows: list[tuple[str, int]], most: int) -> None:
     """Batches hold every message once and in order, cut between turns, as large as may be."""
@@ -172,6 +174,7 @@ def test_batches_are_whole_turns(rows: list[tuple[str, int]], most: int) -> None
     assert all(size + first > most for size, first in zip(sizes, firsts, strict=False))
 
 
+@settings(deadline=None)
 @given(ROLES.filter(bool))
 def test_halves(rows: list[tuple[str, int]]) -> None:
     """What failed as a whole is cut in two, between turns where there are several; one message stays whole."""
@@ -184,6 +187,7 @@ def test_halves(rows: list[tuple[str, int]]) -> None:
         assert [turn for half in found for turn in turns(half)] == turns(messages)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300) | st.text(alphabet="ab 用\n👍", max_size=600), st.integers(1, 30))
 def test_slices(text: str, most: int) -> None:
     """A message too large for one call is cut into pieces that fit and lose nothing."""

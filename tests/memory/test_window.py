@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construct.memory.transcript import turns
@@ -48,6 +48,7 @@ def test_where_it_begins(sizes: list[int], compacted: int, retained: int, cut: i
     assert window_start(talk(sizes), compacted, retained) == cut
 
 
+@settings(deadline=None)
 @given(TALK, st.integers(0, 30), st.integers(0, 2000))
 def test_the_rule(rows: list[tuple[str, int]], compacted: int, retained: int) -> None:
     """The cut lies between turns, below nothing uncompacted, and the next turn could not go too."""

@@ -10,6 +10,7 @@ import pytest
 
 from construct.clock import to_text
 from construct.memory.status import status
+from construct.memory.undo import undo
 from construct.store import cycles, talk
 from construct.store import observations as rows
 from construct.store.database import open_database, transaction
@@ -238,6 +239,39 @@ async def test_what_was_left_is_observed_in_the_next_talk(tmp_path: Path, api: F
         other = await t.companion.store.call(talk.create_conversation, now)
         await t.companion.turn(other, "What is the code of locker 3?", t.heard.append)
     assert "1003" in json.dumps(api.of("chat")[-1].body)
+
+
+async def test_pending_observations_of_a_talk_that_was_left_are_committed(tmp_path: Path, api: FakeApi) -> None:
+    """A talk observed but not compacted, then left by `ask --new`, is committed once it is cold."""
+    async with talking(tmp_path, api, CONSTRUCT_OBSERVER_THRESHOLD="300", CONSTRUCT_NOW="2026-03-01T10:00Z") as t:
+        await t.live(facts(6))
+        store = t.companion.store
+        assert await store.call(rows.pending, t.id)
+        await store.call(lambda db: db.execute("UPDATE conversations SET last_request_at = '2026-02-20T10:00+00:00'"))
+        other = await store.call(talk.create_conversation, to_text(t.companion.settings.clock.now()))
+        await t.companion.worker.rest(but=other)
+        assert not await store.call(rows.pending, t.id)
+        t.check()
+
+
+async def test_an_undo_while_an_observer_runs_keeps_its_hold(tmp_path: Path, api: FakeApi) -> None:
+    """A cycle that fails because of an undo does not make the undone batch due again."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(facts(5))
+        store, clock = t.companion.store, t.companion.settings.clock
+        for text in facts(5, start=5):
+            await t.say(text)
+        api.fail("observer", faults.hang(0.5))
+        work = asyncio.create_task(t.companion.worker.run_due(t.id))
+        before = len(api.of("observer"))
+        await asyncio.to_thread(api.wait_for, before + 1, "observer")
+        await store.call(undo, clock)
+        await work
+        api.heal()
+        asked = len(api.of("observer"))
+        await t.companion.worker.run_due(t.id)
+        assert len(api.of("observer")) == asked
+        t.check()
 
 
 async def test_the_panel_counts_what_is_there(tmp_path: Path, api: FakeApi) -> None:

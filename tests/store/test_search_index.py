@@ -1,0 +1,120 @@
+"""The full-text indexes say what the tables say, whatever is done to those."""
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from construct.store.database import open_database, transaction
+from construct.store.invariants import index_violations
+from construct.store.search import count_up_to, frequencies, newest
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """A new database with two conversations."""
+    opened = open_database(tmp_path / "construct.db")
+    for number in (1, 2):
+        opened.execute("INSERT INTO conversations(id, uid, created_at) VALUES (?, ?, '2026')", (number, str(number)))
+    yield opened
+    opened.close()
+
+
+def say(db: sqlite3.Connection, text: str, conversation: int = 1) -> int:
+    """Store a message."""
+    cursor = db.execute(
+        "INSERT INTO messages(uid, conversation_id, role, content, token_count, created_at) "
+        "VALUES (hex(randomblob(8)), ?, 'user', ?, 1, '2026-01-01T00:00:00.000000+00:00')",
+        (conversation, text),
+    )
+    assert cursor.lastrowid is not None
+    return cursor.lastrowid
+
+
+def holds(db: sqlite3.Connection, word: str) -> list[int]:
+    """Return the messages under which the index files a word, as text or as context."""
+    return [row for (row,) in db.execute("SELECT rowid FROM messages_fts WHERE messages_fts MATCH ?", (word,))]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_indexes_keep_in_step(db: sqlite3.Connection, seed: int) -> None:
+    """After any inserts, rewritings, withholdings, moves and deletions the index agrees with the messages."""
+    chance = random.Random(seed)
+    nouns = ["oak", "elm", "ash", "yew", "fir", "[removed]", "", "long " * 150 + "tail"]
+    for _ in range(120):
+        ids = [row for (row,) in db.execute("SELECT id FROM messages")]
+        deed = chance.randrange(6) if ids else 0
+        one = chance.choice(ids) if ids else 0
+        words = " ".join(chance.choices(nouns, k=3))
+        if deed <= 1:
+            say(db, words, chance.choice((1, 2)))
+        elif deed == 2:
+            db.execute("UPDATE messages SET content = ? WHERE id = ?", (words, one))
+        elif deed == 3:
+            db.execute("UPDATE messages SET withheld = 1 - withheld WHERE id = ?", (one,))
+        elif deed == 4:
+            db.execute("DELETE FROM messages WHERE id = ?", (one,))
+        else:
+            db.execute("UPDATE messages SET conversation_id = 3 - conversation_id WHERE id = ?", (one,))
+    with transaction(db):
+        assert index_violations(db) == []
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "UPDATE messages SET content = '[removed]' WHERE id = 2",
+        "UPDATE messages SET withheld = 1 WHERE id = 2",
+        "DELETE FROM messages WHERE id = 2",
+    ],
+)
+def test_a_word_that_is_gone_is_gone_from_its_neighbours_too(db: sqlite3.Connection, deed: str) -> None:
+    """A rewritten, withheld or deleted message's words are nobody's context."""
+    for text in ("first", "heliotrope", "third", "fourth", "fifth"):
+        say(db, text)
+    assert holds(db, "heliotrope") == [2, 3, 4]
+    db.execute(deed)
+    assert holds(db, "heliotrope") == []
+    assert 3 in holds(db, "first")  # as context: the turn that is gone leaves its place or not
+    with transaction(db):
+        assert index_violations(db) == []
+
+
+def test_of_a_long_message_the_ends_are_context(db: sqlite3.Connection) -> None:
+    """What stands in the middle of a page is found in it, and is not filed again under its neighbours."""
+    say(db, f"alpha {'filler ' * 100} omega {'filler ' * 100} zeta")
+    say(db, "next")
+    assert holds(db, "alpha") == holds(db, "zeta") == [1, 2]
+    assert holds(db, "omega") == [1]
+
+
+def test_words_are_counted_by_their_own_text(db: sqlite3.Connection) -> None:
+    """Context does not count, and counting ends where it is told to."""
+    for _ in range(5):
+        say(db, "the oak")
+    say(db, "an elm")
+    assert frequencies(db, "message", ["oak", "elm", "yew"]) == {"oak": 5, "elm": 1, "yew": 0}
+    assert count_up_to(db, "message", '{text} : "oak"', 3) == 3
+    assert count_up_to(db, "message", '{text} : "oak"', 30) == 5
+    assert newest(db, "message", '{text} : "oak"', 2) == [5, 4]
+
+
+@pytest.mark.parametrize("table", ["observations", "memories"])
+def test_other_indexes_keep_in_step(db: sqlite3.Connection, table: str) -> None:
+    """Observations and memories are filed, refiled and taken out."""
+    db.execute("INSERT INTO cycles(id, uid, kind, status, started_at) VALUES (1, 'c', 'observer', 'succeeded', '2026')")
+    columns = {
+        "observations": "(id, uid, content, priority, stance, observation_date, cycle_id, token_count, created_at) "
+        "VALUES (?, ?, ?, 'high', 'stated', '2026-01-01', 1, 1, '2026')",
+        "memories": "(id, uid, content, origin, created_at) VALUES (?, ?, ?, 'user', '2026')",
+    }[table]
+    for number in range(4):
+        db.execute(f"INSERT INTO {table}{columns}", (number + 1, str(number), f"oak number {number}"))
+    db.execute(f"UPDATE {table} SET content = 'elm' WHERE id = 2")
+    db.execute(f"DELETE FROM {table} WHERE id = 3")
+    kind = {"observations": "observation", "memories": "memory"}[table]
+    assert frequencies(db, kind, ["oak", "elm"]) == {"oak": 2, "elm": 1}
+    with transaction(db):
+        assert index_violations(db) == []
