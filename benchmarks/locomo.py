@@ -1,16 +1,21 @@
 """Recall on LoCoMo: of the turns that hold the answer to a question, the share among the first k found.
 
-    uv run python benchmarks/locomo.py PATH [--one-file] [--json]
+    uv run python benchmarks/locomo.py PATH [--one-file] [--json | --passages]
 
 PATH is `locomo10.json` of https://github.com/snap-research/locomo (Maharana et al., ACL 2024; CC BY-NC 4.0), or
 a part of it. Each conversation is imported into a database of its own as `construct import` does it, speaker A as
 the user, and every question goes through the function that `construct memory search` calls.
+
+With --passages every question, those of category 5 too (answers put into the wrong mouth), and questions about other
+conversations, goes through the function that brings passages back by itself: how often is anything brought back, and
+does it hold the evidence?
 """
 
 import argparse
 import json
 import random
 import re
+import sqlite3
 import statistics
 import sys
 import tempfile
@@ -24,6 +29,7 @@ from typing import Any
 
 from construct.clock import Clock
 from construct.memory.recall import Filters, search
+from construct.memory.recall_passages import passages
 from construct.store.database import open_database
 from construct.store.transfer_import import import_file
 
@@ -48,8 +54,12 @@ def main() -> None:
     parser.add_argument("path", type=Path, help="the dataset's JSON file")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--one-file", action="store_true", help="import all conversations into one database")
+    parser.add_argument("--passages", action="store_true", help="judge what comes back by itself instead")
     options = parser.parse_args()
     samples = json.loads(options.path.read_text("utf-8"))
+    if options.passages:
+        _print_passages(samples)
+        return
     groups = [samples] if options.one_file else [[sample] for sample in samples]
     results: list[Result] = []
     by_conversation: dict[str, list[Result]] = {}
@@ -68,13 +78,7 @@ def main() -> None:
 def _ask_all(samples: list[dict[str, Any]], folder: Path) -> Iterator[tuple[str, Result]]:
     with closing(open_database(folder / "construct.db")) as db:
         for sample in samples:
-            turns = list(_turns(sample))
-            file = folder / "talk.jsonl"
-            file.write_text("".join(json.dumps(line) + "\n" for _, line in turns), "utf-8")
-            import_file(db, file, Clock(zone=UTC))
-            (conversation,) = db.execute("SELECT max(id) FROM conversations").fetchone()
-            rows = db.execute("SELECT id FROM messages WHERE conversation_id = ? ORDER BY id", (conversation,))
-            ids = {dia_id: row[0] for (dia_id, _), row in zip(turns, rows, strict=True)}
+            ids = _import(db, sample, folder)
             for question in sample["qa"]:
                 evidence = {ids[i] for i in _evidence(question) if i in ids}
                 if question["category"] in CATEGORIES and evidence:
@@ -82,6 +86,17 @@ def _ask_all(samples: list[dict[str, Any]], folder: Path) -> Iterator[tuple[str,
                     hits = search(db, question["question"], Filters(kind="message", zone=UTC), max(DEPTHS))
                     seconds = time.process_time() - start
                     yield str(sample["sample_id"]), _judge(question, [h.id for h in hits], evidence, seconds)
+
+
+def _import(db: sqlite3.Connection, sample: dict[str, Any], folder: Path) -> dict[str, int]:
+    """Import a conversation as the program does; return the message of each turn."""
+    turns = list(_turns(sample))
+    file = folder / "talk.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for _, line in turns), "utf-8")
+    import_file(db, file, Clock(zone=UTC))
+    (conversation,) = db.execute("SELECT max(id) FROM conversations").fetchone()
+    rows = db.execute("SELECT id FROM messages WHERE conversation_id = ? ORDER BY id", (conversation,))
+    return {dia_id: row[0] for (dia_id, _), row in zip(turns, rows, strict=True)}
 
 
 def _turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -97,7 +112,7 @@ def _turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
                     "type": "message",
                     "conversation": str(sample["sample_id"]),
                     "role": role,
-                    "content": turn["text"],
+                    "content": turn.get("text", "").strip() or "(a picture)",
                     "created_at": (begins + timedelta(seconds=30 * i)).isoformat(),
                 },
             )
@@ -152,6 +167,43 @@ def _print_table(results: list[Result], by_conversation: dict[str, list[Result]]
     times = sorted(r.seconds * 1000 for r in results)
     print(f"\nR@10 95 % interval [{low:.3f}, {high:.3f}] (bootstrap over questions)")
     print(f"CPU a query: p50 {times[len(times) // 2]:.1f} ms, p95 {times[int(len(times) * 0.95)]:.1f} ms")
+
+
+_BROUGHT = ("categories 1 to 4", "category 5", "about another talk")
+
+
+def _print_passages(samples: list[dict[str, Any]]) -> None:
+    results: dict[str, list[tuple[bool, bool, float]]] = {kind: [] for kind in _BROUGHT}
+    for sample in samples:
+        with tempfile.TemporaryDirectory() as folder, closing(open_database(Path(folder) / "construct.db")) as db:
+            ids = _import(db, sample, Path(folder))
+            for kind, text, evidence in _asked_of(sample, samples):
+                start = time.process_time()
+                brought = {hit.id for hit in passages(db, text, filters=Filters(zone=UTC))}
+                seconds = time.process_time() - start
+                results[kind].append((bool(brought), bool(brought & {ids.get(i) for i in evidence}), seconds))
+    print(f"{'':24}{'n':>6}{'brought':>10}{'evidence':>10}")
+    for kind, asked in results.items():
+        came = [holds for something, holds, _ in asked if something]
+        held = f"{statistics.fmean(came):>10.3f}" if came and kind != _BROUGHT[2] else ""
+        print(f"{kind:24}{len(asked):>6}{len(came) / max(1, len(asked)):>10.3f}{held}")
+    times = sorted(seconds * 1000 for asked in results.values() for _, _, seconds in asked)
+    print(f"\nCPU a turn: p50 {times[len(times) // 2]:.1f} ms, p95 {times[int(len(times) * 0.95)]:.1f} ms")
+
+
+def _asked_of(sample: dict[str, Any], samples: list[dict[str, Any]]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield the questions put to a conversation: its own, and those of others with its speakers' names."""
+    for question in sample["qa"]:
+        evidence = list(_evidence(question))
+        if evidence:
+            yield _BROUGHT[question["category"] not in CATEGORIES], question["question"], evidence
+    chance, talk = random.Random(0), sample["conversation"]
+    for other in samples:
+        asked = [q["question"] for q in other["qa"] if q["category"] in CATEGORIES]
+        for text in chance.sample(asked, min(40, len(asked))) if other is not sample else ():
+            for speaker in ("speaker_a", "speaker_b"):
+                text = text.replace(other["conversation"][speaker], talk[speaker])
+            yield _BROUGHT[2], text, []
 
 
 if __name__ == "__main__":

@@ -145,15 +145,17 @@ def _held(entry: Entry, asked: Asked) -> float:
 def _unseen(
     db: sqlite3.Connection, good: Sequence[Entry], matcher: Matcher, known: set[tuple[str, int]]
 ) -> list[Entry]:
-    """Leave out messages of which a line in sight says what was found."""
+    """Leave out messages of which a line in sight says what was found, and memories that are such a line."""
     noted = store.noted(db, [entry.id for entry in good if entry.kind == "message"])
-    said = {
-        entry.id
-        for entry in good
-        for row, content in noted.get(entry.id, ())
-        if ("observation", row) in known and matcher.counts(entry).keys() <= matcher.in_text(content).keys()
-    }
-    return [entry for entry in good if entry.kind != "message" or entry.id not in said]
+    promoted = store.promoted_from(db, [entry.id for entry in good if entry.kind == "memory"])
+
+    def in_sight(entry: Entry) -> bool:
+        if entry.kind == "memory":
+            return ("observation", promoted.get(entry.id)) in known
+        lines = [text for row, text in noted.get(entry.id, ()) if ("observation", row) in known]
+        return any(matcher.counts(entry).keys() <= matcher.in_text(line).keys() for line in lines)
+
+    return [entry for entry in good if entry.kind == "observation" or not in_sight(entry)]
 
 
 def _within(hits: Sequence[Hit], budget: int) -> list[Hit]:

@@ -161,6 +161,14 @@ def noted(db: sqlite3.Connection, messages: Iterable[int]) -> dict[int, list[tup
     return found
 
 
+def promoted_from(db: sqlite3.Connection, memories: Iterable[int]) -> dict[int, int]:
+    """Return the observation each of these memories was promoted from, where it was."""
+    marks = ",".join(map(str, map(int, memories)))
+    return dict(
+        db.execute(f"SELECT id, observation_id FROM memories WHERE id IN ({marks}) AND observation_id IS NOT NULL")
+    )
+
+
 def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
     """Return in how many rows' own text each stem occurs, from the index.
 
