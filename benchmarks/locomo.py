@@ -77,8 +77,8 @@ def main() -> None:
 
 def _ask_all(samples: list[dict[str, Any]], folder: Path) -> Iterator[tuple[str, Result]]:
     with closing(open_database(folder / "construct.db")) as db:
-        for sample in samples:
-            ids = _import(db, sample, folder)
+        imported = [(sample, _import(db, sample, folder)) for sample in samples]
+        for sample, ids in imported:
             for question in sample["qa"]:
                 evidence = {ids[i] for i in _evidence(question) if i in ids}
                 if question["category"] in CATEGORIES and evidence:

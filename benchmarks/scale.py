@@ -129,7 +129,7 @@ def _measured(db: sqlite3.Connection, path: Path, sizes: list[int], queries: int
         own, own_recall = _ask(asked, lambda text: _ids(db, text))
         plain, plain_recall = _ask(asked, lambda text: _plain(db, text))
         ungated, ungated_recall = _ungated(db, asked)
-        ambient, _ = _ask(asked, lambda text: [hit.id for hit in passages(db, f"What did I say about {text}?")])
+        ambient, _ = _ask(asked, lambda text: _brought_back(db, text))
         yield Row(
             size, rate, single, path.stat().st_size / 1e6, path.stat().st_size / spoken, *_p50_p95(own),
             _p50_p95(first)[1], *_p50_p95(plain), *_p50_p95(ungated), own_recall, ungated_recall, plain_recall,
@@ -203,6 +203,10 @@ def _ask(asked: list[tuple[int, str]], find: Callable[[str], list[int]]) -> tupl
 
 def _ids(db: sqlite3.Connection, text: str) -> list[int]:
     return [hit.id for hit in search(db, text, Filters(kind="message", zone=UTC), FOUND)]
+
+
+def _brought_back(db: sqlite3.Connection, text: str) -> list[int]:
+    return [hit.id for hit in passages(db, f"What did I say about {text}?")]
 
 
 def _plain(db: sqlite3.Connection, text: str) -> list[int]:

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 from construct.clock import from_text, to_text
 from construct.memory.ambient import Ambience, DuePlan, Passage
-from construct.memory.recollection import recollect
+from construct.memory.recall_passages import passages
 from construct.memory.situation import Terms
 from construct.memory.view import scope_ids
 from construct.store import observations as rows
@@ -73,5 +73,9 @@ def _passages(db: sqlite3.Connection, conversation_id: int, text: str, terms: Te
     only = conversation_id if terms.scope == "conversation" else None
     before = next((m.content for m in reversed(window) if m.role == "user"), "")
     filters = Filters(conversation=only, zone=terms.clock.zone)
-    found = recollect(db, text, before, known, terms.clock.today(), filters)
-    return [Passage(date.fromisoformat(r.day), _SPEAKER.get(r.role or r.kind, "Noted"), r.text) for r in found]
+    found = passages(db, text, before, known, today=terms.clock.today(), filters=filters) if text.strip() else []
+    return [
+        Passage(date.fromisoformat(hit.date[:10]), _SPEAKER.get(hit.role or hit.kind, "Noted"), hit.text)
+        for hit in found
+        if hit.state != "pending"  # its messages are still in the window
+    ]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from construct.memory.recollection import BUDGET, snippet
+from construct.memory.recall_passages import BUDGET
 from construct.tokens import count
 from tests.support.fake_api import FakeApi
 from tests.support.talks import LOW, Talk, facts, talking
@@ -63,16 +63,6 @@ async def test_the_block_stays_small(tmp_path: Path, api: FakeApi) -> None:
             await t.live([f"{filler} The emerald lighthouse of Peniche number {i} shone. {filler}"])
         await t.say("Tell me about the emerald lighthouse of Peniche.")
         assert count(ambient(api)) <= BUDGET + 60
-
-
-def test_a_snippet_is_cut_around_the_words() -> None:
-    """The part with most of the words is kept, as one line."""
-    text = "a " * 300 + "the emerald\nlighthouse shone " + "b " * 300
-    cut = snippet(text, ("emerald", "lighthouse"))
-    assert "the emerald lighthouse shone" in cut
-    assert len(cut) < 260
-    assert cut.startswith("…")
-    assert cut.endswith("…")
 
 
 def _without_budget() -> dict[str, str]:

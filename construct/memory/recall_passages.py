@@ -1,0 +1,189 @@
+"""What comes back by itself: passages of earlier talk that bear on the newest message. No model is asked.
+
+The floor is relative to what is asked and to the file, so that it holds for a file of any size: the rarest of the words
+looked for must have been said, with most of what they tell together, and more of it than chance brings together.
+What it costs does not grow with the file: words are counted, and rows read, up to a limit.
+"""
+
+import math
+import re
+import sqlite3
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+
+from construct import tokens
+from construct.memory.query import Query, analyse, any_of, forms
+from construct.memory.recall import Hit, called_in, hit, read_around
+from construct.memory.recall_names import Speakers, Turn, speakers
+from construct.memory.recall_rank import Asked, Candidate, Matcher, ranked, weights
+from construct.memory.recall_stem import fold, stem
+from construct.memory.recall_words import SMALL_TALK, TIME_WORDS
+from construct.store import search as store
+from construct.store.search import Entry, Filters
+from construct.text import one_line
+
+FLOOR = 0.6  # share of the weight of the words looked for that must have been said
+CHANCE = 3.0  # rows that would hold the same words by chance, at most
+BUDGET = 150  # tokens; they stand behind the last cache mark, so every turn pays for them in full
+COUNTED = 1_000  # rows up to which a word's are counted
+COMMON = 0.05  # share of the rows that a word with more is taken to have
+NEWEST = 100  # rows with the rarest word that are read
+MOST_PASSAGES = 3
+SENTENCES = 2  # of a message are looked at, questions first, then the last ones
+WORDS = 8  # of a sentence
+CANDIDATES = 20  # of those that are good enough are ranked
+SNIPPET = 240  # characters
+OVERHEAD = 12  # tokens of a passage's date and speaker
+
+_SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]*")
+_ASKS_ON = re.compile(r"\?|^\W*(?:and|but|so)?\W*(?:when|where|who|whom|whose|which|what|why|how)\b", re.IGNORECASE)
+
+
+def passages(
+    db: sqlite3.Connection,
+    newest: str,
+    previous: str = "",
+    known: Collection[tuple[str, int]] = (),
+    *,
+    today: date | None = None,
+    filters: Filters = Filters(),
+    budget: int = BUDGET,
+) -> list[Hit]:
+    """Return the best passages for the newest message, cut to the words found; nothing when none is good enough.
+
+    When it asks and names nothing itself ("and when was that?") what `previous` names is looked for. `known` are
+    (kind, id) of what the model sees anyway: what those observations say is not brought back either.
+    """
+    found: dict[tuple[str, int], tuple[float, Hit]] = {}
+    for query in _queries(newest, previous, today):
+        for worth, passage in _found(db, query, set(known), filters):
+            key = (passage.kind, passage.id)
+            if key not in found or worth > found[key][0]:
+                found[key] = (worth, passage)
+    best = sorted(found.values(), key=lambda pair: (-pair[0], pair[1].kind, -pair[1].id))
+    return _within([passage for _, passage in best], budget)
+
+
+def _queries(newest: str, previous: str, today: date | None) -> list[Query]:
+    asked = [query for text in _sentences(newest) for query in _query(text, today)]
+    if not asked and _ASKS_ON.search(newest):
+        asked = [query for text in _sentences(previous) for query in _query(text, today)]
+    return asked[:SENTENCES]
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences, questions first, then the last ones first."""
+    found = [match[0] for match in _SENTENCE.finditer(text[-8_000:]) if match[0].strip()][::-1]
+    return sorted(found, key=lambda sentence: not sentence.rstrip().endswith(("?", "？")))
+
+
+def _query(text: str, today: date | None) -> Iterator[Query]:
+    query = analyse(text, today)
+    kept = tuple(word for word in query.words if stem(word) not in _IDLE and not word.isdigit())
+    if kept and not query.bare:
+        yield replace(query, words=kept, phrases=())
+
+
+_IDLE = frozenset(stem(word) for word in (*SMALL_TALK.split(), *TIME_WORDS))
+
+
+def _found(
+    db: sqlite3.Connection, query: Query, known: set[tuple[str, int]], filters: Filters
+) -> list[tuple[float, Hit]]:
+    """Return what is good enough for one sentence, with what the words it holds weigh."""
+    names = called_in(db, query)
+    rows = sum(store.total(db, kind) for kind in store.KINDS)
+    frequency = {word: _rows(db, word, rows) for word in query.words if word not in names}
+    rarest = sorted(frequency, key=lambda word: frequency[word])[:WORDS]
+    if not rarest or not frequency[rarest[0]] or (len(rarest) == 1 and frequency[rarest[0]] > CHANCE):
+        return []
+    matcher, weight = Matcher(rarest), weights({word: frequency[word] for word in rarest}, rows)
+    asked = Asked(query, weight, matcher, Speakers())
+    enough = max(FLOOR * sum(weight.values()), math.log(rows / CHANCE))
+    entries = [e for kind in filters.kinds() for e in _entries(db, kind, rarest[0], filters)]
+    held = {(e.kind, e.id): held for e in entries if (held := _held(e, asked)) >= enough}
+    good = sorted((e for e in entries if (e.kind, e.id) in held.keys() - known), key=lambda e: -held[e.kind, e.id])
+    read = read_around(db, good[:CANDIDATES], filters, results=False)
+    asked = replace(asked, speakers=_speakers(names, read, query))
+    kept = [c.entry for c, known_of in ranked(read, asked, CANDIDATES) if known_of.speaker >= 0][:MOST_PASSAGES]
+    kept = _unseen(db, kept, matcher, known)
+    return [(held[e.kind, e.id], _cut(hit(e, 0.0, filters.zone), rarest)) for e in kept]
+
+
+def _speakers(names: dict[str, list[Turn]], read: Sequence[Candidate], query: Query) -> Speakers:
+    """Return who is meant, learned from the turns that have the names and from what was read."""
+    turns = [turn for said in names.values() for turn in said]
+    turns += [(c.entry.conversation or 0, c.entry.role, c.entry.text) for c in read if c.entry.role] if names else []
+    return speakers(turns, frozenset(names), query.role)
+
+
+def _rows(db: sqlite3.Connection, word: str, rows: int) -> int:
+    """Return in how many rows a word stands; one that is not counted to the end may be a common one."""
+    expression = any_of([word])
+    counts = [
+        store.count_up_to(db, kind, expression if kind == "message" else expression.removeprefix("{text} : "), COUNTED)
+        for kind in store.KINDS
+    ]
+    return max(COUNTED, int(COMMON * rows)) if max(counts) >= COUNTED else sum(counts)
+
+
+def _entries(db: sqlite3.Connection, kind: str, rarest: str, filters: Filters) -> list[Entry]:
+    """Return a kind's newest rows with the rarest word."""
+    expression = any_of([rarest])
+    if kind != "message":
+        expression = expression.removeprefix("{text} : ")
+    ids = store.newest(db, kind, expression, NEWEST)
+    return [e for e in store.entries(db, kind, ids, filters) if e.found and e.state not in ("pending", "superseded")]
+
+
+def _held(entry: Entry, asked: Asked) -> float:
+    """Return what the words weigh that stand in the entry itself."""
+    return sum(asked.weight[word] for word in asked.matcher.counts(entry))
+
+
+def _unseen(
+    db: sqlite3.Connection, good: Sequence[Entry], matcher: Matcher, known: set[tuple[str, int]]
+) -> list[Entry]:
+    """Leave out messages of which a line in sight says what was found, and memories that are such a line."""
+    noted = store.noted(db, [entry.id for entry in good if entry.kind == "message"])
+    promoted = store.promoted_from(db, [entry.id for entry in good if entry.kind == "memory"])
+
+    def in_sight(entry: Entry) -> bool:
+        if entry.kind == "memory":
+            return ("observation", promoted.get(entry.id)) in known
+        lines = [text for row, text in noted.get(entry.id, ()) if ("observation", row) in known]
+        return any(matcher.counts(entry).keys() <= matcher.in_text(line).keys() for line in lines)
+
+    return [entry for entry in good if entry.kind == "observation" or not in_sight(entry)]
+
+
+def _within(hits: Sequence[Hit], budget: int) -> list[Hit]:
+    """Return the first hits that fit, none of them twice in the same words."""
+    kept: list[Hit] = []
+    for one in hits:
+        budget -= tokens.count(one.text) + OVERHEAD
+        if budget < 0 or len(kept) == MOST_PASSAGES:
+            break
+        if all(one.text != other.text for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _cut(passage: Hit, wanted: Sequence[str]) -> Hit:
+    return replace(passage, text=snippet(passage.text, wanted))
+
+
+def snippet(text: str, wanted: Sequence[str], size: int = SNIPPET) -> str:
+    """Return the part of a text that has most of the words, as one line, from a word's beginning to a word's end."""
+    line = one_line(text)
+    if len(line) <= size:
+        return line
+    roots = {stem(form) for word in wanted for form in forms(word)}
+    places = [match.start() for match in re.finditer(r"[^\W_]+", line) if stem(fold(match[0])) in roots]
+    starts = [max(0, place - size // 4) for place in places] or [0]
+    start = max(starts, key=lambda begin: sum(begin <= place < begin + size for place in places))
+    end = min(len(line), start + size)
+    start = line.find(" ", start) + 1 if start and " " in line[start : start + 40] else start
+    end = line.rfind(" ", start, end) if end < len(line) and " " in line[end - 40 : end] else end
+    return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
