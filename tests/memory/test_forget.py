@@ -19,8 +19,8 @@ from construct.store.erase import finish_erasure
 from construct.store.transfer_jsonl import export_jsonl
 from tests.memory.builders import FRAME, Life, draft
 
-SECRET = "User keeps the xylophone behind the Wardrobe at number 4471"
-FORGOTTEN = ("xylophone", "Xylophone", "wardrobe", "Wardrobe", "4471", "ylophone", "ardrobe", "phone")
+SECRET = "User keeps the xylophone behind the Wardrobe at number 4471902215"
+FORGOTTEN = ("xylophone", "Xylophone", "wardrobe", "Wardrobe", "4471902215", "ylophone", "ardrobe", "phone")
 
 
 def held(life: Life, *pieces: str) -> list[str]:
@@ -41,19 +41,19 @@ def test_a_fact_goes_with_its_words_and_leaves_no_byte(life: Life) -> None:
     here = life.talk()
     for n in range(40):
         life.exchange(here, f"Padding of the talk, number {n}", "x" * 300)
-    fact = life.learn(here, SECRET, reply="Behind the Wardrobe, the xylophone, understood: 4471.")
+    fact = life.learn(here, SECRET, reply="Behind the Wardrobe, the xylophone, understood: 4471902215.")
     life.promoted(fact)
-    life.remember("The xylophone, keep it at 4471, that Wardrobe", origin="assistant")
+    life.remember("The xylophone, keep it at 4471902215, that Wardrobe", origin="assistant")
     other = life.learn(here, "User likes marzipan")
     life.exchange(here, "And now?", "Nothing.")
-    life.observe(here, title="Xylophone hidden", current_task="the Wardrobe", suggested_response="Ask about 4471")
+    life.observe(here, title="Xylophone hidden", current_task="the Wardrobe", suggested_response="Ask about 4471902215")
     life.reflect(
-        ("xylophone behind the Wardrobe at 4471; likes marzipan", [fact, other]),
+        ("xylophone behind the Wardrobe at 4471902215; likes marzipan", [fact, other]),
         notes=[f"kept “{SECRET}”: pinned", "an innocent note"],
     )
     rounds = json.dumps([{"role": "user", "blocks": [{"type": "tool_result", "content": f"observation 1: {SECRET}"}]}])
     looked_up = life.say(here, "It is where you put it.", "assistant", rounds)
-    assert held(life, "xylophone", "Wardrobe", "4471") == ["xylophone", "Wardrobe", "4471"]
+    assert held(life, "xylophone", "Wardrobe", "4471902215") == ["xylophone", "Wardrobe", "4471902215"]
 
     found = forget(life.db, fact.id, life.clock, words=True)
 
@@ -190,9 +190,9 @@ def test_undone_copies_of_the_same_fact_go_too(life: Life) -> None:
     """What a reverted cycle had drawn from the same message is still in the file until it is forgotten with it."""
     here = life.talk()
     said = life.exchange(here, SECRET)
-    life.observe(here, ("User hides a xylophone", [said]), ("Nonsense about 4471", [said]))
+    life.observe(here, ("User hides a xylophone", [said]), ("Nonsense about 4471902215", [said]))
     undo(life.db, life.clock)
-    again, twice = life.observe(here, (SECRET, [said]), ("The xylophone is behind the Wardrobe at 4471", [said]))
+    again, twice = life.observe(here, (SECRET, [said]), ("The xylophone is behind the Wardrobe at 4471902215", [said]))
     found = forget(life.db, again.id, life.clock, words=True)
     assert found.observations == 4
     assert life.state(twice) == "gone"
@@ -251,7 +251,7 @@ def test_a_running_observer_of_such_messages_is_abandoned(life: Life) -> None:
 def test_a_memory_without_an_observation_is_forgotten_by_itself(life: Life) -> None:
     """One that was promoted takes its observation along."""
     here = life.talk()
-    told = life.remember("Xylophone 4471")
+    told = life.remember("Xylophone 4471902215")
     assert forget_memory(life.db, told, life.clock, words=True).memories == 1
     promoted = life.promoted(life.learn(here, SECRET))
     found = forget_memory(life.db, promoted, life.clock, words=True)
