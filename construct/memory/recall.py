@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo
 
 from construct.memory.query import Query, analyse, any_of, forms, gated
-from construct.memory.recall_names import Turn, is_called, speakers
+from construct.memory.recall_names import Turn, is_called, may_be_called, speakers
 from construct.memory.recall_rank import (
     Asked,
     Candidate,
@@ -25,12 +25,12 @@ from construct.store.search import Entry, Filters
 
 __all__ = ["Filters", "Hit", "search"]
 
-CANDIDATES = 300  # of each kind are taken from the index
-SHORTLIST = 50  # of them are read with the turns around them
-NEARBY = 4  # neighbours are looked for among so many ids to each side: conversations may interleave
+CANDIDATES = 200  # of each kind are taken from the index
+SHORTLIST = 30  # of them are read with the turns around them
+NEARBY = 3  # neighbours are looked for among so many ids to each side: conversations may interleave
 NEWEST_PIECES = 20_000  # rows looked through for scripts without spaces
 REQUIRED_ROWS, WEIGHED_ROWS = 10_000, 100_000  # the gate of a large file (query.gated): p95 of 50 ms at a million
-NAME_SAMPLE = 100  # turns read to learn whether a word is a participant's name
+NAME_GLANCE, NAME_SAMPLE = 16, 100  # turns read to learn whether a word may be a participant's name, and whether it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,8 @@ def read_around(db: sqlite3.Connection, best: Sequence[Entry], filters: Filters,
 def called_in(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
     """Return the words of the query that are participants' names, with the newest turns that have them."""
     words = [word for word in query.words if word in query.capitals and len(word) > 1]
-    turns = {word: store.mentions(db, any_of([word]), NAME_SAMPLE) for word in words}
+    likely = [word for word in words if may_be_called(word, store.mentions(db, any_of([word]), NAME_GLANCE))]
+    turns = {word: store.mentions(db, any_of([word]), NAME_SAMPLE) for word in likely}
     return {word: said for word, said in turns.items() if is_called(word, said)}
 
 

@@ -42,6 +42,11 @@ class Speakers:
 _OTHER = {"user": "assistant", "assistant": "user"}
 
 
+def may_be_called(word: str, turns: Iterable[Turn]) -> bool:
+    """Tell whether any turn calls a word out."""
+    return any(_calls(word, text) for _, _, text in turns)
+
+
 def is_called(word: str, turns: Iterable[Turn]) -> bool:
     """Tell whether a word is a participant's name, from turns that have it."""
     calls = [_calls(word, text) for _, _, text in turns]

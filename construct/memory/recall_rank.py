@@ -202,12 +202,16 @@ def _days(entry: Entry) -> list[date]:
 
 def _match(candidate: Candidate, asked: Asked) -> float:
     """Return BM25F of a turn and its neighbours."""
-    counts, weight = asked.matcher.counts, asked.weight
-    sums = counts(candidate.entry).copy()
-    for shares, turns in ((BEFORE, candidate.before), (AFTER, candidate.after)):
-        for share, turn in zip(shares, turns, strict=False):
-            for word, much in counts(turn).items():
+    counts = asked.matcher.counts
+    held = [(1.0, counts(candidate.entry))]
+    held += [(share, counts(turn)) for share, turn in zip(BEFORE, candidate.before, strict=False)]
+    held += [(share, counts(turn)) for share, turn in zip(AFTER, candidate.after, strict=False)]
+    sums: dict[str, float] = {}
+    for share, found in held:
+        if found:
+            for word, much in found.items():
                 sums[word] = sums.get(word, 0.0) + share * much
+    weight = asked.weight
     return sum([weight[word] * much * (SATURATION + 1) / (SATURATION + much) for word, much in sums.items()])
 
 
