@@ -195,9 +195,10 @@ class Companion:
                 log.warning("the turn goes on without the observer: %s", type(error).__name__)
 
     def _begin(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Prepared:
-        extras = self.briefing.extras(db, conversation_id, text)
         with transaction(db):
             self.briefing.refresh(db, conversation_id)
+        extras = self.briefing.extras(db, conversation_id, text)  # takes a moment: not while others wait to write
+        with transaction(db):
             words = talk.add_message(db, conversation_id, NewMessage("user", text), to_text(self._now()))
             return self._prepare(db, words, extras)
 

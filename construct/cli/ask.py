@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from construct.cli.environment import Environment, complain, pick_conversation, print_json, standard_input
 from construct.companion import Companion, Delta, Event, TurnResult
-from construct.errors import ConstructError, ExitStatus, UsageError
+from construct.errors import ExitStatus, UsageError
 from construct.llm.providers import choose_models
 from construct.text import PrintableStream
 
@@ -72,7 +72,7 @@ async def _finish_memory(companion: Companion, conversation_id: int) -> None:
             await companion.worker.rest(but=conversation_id)
     except (TimeoutError, asyncio.CancelledError):
         log.info("memory work left for the next start")
-    except ConstructError as error:
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with the memory, the reply was given
         log.warning("memory work failed: %s", type(error).__name__)
 
 

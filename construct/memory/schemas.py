@@ -6,8 +6,9 @@ from construct.memory.proposals import PRIORITIES, STANCES
 
 _TEXT = {"type": "string"}
 _MAYBE_TEXT = {"type": ["string", "null"]}
-_DAY = {"type": "string", "description": "YYYY-MM-DD"}
-_MAYBE_DAY = {"type": ["string", "null"], "description": "YYYY-MM-DD"}
+# With the format a small model cannot write "yesterday"; the API enforces it too (anthropic.lib._parse._transform).
+_DAY = {"type": "string", "format": "date"}
+_MAYBE_DAY = {"type": ["string", "null"], "format": "date"}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:

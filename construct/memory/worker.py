@@ -156,7 +156,7 @@ class MemoryWorker:
             return None
         self._report(Progress("observing"))
         account = Account("observer")
-        async with self._lease(batch.cycle_id):
+        async with self._lease(batch.cycle_id, account, conversation_id):
             readable = [m for m in batch.messages if talk.is_shown(m)]
             found = await observe(model, readable, self.terms.clock, account)
             stored = await self._store.call(self._end_observer, batch, found, account, _name(model, account))
@@ -201,7 +201,7 @@ class MemoryWorker:
             return None
         self._report(Progress("reflecting"))
         account = Account("reflector")
-        async with self._lease(lot.cycle_id):
+        async with self._lease(lot.cycle_id, account):
             verdict = await reflect(model, lot.given, lot.newest_message, account)
             verdict = await self._store.call(self._end_reflector, conversation_id, lot, verdict, account, _name(model))
         self._report(Progress("condensed", len(verdict.gone) if verdict.shrinks else 0))
@@ -253,7 +253,7 @@ class MemoryWorker:
             return
         self._report(Progress("drawing"))
         account = Account("graph")
-        async with self._lease(lot.cycle_id):
+        async with self._lease(lot.cycle_id, account):
             found = await graph_cycle.draw(model, lot, account)
             await self._store.call(self._end_graph, lot, found, account, model.name)
 
@@ -283,10 +283,13 @@ class MemoryWorker:
     ) -> None:
         """End a cycle and book its calls; raises StaleError when another process has abandoned it."""
         problems = account.problems
+        wrong = {
+            "failed": problems[-1] if problems else "nothing could be condensed",
+            "abandoned": "it was interrupted",
+        }
         ended = cycles.finish_cycle(
             db, cycle_id, status, self._now(), usage=account.usage, attempts=account.attempts, model=name,
-            error=(problems[-1] if problems else "nothing could be condensed") if status == "failed" else None,
-            notes=[*problems, *notes], base_tokens=base_tokens,
+            error=wrong.get(status), notes=[*problems, *notes], base_tokens=base_tokens,
         )  # fmt: skip
         if not ended and status == "succeeded":
             raise StaleError
@@ -307,8 +310,8 @@ class MemoryWorker:
             raise
 
     @asynccontextmanager
-    async def _lease(self, cycle_id: int) -> AsyncIterator[None]:
-        """Keep the cycle's heartbeat while the block runs; abandon the cycle when the block does not end well."""
+    async def _lease(self, cycle_id: int, account: Account, conversation_id: int | None = None) -> AsyncIterator[None]:
+        """Keep the cycle's heartbeat while the block runs; abandon it, and book its calls, when that ends badly."""
 
         async def beat() -> None:
             while True:
@@ -320,12 +323,16 @@ class MemoryWorker:
         try:
             yield
         except BaseException:
-            await self._store.call(cycles.finish_cycle, cycle_id, "abandoned", self._now(), error="it was interrupted")
+            await self._store.call(self._abandon, cycle_id, account, conversation_id)
             raise
         finally:
             heart.cancel()
             with suppress(asyncio.CancelledError):
                 await heart
+
+    def _abandon(self, db: sqlite3.Connection, cycle_id: int, account: Account, conversation_id: int | None) -> None:
+        with transaction(db):
+            self._finish(db, cycle_id, "abandoned", account, conversation_id, _name(self._model, account))
 
     async def _affordable(self) -> Model | None:
         """Return the worker model, or None past the day's limit: the extractive worker serves then."""

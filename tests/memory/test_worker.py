@@ -200,6 +200,22 @@ async def test_cancelled_work_is_abandoned_and_due_again(tmp_path: Path, api: Fa
         await observed_once(t)
 
 
+async def test_the_calls_of_cancelled_work_are_booked_all_the_same(tmp_path: Path, api: FakeApi) -> None:
+    """What a cycle had spent before it was interrupted counts towards usage and the day's limit."""
+    api.fail("observer", faults.refusal())
+    api.fail("observer", faults.hang(30))
+    async with talking(tmp_path, api, **LOW) as t:
+        for text in facts(8):
+            await t.say(text)
+        work = asyncio.create_task(t.companion.worker.run_due(t.id))
+        await asyncio.to_thread(api.wait_for, 2, "observer")
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        booked = "SELECT c.status, c.attempts, u.purpose FROM cycles AS c JOIN usage AS u ON u.cycle_id = c.id"
+        assert await t.companion.store.call(lambda db: db.execute(booked).fetchall()) == [("abandoned", 2, "observer")]
+
+
 async def test_past_the_daily_limit_no_worker_model_is_asked(tmp_path: Path, api: FakeApi) -> None:
     """When the day's money is spent the extractive worker serves."""
     async with talking(tmp_path, api, CONSTRUCT_WORKER_DAILY_USD="0", **LOW) as t:
