@@ -105,6 +105,29 @@ def compact(context: typer.Context, as_json: Json = False) -> int:
 
 
 @app.command()
+def observe(
+    context: typer.Context,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DATE", help="Only what was said from then on: 2025-03-01, 90d.")
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option("--budget", metavar="USD", min=0, help="Stop when it has cost this; else at the day's limit."),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> int:
+    """Learn from imported talk. Says first how much there is and what it may cost, then asks.
+
+    It can be stopped at any time: the same command goes on where it was.
+    """
+    from construct.cli.observing import Wish
+    from construct.cli.observing import observe as body
+
+    return body(environment(context), Wish(since, budget, yes=yes, as_json=as_json))
+
+
+@app.command()
 def usage(context: typer.Context, as_json: Json = False) -> None:
     """Show tokens and money by purpose and model."""
     from construct.cli.upkeep import usage as body

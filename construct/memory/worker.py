@@ -110,6 +110,15 @@ class MemoryWorker:
             self._report(Progress("idle"))
             return made, compacted, verdict
 
+    async def catch_up(self, conversation_id: int) -> int:
+        """Observe all that is not observed yet, then do what that makes due; return the observations made."""
+        made = 0
+        async with self._turn:
+            while (stored := await self._observe(conversation_id, at_rest=True)) is not None:
+                made += stored
+        await self.run_due(conversation_id, leaving=True)
+        return made
+
     async def observe_before_turn(self, conversation_id: int) -> None:
         """Observe and compact because the window is past its limit; the turn waits for this."""
         async with self._turn:

@@ -1,0 +1,163 @@
+"""`observe`: learn from imported talk, after an estimate of what it costs."""
+
+import asyncio
+import json
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+
+from construct.cli.environment import Environment, complain, confirmed, print_json, say
+from construct.clock import to_text
+from construct.companion import Companion
+from construct.errors import ExitStatus, UsageError
+from construct.llm.types import Model
+from construct.memory import archive
+from construct.memory.archive import Backlog
+from construct.memory.asking import EXTRACTIVE
+from construct.memory.history import parse_moment
+from construct.memory.observer import batch_tokens
+from construct.memory.situation import Terms
+from construct.memory.worker import WORKER_PURPOSES, is_over_limit
+from construct.store import books, cycles
+from construct.store.database import transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One `observe`."""
+
+    since: str | None
+    budget: float | None
+    yes: bool
+    as_json: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was observed, of how much, and why it stopped before the end."""
+
+    messages: int = 0
+    observations: int = 0
+    messages_left: int = 0
+    cost_usd: float = 0.0
+    stopped: str | None = None
+
+
+Advance = Callable[[int], None]
+
+
+def observe(env: Environment, wish: Wish) -> int:
+    """Say what there is to observe and what it may cost, ask, and do it."""
+    from construct.llm.providers import choose_models
+
+    if env.settings.memory != "on":
+        raise UsageError(f"CONSTRUCT_MEMORY is {env.settings.memory}: nothing is learned. Set it to on to observe.")
+    since = "" if wish.since is None else to_text(parse_moment(wish.since, env.settings.clock))
+    models = choose_models(env.settings)
+    with env.database() as db:
+        waiting = archive.backlogs(db, since)
+    if waiting:
+        complain(_plan_words(waiting, models.worker))
+        if not wish.yes and not confirmed("Observe them?"):
+            complain("Nothing was observed.")
+            return ExitStatus.OK
+    with _progress(sum(b.messages for b in waiting)) as advance:
+        outcome = asyncio.run(_run(Companion(env.settings, models), waiting, since, wish.budget, advance))
+    print_json(asdict(outcome)) if wish.as_json else say(_words(outcome))
+    return ExitStatus.OK
+
+
+async def _run(
+    companion: Companion, waiting: Sequence[Backlog], since: str, budget: float | None, advance: Advance
+) -> Outcome:
+    """Observe batch by batch, the oldest conversation first, until nothing is left or the money is spent."""
+    terms = companion.terms
+    done = Outcome(messages_left=sum(b.messages for b in waiting))
+    try:
+        before = await companion.store.call(_spent, terms)
+        companion.worker.terms = replace(terms, daily_usd=terms.daily_usd if budget is None else before + budget)
+        for backlog in waiting:
+            while done.stopped is None and (step := await _step(companion, backlog.conversation_id, since)):
+                done = _sum(done, step)
+                advance(done.messages)
+        return replace(done, cost_usd=await companion.store.call(_spent, terms) - before)
+    finally:
+        await companion.close()
+
+
+async def _step(companion: Companion, conversation_id: int, since: str) -> Outcome | None:
+    """Observe one batch of a conversation; None when nothing of it is left."""
+    store, worker, model = companion.store, companion.worker, companion.models.worker
+    if model is not None and await store.call(is_over_limit, worker.terms):
+        return Outcome(stopped="the money for it is spent. Set --budget for more, or go on tomorrow")
+    revived = await store.call(_revive, conversation_id, since, batch_tokens(model))
+    if not revived:
+        return None
+    made = await worker.catch_up(conversation_id)
+    trouble = None if model is None else await store.call(_trouble, conversation_id)
+    return Outcome(revived, made, stopped=trouble)
+
+
+def _revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int) -> int:
+    with transaction(db):
+        return archive.revive(db, conversation_id, since, most)
+
+
+def _trouble(db: sqlite3.Connection, conversation_id: int) -> str | None:
+    """Return why the worker model was of no use for the last batch: many more would go the same way."""
+    cycle = cycles.last_cycle(db, "observer", conversation_id, ("succeeded",))
+    if cycle is None or cycle.model != EXTRACTIVE:
+        return None
+    why = json.loads(cycle.notes)[-1] if cycle.notes else "it gave no usable answer"
+    return f"the worker model failed, and the last batch was read by rule ({why})"
+
+
+def _spent(db: sqlite3.Connection, terms: Terms) -> float:
+    return books.spent_since(db, to_text(terms.clock.midnight()), WORKER_PURPOSES)
+
+
+def _sum(done: Outcome, step: Outcome) -> Outcome:
+    return Outcome(
+        done.messages + step.messages,
+        done.observations + step.observations,
+        done.messages_left - step.messages,
+        stopped=step.stopped,
+    )
+
+
+def _plan_words(waiting: Sequence[Backlog], model: Model | None) -> str:
+    found = archive.estimate(waiting, model)
+    messages, tokens = sum(b.messages for b in waiting), sum(b.tokens for b in waiting)
+    how = "by rule, for nothing" if model is None else f"with {model.name}, in about {found.calls} calls"
+    cost = "" if not found.usd else f" and for about ${found.usd:.2f}"
+    return (
+        f"{messages} imported messages in {len(waiting)} conversations, about {tokens} tokens, are not observed.\n"
+        f"They would be read {how}{cost}."
+    )
+
+
+def _words(outcome: Outcome) -> str:
+    if not outcome.messages and outcome.stopped is None:
+        return "Nothing imported is left to observe."
+    lines = [f"Observed {outcome.messages} messages: {outcome.observations} observations, ${outcome.cost_usd:.4f}."]
+    if outcome.stopped:
+        lines.append(f"Stopped: {outcome.stopped}.")
+    if outcome.messages_left:
+        lines.append(f"{outcome.messages_left} messages are left; the same command goes on with them.")
+    return "\n".join(lines)
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Advance]:
+    """Draw a progress bar where there is a terminal for it."""
+    if not sys.stderr.isatty() or not total:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Observing", total=total)
+        yield lambda done: bar.update(task, completed=done)

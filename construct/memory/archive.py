@@ -1,0 +1,83 @@
+"""Imported talk that nobody has observed: how much there is, what observing it may cost, and letting it be observed."""
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+
+from construct.llm.catalog import cost_usd
+from construct.llm.types import Model
+from construct.memory.observer import batch_tokens
+from construct.memory.transcript import batches
+from construct.store import talk
+from construct.tokens import Usage
+
+# Around one call stand about as many tokens of prompt and schema; an observer writes a line of 80 for each 200 of talk,
+# and a reflector reads what it wrote about once and writes half of it.
+_PROMPT_TOKENS = 1_500
+_WRITTEN, _READ_AGAIN, _CONDENSED = 0.4, 0.2, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What an observer could still read of one conversation."""
+
+    conversation_id: int
+    messages: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What observing a backlog will take, roughly; `usd` is None where the model's prices are not known."""
+
+    calls: int
+    usd: float | None
+
+
+def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
+    """Return the conversations with archived messages from a stored time on, the oldest talk first.
+
+    Messages that a conversation's observers have already passed are beyond their reach and do not count.
+    """
+    return [
+        Backlog(*row)
+        for row in db.execute(
+            """SELECT m.conversation_id, count(*), sum(m.token_count) FROM messages AS m
+               LEFT JOIN watermarks AS w ON w.conversation_id = m.conversation_id AND w.name = 'observed'
+               WHERE m.archived AND m.created_at >= ? AND m.id > coalesce(w.message_id, 0)
+               GROUP BY 1 ORDER BY min(m.created_at), 1""",
+            (since,),
+        )
+    ]
+
+
+def estimate(waiting: Iterable[Backlog], model: Model | None) -> Estimate:
+    """Return the observer calls that a backlog takes and the dollars it may cost, reflections included."""
+    if model is None:
+        return Estimate(0, 0.0)
+    found = list(waiting)
+    talked = sum(b.tokens for b in found)
+    calls = sum(ceil(b.tokens / batch_tokens(model)) for b in found)
+    one = Usage(
+        input_tokens=_PROMPT_TOKENS + ceil(talked * (1 + _READ_AGAIN) / max(1, calls)),
+        output_tokens=ceil(talked * (_WRITTEN + _CONDENSED) / max(1, calls)),
+    )
+    each = cost_usd(model.name, one)
+    return Estimate(calls, None if each is None else each * calls)
+
+
+def revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int) -> int:
+    """Make the oldest such messages, about `most` tokens, part of the living talk: now they are due. Return how many.
+
+    Where the talk has gone on since, all at once: an observer's batch must not step over what is still archived.
+    """
+    observed = talk.watermarks(db, conversation_id).observed
+    messages = [m for m in talk.messages_of(db, conversation_id) if m.id > observed]
+    archived = [m for m in messages if m.archived and m.created_at >= since]
+    if not archived:
+        return 0
+    went_on = any(m.id > archived[0].id for m in messages if not m.archived)
+    chosen = archived if went_on else batches(archived, most)[0]
+    db.executemany("UPDATE messages SET archived = 0 WHERE id = ?", [(m.id,) for m in chosen])
+    return len(chosen)
