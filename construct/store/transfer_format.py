@@ -112,14 +112,15 @@ def optional(check: Check) -> Check:
     return lambda value: None if value is None else check(value)
 
 
+def no_constant(name: str) -> None:
+    """Refuse what Python's parser takes though it is no JSON."""
+    raise ValueError(f"{name} is no JSON")
+
+
 def read_json(words: str) -> Any:
     """Return what JSON says; raises ValueError for whatever is none, NaN and bottomless nesting too."""
-
-    def constant(name: str) -> None:
-        raise ValueError(f"{name} is no JSON")
-
     try:
-        return json.loads(words, parse_constant=constant)
+        return json.loads(words, parse_constant=no_constant)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 

@@ -1,18 +1,14 @@
 """Import: a file is recognised by what is in it, and comes in whole or not at all.
 
 Own exports (jsonl and sqlite), hand-made JSONL, and the conversations of ChatGPT and Claude,
-bare or in their zip archive. JSONL is read line by line; the others are loaded as a whole.
+bare or in their zip archive. Only the line or conversation that is being read is held in memory.
 """
 
-import re
 import sqlite3
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +17,7 @@ from construct.errors import ConstructError, DatabaseUnusableError
 from construct.store.backup import readable_copy
 from construct.store.database import open_database, transaction
 from construct.store.invariants import violations
+from construct.store.transfer_document import conversations, not_json, zipped
 from construct.store.transfer_format import RefusedError, read_json
 from construct.store.transfer_jsonl import COUNTED, VERSION, lines, snapshot
 from construct.store.transfer_restore import Restore
@@ -32,7 +29,6 @@ Progress = Callable[[int, int], None]
 """Called with how much is done, and of how much."""
 _Records = Iterator[tuple[int, dict[str, Any]]]
 _LONGEST_LINE = 64 << 20
-_LARGEST_DOCUMENT = 2 << 30
 _SPACE = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 _SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
@@ -74,24 +70,27 @@ def import_file(db: sqlite3.Connection, path: Path, clock: Clock, progress: Prog
 
 def _import(db: sqlite3.Connection, file: IO[bytes], path: Path, clock: Clock, progress: Progress) -> ImportReport:
     first = file.readline(_LONGEST_LINE)
+
+    def advance(done: int) -> None:
+        progress(done, path.stat().st_size)
+
     if first.startswith((_SQLITE, _ZIP)):
         if not path.is_file():
             raise RefusedError("", "it comes through a pipe", "Name the file itself")
-        return (
-            _import_sqlite(db, path) if first.startswith(_SQLITE) else _import_talks(db, _zipped(path), clock, progress)
-        )
+        if first.startswith(_SQLITE):
+            return _import_sqlite(db, path)
+        return _import_talks(db, zipped(path, advance), clock)
     first = first.removeprefix(_BOM)
     if _is_document(first):
-        rest = file.read(_LARGEST_DOCUMENT)
-        return _import_talks(db, _document(first + rest), clock, progress)
-    found = _records(file, first, partial(progress, _size(path)))
+        return _import_talks(db, conversations(first, file, advance), clock)
+    found = _records(file, first, advance)
     head = next(found, None)
     if head is None:
         raise RefusedError("", "it is empty", "Name another file")
     if head[1].get("type") == "construct-export":
         return _import_export(db, head[1], found)
     if is_conversation(head[1]):
-        return _import_talks(db, [head[1]], clock, progress) if next(found, None) is None else _refuse_lines()
+        return _import_talks(db, [head[1]], clock) if next(found, None) is None else _refuse_lines()
     return _import_messages(db, clock, _chain(head, found))
 
 
@@ -130,57 +129,10 @@ def _record(number: int, line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise RefusedError(f"line {number}", "it is not UTF-8") from None
     except ValueError as error:
-        raise RefusedError(f"line {number}", f"it is not JSON ({_short(error)})") from None
+        raise not_json(error, f"line {number}") from None
     if not isinstance(record, dict):
         raise RefusedError(f"line {number}", "it is not a JSON object")
     return record
-
-
-def _document(raw: bytes) -> list[Any]:
-    """Return the conversations of a JSON document."""
-    try:
-        found = read_json(raw.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        number = raw.count(b"\n", 0, error.start) + 1
-        raise RefusedError(f"line {number}", "it is not UTF-8") from None
-    except ValueError as error:
-        raise RefusedError("", f"it is not JSON ({_short(error)})") from None
-    if isinstance(found, dict):
-        found = found.get("conversations", [found])
-    if not isinstance(found, list) or not any(is_conversation(element) for element in found):
-        raise RefusedError(
-            "",
-            "it is neither an export of Construct, ChatGPT or Claude, nor lines of messages",
-            "JSONL holds one JSON object a line",
-        )
-    return found
-
-
-def _short(error: Exception) -> str:
-    return shorten(str(error), 80)
-
-
-def _zipped(path: Path) -> list[Any]:
-    """Return the conversations in the archive that ChatGPT or Claude sends."""
-    found: list[Any] = []
-    try:
-        with zipfile.ZipFile(path) as archive:
-            for member in archive.infolist():
-                if re.fullmatch(r"(?:.*/)?conversations(?:-\d+)?\.json", member.filename):
-                    if member.file_size > _LARGEST_DOCUMENT:
-                        raise RefusedError("", "what it holds is too large", "Unpack it, and import its parts")
-                    found += _document(archive.read(member))
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError):
-        raise RefusedError(
-            "", "it is a damaged or locked zip archive", "Unpack it, and import the file in it"
-        ) from None
-    if not found:
-        raise RefusedError("", "there is no conversations.json in it", "Name the file that holds the conversations")
-    return found
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size
 
 
 def _chain(head: tuple[int, dict[str, Any]], rest: _Records) -> _Records:
@@ -241,14 +193,9 @@ def _import_messages(db: sqlite3.Connection, clock: Clock, found: _Records) -> I
     return _talks_report("messages", stored)
 
 
-def _import_talks(db: sqlite3.Connection, found: list[Any], clock: Clock, progress: Progress) -> ImportReport:
-    def watched() -> Iterator[Talk]:
-        for number, talk in enumerate(talks(found), 1):
-            yield talk
-            progress(number, len(found))
-
+def _import_talks(db: sqlite3.Connection, found: Iterable[Any], clock: Clock) -> ImportReport:
     with transaction(db):
-        stored = _store(db, watched(), clock)
+        stored = _store(db, talks(found), clock)
     return _talks_report("conversations", stored)
 
 
@@ -274,7 +221,7 @@ def _import_sqlite(db: sqlite3.Connection, path: Path) -> ImportReport:
             readable_copy(path, copy)
             source = open_database(copy)
         except sqlite3.Error as error:
-            raise RefusedError("", f"it cannot be read as a database ({_short(error)})") from error
+            raise RefusedError("", f"it cannot be read as a database ({shorten(str(error), 80)})") from error
         except DatabaseUnusableError as error:
             raise RefusedError("", _why(error, copy), "Import an export of Construct") from error
         with closing(source), snapshot(source):
@@ -287,7 +234,7 @@ def _lines_of(source: sqlite3.Connection) -> _Records:
         for number, line in enumerate(lines(source), 1):
             yield number, read_json(line)
     except sqlite3.Error as error:
-        raise RefusedError("", f"it is damaged ({_short(error)})") from error
+        raise RefusedError("", f"it is damaged ({shorten(str(error), 80)})") from error
 
 
 def _why(error: DatabaseUnusableError, copy: Path) -> str:

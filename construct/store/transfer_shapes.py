@@ -7,7 +7,7 @@ hidden messages and custom instructions are nobody's words.
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -49,7 +49,7 @@ def is_conversation(value: Any) -> bool:
     return isinstance(value, dict) and ("mapping" in value or "chat_messages" in value)
 
 
-def talks(conversations: list[Any]) -> Iterator[Talk]:
+def talks(conversations: Iterable[Any]) -> Iterator[Talk]:
     """Yield the conversations; raises RefusedError naming the one that cannot be read."""
     for number, conversation in enumerate(conversations, 1):
         where = f"conversation {number}"
