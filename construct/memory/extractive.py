@@ -93,7 +93,8 @@ _KEEP = re.compile(
 _SECRET = re.compile(
     r"(?i)(?:^|[.!?,;:(–—-]\s*)(?:please\s+|and\s+|but\s+)*(?:do not|don['’]t|never) (?:save|store|remember|record|"
     r"memori[sz]e|note) (?:this|that|it|any of this|what I)\b|\boff the record\b"
-    r"|(?:^|[.!?]\s*)forget (?:this|that I|what I (?:just )?said)\b"
+    r"|(?:^|[.!?,]\s*)(?:please,? )?(?:forget|delete|erase) (?:this|that I|what I(?:['’]ve)? (?:just )?(?:said|told))\b"
+    r"|\bI take (?:it|that) back\b"
 )
 _SMALL_TALK = re.compile(
     r"(?i)\b(?:how are (?:you|things)|how['’]s it going|what['’]s (?:up|new)|(?:how|what) about you|and you)\b"
