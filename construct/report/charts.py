@@ -102,18 +102,17 @@ def _ticks(most: float) -> list[float]:
 def _marks(columns: Sequence[Column], step: float) -> tuple[tuple[float, str], ...]:
     """Return the names of months under the first column of each, as many as there is room for."""
     found: list[tuple[float, str]] = []
-    month = None
-    for i, column in enumerate(columns):
-        now = (column.day.year, column.day.month)
+    month, year = (0, 0), 0
+    for i, day in enumerate(column.day for column in columns):
         x = _LEFT + i * step
-        room = x <= WIDTH - _MARKS_APART and (not found or x - found[-1][0] >= _MARKS_APART)
-        if now != month and (room or not found):
-            year = f" {column.day.year}" if month is None or month[0] != now[0] else ""
-            found.append((round(x, 2), f"{column.day:%b}{year}"))
-            month = now
+        begins, month = (day.year, day.month) != month, (day.year, day.month)
+        room = not found or found[-1][0] + _MARKS_APART <= x <= WIDTH - _MARKS_APART
+        if begins and room:
+            found.append((round(x, 2), f"{day:%b}" if day.year == year else f"{day:%b %Y}"))
+            year = day.year
     return tuple(found)
 
 
-def days_between(first: date, last: date, step: int) -> list[date]:
-    """Return every `step`-th day from the first to the last."""
-    return [first + timedelta(days=n) for n in range(0, (last - first).days + 1, step)]
+def days_between(first: date, last: date, step: int, most: int) -> list[date]:
+    """Return every `step`-th day from the first to the last, the last `most` of them."""
+    return [first + timedelta(days=n) for n in range(0, (last - first).days + 1, step)[-most:]]

@@ -67,7 +67,7 @@ def learned(found: Survey, clock: Clock) -> Learned | None:
     if not counts:
         return None
     weeks = tuple(Week(monday, counts[monday], made[monday]) for monday in sorted(counts))
-    span = days_between(weeks[0].monday, weeks[-1].monday, 7)[-_MOST_WEEKS:]
+    span = days_between(weeks[0].monday, weeks[-1].monday, 7, _MOST_WEEKS)
     columns = [Column(d, _week_title(d, counts.get(d, Counter())), counts.get(d, {})) for d in span]
     return Learned(stacked(columns, PRIORITIES), weeks)
 
@@ -86,7 +86,7 @@ def spending(spent: Sequence[Spent], clock: Clock) -> Spending | None:
         return None
     days = tuple(_sum(day, by_day[day]) for day in sorted(by_day))
     in_dollars = any(day.cost_usd for day in days)
-    span = days_between(days[0].day, days[-1].day, 1)[-_MOST_DAYS:]
+    span = days_between(days[0].day, days[-1].day, 1, _MOST_DAYS)
     columns = [_column(day, by_day.get(day, []), in_dollars) for day in span]
     purposes = tuple(p for p in PURPOSES if any(c.parts.get(p) for c in columns))
     return Spending(stacked(columns, PURPOSES), in_dollars, purposes, days, len(span))
