@@ -2,6 +2,7 @@
 
 import re
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from construct.memory.forget import forget
 from construct.store.database import transaction
-from tests.memory.builders import Life
+from tests.memory.builders import Life, draft
 from tests.report.conftest import written
 from tests.support.pages import BROWSER, Page, opened
 
@@ -104,7 +105,7 @@ def test_a_browser_runs_its_search_and_nothing_else(attacked: Life, tmp_path: Pa
     """A script that got in after all is refused; the search finds words behind a line, accents or not."""
     here = attacked.talk()
     said = attacked.exchange(here, "Inês plays the cello")
-    attacked.observe(here, ("A sister is a musician", [said]))
+    attacked.observe(here, replace(draft("A sister is a musician", [said.id]), observation_date="2026-03-02"))
     ours = "input.value = 'INES cello'; input.dispatchEvent(new Event('input'))"
     allowed = f"script-src 'sha256-{b64encode(sha256(ours.encode()).digest()).decode()}' "
     html = written(attacked).replace("script-src ", allowed, 1)
@@ -113,6 +114,4 @@ def test_a_browser_runs_its_search_and_nothing_else(attacked: Life, tmp_path: Pa
     assert "<title>What Construct remembers</title>" in page
     assert ">1 found</output>" in page
     assert '<details open="">' in page
-    shown = re.findall(r'<li class="fact [^>]*>', page.partition('id="kept"')[0])
-    assert [tag for tag in shown if "pending" in tag and "hidden" not in tag]
-    assert [tag for tag in shown if "hidden" in tag]
+    assert re.findall(r'<div class="day"( hidden="")?>', page) == ["", ' hidden=""']

@@ -2,7 +2,7 @@
 const plain = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 const form = document.getElementById("search");
 const input = document.getElementById("words");
-const facts = [...document.querySelectorAll(".day > .facts > .fact, #left > .facts > .fact")];
+const facts = [...document.querySelectorAll(":is(.day, #left) > .facts > .fact")];
 let texts;
 
 const search = () => {
@@ -15,7 +15,7 @@ const search = () => {
     for (const part of fact.querySelectorAll("details")) part.open = behind && holds(plain(part.textContent));
   });
   for (const group of document.querySelectorAll(".day, .month, #left")) {
-    group.hidden = !group.querySelector(".fact:not([hidden])");
+    group.hidden = !group.querySelector(":is(.day, #left) > .facts > .fact:not([hidden])");
   }
   const found = facts.filter((fact) => !fact.hidden).length;
   document.getElementById("hits").textContent = wanted.length ? `${found} found` : "";
