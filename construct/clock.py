@@ -21,8 +21,11 @@ class Clock:
         return self.fixed.astimezone(UTC) if self.fixed else datetime.now(UTC)
 
     def local(self, moment: datetime) -> datetime:
-        """Return the same moment as the user's wall clock shows it."""
-        return moment.astimezone(self.zone)
+        """Return the same moment as the user's wall clock shows it; as it is where no calendar holds that."""
+        try:
+            return moment.astimezone(self.zone)
+        except OverflowError:  # an import may speak of the first and the last hours there are
+            return moment
 
     def midnight(self) -> datetime:
         """Return the moment at which the user's day began."""

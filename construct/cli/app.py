@@ -8,7 +8,7 @@ import typer
 from construct.cli.conversations import conversations
 from construct.cli.environment import Environment
 from construct.cli.memory import memory
-from construct.cli.options import ConversationOption, Json, ModelOption, NewOption, environment
+from construct.cli.options import ConversationOption, Force, Json, ModelOption, NewOption, Output, environment
 
 app = typer.Typer(
     name="construct",
@@ -155,14 +155,24 @@ def undo(context: typer.Context, as_json: Json = False) -> None:
 def export(
     context: typer.Context,
     file_format: Annotated[str, typer.Option("--format", metavar="jsonl|sqlite|markdown", help="The form.")] = "jsonl",
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to; `-` is standard output.")
-    ] = None,
+    output: Output = None,
+    force: Force = False,
 ) -> None:
     """Write everything to a file, or to standard output."""
     from construct.cli.files import export as body
 
-    body(environment(context), file_format, output)
+    body(environment(context), file_format, output, force)
+
+
+@app.command()
+def report(context: typer.Context, output: Output = None, force: Force = False) -> None:
+    """Write a page to look at memory in a browser: what is known, since when, from which words, at what cost.
+
+    The page holds everything by itself and reaches nothing outside.
+    """
+    from construct.cli.files import report as body
+
+    body(environment(context), output, force)
 
 
 @app.command("import")

@@ -1,4 +1,4 @@
-"""`export` and `import`."""
+"""`export`, `report` and `import`."""
 
 import sys
 from collections.abc import Iterator
@@ -6,20 +6,66 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
-from construct.cli.environment import Environment, complain, print_json, say
+from construct.cli.environment import Environment, complain, confirmed, print_json, say
 from construct.errors import UsageError
+from construct.store.backup import explaining, refuse_database, text_file
 from construct.store.transfer import write_export
 from construct.store.transfer_import import ImportReport
 from construct.store.transfer_import import import_file as import_into
 
 
-def export(env: Environment, file_format: str, output: Path | None) -> None:
+def export(env: Environment, file_format: str, output: Path | None, force: bool) -> None:
     """Write everything to a file, or to standard output."""
-    target = None if output is None or str(output) == "-" else output
+    target = _file(output)
+    if target is not None and not _may_write(env, target, force):
+        return
     with env.database() as db:
         write_export(db, env.settings.db, file_format, target, sys.stdout, env.settings.clock)
     if target is not None:
         complain(f"Written: {target}")
+
+
+def report(env: Environment, output: Path | None, force: bool) -> None:
+    """Write a page about the whole memory to a file, or to standard output."""
+    from construct.cli.upkeep import terms
+    from construct.memory.survey import survey
+    from construct.report.page import page
+
+    target = _file(output)
+    if output is None and sys.stdout.isatty():
+        raise UsageError("The report is a page for a browser.\nName a file with -o (`-o -`: standard output).")
+    if target is not None and not _may_write(env, target, force):
+        return
+    with env.database() as db:
+        html = page(survey(db, env.settings, terms(env)), env.settings.clock)
+    with explaining(target):
+        if target is None:
+            _print_page(html)
+            return
+        with text_file(target) as file:
+            file.write(html)
+    complain(f"Written: {target}")
+
+
+def _print_page(html: str) -> None:
+    """Print a page whole, in whatever encoding: what that lacks stands as references."""
+    encoding = sys.stdout.encoding or "utf-8"
+    charset = "utf-8" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else "ascii"
+    sys.stdout.write(html.encode(charset, "xmlcharrefreplace").decode(charset))
+
+
+def _file(output: Path | None) -> Path | None:
+    return None if output is None or str(output) == "-" else output
+
+
+def _may_write(env: Environment, target: Path, force: bool) -> bool:
+    """Ask before a file that holds something is replaced; the database is none that can be."""
+    refuse_database(target, env.settings.db)
+    free = force or not target.is_file() or not target.stat().st_size
+    if free or confirmed(f"{target} is there already: replace it?", "--force"):
+        return True
+    complain("Nothing was written.")
+    return False
 
 
 def import_file(env: Environment, file: Path, as_json: bool) -> None:

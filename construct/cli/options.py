@@ -1,5 +1,6 @@
 """Options and arguments that several commands share."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,6 +32,10 @@ NewOption = Annotated[bool, typer.Option("--new", help="Begin a new conversation
 ModelOption = Annotated[
     str | None, typer.Option("--model", metavar="M", help="The main model for this run.", callback=_model)
 ]
+Output = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to; `-` is standard output.")
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already; do not ask.")]
 
 
 def environment(context: typer.Context) -> Environment:

@@ -6,8 +6,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
-from construct.errors import UsageError
+from construct.errors import ConstructError, UsageError
 from construct.store.database import make_folder
 
 _BESIDE = ("-wal", "-shm", "-journal")
@@ -66,6 +67,31 @@ def replacing(target: Path) -> Iterator[Path]:
         for suffix in ("", *_BESIDE):
             with suppress(OSError):
                 _beside(new, suffix).unlink()
+
+
+@contextmanager
+def text_file(target: Path) -> Iterator[TextIO]:
+    """Give a file for text that takes the target's place at the end; a pipe or a device is written to as it stands."""
+    if target.exists() and not target.is_file():  # such as /dev/null
+        with target.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        return
+    with replacing(target) as new, new.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+@contextmanager
+def explaining(target: Path | None) -> Iterator[None]:
+    """Raise ConstructError when writing fails (to standard output: None), but BrokenPipeError when nobody reads."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = target or "Standard output"
+        raise ConstructError(
+            f"{name} cannot be written: {error.strerror or error}.\nName another file with -o."
+        ) from error
 
 
 def refuse_database(target: Path, db_path: Path) -> None:

@@ -72,6 +72,26 @@ def usage_lines(db: sqlite3.Connection, since: str = "") -> list[UsageLine]:
     return [UsageLine(*row) for row in rows]
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one call took."""
+
+    created_at: str
+    purpose: str
+    tokens: int
+    """Prompt and reply, whether from the cache or not."""
+    cost_usd: float | None
+
+
+def spent(db: sqlite3.Connection) -> list[Spent]:
+    """Return what every call took, oldest first."""
+    rows = db.execute(
+        """SELECT created_at, purpose, input_tokens + cache_read_tokens + cache_write_tokens + output_tokens, cost_usd
+           FROM usage ORDER BY created_at, id"""
+    )
+    return [Spent(*row) for row in rows]
+
+
 def token_factor(db: sqlite3.Connection, model: str) -> float:
     """Return actual / estimated prompt tokens for a model; 1.0 while nothing is known."""
     row = db.execute("SELECT factor FROM token_factors WHERE model = ?", (model,)).fetchone()

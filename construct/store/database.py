@@ -116,6 +116,19 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
+def snapshot(db: sqlite3.Connection) -> Iterator[None]:
+    """Read one and the same state throughout the block."""
+    if db.in_transaction:
+        yield
+        return
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        db.execute("ROLLBACK")
+
+
+@contextmanager
 def rehearsal(db: sqlite3.Connection) -> Iterator[None]:
     """Run the block as a write transaction that is taken back: to see what would be."""
     db.execute("BEGIN IMMEDIATE")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TextIO
 
 from construct.clock import Clock
-from construct.errors import ConstructError, UsageError
-from construct.store.backup import backup, refuse_database, replacing
+from construct.errors import UsageError
+from construct.store.backup import backup, explaining, refuse_database, replacing, text_file
 from construct.store.database import explain
 from construct.store.transfer_import import ImportReport, import_file
 from construct.store.transfer_jsonl import export_jsonl
@@ -36,18 +36,11 @@ def write_export(
         raise UsageError(f"There is no format “{form}”.\nThe formats are: {', '.join(FORMATS)}.")
     if target is not None and str(target) == "-":
         target = None
-    try:
+    with explaining(target):
         if target is None:
             _to_stdout(db, form, stdout or sys.stdout, clock or Clock())
         else:
             _to_path(db, db_path, form, target, clock or Clock())
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        name = target or "Standard output"
-        raise ConstructError(
-            f"{name} cannot be written: {error.strerror or error}.\nName another file with -o."
-        ) from error
 
 
 def _to_stdout(db: sqlite3.Connection, form: str, stdout: TextIO, clock: Clock) -> None:
@@ -60,18 +53,14 @@ def _to_stdout(db: sqlite3.Connection, form: str, stdout: TextIO, clock: Clock) 
 
 def _to_path(db: sqlite3.Connection, db_path: Path, form: str, target: Path, clock: Clock) -> None:
     refuse_database(target, db_path)
-    if target.exists() and not target.is_file():  # a pipe or a device, such as /dev/null
-        if form == "sqlite":
-            raise UsageError(f"{target} is no plain file, and an sqlite export is one.\nName another with -o.")
-        with target.open("w", encoding="utf-8", newline="\n") as stream:
-            _write_text(db, form, stream.write, clock)
+    if form != "sqlite":
+        with text_file(target) as file:
+            _write_text(db, form, file.write, clock)
         return
+    if target.exists() and not target.is_file():
+        raise UsageError(f"{target} is no plain file, and an sqlite export is one.\nName another with -o.")
     with replacing(target) as new:
-        if form == "sqlite":
-            _write_backup(db, db_path, target, new)
-        else:
-            with new.open("w", encoding="utf-8", newline="\n") as file:
-                _write_text(db, form, file.write, clock)
+        _write_backup(db, db_path, target, new)
 
 
 def _write_text(db: sqlite3.Connection, form: str, write: Callable[[str], object], clock: Clock) -> None:

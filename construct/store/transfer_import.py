@@ -15,11 +15,11 @@ from typing import IO, Any
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, DatabaseUnusableError
 from construct.store.backup import readable_copy
-from construct.store.database import open_database, transaction
+from construct.store.database import open_database, snapshot, transaction
 from construct.store.invariants import violations
 from construct.store.transfer_document import conversations, not_json, zipped
 from construct.store.transfer_format import RefusedError, read_json
-from construct.store.transfer_jsonl import COUNTED, VERSION, lines, snapshot
+from construct.store.transfer_jsonl import COUNTED, VERSION, lines
 from construct.store.transfer_restore import Restore
 from construct.store.transfer_shapes import Talk, is_conversation, talks
 from construct.store.transfer_talks import HandMade, Stored, store_talk

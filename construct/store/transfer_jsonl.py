@@ -8,11 +8,11 @@ import json
 import sqlite3
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from itertools import accumulate
 from typing import Any
 
 from construct.errors import ConstructError
+from construct.store.database import snapshot
 from construct.store.transfer_format import KINDS, Field, Kind, time
 
 VERSION = 1
@@ -27,19 +27,6 @@ def export_jsonl(db: sqlite3.Connection, write: Callable[[str], object]) -> None
     with snapshot(db):
         for line in lines(db):
             write(line)
-
-
-@contextmanager
-def snapshot(db: sqlite3.Connection) -> Iterator[None]:
-    """Read one and the same state throughout the block."""
-    if db.in_transaction:
-        yield
-        return
-    db.execute("BEGIN")
-    try:
-        yield
-    finally:
-        db.execute("ROLLBACK")
 
 
 def lines(db: sqlite3.Connection) -> Iterator[str]:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from construct.clock import Clock, from_text
+from construct.store.database import snapshot
 from construct.store.records import Conversation, Memory, Message, Observation, columns
-from construct.store.transfer_jsonl import snapshot
 from construct.text import one_line, printable
 
 _MARKS = {"high": "!", "medium": "-", "low": "~"}

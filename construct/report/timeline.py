@@ -1,0 +1,110 @@
+"""What was learned by week, and what was spent by day."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from construct.clock import Clock, from_text
+from construct.memory.survey import Survey
+from construct.report.charts import Chart, Column, days_between, stacked
+from construct.store.books import Spent
+
+PRIORITIES = ("high", "medium", "low")
+PURPOSES = ("chat", "observer", "reflector", "graph", "other")
+_MOST_WEEKS, _MOST_DAYS = 520, 120
+
+
+@dataclass(frozen=True, slots=True)
+class Week:
+    """What was learned in seven days."""
+
+    monday: date
+    priorities: Mapping[str, int]
+    condensed: int
+    """Reflections made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What was spent on a day; the cost is of the calls whose price is known, None when none is."""
+
+    day: date
+    calls: int
+    tokens: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The weeks in which something was learned, and all between drawn."""
+
+    chart: Chart
+    weeks: tuple[Week, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """The days on which something was spent, and the last ones drawn: dollars, or tokens where no price is known."""
+
+    chart: Chart
+    in_dollars: bool
+    purposes: tuple[str, ...]
+    days: tuple[Day, ...]
+    drawn: int
+    """How many days the chart spans; the last ones, where there are more."""
+
+
+def learned(found: Survey, clock: Clock) -> Learned | None:
+    """Return what was learned by week; None when nothing was."""
+    counts: dict[date, Counter[str]] = defaultdict(Counter)
+    made: Counter[date] = Counter()
+    for o in found.observations:
+        day = _day(o.created_at, clock)
+        monday = day - timedelta(days=day.weekday())
+        counts[monday][o.priority] += o.generation == 0
+        made[monday] += o.generation > 0
+    if not counts:
+        return None
+    weeks = tuple(Week(monday, counts[monday], made[monday]) for monday in sorted(counts))
+    span = days_between(weeks[0].monday, weeks[-1].monday, 7, _MOST_WEEKS)
+    columns = [Column(d, _week_title(d, counts.get(d, Counter())), counts.get(d, {})) for d in span]
+    return Learned(stacked(columns, PRIORITIES), weeks)
+
+
+def _week_title(monday: date, counts: Mapping[str, int]) -> str:
+    words = ", ".join(f"{counts[p]} {p}" for p in PRIORITIES if counts.get(p))
+    return f"Week of {monday}: {words or 'nothing'}"
+
+
+def spending(spent: Sequence[Spent], clock: Clock) -> Spending | None:
+    """Return what was spent by day; None when no model has been called."""
+    by_day: dict[date, list[Spent]] = defaultdict(list)
+    for one in spent:
+        by_day[_day(one.created_at, clock)].append(one)
+    if not by_day:
+        return None
+    days = tuple(_sum(day, by_day[day]) for day in sorted(by_day))
+    in_dollars = any(day.cost_usd for day in days)
+    span = days_between(days[0].day, days[-1].day, 1, _MOST_DAYS)
+    columns = [_column(day, by_day.get(day, []), in_dollars) for day in span]
+    purposes = tuple(p for p in PURPOSES if any(c.parts.get(p) for c in columns))
+    return Spending(stacked(columns, PURPOSES), in_dollars, purposes, days, len(span))
+
+
+def _sum(day: date, spent: Sequence[Spent]) -> Day:
+    known = [s.cost_usd for s in spent if s.cost_usd is not None]
+    return Day(day, len(spent), sum(s.tokens for s in spent), sum(known) if known else None)
+
+
+def _column(day: date, spent: Sequence[Spent], in_dollars: bool) -> Column:
+    parts: Counter[str] = Counter()
+    for s in spent:
+        kind = s.purpose if s.purpose in PURPOSES else "other"
+        parts[kind] += (s.cost_usd or 0.0) if in_dollars else s.tokens  # type: ignore[assignment]
+    total = f"${sum(parts.values()):.4f}" if in_dollars else f"{sum(parts.values()):,} tokens"
+    return Column(day, f"{day}: {total}", parts)
+
+
+def _day(moment: str, clock: Clock) -> date:
+    return clock.local(from_text(moment)).date()
