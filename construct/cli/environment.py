@@ -96,9 +96,9 @@ def standard_input() -> str | None:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
-def confirmed(question: str, option: str = "--yes") -> bool:
-    """Ask before something that cannot be taken back; where nobody can answer, only the option will do."""
+def confirmed(question: str) -> bool:
+    """Ask before something that cannot be taken back; where nobody can answer, only `--yes` will do."""
     if sys.stdin is None or not sys.stdin.isatty():
-        raise UsageError(f"{question} Nobody is here to answer: say {option} to do it.")
+        raise UsageError(f"{question} Nobody is here to answer: say --yes to do it.")
     complain(question)
     return input("Type yes to do it: ").strip().lower() in {"y", "yes"}

@@ -59,10 +59,13 @@ def _file(output: Path | None) -> Path | None:
 
 
 def _may_write(env: Environment, target: Path, force: bool) -> bool:
-    """Ask before a file that holds something is replaced; the database is none that can be."""
+    """Ask who sits there before a file that holds something is replaced; the database is none that can be.
+
+    A script, a nightly copy for one, is not asked.
+    """
     refuse_database(target, env.settings.db)
-    free = force or not target.is_file() or not target.stat().st_size
-    if free or confirmed(f"{target} is there already: replace it?", "--force"):
+    taken = not force and target.is_file() and target.stat().st_size > 0
+    if not taken or not sys.stdin.isatty() or confirmed(f"{target} is there already: replace it?"):
         return True
     complain("Nothing was written.")
     return False
