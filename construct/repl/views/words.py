@@ -1,6 +1,7 @@
 """Numbers, money and times as people read them. Needs neither rich nor a database."""
 
 import textwrap
+from collections.abc import Sequence
 from datetime import timedelta
 
 from construct.clock import Clock, from_text
@@ -29,6 +30,12 @@ def money(dollars: float | None) -> str:
     if dollars is None:
         return "unknown"
     return f"${dollars:,.2f}" if dollars >= _CENTS_FROM or dollars == 0 else f"${dollars:.4f}"
+
+
+def monies(dollars: Sequence[float]) -> list[str]:
+    """Return sums that stand together, all with as many digits as the largest needs."""
+    digits = 2 if max(dollars, default=0) >= 1 else 4
+    return [f"${one:,.{digits}f}" for one in dollars]
 
 
 def wrapped(line: str, width: int) -> list[str]:
