@@ -1,6 +1,7 @@
 """Looking into memory: `memory list|search|show|why|diff`."""
 
 import sqlite3
+import sys
 from dataclasses import asdict, dataclass
 from datetime import date
 
@@ -43,14 +44,24 @@ def list_memory(env: Environment, view: View, as_json: bool) -> None:
         kept = [shapes.memory(m, clock, _conversation(db, m)) for m in memories]
     if as_json:
         print_json([shapes.observation(o) for o in found] + kept)
-        return
+    elif not found and not memories:
+        say("Nothing remembered is like that." if wanted.narrows else "Nothing is remembered yet.")
+    elif sys.stdout.isatty():
+        from construct.repl.views.observations import memory_view
+
+        show_view(memory_view(found, today, kept=memories, narrowed=list(wanted.parts())))
+    else:
+        _print_lines(found, memories, clock)
+
+
+def _print_lines(found: list[Observation], memories: list[Memory], clock: Clock) -> None:
+    """Print a line for each, for other programs to read."""
+    today = clock.today()
     for o in found:
         say(f"{o.id:>6}  {line(o)}{_marks(o, today)}")
     for m in memories:
         notes = [note for note in (m.category, "superseded" if m.superseded_at else None) if note]
         say(f"memory:{m.id}  {_memory_line(m, clock)}" + (f" ({', '.join(notes)})" if notes else ""))
-    if not found and not memories:
-        say("Nothing remembered is like that." if wanted.narrows else "Nothing is remembered yet.")
 
 
 def _listed(db: sqlite3.Connection, moment: str | None, include_all: bool) -> list[Observation]:
@@ -113,6 +124,11 @@ def search_memory(
         found = search(db, query, Filters(as_of=moment, all=include_all, zone=clock.zone), limit)
     if as_json:
         print_json([shapes.hit(h) for h in found])
+        return
+    if sys.stdout.isatty():
+        from construct.repl.views.search import hits_view
+
+        show_view(hits_view(found))
         return
     for h in found:
         reference = str(h.id) if h.kind == "observation" else f"{h.kind}:{h.id}"

@@ -57,7 +57,9 @@ def status(env: Environment, as_json: bool) -> None:
 
 def watch_status(env: Environment) -> None:
     """Show the memory panel, anew twice a second, until Ctrl-C; where there is no terminal, once."""
+    from rich.console import Group
     from rich.live import Live
+    from rich.text import Text
 
     from construct.repl.views.console import to_console
 
@@ -65,11 +67,12 @@ def watch_status(env: Environment) -> None:
         if not sys.stdout.isatty():
             show(_panel_view(env, db))
             return
-        live = Live(_panel_view(env, db), console=to_console(sys.stdout), auto_refresh=False)
+        ending = Text()  # the line on which the terminal shows the ^C
+        live = Live(Group(_panel_view(env, db), ending), console=to_console(sys.stdout), auto_refresh=False)
         with suppress(KeyboardInterrupt), live:
             while True:
                 time.sleep(_LOOK_SECONDS)
-                live.update(_panel_view(env, db), refresh=True)
+                live.update(Group(_panel_view(env, db), ending), refresh=True)
 
 
 def _panel_view(env: Environment, db: sqlite3.Connection) -> "RenderableType":

@@ -192,7 +192,7 @@ async def test_what_was_shown_last_needs_no_id(settings: Settings, capsys: pytes
         assert "--yes deletes it" in capsys.readouterr().err
         await dialogue.line("/forget 1 --yes")
         await dialogue.line("/why")
-        assert "It is /why [ID]; /memory shows the ids." in capsys.readouterr().err
+        assert "Which one? It is /why [ID]; /memory shows the ids." in capsys.readouterr().err
 
 
 async def test_errors_name_what_can_be_typed_here(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:

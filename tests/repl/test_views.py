@@ -445,6 +445,7 @@ def test_due_plans_are_one_line() -> None:
 def test_words() -> None:
     """Numbers, money, shares, times and titles read as people write them."""
     assert [counted(1, "line"), counted(1240, "line")] == ["1 line", "1,240 lines"]
+    assert [counted(0, "memory"), counted(2, "day"), counted(1, "reply")] == ["0 memories", "2 days", "1 reply"]
     assert [money(None), money(0), money(0.00123), money(12.5)] == ["unknown", "$0.00", "$0.0012", "$12.50"]
     assert [monies((0.5, 0.0021)), monies((12.0, 0.5))] == [["$0.5000", "$0.0021"], ["$12.00", "$0.50"]]
     assert [percent(0), percent(0.001), percent(0.414), percent(5.9)] == ["0%", "<1%", "41%", "590%"]

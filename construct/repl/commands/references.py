@@ -15,6 +15,6 @@ def named(chat: Chat, text: str, usage: str) -> Reference:
     """
     found = reference_in(text) if text.strip() else chat.shown
     if found is None:
-        wrong = f"{shorten(text, 40)!r} is no id. " if text.strip() else ""
-        raise UsageError(f"{wrong}It is {usage}; /memory shows the ids.")
+        wrong = f"{shorten(text, 40)!r} is no id." if text.strip() else "Which one?"
+        raise UsageError(f"{wrong} It is {usage}; /memory shows the ids.")
     return found

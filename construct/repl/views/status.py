@@ -37,7 +37,7 @@ def status_view(
     `compact` is what the user types to have the work done at once.
     """
     parts: list[RenderableType] = [
-        _head(figures, title),
+        _head(title),
         Padding(_bars(figures["progress"]), (1, 0, 1, 2)),
         Padding(_counts(figures, standing), (0, 0, 0, 2)),
     ]
@@ -78,16 +78,10 @@ def _reflection_note(progress: Mapping[str, Any], standing: Standing, compact: s
     return f"A reflection is due: it comes with the next compaction, at {at_once:,} tokens at the latest."
 
 
-def _head(figures: Mapping[str, Any], title: str | None) -> Text:
+def _head(title: str | None) -> Text:
     head = Text()
     head.append("Memory", style="heading3")
-    if title:
-        head.append(f" · {one_line(title)}")
-    mode = str(figures["mode"])
-    head.append(f"   {mode}", style="success" if mode == "active" else "medium")
-    head.append(f" ({_MODES.get(mode, '')})", style="dim")
-    head.append(f"   {figures['phase']}", style="dim" if figures["phase"] == "idle" else "accent")
-    return head
+    return head.append(f" · {one_line(title)}" if title else "")
 
 
 def _bars(progress: Mapping[str, Any]) -> Table:
@@ -111,6 +105,7 @@ def _counts(figures: Mapping[str, Any], standing: Standing) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for label, words in (
+        ("mode", _mode_words(figures)),
         ("observations", _observation_words(figures["observations"])),
         ("reflections", f"{figures['reflections']['count']:,} of them ({figures['reflections']['tokens']:,} tokens)"),
         ("messages", _message_words(figures["messages"])),
@@ -119,6 +114,13 @@ def _counts(figures: Mapping[str, Any], standing: Standing) -> Table:
     ):
         table.add_row(Text(label, style="dim"), words)
     return table
+
+
+def _mode_words(figures: Mapping[str, Any]) -> Text:
+    mode, phase = str(figures["mode"]), str(figures["phase"])
+    words = Text(mode, style="success" if mode == "active" else "medium")
+    words.append(f" ({_MODES.get(mode, '')}) · ", style="dim")
+    return words.append(phase, style="dim" if phase == "idle" else "accent")
 
 
 def _observation_words(observations: Mapping[str, Any]) -> str:

@@ -98,8 +98,9 @@ def _compared(spent: float, instead: Estimate) -> Table:
 def _basis(instead: Estimate) -> str:
     if not instead.too_long:
         return _BASIS
-    times = counted(instead.too_long, "reply") if instead.too_long == 1 else f"{instead.too_long:,} replies"
-    return f"{_BASIS} For {times} the whole history would not have fitted the model's window."
+    return (
+        f"{_BASIS} For {counted(instead.too_long, 'reply')} the whole history would not have fitted the model's window."
+    )
 
 
 def _cost(lines: Sequence[UsageLine]) -> str:

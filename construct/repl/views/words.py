@@ -14,8 +14,11 @@ _HALF_PERCENT = 0.005
 
 
 def counted(number: int, noun: str) -> str:
-    """Return "1 message", or "1,240 messages"."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    """Return "1 message", "1,240 messages", or "2 memories"."""
+    if number == 1:
+        return f"1 {noun}"
+    ends_in_y = noun[-1] == "y" and noun[-2] not in "aeiou"
+    return f"{number:,} {noun[:-1]}ies" if ends_in_y else f"{number:,} {noun}s"
 
 
 def percent(ratio: float) -> str:
