@@ -1,10 +1,12 @@
 """`construct status`, `usage`, `doctor`, and how the program is asked for help."""
 
+import sys
 import time
 
 import pytest
 
 from tests.memory.builders import Life
+from tests.support.emulator import PseudoTerminal
 from tests.support.fake_api import FakeApi, faults
 from tests.support.program import Program
 
@@ -120,6 +122,20 @@ def test_the_panel_in_words(program: Program, life: Life) -> None:
     assert "is held: it is observed again after 3,000 more tokens of talk, or by construct compact." in words
     assert program.run("status", "--watch").stdout == shown.stdout
     assert program.run("status", "--watch", "--json").returncode == 2
+
+
+def test_the_panel_is_watched(lived: Program) -> None:
+    """On a terminal it stays in its place, as wide as that is, until Ctrl-C, which is the way out and no failure."""
+    terminal = PseudoTerminal([sys.executable, "-m", "construct", "status", "--watch"], lived.environment())
+    try:
+        terminal.see("at most $1.00 a day")
+        written = len(terminal.screen.raw)
+        terminal.see(lambda screen: len(screen.raw) > written)  # drawn again
+        terminal.type("\x03")
+        assert terminal.wait() == 0
+        assert terminal.screen.text.count("Memory · Bicycles") == terminal.screen.text.count("next reflection") == 1
+    finally:
+        terminal.close()
 
 
 def test_usage_is_by_purpose_and_model(program: Program) -> None:

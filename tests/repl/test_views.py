@@ -448,6 +448,7 @@ def test_words() -> None:
     assert [counted(0, "memory"), counted(2, "day"), counted(1, "reply")] == ["0 memories", "2 days", "1 reply"]
     assert [money(None), money(0), money(0.00123), money(12.5)] == ["unknown", "$0.00", "$0.0012", "$12.50"]
     assert [monies((0.5, 0.0021)), monies((12.0, 0.5))] == [["$0.5000", "$0.0021"], ["$12.00", "$0.50"]]
+    assert [monies((0.0,)), monies(())] == [["$0.00"], []]
     assert [percent(0), percent(0.001), percent(0.414), percent(5.9)] == ["0%", "<1%", "41%", "590%"]
     assert [ago(NOW.isoformat(), CLOCK), ago(STAMP, CLOCK)] == ["just now", "1 day ago"]
     assert [title_of(conversation(4, None)), title_of(conversation(4, None), "Hello there")] == [

@@ -40,7 +40,8 @@ def _table(found: Sequence[Generation]) -> Table:
     table.add_column(max_width=_BAR_WIDTH)
     table.add_column(overflow="fold")
     for g in found:
-        origin = "from messages" if g.number == 0 else f"from generation {g.number - 1} and below"
+        origin = "from messages" if g.number == 0 else f"from generation {g.number - 1}"
+        origin += " and below" if g.number > 1 else ""
         head = Text(f"generation {g.number}", style="accent").append(f"\n{origin}", style="dim")
         bar = Bar(most, 0, g.active + g.pending, color="magenta")
         table.add_row(head, bar, Text(", ".join(_words(g))))

@@ -76,8 +76,10 @@ def _by_day(days: Sequence[tuple[str, float, float]]) -> Table:
     table.add_column("", max_width=_BAR_WIDTH)
     for name in ("cost", "talk", "memory"):
         table.add_column(name, justify="right", no_wrap=True, style="" if name == "cost" else "dim")
-    for day, talk, work in days:
-        table.add_row(day, Bar(most or 1.0, 0, talk + work, color="magenta"), *monies((talk + work, talk, work)))
+    shown = monies([sum_ for _, talk, work in days for sum_ in (talk + work, talk, work)])
+    for number, (day, talk, work) in enumerate(days):
+        bar = Bar(most or 1.0, 0, talk + work, color="magenta")
+        table.add_row(day, bar, *shown[3 * number : 3 * number + 3])
     return table
 
 

@@ -37,7 +37,7 @@ def money(dollars: float | None) -> str:
 
 def monies(dollars: Sequence[float]) -> list[str]:
     """Return sums that stand together, all with as many digits as the largest needs."""
-    digits = 2 if max(dollars, default=0) >= 1 else 4
+    digits = 4 if 0 < max(dollars, default=0) < 1 else 2
     return [f"${one:,.{digits}f}" for one in dollars]
 
 
