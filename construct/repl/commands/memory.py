@@ -56,8 +56,8 @@ async def memory(chat: Chat, out: Output, argument: str) -> None:
     if wanted.narrows and not found and not kept:
         out.say(f"Nothing remembered is like that: {' · '.join(parts)}. /recall looks through all that was said.")
         return
-    if found:
-        chat.shown = ("observation", found[-1].id)
+    if found or kept:
+        chat.shown = ("observation", found[-1].id) if found else ("memory", kept[-1].id)
     most = None if wanted.narrows or wanted.everything else _MOST_LISTED
     out.show(memory_view(found, today, kept=kept, most=most, narrowed=parts))
 

@@ -34,7 +34,7 @@ def context_view(request: Request, model: str, window: int, *, full: bool = Fals
     total = sum(sizes.values())
     head = Text()
     head.append(f"{counted(total, 'token')}", style="heading3")
-    head.append(f" would be sent to {printable(model)}, {percent(total / window)} of its window of {window:,}.")
+    head.append(f" would be sent to {one_line(model)}, {percent(total / window)} of its window of {window:,}.")
     head.append(f" Cached for {_LIVES[request.cache_life]} up to each ◄.", style="dim")
     if not full:
         head.append(" /context full shows every word.", style="dim")
