@@ -9,6 +9,7 @@ from construct.cli.conversations import conversations
 from construct.cli.environment import Environment
 from construct.cli.memory import memory
 from construct.cli.options import ConversationOption, Force, Json, ModelOption, NewOption, Output, environment
+from construct.errors import UsageError
 
 app = typer.Typer(
     name="construct",
@@ -89,11 +90,17 @@ def ask(
 
 
 @app.command()
-def status(context: typer.Context, as_json: Json = False) -> None:
+def status(
+    context: typer.Context,
+    as_json: Json = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep it up to date until Ctrl-C.")] = False,
+) -> None:
     """Show the memory panel: what is observed, what is due, what runs."""
-    from construct.cli.upkeep import status as body
+    from construct.cli import upkeep
 
-    body(environment(context), as_json)
+    if watch and as_json:
+        raise UsageError("--watch and --json exclude each other: name one of them.")
+    upkeep.watch_status(environment(context)) if watch else upkeep.status(environment(context), as_json)
 
 
 @app.command()
@@ -129,7 +136,7 @@ def observe(
 
 @app.command()
 def usage(context: typer.Context, as_json: Json = False) -> None:
-    """Show tokens and money by purpose and model."""
+    """Show tokens and money by purpose, model and day, and what the talk would have cost without a memory."""
     from construct.cli.upkeep import usage as body
 
     body(environment(context), as_json)

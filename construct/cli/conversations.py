@@ -36,10 +36,12 @@ def list_conversations(
     if as_json:
         print_json([shapes.conversation(c) for c in found])
         return
+    from construct.repl.views.words import counted
+
     for c in found:
         title = c.conversation.title or shorten(c.first_words or "(nothing said yet)", 50)
         when = shapes.local_time(c.last_at, env.settings.clock)
-        say(f"{c.conversation.id:>5}  {when}  {c.messages:>6} messages  {one_line(title)}")
+        say(f"{c.conversation.id:>5}  {when}  {counted(c.messages, 'message'):>15}  {one_line(title)}")
     if not found:
         say("There are no conversations yet. `construct` begins one.")
 
@@ -126,13 +128,20 @@ def delete(
     if as_json:
         print_json({"deleted": asdict(gone)})
     else:
-        say(f"Deleted conversation {conversation_id}: {gone.messages} messages, {gone.observations} observations.")
+        from construct.repl.views.words import counted
+
+        words = f"{counted(gone.messages, 'message')}, {counted(gone.observations, 'observation')}"
+        say(f"Deleted conversation {conversation_id}: {words}.")
 
 
 def _deletion_words(plan: "DeletionPlan") -> str:
+    from construct.repl.views.words import counted
+
     title = one_line(plan.conversation.title or "untitled")
-    words = f"Conversation {plan.conversation.id} “{title}”: {plan.messages} messages"
-    words += f", {len(plan.observations)} observations and {len(plan.memories)} memories that rest on them."
+    words = f"Conversation {plan.conversation.id} “{title}”: {counted(plan.messages, 'message')}"
+    words += (
+        f", {counted(len(plan.observations), 'observation')} and {counted(len(plan.memories), 'memory')} from them."
+    )
     if plan.forks:
-        words += f" {len(plan.forks)} conversations forked from it go on without what they have from it."
+        words += f" Without what they have from it go on: {counted(len(plan.forks), 'fork')}."
     return words

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from construct.clock import to_text
 from construct.config import Settings, load_settings
@@ -17,6 +17,9 @@ from construct.errors import UsageError
 from construct.store import cycles, erase, talk
 from construct.store.database import open_database, transaction
 from construct.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 @dataclass
@@ -63,6 +66,22 @@ def pick_conversation(db: sqlite3.Connection, settings: Settings, wanted: int | 
 def say(text: str = "") -> None:
     """Print text from anywhere, made safe for a terminal."""
     print(printable(text))
+
+
+def show(view: "RenderableType") -> None:
+    """Print a view: in colours and as wide as the terminal where there is one, else plainly."""
+    sys.stdout.write(drawn(view))
+
+
+def drawn(view: "RenderableType") -> str:
+    """Return a view as standard output takes it."""
+    import shutil
+
+    from construct.repl.themes import wants_plain
+    from construct.repl.views.console import PLAIN_WIDTH, to_ansi
+
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
+    return to_ansi(view, width, plain=wants_plain(sys.stdout, os.environ))
 
 
 def complain(text: str) -> None:

@@ -86,10 +86,12 @@ def import_file(env: Environment, file: Path, as_json: bool) -> None:
 
 
 def _words(report: ImportReport) -> str:
-    new = f"{report.messages} messages in {report.conversations} new conversations"
-    more = [f"{report.observations} observations"] if report.observations else []
-    more += [f"{report.memories} memories"] if report.memories else []
-    known = f" {report.known} were here already." if report.known else ""
+    from construct.repl.views.words import counted
+
+    new = f"{counted(report.messages, 'message')} in {counted(report.conversations, 'new conversation')}"
+    more = [counted(report.observations, "observation")] if report.observations else []
+    more += [counted(report.memories, "memory")] if report.memories else []
+    known = f" Here already: {report.known:,}." if report.known else ""
     return f"Imported {', '.join([new, *more])}.{known}"
 
 

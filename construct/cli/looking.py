@@ -1,38 +1,67 @@
 """Looking into memory: `memory list|search|show|why|diff`."""
 
 import sqlite3
+import sys
+from dataclasses import asdict, dataclass
+from datetime import date
 
 from construct.cli import shapes
 from construct.cli.environment import Environment, print_json, say
+from construct.cli.environment import show as show_view
 from construct.cli.references import Reference
 from construct.clock import Clock, to_text
 from construct.errors import UsageError
-from construct.memory import history, trace
+from construct.memory import history, narrow, trace
 from construct.memory.lines import line
 from construct.memory.recall import Filters, search
-from construct.store import curated, talk
+from construct.memory.timeline import weeks
+from construct.store import curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.records import Memory, Observation
 from construct.text import one_line, shorten
 
 
-def list_memory(env: Environment, as_of: str | None, include_all: bool, limit: int, as_json: bool) -> None:
-    """Print observations and memories by day, the newest `limit` of them."""
+@dataclass(frozen=True, slots=True)
+class View:
+    """What of the memory is to be listed."""
+
+    wanted: str
+    """A filter, as `memory.narrow` reads it."""
+    as_of: str | None
+    include_all: bool
+    limit: int
+
+
+def list_memory(env: Environment, view: View, as_json: bool) -> None:
+    """Print observations and memories by day, the newest of them."""
+    clock = env.settings.clock
+    wanted, today = narrow.parse(view.wanted, clock), clock.today()
+    moment = None if view.as_of is None else to_text(history.parse_moment(view.as_of, clock, end_of_day=True))
     with env.database() as db:
-        clock = env.settings.clock
-        moment = None if as_of is None else to_text(history.parse_moment(as_of, clock, end_of_day=True))
-        found, memories = _newest(_listed(db, moment, include_all), _kept(db, moment, include_all), limit, clock)
+        listed = [o for o in _listed(db, moment, view.include_all) if wanted.holds(o, today)]
+        by_hand = [m for m in _kept(db, moment, view.include_all) if wanted.holds_memory(m, clock)]
+        found, memories = _newest(listed, by_hand, view.limit, clock)
         kept = [shapes.memory(m, clock, _conversation(db, m)) for m in memories]
     if as_json:
         print_json([shapes.observation(o) for o in found] + kept)
-        return
+    elif not found and not memories:
+        say("Nothing remembered is like that." if wanted.narrows else "Nothing is remembered yet.")
+    elif sys.stdout.isatty():
+        from construct.repl.views.observations import memory_view
+
+        show_view(memory_view(found, today, kept=memories, narrowed=list(wanted.parts())))
+    else:
+        _print_lines(found, memories, clock)
+
+
+def _print_lines(found: list[Observation], memories: list[Memory], clock: Clock) -> None:
+    """Print a line for each, for other programs to read."""
+    today = clock.today()
     for o in found:
-        say(f"{o.id:>6}  {line(o)}{_marks(o)}")
+        say(f"{o.id:>6}  {line(o)}{_marks(o, today)}")
     for m in memories:
         notes = [note for note in (m.category, "superseded" if m.superseded_at else None) if note]
         say(f"memory:{m.id}  {_memory_line(m, clock)}" + (f" ({', '.join(notes)})" if notes else ""))
-    if not found and not memories:
-        say("Nothing is remembered yet.")
 
 
 def _listed(db: sqlite3.Connection, moment: str | None, include_all: bool) -> list[Observation]:
@@ -76,12 +105,11 @@ def _memory_line(memory: Memory, clock: Clock) -> str:
     return f"[{shapes.local_day(memory.created_at, clock)}] {one_line(memory.content)}"
 
 
-def _marks(o: Observation) -> str:
-    marks = [o.state] if o.state != "active" else []
-    marks += [f"generation {o.generation}"] if o.generation else []
-    marks += ["pinned"] if o.pinned else []
-    marks += ["yours"] if o.origin == "user" else []
-    return f"  [{', '.join(marks)}]" if marks else ""
+def _marks(o: Observation, today: date) -> str:
+    from construct.repl.views.observations import standing_notes
+
+    found = standing_notes(o, today)
+    return f"  [{', '.join(found)}]" if found else ""
 
 
 def search_memory(
@@ -96,6 +124,11 @@ def search_memory(
         found = search(db, query, Filters(as_of=moment, all=include_all, zone=clock.zone), limit)
     if as_json:
         print_json([shapes.hit(h) for h in found])
+        return
+    if sys.stdout.isatty():
+        from construct.repl.views.search import hits_view
+
+        show_view(hits_view(found))
         return
     for h in found:
         reference = str(h.id) if h.kind == "observation" else f"{h.kind}:{h.id}"
@@ -118,7 +151,7 @@ def show(env: Environment, reference: Reference, as_json: bool) -> None:
             shape, text = shapes.memory(memory, clock, _conversation(db, memory)), _memory_line(memory, clock)
         else:
             o = rows.observation(db, number)
-            shape, text = shapes.observation(o), f"{line(o)}{_marks(o)}"
+            shape, text = shapes.observation(o), f"{line(o)}{_marks(o, clock.today())}"
     print_json(shape) if as_json else say(text)
 
 
@@ -135,9 +168,9 @@ def why(env: Environment, reference: Reference, as_json: bool) -> None:
             }
         )
         return
-    from construct.repl.views.why import why_text
+    from construct.repl.views.why import why_view
 
-    say(why_text(found, env.settings.clock))
+    show_view(why_view(found, env.settings.clock))
 
 
 def diff(env: Environment, since: str, until: str | None, as_json: bool) -> None:
@@ -158,6 +191,18 @@ def diff(env: Environment, since: str, until: str | None, as_json: bool) -> None
             }
         )
         return
-    from construct.repl.views.diff import diff_text
+    from construct.repl.views.diff import diff_view
 
-    say(diff_text(found))
+    show_view(diff_view(found))
+
+
+def timeline(env: Environment, as_json: bool) -> None:
+    """Print what was learned week by week."""
+    with env.database() as db:
+        found = weeks(lineage.spans(db), env.settings.clock)
+    if as_json:
+        print_json([asdict(week) | {"monday": week.monday.isoformat()} for week in found])
+        return
+    from construct.repl.views.timeline import timeline_view
+
+    show_view(timeline_view(found))

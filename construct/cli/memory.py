@@ -17,12 +17,32 @@ Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most
 
 @memory.command("list")
 def list_memory(
-    context: typer.Context, as_of: AsOf = None, include_all: All = False, limit: Limit = 1000, as_json: Json = False
+    context: typer.Context,
+    wanted: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILTER]...", help="Such as: high planned since 2026-03 dentist.")
+    ] = None,
+    as_of: AsOf = None,
+    include_all: All = False,
+    limit: Limit = 1000,
+    as_json: Json = False,
 ) -> None:
-    """List what is remembered, by day."""
+    """List what is remembered, by day.
+
+    FILTER: a priority (high, medium, low), a stance (stated, asked, planned, hypothetical, inferred, assistant,
+    quoted), pending, pinned, unknown (outcome), reflections, yours, since|until|on DAY, or any other words.
+    """
     from construct.cli import looking
 
-    looking.list_memory(environment(context), as_of, include_all, limit, as_json)
+    view = looking.View(" ".join(wanted or ()), as_of, include_all, limit)
+    looking.list_memory(environment(context), view, as_json)
+
+
+@memory.command()
+def timeline(context: typer.Context, as_json: Json = False) -> None:
+    """Show what was learned week by week, and what was condensed."""
+    from construct.cli import looking
+
+    looking.timeline(environment(context), as_json)
 
 
 @memory.command(context_settings={"ignore_unknown_options": True})  # a word may begin with a dash

@@ -1,41 +1,89 @@
-"""`status`, `compact` and `usage`."""
+"""`status`, `compact`, `undo` and `usage`."""
 
 import asyncio
-from typing import Any
+import sqlite3
+import sys
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from construct.cli import shapes
-from construct.cli.environment import Environment, print_json, say
+from construct.cli.environment import Environment, print_json, say, show
 from construct.clock import to_text
 from construct.companion import Companion
 from construct.errors import ExitStatus, NotConfiguredError, UsageError
+from construct.memory.accounts import read_books
+from construct.memory.asking import EXTRACTIVE
+from construct.memory.compaction import Compacted
+from construct.memory.guard import Verdict
 from construct.memory.situation import Terms, terms_for
+from construct.memory.status import standing
 from construct.memory.status import status as panel
 from construct.store import books, talk
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 _ROOMY = 1_000_000
+_COMPACT = "construct compact"
+_LOOK_SECONDS = 0.5
 _NOTHING = {"conversation": None, "observed": 0, "committed": 0, "left_window": 0, "condensed": 0, "into": 0}
 
 
 def terms(env: Environment) -> Terms:
     """Return the terms of memory work, fitted to the main model when one is configured."""
+    return _terms_and_worker(env)[0]
+
+
+def _terms_and_worker(env: Environment) -> tuple[Terms, str]:
     from construct.llm.providers import choose_models
 
     try:
-        return terms_for(env.settings, choose_models(env.settings).main.context_window)
+        models = choose_models(env.settings)
     except NotConfiguredError:
-        return terms_for(env.settings, _ROOMY)
+        return terms_for(env.settings, _ROOMY), EXTRACTIVE
+    return terms_for(env.settings, models.main.context_window), models.worker_name
 
 
 def status(env: Environment, as_json: bool) -> None:
     """Print the memory panel."""
     with env.database() as db:
-        figures = panel(db, talk.latest_conversation(db), env.settings, terms(env))
-    if as_json:
-        print_json(figures)
-        return
-    from construct.repl.views.status import status_lines
+        if as_json:
+            print_json(panel(db, talk.latest_conversation(db), env.settings, terms(env)))
+        else:
+            show(_panel_view(env, db))
 
-    say("\n".join(status_lines(figures)))
+
+def watch_status(env: Environment) -> None:
+    """Show the memory panel, anew twice a second, until Ctrl-C; where there is no terminal, once."""
+    from rich.console import Group
+    from rich.live import Live
+    from rich.text import Text
+
+    from construct.repl.views.console import to_console
+
+    with env.database() as db:
+        if not sys.stdout.isatty():
+            show(_panel_view(env, db))
+            return
+        ending = Text()  # the line on which the terminal shows the ^C
+        live = Live(Group(_panel_view(env, db), ending), console=to_console(sys.stdout), auto_refresh=False)
+        with suppress(KeyboardInterrupt), live:
+            while True:
+                time.sleep(_LOOK_SECONDS)
+                live.update(Group(_panel_view(env, db), ending), refresh=True)
+
+
+def _panel_view(env: Environment, db: sqlite3.Connection) -> "RenderableType":
+    from construct.repl.views.status import status_view
+    from construct.repl.views.words import title_of
+
+    here = talk.latest_conversation(db)
+    memory_terms, worker = _terms_and_worker(env)
+    title = None if here is None else title_of(talk.conversation(db, here))
+    figures = panel(db, here, env.settings, memory_terms)
+    return status_view(figures, standing(db, here, memory_terms, worker), title, compact=_COMPACT)
 
 
 def compact(env: Environment, as_json: bool) -> int:
@@ -50,23 +98,31 @@ def compact(env: Environment, as_json: bool) -> int:
         choose_models(env.settings)
         print_json(_NOTHING) if as_json else say("Nothing to compact yet.")
         return ExitStatus.OK
-    changed = compact_conversation(env, conversation_id)
-    print_json(changed) if as_json else say(compact_words(changed))
+    from construct.repl.views.compacted import compact_words
+
+    made, compacted, verdict = compact_conversation(env, conversation_id)
+    if as_json:
+        print_json(_changes(conversation_id, made, compacted, verdict))
+    else:
+        say(compact_words(made, compacted, verdict))
     return ExitStatus.OK
 
 
-def compact_conversation(env: Environment, conversation_id: int) -> dict[str, Any]:
-    """Observe, compact and reflect one conversation now; return what changed."""
+def compact_conversation(env: Environment, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
+    """Observe, compact and reflect one conversation now; return observations made, and what changed."""
     from construct.llm.providers import choose_models
 
     return asyncio.run(_compact(Companion(env.settings, choose_models(env.settings)), conversation_id))
 
 
-async def _compact(companion: Companion, conversation_id: int) -> dict[str, Any]:
+async def _compact(companion: Companion, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
     try:
-        made, compacted, verdict = await companion.worker.now(conversation_id)
+        return await companion.worker.now(conversation_id)
     finally:
         await companion.close()
+
+
+def _changes(conversation_id: int, made: int, compacted: Compacted, verdict: Verdict | None) -> dict[str, Any]:
     shrunk = verdict if verdict is not None and verdict.shrinks else None
     return {
         "conversation": conversation_id,
@@ -77,18 +133,6 @@ async def _compact(companion: Companion, conversation_id: int) -> dict[str, Any]
         "into": len(shrunk.drafts) if shrunk else 0,
         "kept_back": list(verdict.notes) if verdict else [],
     }
-
-
-def compact_words(changed: dict[str, Any]) -> str:
-    """Return what compacting changed, in a few lines."""
-    lines = [
-        f"Observed: {changed['observed']} new observations.",
-        f"Compacted: {changed['committed']} committed; {changed['left_window']} messages left the window.",
-        f"Reflected: {changed['condensed']} observations became {changed['into']}."
-        if changed["condensed"]
-        else "Reflected: nothing could be condensed.",
-    ]
-    return "\n".join(lines)
 
 
 def undo(env: Environment, as_json: bool) -> None:
@@ -106,25 +150,32 @@ def undo(env: Environment, as_json: bool) -> None:
             }
         )
         return
-    say(
-        f"Taken back: {undone.cycle.kind} cycle {undone.cycle.id}. "
-        f"Gone: {len(undone.deactivated)} observations; active again: {len(undone.reactivated)}.\n"
-        "What was undone is learned again only by `construct compact`, or when enough new has been said."
-    )
+    from construct.repl.views.undone import undone_view
+
+    show(undone_view(undone, env.settings.clock.today(), compact=_COMPACT))
 
 
 def usage(env: Environment, as_json: bool) -> None:
-    """Print tokens and money, by purpose and model."""
-    clock = env.settings.clock
-    midnight = clock.local(clock.now()).replace(hour=0, minute=0, second=0, microsecond=0)
-    with env.database() as db:
-        lines, today = books.usage_lines(db), books.usage_lines(db, to_text(midnight))
-    if as_json:
-        print_json({"total": _total(lines), "today": _total(today), "by": [_usage_line(line) for line in lines]})
-        return
-    from construct.repl.views.usage import usage_text
+    """Print tokens and money by purpose and model, by day, and by estimate without a memory."""
+    from construct.repl.views.usage import by_day, usage_view
 
-    say(usage_text(lines, today))
+    clock = env.settings.clock
+    with env.database() as db:
+        found = read_books(db, env.settings)
+        today = books.usage_lines(db, to_text(clock.midnight()))
+    if not as_json:
+        show(usage_view(found, clock))
+        return
+    print_json(
+        {
+            "total": _total(found.lines),
+            "today": _total(today),
+            "by": [_usage_line(line) for line in found.lines],
+            "days": [{"date": day, "talk_usd": t, "memory_usd": m} for day, t, m in by_day(found.spending, clock)],
+            "stored_talk_usd": found.spent_on_talk,
+            "instead": None if found.instead is None else asdict(found.instead),
+        }
+    )
 
 
 def _usage_line(line: books.UsageLine) -> dict[str, Any]:

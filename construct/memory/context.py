@@ -89,7 +89,7 @@ def request_tokens(request: Request) -> dict[str, int]:
     sizes["system"] = sum(tokens.count(text.text) for text in request.system)
     for part in request.messages:
         for block in part.blocks:
-            sizes[_kind(block)] += tokens.count(block_text(block))
+            sizes[block_kind(block)] += tokens.count(block_text(block))
     return sizes
 
 
@@ -104,7 +104,8 @@ def block_text(block: Block) -> str:
             return json.dumps(data)
 
 
-def _kind(block: Block) -> str:
+def block_kind(block: Block) -> str:
+    """Return the part of a request that a message's block belongs to: observations, messages or ambient."""
     text = block_text(block)
     if isinstance(block, Text) and text.startswith("<ambient>"):
         return "ambient"

@@ -57,8 +57,6 @@ def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *
     unobserved = [m for m in above_window if m.id > marks.observed]
     here = talk.conversation(db, conversation_id)
     last = from_text(here.last_request_at) if here.last_request_at else None
-    held_from = _held_from(db, conversation_id, marks.observed)
-    fresh = sum(m.token_count for m in unobserved if held_from is None or m.id > held_from)
     return Situation(
         unobserved_tokens=sum(m.token_count for m in unobserved),
         window_tokens=sum(m.token_count for m in raw if talk.is_shown(m)),
@@ -67,18 +65,28 @@ def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *
         or next_window(above_window, marks, terms.retained) > marks.window
         or bool(rows.pending(db, conversation_id)),
         reflect_from=reflect_from(db, conversation_id, terms),
-        held=held_from is not None and fresh < terms.thresholds.observer,
+        held=bool(_held_tokens(db, conversation_id, marks.observed, unobserved, terms)),
         cold=is_cold(last, here.cache_life, terms.clock.now()),
         leaving=leaving,
     )
 
 
-def _held_from(db: sqlite3.Connection, conversation_id: int, observed: int) -> int | None:
-    """Return the message after which must be said a threshold's worth before the undone batch is observed again."""
+def held_tokens(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> int:
+    """Return the tokens that must still be said before what was undone is observed again; 0 when nothing is held."""
+    observed = talk.watermarks(db, conversation_id).observed
+    return _held_tokens(db, conversation_id, observed, talk.live_messages(db, conversation_id, observed), terms)
+
+
+def _held_tokens(
+    db: sqlite3.Connection, conversation_id: int, observed: int, unobserved: Sequence[Message], terms: Terms
+) -> int:
+    """Return the same, where what is above the `observed` watermark has been read already."""
     last = cycles.last_cycle(db, "observer", conversation_id, ("succeeded", "reverted"))
     if last is None or last.status != "reverted" or (last.last_message_id or 0) <= observed:
-        return None
-    return last.held_message_id
+        return 0
+    held_from = last.held_message_id
+    fresh = sum(m.token_count for m in unobserved if held_from is None or m.id > held_from)
+    return max(0, terms.thresholds.observer - fresh) if held_from is not None else 0
 
 
 def reflect_from(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> int:

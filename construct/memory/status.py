@@ -1,13 +1,18 @@
-"""The memory panel's figures (contract.md, "construct status --json")."""
+"""The memory panel's figures (contract.md, "construct status --json"), and what explains them."""
 
 import sqlite3
+from dataclasses import dataclass
 from typing import Any
 
+from construct.clock import to_text
 from construct.config import Settings
-from construct.memory.situation import Terms, read_situation
+from construct.memory.asking import EXTRACTIVE
+from construct.memory.situation import Terms, held_tokens, read_situation, reflect_from, reflector_scope
 from construct.memory.view import scope_ids
-from construct.store import cycles, talk
+from construct.memory.worker import WORKER_PURPOSES
+from construct.store import books, cycles, talk
 from construct.store import observations as rows
+from construct.store.records import Cycle
 
 _PHASES = {"observer": "observing", "reflector": "reflecting"}
 
@@ -37,6 +42,57 @@ def status(db: sqlite3.Connection, conversation_id: int | None, settings: Settin
             "reflection": _progress(counts["observations"]["committed"]["tokens"], t.reflector),
         },
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the figures alone do not say: why something waits, and who is at work."""
+
+    held_tokens: int
+    """Tokens that must still be said before what was undone is observed again; 0 when nothing is held."""
+    reflect_from: int
+    """Observation tokens below which the outcome of the last reflection forbids another; 0: none does."""
+    reflector_undone: bool
+    running: tuple[Cycle, ...]
+    worker: str
+    spent_usd: float
+    """What memory work has cost today."""
+    limit_usd: float
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether the extractive worker stands in for the worker model until the day ends."""
+        return self.worker != EXTRACTIVE and self.spent_usd >= self.limit_usd
+
+
+def standing(db: sqlite3.Connection, conversation_id: int | None, terms: Terms, worker: str) -> Standing:
+    """Return how things stand in a conversation; `worker` is the worker model's name."""
+    here = conversation_id
+    last = None if here is None else cycles.last_cycle(db, "reflector", reflector_scope(terms.scope, here))
+    return Standing(
+        held_tokens=0 if here is None else held_tokens(db, here, terms),
+        reflect_from=0 if here is None else reflect_from(db, here, terms),
+        reflector_undone=last is not None and last.status == "reverted",
+        running=tuple(cycles.running(db)),
+        worker=worker,
+        spent_usd=books.spent_since(db, to_text(terms.clock.midnight()), WORKER_PURPOSES),
+        limit_usd=terms.daily_usd,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Meters:
+    """How near the next steps are, 1 when they are due; the little of the panel that is read after every turn."""
+
+    observe: float
+    compact: float
+    held: bool
+
+
+def meters(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> Meters:
+    """Return a conversation's meters."""
+    s, t = read_situation(db, conversation_id, terms), terms.thresholds
+    return Meters(s.unobserved_tokens / t.observer, s.window_tokens / t.compact, s.held)
 
 
 def _mode(db: sqlite3.Connection, settings: Settings) -> str:

@@ -42,7 +42,7 @@ class Progress:
     """Something the worker began or finished, for the screen."""
 
     kind: str
-    """`observing`, `reflecting`, `drawing`, `compacted`, `remembered`, `condensed`, `idle`."""
+    """`observing`, `reflecting`, `drawing`, `compacted`, `remembered`, `condensed`, `let go`, `idle`."""
     count: int = 0
 
 
@@ -213,7 +213,8 @@ class MemoryWorker:
         async with self._lease(lot.cycle_id, account):
             verdict = await reflect(model, lot.given, lot.newest_message, account)
             verdict = await self._store.call(self._end_reflector, conversation_id, lot, verdict, account, _name(model))
-        self._report(Progress("condensed", len(verdict.gone) if verdict.shrinks else 0))
+        done = "condensed" if verdict.drafts else "let go"
+        self._report(Progress(done, len(verdict.gone) if verdict.shrinks else 0))
         return verdict
 
     def _begin_reflector(self, db: sqlite3.Connection, conversation_id: int, model: Model | None) -> _Lot | None:

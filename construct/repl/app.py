@@ -159,6 +159,7 @@ class Session:
         while not self._leaving:
             text = await self._lines.get()
             self.screen.live.queued.pop(0)
+            await parts.out.settle()
             if not await parts.dialogue.line(text):
                 self._leave()
             with suppress(ConstructError):
@@ -199,9 +200,9 @@ class Session:
                 self.screen.redraw()
                 return
             case "remembered" if progress.count:
-                parts.out.notice(f"remembered {counted(progress.count, 'thing')}")
-            case "condensed" if progress.count:
-                parts.out.notice(f"condensed {counted(progress.count, 'line')}")
+                parts.out.notice(counted(progress.count, "new observation"))
+            case "condensed" | "let go" if progress.count:
+                parts.out.notice(f"{counted(progress.count, 'observation')} {progress.kind}")
         self.screen.toolbar = replace(self.screen.toolbar, running="")
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self._refresh_quietly(parts), name="refresh")
@@ -213,15 +214,15 @@ class Session:
     async def _refresh(self, parts: _Parts) -> None:
         """Bring the toolbar up to date."""
         chat = parts.chat
-        here, figures = await chat.conversation(), await chat.panel()
-        progress = figures["progress"]
+        here, meters = await chat.conversation(), await chat.meters()
         learns = chat.companion.learns
         self.screen.toolbar = replace(
             self.screen.toolbar,
             title=title_of(here) if here else "new conversation",
             model=chat.model_name,
-            observe=progress["observation"]["ratio"] if learns else None,
-            compact=progress["compaction"]["ratio"] if learns else None,
+            observe=meters.observe if learns else None,
+            compact=meters.compact if learns else None,
+            held=meters.held,
             private=chat.aside is not None,
         )
         self.screen.redraw()
@@ -264,6 +265,7 @@ class Session:
             return
         try:
             parts.dialogue.stop()
+            await parts.out.settle()
             if not parts.dialogue.busy:
                 await _stop(self._answering)
             elif self._answering is not None:

@@ -17,9 +17,10 @@ from construct.memory import policy
 from construct.memory.ambience import due_plans
 from construct.memory.ambient import DuePlan
 from construct.memory.situation import read_situation
-from construct.memory.status import status
+from construct.memory.status import Meters, Standing, meters, standing, status
 from construct.memory.worker import Progress
 from construct.offrecord import OffRecord
+from construct.references import Reference
 from construct.repl.background import Job, Upkeep
 from construct.store import cycles, talk
 from construct.store.database import Store, transaction
@@ -44,6 +45,8 @@ class Chat:
     ) -> None:
         self.companion = Companion(settings, models, report)
         self.conversation_id = conversation_id
+        self.shown: Reference | None = None
+        """What a command showed last: what `/why` and its like mean when they are given no id."""
         self.aside = OffRecord(self.companion, []) if private else None
         self.upkeep = Upkeep(self.companion.worker, complain, learns=self.companion.learns)
         self._session_id: int | None = None
@@ -151,6 +154,17 @@ class Chat:
     async def panel(self) -> dict[str, Any]:
         """Return the memory panel's figures."""
         return await self.store.call(status, self.conversation_id, self.settings, self.companion.terms)
+
+    async def standing(self) -> Standing:
+        """Return what explains the panel's figures."""
+        worker = self.companion.models.worker_name
+        return await self.store.call(standing, self.conversation_id, self.companion.terms, worker)
+
+    async def meters(self) -> Meters:
+        """Return how near the next steps of memory are."""
+        if self.conversation_id is None:
+            return Meters(0.0, 0.0, held=False)
+        return await self.store.call(meters, self.conversation_id, self.companion.terms)
 
     async def due(self) -> list[DuePlan]:
         """Return the plans that are due."""

@@ -46,6 +46,8 @@ class CommandCompleter(Completer):
             choices = await command.choices(chat)
         except ConstructError:
             return
+        if command.each_word:
+            argument = argument.rpartition(" ")[2]
         for choice in choices:
             if fits(choice, argument):
                 meaning = one_line(choice.meaning)

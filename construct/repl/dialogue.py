@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import traceback
 from collections.abc import Awaitable, Callable
 
@@ -13,6 +14,9 @@ from construct.repl.output import Output
 
 log = logging.getLogger("construct.repl")
 
+_COMMAND_LINE = re.compile(r"`construct ((?:memory |conversations )?[a-z]+)`")
+_AS_TYPED_HERE = {"memory list": "memory", "memory search": "recall", "memory add": "remember",
+                  "conversations list": "conversations"}  # fmt: skip
 _NOTHING_TO_RETRY = "There is nothing to ask again yet."
 
 
@@ -105,7 +109,12 @@ class Dialogue:
 
     def _fail(self, text: str) -> None:
         self.failed = True
-        self._out.error(text)
+        self._out.error(_COMMAND_LINE.sub(self._in_the_chat, text))
+
+    def _in_the_chat(self, command: re.Match[str]) -> str:
+        """Return the slash command for one of the command line's; that itself when there is none."""
+        name = _AS_TYPED_HERE.get(command[1]) or command[1].rpartition(" ")[2]
+        return command[0] if self._registry.find(name) is None else f"/{name}"
 
 
 def why_broken(result: TurnResult) -> str:

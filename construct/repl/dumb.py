@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from construct.errors import ExitStatus
 from construct.repl.app import LEAVING_SECONDS
@@ -20,6 +21,9 @@ from construct.repl.start import Opening
 from construct.repl.views.greeting import first_screen, hello
 from construct.repl.views.words import wrapped
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 
 class DumbOutput(PlainOutput):
     """Plain lines, to somebody who can be asked."""
@@ -28,6 +32,12 @@ class DumbOutput(PlainOutput):
 
     def __init__(self, lines: AsyncIterator[str]) -> None:
         self._lines = lines
+
+    def show(self, view: "RenderableType") -> None:
+        """Print the answer to a command, as wide as the terminal."""
+        from construct.repl.views.console import to_text
+
+        self.say(to_text(view, shutil.get_terminal_size().columns))
 
     def notice(self, text: str) -> None:
         """Print a quiet line."""

@@ -22,6 +22,8 @@ class Live:
     """The unfinished end of a reply, as ANSI text."""
     tail_gap: bool = False
     """Whether a blank line belongs before the tail."""
+    panel: str = ""
+    """A view that changes, as ANSI text; whole lines."""
     status: str = ""
     """What is waited for."""
     since: float = 0.0
@@ -41,6 +43,8 @@ class Live:
                 shown.append(("", "\n"))
             shown += _parsed(self.tail)
             shown.append(("", "\n"))
+        if self.panel:
+            shown += [("", "\n"), *_parsed(self.panel)]
         if self.status or self.queued or self.hint:
             shown.append(("", "\n"))
         if self.status:

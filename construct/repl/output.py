@@ -1,6 +1,8 @@
 """Where a chat shows things; the terminal and plain streams both are one."""
 
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from construct.companion import Event, TurnResult
@@ -21,6 +23,18 @@ class ReplyView(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A view as it is at this moment."""
+
+    view: "RenderableType"
+    is_moving: bool
+    """Whether it will soon be another."""
+
+
+Look = Callable[[], Awaitable[Frame]]
+
+
 class Output(Protocol):
     """The screen, as commands know it. All texts are made printable here."""
 
@@ -31,6 +45,10 @@ class Output(Protocol):
 
     def show(self, view: "RenderableType") -> None:
         """Show the answer to a command."""
+        ...
+
+    async def watch(self, look: Look) -> None:
+        """Show the answer to a command that moves; where there is room for it, for as long as it does."""
         ...
 
     def say(self, text: str) -> None:

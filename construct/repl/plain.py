@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from construct.companion import Delta, Event, TurnResult
 from construct.errors import UsageError
+from construct.repl.output import Look
 from construct.text import PrintableStream, printable
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ class PlainOutput:
         from construct.repl.views.console import to_text
 
         self.say(to_text(view))
+
+    async def watch(self, look: Look) -> None:
+        """Print the answer to a command, as it is now."""
+        self.show((await look()).view)
 
     def say(self, text: str) -> None:
         """Print lines."""

@@ -133,7 +133,12 @@ class Screen:
     @property
     def tail_rows(self) -> int:
         """Rows that the unfinished end of a reply may take."""
-        return max(1, min(_TAIL_ROWS, self.app.output.get_size().rows - _OTHER_ROWS))
+        return max(1, min(_TAIL_ROWS, self.rows_above))
+
+    @property
+    def rows_above(self) -> int:
+        """Rows that may stand above the prompt for now."""
+        return self.app.output.get_size().rows - _OTHER_ROWS
 
     async def run(self, on_drawn: Callable[[], None]) -> None:
         """Show the prompt until `leave`; `on_drawn` is called once it is on the screen."""

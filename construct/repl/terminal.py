@@ -1,9 +1,12 @@
 """What a chat shows, on a screen."""
 
+import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from construct.errors import ConstructError
+from construct.repl.output import Frame, Look
 from construct.repl.screen import Screen
 from construct.repl.streaming import ScreenReply
 from construct.text import printable, shorten
@@ -12,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 _NOTICES = "notices"
+_LOOK_SECONDS = 0.5
+"""Between two looks at what moves."""
 
 
 class TerminalOutput:
@@ -23,12 +28,46 @@ class TerminalOutput:
         self._screen = screen
         self._reply: ScreenReply | None = None
         self._later: list[str] = []
+        self._watching: asyncio.Task[None] | None = None
 
     def show(self, view: "RenderableType") -> None:
         """Print the answer to a command."""
+        self._screen.print(self._drawn(view))
+
+    async def watch(self, look: Look) -> None:
+        """Show the answer above the prompt for as long as it moves, then print it; the next line prints it at once."""
+        frame = await look()
+        if not frame.is_moving or self._drawn(frame.view).count("\n") > self._screen.rows_above:
+            self.show(frame.view)
+            return
+        await self.settle()
+        self._watching = asyncio.create_task(self._follow(look, frame), name="watch")
+
+    async def settle(self) -> None:
+        """Print what is being watched as it is now, and watch it no longer."""
+        if self._watching is not None:
+            self._watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._watching
+            self._watching = None
+
+    async def _follow(self, look: Look, frame: Frame) -> None:
+        """Show what moves; however that ends, what was seen last is printed."""
+        try:
+            with suppress(ConstructError):
+                while frame.is_moving:
+                    self._screen.live.panel = self._drawn(frame.view)
+                    self._screen.redraw()
+                    await asyncio.sleep(_LOOK_SECONDS)
+                    frame = await look()
+        finally:
+            self._screen.live.panel = ""
+            self.show(frame.view)
+
+    def _drawn(self, view: "RenderableType") -> str:
         from construct.repl.views.console import to_ansi
 
-        self._screen.print(to_ansi(view, self._screen.width, plain=self._screen.plain))
+        return to_ansi(view, self._screen.width, plain=self._screen.plain)
 
     def say(self, text: str) -> None:
         """Print lines that answer a command."""

@@ -25,6 +25,8 @@ class ToolbarState:
     running: str = ""
     private: bool = False
     vi: bool = False
+    held: bool = False
+    """Whether what was undone is held, however near the next observation looks."""
 
 
 def toolbar(state: ToolbarState, width: int) -> StyleAndTextTuples:
@@ -57,7 +59,8 @@ def _parts(state: ToolbarState) -> Iterator[_Part]:
     if state.model:
         yield _Part(4, "class:dim", shorten(state.model, _TITLE_WIDTH))
     if state.observe is not None and not state.private:
-        yield _Part(3, "class:dim", f"observe {_percent(state.observe)}")
+        held = " (held)" if state.held else ""
+        yield _Part(3, "class:dim", f"observe {_percent(state.observe)}{held}")
     if state.compact is not None and not state.private:
         yield _Part(5, "class:dim", f"compact {_percent(state.compact)}")
     if state.running:

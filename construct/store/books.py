@@ -1,6 +1,7 @@
 """The books: tokens and money by call, and how far the token estimate is off per model."""
 
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from construct.tokens import Usage
@@ -74,7 +75,7 @@ def usage_lines(db: sqlite3.Connection, since: str = "") -> list[UsageLine]:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one call took."""
+    """What one call took, and when."""
 
     created_at: str
     purpose: str
@@ -83,13 +84,44 @@ class Spent:
     cost_usd: float | None
 
 
-def spent(db: sqlite3.Connection) -> list[Spent]:
-    """Return what every call took, oldest first."""
+def spent(db: sqlite3.Connection, since: str = "") -> list[Spent]:
+    """Return what each call since a stored time took, oldest first."""
     rows = db.execute(
         """SELECT created_at, purpose, input_tokens + cache_read_tokens + cache_write_tokens + output_tokens, cost_usd
-           FROM usage ORDER BY created_at, id"""
+           FROM usage WHERE created_at >= ? ORDER BY created_at, id""",
+        (since,),
     )
     return [Spent(*row) for row in rows]
+
+
+def spent_on_stored_talk(db: sqlite3.Connection) -> float:
+    """Return what the conversations that are still there have cost, all memory work included."""
+    row = db.execute(
+        "SELECT coalesce(sum(cost_usd), 0) FROM usage WHERE purpose <> 'chat' OR conversation_id IS NOT NULL"
+    ).fetchone()
+    return float(row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A message as far as it costs."""
+
+    conversation_id: int
+    role: str
+    tokens: int
+    created_at: str
+    model: str | None
+    """Of a reply: what made it."""
+    retried: int
+
+
+def spoken(db: sqlite3.Connection) -> Iterator[Spoken]:
+    """Yield what was said here, conversation by conversation, in order; imported messages cost nothing."""
+    rows = db.execute(
+        """SELECT conversation_id, role, token_count, created_at, model, retried FROM messages
+           WHERE archived = 0 ORDER BY conversation_id, id"""
+    )
+    yield from (Spoken(*row) for row in rows)
 
 
 def token_factor(db: sqlite3.Connection, model: str) -> float:

@@ -7,6 +7,7 @@ the edit is undone, so that both are still found when either is forgotten.
 import json
 import sqlite3
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
 from construct.store.records import Cycle, Memory, Message, Observation, columns, read, read_one
 
@@ -169,3 +170,53 @@ def _set(db: sqlite3.Connection, query: str, ids: Iterable[int]) -> set[int]:
 
 def _pairs(db: sqlite3.Connection, query: str, ids: Iterable[int]) -> list[tuple[int, int]]:
     return db.execute(query, (given(ids),)).fetchall()
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when to when an observation held; `until` is None while it does."""
+
+    generation: int
+    since: str
+    made_by: str
+    """The kind of the cycle."""
+    until: str | None
+    ended_by: str | None
+
+
+def spans(db: sqlite3.Connection) -> list[Span]:
+    """Return the spans of all observations, oldest first; cycles that were undone count as never run."""
+    rows = db.execute(
+        """SELECT generation, o.created_at, made.kind, superseded_at, ended.kind
+           FROM observations AS o JOIN cycles AS made ON made.id = o.cycle_id
+           LEFT JOIN cycles AS ended ON ended.id = o.superseded_by
+           WHERE made.status <> 'reverted' ORDER BY o.created_at, o.id"""
+    )
+    return [Span(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What there is of one generation."""
+
+    number: int
+    made: int
+    active: int
+    tokens: int
+    """Of the active ones."""
+    pending: int
+    condensed: int
+    """Those that live on in a later generation."""
+
+
+def generations(db: sqlite3.Connection) -> list[Generation]:
+    """Return all observations counted by generation; cycles that were undone count as never run."""
+    rows = db.execute(
+        f"""SELECT generation, count(*), sum(superseded_at IS NULL AND committed_at IS NOT NULL),
+              sum(iif(superseded_at IS NULL AND committed_at IS NOT NULL, token_count, 0)),
+              sum(superseded_at IS NULL AND committed_at IS NULL),
+              sum(EXISTS (SELECT 1 FROM observation_sources JOIN observations AS later ON later.id = observation_id
+                          WHERE source_id = o.id AND later.cycle_id IN {_NOT_REVERTED}))
+            FROM observations AS o WHERE cycle_id IN {_NOT_REVERTED} GROUP BY generation ORDER BY generation"""
+    )
+    return [Generation(*row) for row in rows]

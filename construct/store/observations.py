@@ -207,3 +207,13 @@ def unsuperseded(db: sqlite3.Connection) -> list[Observation]:
 def all_observations(db: sqlite3.Connection) -> list[Observation]:
     """Return every observation, superseded ones too, oldest first."""
     return read(Observation, db.execute(f"SELECT {columns(Observation)} FROM observations ORDER BY id"))
+
+
+def newest_reflections(db: sqlite3.Connection, limit: int) -> list[Observation]:
+    """Return the newest active reflections, oldest first."""
+    rows = db.execute(
+        f"""SELECT {columns(Observation)} FROM observations
+            WHERE generation > 0 AND superseded_at IS NULL AND committed_at IS NOT NULL ORDER BY id DESC LIMIT ?""",
+        (limit,),
+    )
+    return read(Observation, rows)[::-1]

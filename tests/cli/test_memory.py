@@ -259,3 +259,34 @@ def test_scope_conversation_counts_only_its_own(program: Program, life: Life) ->
     assert program.json("status")["observations"]["committed"]["count"] == 1
     narrow = program.json("status", more={"CONSTRUCT_SCOPE": "conversation"})
     assert narrow["observations"]["committed"]["count"] == 0
+
+
+def test_a_list_can_be_narrowed(lived: Program) -> None:
+    """The words of `/memory` narrow the list too, as JSON or not; what narrows to nothing says so."""
+    assert ids(lived.json("memory", "list", "reflections")) == [4]
+    assert ids(lived.json("memory", "list", "pending", "tandem")) == [5]
+    assert [found["kind"] for found in lived.json("memory", "list", "yours")] == ["memory"]
+    assert lived.json("memory", "list", "high", "until", "2026-02") == []
+    assert lived.run("memory", "list", "low").stdout == "Nothing remembered is like that.\n"
+    assert lived.run("memory", "list", "since", "2026-99").returncode == 2
+
+
+def test_the_timeline(lived: Program) -> None:
+    """Week by week: what was learned, condensed, and active at the end."""
+    first, second, third = lived.json("memory", "timeline")
+    assert first == {
+        "monday": "2026-02-23", "learned": 4, "condensed": 2, "into": 1, "corrected": 0, "active": {"0": 2, "1": 1},
+    }  # fmt: skip
+    assert second["learned"] == third["learned"] == 0
+    shown = lived.run("memory", "timeline").stdout
+    assert "4 observations learned in 3 weeks; 3 known today" in shown
+    assert "2 condensed into 1" in shown
+
+
+def test_undo_says_what_the_chat_says(lived: Program) -> None:
+    """Undoing is told in the same words as in the chat, but for the command that goes on from there."""
+    shown = lived.run("undo").stdout
+    assert "Taken back: an observation run" in shown
+    assert "1 observation gone:" in shown
+    assert "or by construct compact." in " ".join(shown.split())
+    assert "2 observations active again:" in lived.run("undo").stdout

@@ -1,14 +1,16 @@
 """`construct status`, `usage`, `doctor`, and how the program is asked for help."""
 
+import sys
 import time
 
 import pytest
 
 from tests.memory.builders import Life
+from tests.support.emulator import PseudoTerminal
 from tests.support.fake_api import FakeApi, faults
 from tests.support.program import Program
 
-MEMORY = ["list", "search", "show", "why", "forget", "edit", "pin", "diff", "add"]
+MEMORY = ["list", "search", "show", "why", "forget", "edit", "pin", "diff", "add", "timeline"]
 CONVERSATIONS = ["list", "show", "rename", "fork", "delete"]
 COMMANDS = [
     "chat",
@@ -110,17 +112,48 @@ def test_the_mode_is_active_while_a_chat_is_open(program: Program) -> None:
     assert program.json("status")["mode"] == "passive"
 
 
+def test_the_panel_in_words(program: Program, life: Life) -> None:
+    """The panel is printed plainly, names the command that goes on, and is printed once where nobody can watch it."""
+    life.observe((here := life.talk()), ("I bought a tandem", [life.exchange(here, "I bought a tandem")]))
+    program.run("undo")
+    shown = program.run("status")
+    assert "next observation" in shown.stdout
+    words = " ".join(shown.stdout.split())
+    assert "is held: it is observed again after 3,000 more tokens of talk, or by construct compact." in words
+    assert program.run("status", "--watch").stdout == shown.stdout
+    assert program.run("status", "--watch", "--json").returncode == 2
+
+
+def test_the_panel_is_watched(lived: Program) -> None:
+    """On a terminal it stays in its place, as wide as that is, until Ctrl-C, which is the way out and no failure."""
+    terminal = PseudoTerminal([sys.executable, "-m", "construct", "status", "--watch"], lived.environment())
+    try:
+        terminal.see("at most $1.00 a day")
+        written = len(terminal.screen.raw)
+        terminal.see(lambda screen: len(screen.raw) > written)  # drawn again
+        terminal.type("\x03")
+        assert terminal.wait() == 0
+        assert terminal.screen.text.count("Memory · Bicycles") == terminal.screen.text.count("next reflection") == 1
+    finally:
+        terminal.close()
+
+
 def test_usage_is_by_purpose_and_model(program: Program) -> None:
     """Nothing at first; then a line for each purpose and model, and the sum."""
     assert program.json("usage")["by"] == []
     program.run("ask", "--no-wait", "Hello.")
     usage = program.json("usage")
-    assert set(usage) == {"total", "today", "by"}
+    assert set(usage) == {"total", "today", "by", "days", "stored_talk_usd", "instead"}
     (line,) = usage["by"]
     assert (line["purpose"], line["calls"]) == ("chat", 1)
     assert line["cost_usd"] > 0
     assert usage["total"]["output_tokens"] == usage["today"]["output_tokens"] == line["output_tokens"] > 0
-    assert line["model"] in program.run("usage").stdout
+    assert [day["date"] for day in usage["days"]] == ["2026-03-10"]
+    assert usage["stored_talk_usd"] == usage["total"]["cost_usd"]
+    assert usage["instead"]["full_usd"] == usage["instead"]["recent_usd"] > 0
+    shown = program.run("usage").stdout
+    for part in (line["model"], "2026-03-10", "whole history"):
+        assert part in shown
 
 
 def test_doctor_finds_all_in_order(lived: Program) -> None:

@@ -116,7 +116,7 @@ async def test_programs_may_end_a_line_as_they_like(api: FakeApi, settings: Sett
         seat.type("hello\n")
         await seat.see("You said")
         seat.type("/rename Tea\n/usage\n")
-        await seat.see("Today:")
+        await seat.see("cached")
     assert stored(settings, "SELECT title FROM conversations") == [("Tea",)]
 
 
@@ -139,12 +139,12 @@ async def test_notices_do_not_tear_the_line(settings: Settings) -> None:
         seat.type("half a li")
         await seat.see("› half a li")
         seat.session._progress(Progress("remembered", 3))
-        await seat.see("· remembered 3 things")
+        await seat.see("· 3 new observations")
         seat.type("ne")
         await seat.see("› half a line")
         lines = seat.screen.lines
         assert [line for line in lines if "half" in line] == ["› half a line"]
-        assert lines.index("· remembered 3 things") < lines.index("› half a line")
+        assert lines.index("· 3 new observations") < lines.index("› half a line")
 
 
 async def test_resize_while_a_reply_comes(api: FakeApi, settings: Settings) -> None:
@@ -219,7 +219,7 @@ async def test_history_comes_from_the_database(api: FakeApi, settings: Settings)
         seat.type("remember the milk\r")
         await seat.see("You said")
         seat.type("/usage\r")
-        await seat.see("Today:")
+        await seat.see("cached")
         await seat.leave()
     async with seated(settings) as seat:
         await seat.see("observe")
@@ -233,7 +233,7 @@ async def test_completion(settings: Settings) -> None:
     async with seated(settings) as seat:
         seat.type("/wat")
         await seat.see("/watermarks")
-        await seat.see("how far this conversation")
+        await seat.see("how far memory has come")
 
 
 async def test_private_talk_is_not_stored(api: FakeApi, settings: Settings) -> None:

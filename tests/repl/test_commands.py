@@ -25,12 +25,19 @@ CONTRACT = (
     "/private /status /usage /model /new /conversations /switch /rename /fork /graph /export /editor /retry /copy /quit"
 )
 
+ADDED = "/timeline"
+
 SHOWN = {
     "/help": "/memory",
-    "/help forget": "delete it for good",
+    "/help forget": "For example: /forget",
+    "/help keys": "Ctrl-R",
     "/memory": "Rosa",
     "/memory rosa": "My sister Rosa",
-    "/memory zebra": "/recall looks through",
+    "/memory zebra": "like that: “zebra”. /recall looks through",
+    "/memory stated high medium low since 7d": "My sister Rosa",
+    "/memory reflections": "/recall looks through",
+    "/timeline": "1 observation learned in 1 week; 1 known today",
+    "/timeline all": "week of",
     "/compact": "0 new observations",
     "/undo": "Taken back",
     "/watermarks": "observed",
@@ -105,12 +112,14 @@ def registry() -> Registry:
 
 
 def test_commands_are_those_of_the_contract(registry: Registry) -> None:
-    """There are the commands of the contract and no others, and each says what it does."""
+    """There are the commands of the contract and few others, and each says what it does, with an example."""
     commands = [command for group in registry.groups for command in group.commands]
-    assert sorted(f"/{command.name}" for command in commands) == sorted(CONTRACT.split())
+    assert sorted(f"/{command.name}" for command in commands) == sorted([*CONTRACT.split(), ADDED])
     for command in commands:
         assert command.usage.startswith(f"/{command.name}")
         assert command.help
+        assert command.details
+        assert command.example.startswith(f"/{command.name}")
         assert command.run.__doc__
 
 
@@ -137,7 +146,8 @@ async def test_shows_what_it_says(line: str, settings: Settings, capsys: pytest.
     ["/why", "/why x", "/why 99", "/why message:99", "/why memory:9", "/edit", "/edit 99 x", "/pin 1 maybe", "/forget",
      "/forget 1 --all", "/forget 1", "/forget message:1", "/forget 99 --yes", "/diff soon", "/diff a b c",
      "/private maybe", "/switch", "/switch zebra", "/rename", "/export", "/export jsonl", "/context all", "/recall",
-     "/help zebra", "/editor", "/copy", "/remember", "/graph", "/graph Zebra", "/nothing"],
+     "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes",
+     "/pin off", "/editor", "/copy", "/remember", "/graph", "/graph Zebra", "/nothing"],
 )  # fmt: skip
 async def test_wrong_use_is_one_error(line: str, settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     """What cannot be done is said in a line or two on standard error, and the chat goes on."""
@@ -168,6 +178,31 @@ async def shown(dialogue: Dialogue, line: str, capsys: pytest.CaptureFixture[str
     capsys.readouterr()
     await dialogue.line(line)
     return capsys.readouterr().out
+
+
+async def test_what_was_shown_last_needs_no_id(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """/why, /pin and /forget take the line that stands next to the prompt; once it is gone they need an id."""
+    async with talking(settings) as dialogue:
+        await shown(dialogue, "/memory", capsys)
+        assert "message:1" in await shown(dialogue, "/why", capsys)
+        assert "pinned" in await shown(dialogue, "/pin", capsys)
+        assert "pinned" not in await shown(dialogue, "/pin off", capsys)
+        assert "kept by the user" not in await shown(dialogue, "/recall Rosa", capsys)
+        await dialogue.line("/forget")
+        assert "--yes deletes it" in capsys.readouterr().err
+        await dialogue.line("/forget 1 --yes")
+        await dialogue.line("/why")
+        assert "Which one? It is /why [ID]; /memory shows the ids." in capsys.readouterr().err
+
+
+async def test_errors_name_what_can_be_typed_here(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the layers below say of the command line is said of the slash command."""
+    async with talking(settings) as dialogue:
+        for line in ("/why 99", "/why memory:9"):
+            await dialogue.line(line)
+            error = capsys.readouterr().err
+            assert "/memory shows them" in error
+            assert "construct" not in error
 
 
 async def test_quit_ends_the_chat(settings: Settings) -> None:
@@ -270,5 +305,7 @@ def test_splitting_a_command() -> None:
 def test_the_nearest_name(registry: Registry) -> None:
     """An unknown name gets one that it begins, or else the one most like it."""
     assert registry.unknown("wat").endswith("Did you mean /watermarks?")
+    assert registry.unknown("search").endswith("Did you mean /recall?")
+    assert registry.unknown("exit").endswith("Did you mean /quit?")
     assert registry.unknown("memroy").endswith("Did you mean /memory?")
     assert registry.unknown("\x1b[31m").startswith("Unknown command /. Did you mean /")

@@ -108,7 +108,9 @@ async def completions(text: str) -> list[tuple[str, str]]:
 
     group = Group("Talk")
     group.commands += [
-        Command("switch", "/switch ID", "go on elsewhere", run, choices), Command("status", "/status", "the panel", run)
+        Command("switch", "/switch ID", "go on elsewhere", run, choices),
+        Command("status", "/status", "the panel", run),
+        Command("memory", "/memory WORDS", "what is remembered", run, choices, each_word=True),
     ]  # fmt: skip
 
     async def source() -> tuple[Registry, Chat]:
@@ -125,6 +127,8 @@ async def test_completion_of_names_and_arguments() -> None:
     assert await completions("/st") == [("/status", "the panel")]
     assert await completions("/switch 1") == [("12", "Garden plans")]
     assert await completions("/switch tea") == [("3", "Tea")]
+    assert await completions("/switch 3 1") == []
+    assert await completions("/memory 3 1") == [("12", "Garden plans")]
     for text in ("hello", "//s", "/status x", "/nothing x", "/s\nx"):
         assert await completions(text) == []
 

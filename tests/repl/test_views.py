@@ -1,7 +1,7 @@
 """Views: data in, lines out; nothing in them can move a cursor, and they fit their width."""
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -13,30 +13,39 @@ from rich.text import Text
 from construct.clock import Clock
 from construct.llm.types import ChatMessage, Request, Tool
 from construct.llm.types import Text as Words
+from construct.memory.accounts import Books
 from construct.memory.ambient import DuePlan
 from construct.memory.forget import ForgetPlan, Forgotten
 from construct.memory.graph import Branch, Tree
 from construct.memory.history import Diff
 from construct.memory.recall import Hit
+from construct.memory.status import Standing
+from construct.memory.timeline import Week
 from construct.memory.trace import MemoryTrace, MessageTrace, Node, Trace
 from construct.memory.undo import Undone
+from construct.memory.whatif import Estimate
+from construct.repl.commands import all_commands
 from construct.repl.views.console import to_ansi, to_text
 from construct.repl.views.context import context_view
 from construct.repl.views.conversations import conversations_view
-from construct.repl.views.diff import diff_text, diff_view
+from construct.repl.views.diff import diff_view
 from construct.repl.views.due import due_line
 from construct.repl.views.forgetting import forgotten_words, plan_view
+from construct.repl.views.generations import generations_view
 from construct.repl.views.graph import graph_view
 from construct.repl.views.greeting import first_screen, hello
+from construct.repl.views.help import HelpView
 from construct.repl.views.marks import Mark, marks_view
-from construct.repl.views.observations import generations, generations_view, memory_view, outcome_unknown
+from construct.repl.views.observations import memory_view
 from construct.repl.views.search import hits_view
-from construct.repl.views.status import status_lines, status_view
+from construct.repl.views.status import status_view
+from construct.repl.views.timeline import timeline_view
 from construct.repl.views.undone import undone_view
-from construct.repl.views.usage import usage_text, usage_view
-from construct.repl.views.why import why_memory_view, why_message_view, why_text, why_view
-from construct.repl.views.words import ago, counted, money, percent, title_of, wrapped
-from construct.store.books import UsageLine
+from construct.repl.views.usage import usage_view
+from construct.repl.views.why import why_memory_view, why_message_view, why_view
+from construct.repl.views.words import ago, counted, money, monies, percent, title_of, wrapped
+from construct.store.books import Spent, UsageLine
+from construct.store.lineage import Generation
 from construct.store.records import Conversation, Cycle, Memory, Message, Observation
 from construct.store.talk import ConversationSummary
 
@@ -91,6 +100,15 @@ def figures(**more: Any) -> dict[str, Any]:
     } | more  # fmt: skip
 
 
+def standing(**more: Any) -> Standing:
+    """Return what explains the figures: nothing unusual."""
+    values: dict[str, Any] = {
+        "held_tokens": 0, "reflect_from": 0, "reflector_undone": False, "running": (), "worker": "claude-haiku-5-5",
+        "spent_usd": 0.02, "limit_usd": 1.0,
+    }  # fmt: skip
+    return Standing(**(values | more))
+
+
 def trace(o: Observation, below: tuple[Observation, ...] = (), messages: tuple[Message, ...] = ()) -> Trace:
     """Return where an observation comes from."""
     nodes = tuple(Node(b, messages, ()) for b in below)
@@ -132,21 +150,44 @@ USAGE = [
     UsageLine("chat", "claude-sonnet-5-5", 1200, 12_345_678, 2_345_678, 345_678, 45_678, 3.21),
     UsageLine("observer", EVIL, 3, 10, 0, 0, 5, None),
 ]
+SPENT = [
+    Spent("2026-03-08T23:30:00+00:00", "chat", 10, 0.3),
+    Spent(STAMP, "chat", 10, None),
+    Spent(STAMP, "graph", 10, 0.1),
+]
+BOOKS = Books(USAGE, SPENT, 0.4, Estimate(20, 0.5, 1.6, 3))
+WEEKS = [
+    Week(date(2026, 2, 9), 12, 0, 0, 0, {0: 12}),
+    Week(date(2026, 2, 16), 0, 0, 0, 0, {0: 12}),
+    Week(date(2026, 2, 23), 3, 9, 2, 1, {0: 6, 1: 2}),
+    Week(date(2026, 3, 2), 0, 1, 0, 0, {0: 5, 1: 2}),
+    Week(date(2026, 3, 9), 0, 0, 0, 0, {0: 5, 1: 2}),
+]
 UNDONE = Undone(cycle(), (observation(1, EVIL),), (observation(2),), None, 0, 0)
 DIFF = Diff((observation(1, EVIL),), ((observation(2), observation(3)),), (observation(4, EVIL),))
 HITS = [
     Hit("message", 5, 1, "2026-03-01", EVIL, 1.0, role="user"),
     Hit("observation", 6, 1, "2026-03-01", "x " * 300, 0.5),
 ]
-MADE = [observation(1), observation(2, EVIL, generation=1)]
+MADE = [Generation(0, 1200, 1000, 24_000, 3, 197), Generation(1, 12, 12, 300, 0, 0)]
+NEWEST = [observation(2, EVIL, generation=1)]
+HELP = HelpView([(group.title, group.commands) for group in all_commands().groups])
 VIEWS: dict[str, RenderableType] = {
-    "status": status_view(figures(), EVIL),
-    "memory": memory_view([observation(n, EVIL, pinned=1, stance="planned") for n in (1, 2)], TODAY, left_out=3),
-    "generations": generations_view(generations(MADE), MADE[1:], {2: [1]}, TODAY),
+    "status": status_view(figures(), standing(running=(cycle(),), worker=EVIL, held_tokens=9, spent_usd=2), EVIL),
+    "memory": memory_view(
+        [observation(n, EVIL, pinned=1, stance="planned") for n in (1, 2)],
+        TODAY,
+        most=1,
+        kept=[memory()],
+        narrowed=["x"],
+    ),
+    "generations": generations_view(MADE, NEWEST, {2: [1]}, TODAY),
+    "timeline": timeline_view(WEEKS, 2),
+    "help": HELP,
     "marks": marks_view([Mark("observed", message(3, EVIL), 2), Mark("window", None, 4)], CLOCK),
     "context": context_view(request(), EVIL, 200_000),
     "context full": context_view(request(), "m", 200_000, full=True),
-    "usage": usage_view(USAGE, USAGE[:1]),
+    "usage": usage_view(BOOKS, CLOCK),
     "conversations": conversations_view([summary(1), summary(2, EVIL), summary(3, None)], CLOCK, 2),
     "hits": hits_view(HITS),
     "diff": diff_view(DIFF),
@@ -181,20 +222,6 @@ def test_no_colours_where_none_are_wanted() -> None:
     assert "\x1b[1;31m" in to_ansi(Text("x", style="error"), 80)
 
 
-def test_the_panel_says_where_memory_stands() -> None:
-    """The panel names mode, phase, counts with tokens, what is in flight, and how near each next step is."""
-    text = "\n".join(status_lines(figures()))
-    for part in (
-        "active", "observing…", "41%", "1,240 of 3,000", "12 committed (310 tokens)", "3 pending (80)", "4 superseded",
-        "2 among them (60 tokens)", "12 shown word for word", "6 not observed yet", "in flight",
-    ):  # fmt: skip
-        assert part in text
-    nothing = {"reflections": {"count": 0, "tokens": 0}, "in_flight": []}
-    idle = "\n".join(status_lines(figures(phase="idle", mode="off", **nothing)))
-    assert "in flight" not in idle
-    assert "neither shown nor learned" in idle
-
-
 def test_memory_is_grouped_by_day() -> None:
     """Observations stand under their day, oldest first, with sign, id, stance, generation, pin and state."""
     found = [
@@ -202,7 +229,7 @@ def test_memory_is_grouped_by_day() -> None:
         observation(2, "Trip", stance="planned", referenced_date="2026-03-08", pinned=1, generation=2),
         observation(1, "Quoted", stance="quoted", priority="low", origin="user"),
     ]
-    lines = to_text(memory_view(found, TODAY)).splitlines()
+    lines = to_text(memory_view(found, TODAY, narrowed=["high", "planned"])).splitlines()
     assert lines == [
         "Monday 2026-03-09  yesterday",
         "  ~ 1 Quoted  quoted · yours",
@@ -210,56 +237,46 @@ def test_memory_is_grouped_by_day() -> None:
         "",
         "Tuesday 2026-03-10  today",
         "  ! 5 Newest  pending",
+        "",
+        "3 observations high · planned · 1 pending, 1 outcome unknown, 1 pinned, 1 condensed from others",
     ]
-
-
-def test_outcome_unknown() -> None:
-    """Only a plan whose day has passed, which nothing has superseded, is of unknown outcome."""
-    passed = {"stance": "planned", "referenced_date": "2026-03-09"}
-    assert outcome_unknown(observation(1, **passed), TODAY)
-    assert not outcome_unknown(observation(1, **passed | {"referenced_date": "2026-03-10"}), TODAY)
-    assert not outcome_unknown(observation(1, **passed | {"stance": "stated"}), TODAY)
-    assert not outcome_unknown(observation(1, **passed, superseded_at=STAMP), TODAY)
+    assert "1 older not shown: /memory all" in to_text(memory_view(found, TODAY, most=2))
 
 
 def test_nothing_yet() -> None:
     """Where there is nothing, the views say so."""
     assert "Nothing is remembered" in to_text(memory_view([], TODAY))
     assert "Nothing is remembered" in to_text(generations_view([], [], {}, TODAY))
+    assert "Nothing is remembered" in to_text(timeline_view([]))
     assert "no conversations" in to_text(conversations_view([], CLOCK))
     assert "Nothing was found" in to_text(hits_view([]))
-    assert "Nothing changed" in diff_text(Diff((), (), ()))
-    assert "No model has been called" in usage_text([], [])
+    assert "Nothing changed" in to_text(diff_view(Diff((), (), ())))
+    assert "No model has been called" in to_text(usage_view(Books([], [], 0, None), CLOCK))
 
 
 def test_context_abbreviates_unless_all_is_wanted() -> None:
     """A long text is shown with its beginning and end; in full every word of it is there; marks are shown."""
-    assert "characters …" in to_text(VIEWS["context"])
+    short = to_text(VIEWS["context"])
+    assert "characters …" in short
+    for part in (r"observations .* 12 +4% +1 block\n", r"window .* 260 +92% +3 messages\n", r"ambient .* 6 +2%\n"):
+        assert re.search(part, short)
     full = to_text(VIEWS["context full"])
     assert full.count("long") == 200
     assert full.count("◄") == 4
     assert "recall: Search." in full
 
 
-def test_usage_sums_up() -> None:
-    """The sum counts every figure; an unknown price is said and makes the sum a lower bound."""
-    text = usage_text(USAGE, USAGE[:1])
-    assert "12,345,688" in text
-    assert "unknown" in text
-    assert "$3.21+" in text
-    assert "Today: 1,200 calls, $3.21." in text
-
-
 def test_diff_puts_old_and_new_together() -> None:
     """What was learned has a plus, what is gone a minus, what changed both, the old one first."""
-    lines = [line.strip() for line in diff_text(DIFF).splitlines()]
+    lines = [line.strip() for line in to_text(diff_view(DIFF)).splitlines()]
     assert lines[lines.index("Changed") + 1].startswith("- 2 ")
     assert lines[lines.index("Changed") + 2].startswith("+ 3 ")
 
 
 def test_why_goes_down_to_the_words() -> None:
     """The tree leads from a reflection over its sources to the messages, and says what became of it."""
-    text = why_text(trace(observation(3, "Both", generation=1), (observation(1), observation(2)), (message(8),)), CLOCK)
+    found = trace(observation(3, "Both", generation=1), (observation(1), observation(2)), (message(8),))
+    text = to_text(why_view(found, CLOCK))
     assert text.splitlines()[0].startswith("- 3 Both")
     assert text.count("message:8 “I like tea.”") == 2
     assert "condensed into 90" in text
@@ -293,7 +310,10 @@ def test_undone_lists_both_sides() -> None:
     """What an undone cycle made is gone, what it superseded stands again."""
     text = to_text(undone_view(UNDONE, TODAY))
     assert "1 observation gone:" in text
-    assert "1 observation standing again:" in text
+    assert "1 observation active again:" in text
+    assert "is held: it is observed again after a further threshold of talk, or by /compact." in text
+    reflection = undone_view(replace(UNDONE, cycle=cycle("reflector")), TODAY, compact="construct compact")
+    assert "by a further threshold, or by construct compact." in to_text(reflection, 200)
 
 
 def test_greetings() -> None:
@@ -323,7 +343,10 @@ def test_due_plans_are_one_line() -> None:
 def test_words() -> None:
     """Numbers, money, shares, times and titles read as people write them."""
     assert [counted(1, "line"), counted(1240, "line")] == ["1 line", "1,240 lines"]
+    assert [counted(0, "memory"), counted(2, "day"), counted(1, "reply")] == ["0 memories", "2 days", "1 reply"]
     assert [money(None), money(0), money(0.00123), money(12.5)] == ["unknown", "$0.00", "$0.0012", "$12.50"]
+    assert [monies((0.5, 0.0021)), monies((12.0, 0.5))] == [["$0.5000", "$0.0021"], ["$12.00", "$0.50"]]
+    assert [monies((0.0,)), monies(())] == [["$0.00"], []]
     assert [percent(0), percent(0.001), percent(0.414), percent(5.9)] == ["0%", "<1%", "41%", "590%"]
     assert [ago(NOW.isoformat(), CLOCK), ago(STAMP, CLOCK)] == ["just now", "1 day ago"]
     assert [title_of(conversation(4, None)), title_of(conversation(4, None), "Hello there")] == [

@@ -39,9 +39,11 @@ def test_whatever_is_held_at_once_the_same_is_read(
 def test_memory_does_not_grow_with_the_file() -> None:
     """Of eight megabytes only a few chunks are held."""
     raw = json.dumps([conversation(n, 40_000) for n in range(200)], ensure_ascii=False).encode()
-    file, seen = io.BytesIO(raw), []
+    seen: list[int] = []
     tracemalloc.start()
-    count = sum(1 for _ in conversations(b"", file, seen.append))
+    count = 0
+    for _ in conversations(b"", io.BytesIO(raw), seen.append):
+        count += 1
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert count == 200

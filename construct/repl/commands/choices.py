@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
+from construct.memory import narrow
 from construct.memory.situation import Terms
 from construct.memory.view import scope_ids
 from construct.repl.chat import Chat
@@ -20,6 +21,21 @@ async def observation_choices(chat: Chat) -> Sequence[Choice]:
     found = await chat.store.call(remembered, chat.conversation_id, chat.companion.terms)
     newest = sorted(found, key=lambda o: o.id, reverse=True)[:_MOST_OFFERED]
     return [Choice(str(o.id), shorten(o.content, 60)) for o in newest]
+
+
+async def narrowing_choices(chat: Chat) -> Sequence[Choice]:
+    """Return the words by which what is remembered can be narrowed."""
+    month = f"{chat.clock.today():%Y-%m}"
+    return [
+        *(Choice(name, "priority") for name in narrow.PRIORITIES),
+        *(Choice(name, "stance") for name in narrow.STANCES),
+        *(Choice(name, meaning) for name, (meaning, _) in narrow.MARKS.items()),
+        Choice("since 7d", "the last week"),
+        Choice(f"since {month}", "from this month on"),
+        Choice("until yesterday", "up to a day, a month, a year"),
+        Choice(f"on {month}", "of one day, month or year"),
+        Choice(narrow.EVERYTHING, "however many there are"),
+    ]
 
 
 async def entity_choices(chat: Chat) -> Sequence[Choice]:

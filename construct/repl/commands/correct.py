@@ -8,7 +8,7 @@ from construct.errors import ConstructError, NotFoundError, UsageError
 from construct.memory import edits, forget, undo
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import observation_choices
-from construct.repl.commands.references import Reference, parse_reference
+from construct.repl.commands.references import Reference, named
 from construct.repl.commands.registry import Group
 from construct.repl.output import Output
 from construct.store import curated
@@ -19,14 +19,22 @@ if TYPE_CHECKING:
 
 group = Group("Correcting it")
 
-_EDIT, _PIN, _FORGET = "/edit ID TEXT", "/pin ID [off]", "/forget ID [--words]"
+_EDIT, _PIN, _FORGET = "/edit [ID] [TEXT]", "/pin [ID] [off]", "/forget [ID] [--words]"
+_LAST = "Without an ID: what was shown last."
 
 
-@group.command(_EDIT, "say it in your own words", choices=observation_choices)
+@group.command(
+    _EDIT,
+    "say it in your words",
+    details=f"Your words stand in its place, and no later cycle overrules them. "
+    f"Without TEXT it comes to the prompt. {_LAST}",
+    example="/edit 12 Rosa is my cousin.",
+    choices=observation_choices,
+)
 async def edit(chat: Chat, out: Output, argument: str) -> None:
     """Replace an observation by the user's words; without any, bring the present ones to the prompt."""
     name, _, text = argument.partition(" ")
-    number = await chat.store.call(curated.observation_behind, parse_reference(name, _EDIT))
+    number = await chat.store.call(curated.observation_behind, named(chat, name, _EDIT))
     if not text.strip():
         old = await chat.store.call(rows.observation, number)
         out.prefill(f"/edit {number} {old.content}")
@@ -35,13 +43,19 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
     await _show(chat, out, new)
 
 
-@group.command(_PIN, "keep it as it is, and always in sight", choices=observation_choices)
+@group.command(
+    _PIN,
+    "keep it as it is",
+    details=f"No reflection touches it, and it comes first where there is little room. off takes the pin away. {_LAST}",
+    example="/pin 12",
+    choices=observation_choices,
+)
 async def pin(chat: Chat, out: Output, argument: str) -> None:
     """Pin an observation, or take its pin away."""
-    name, _, how = argument.partition(" ")
+    name, _, how = argument.partition(" ") if argument != "off" else ("", "", argument)
     if how.strip() not in {"", "off"}:
         raise UsageError(f"It is {_PIN}.")
-    number = await chat.store.call(curated.observation_behind, parse_reference(name, _PIN))
+    number = await chat.store.call(curated.observation_behind, named(chat, name, _PIN))
     change = edits.unpin if how.strip() else edits.pin
     found = await chat.store.call(change, number)
     await _show(chat, out, found.id)
@@ -49,19 +63,24 @@ async def pin(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command(
     _FORGET,
-    "delete it for good, with all that rests on it",
+    "delete it for good",
+    details="With all that rests on it. It says first what goes, and asks; --yes does not ask. "
+    f"--words also empties the messages it came from. {_LAST}",
+    example="/forget 12 --words",
     choices=observation_choices,
-    details="It says first what goes, and asks. --words also empties the messages it came from; --yes does not ask.",
 )
 async def forget_it(chat: Chat, out: Output, argument: str) -> None:
     """Say what would go, ask, and delete it."""
-    name, *options = argument.split() or [""]
+    words = argument.split()
+    name, options = ("", words) if not words or words[0].startswith("--") else (words[0], words[1:])
     if unknown := set(options) - {"--words", "--yes"}:
         raise UsageError(f"{sorted(unknown)[0]} is not known here. It is {_FORGET}.")
-    reference = parse_reference(name, _FORGET)
     asked = "--yes" not in options
+    if not asked and not name:
+        raise UsageError("Say which one is to be deleted without a question: /forget ID --yes")
+    reference = named(chat, name, _FORGET)
     if asked and not out.interactive:
-        raise UsageError(f"Nobody can be asked here: /forget {name} --yes deletes it.")
+        raise UsageError(f"Nobody can be asked here: /forget {reference[1]} --yes deletes it.")
     gone = await forget_asking(chat, out, reference, words="--words" in options, ask=asked)
     if gone is not None:
         from construct.repl.views.forgetting import forgotten_words
@@ -80,11 +99,18 @@ async def forget_asking(
         out.say("Nothing was deleted.")
         return None
     gone = await chat.store.call(_forget, reference, chat.clock, words)
+    chat.shown = None
     out.forgotten()
     return gone
 
 
-@group.command("/undo", "take the last memory cycle back")
+@group.command(
+    "/undo",
+    "take a cycle back",
+    details="The newest memory cycle (an observation run, a reflection, an edit) counts as never run. "
+    "Again for the one before it.",
+    example="/undo",
+)
 async def undo_last(chat: Chat, out: Output, argument: str) -> None:
     """Take the newest cycle back, and show what changed."""
     from construct.repl.views.undone import undone_view
@@ -104,6 +130,7 @@ async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:
 async def _show(chat: Chat, out: Output, observation_id: int) -> None:
     from construct.repl.views.observations import observation_table
 
+    chat.shown = ("observation", observation_id)
     out.show(observation_table([await chat.store.call(rows.observation, observation_id)], chat.clock.today()))
 
 

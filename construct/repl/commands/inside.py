@@ -3,15 +3,14 @@
 import sqlite3
 from collections.abc import Sequence
 
-from construct.clock import Clock, to_text
 from construct.errors import UsageError
+from construct.memory.accounts import read_books
 from construct.repl.chat import Chat
 from construct.repl.commands.registry import Choice, Group, choose
 from construct.repl.output import Output
 from construct.repl.views.words import title_of
-from construct.store import books, talk
+from construct.store import lineage, talk
 from construct.store import observations as rows
-from construct.store.books import UsageLine
 from construct.store.records import Message
 
 group = Group("How things stand")
@@ -19,18 +18,30 @@ group = Group("How things stand")
 _NEWEST_REFLECTIONS = 5
 
 
-@group.command("/status", "the memory panel: what is there, what runs, what comes next")
+@group.command(
+    "/status",
+    "the memory panel",
+    details="What is observed and what is pending, what runs and what comes next; live while something runs.",
+    example="/status",
+)
 async def status(chat: Chat, out: Output, argument: str) -> None:
-    """Show the memory panel."""
+    """Show the memory panel, for as long as something in it moves."""
+    from construct.repl.output import Frame
     from construct.repl.views.status import status_view
 
-    here = await chat.conversation()
-    out.show(status_view(await chat.panel(), title_of(here) if here and here.title else None))
+    async def look() -> Frame:
+        here, figures, standing = await chat.conversation(), await chat.panel(), await chat.standing()
+        title = title_of(here) if here and here.title else None
+        return Frame(status_view(figures, standing, title), chat.upkeep.busy or bool(standing.running))
+
+    await out.watch(look)
 
 
 @group.command(
     "/context [full]",
-    "exactly what the model would be sent, with tokens",
+    "what the model is sent",
+    details="Where its tokens go, and its exact content; full shows every word of it. ◄ is a mark of the prompt cache.",
+    example="/context full",
     choices=choose(("full", "every word of it")),
 )
 async def context(chat: Chat, out: Output, argument: str) -> None:
@@ -44,7 +55,12 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
     out.show(context_view(request, main.name, main.context_window, full=argument == "full"))
 
 
-@group.command("/watermarks", "how far this conversation is observed, compacted and out of the window")
+@group.command(
+    "/watermarks",
+    "how far memory has come",
+    details="Up to which message this conversation is observed, compacted and out of the window.",
+    example="/watermarks",
+)
 async def watermarks(chat: Chat, out: Output, argument: str) -> None:
     """Show the watermarks with the messages they stand at."""
     from construct.repl.views.marks import Mark, marks_view
@@ -56,41 +72,60 @@ async def watermarks(chat: Chat, out: Output, argument: str) -> None:
     out.show(marks_view([Mark(name, message, above) for name, message, above in found], chat.clock))
 
 
-@group.command("/generations", "how often observations have been condensed")
+@group.command(
+    "/generations",
+    "how often condensed",
+    details="How many observations each generation has, how they flow into the next, and the newest reflections.",
+    example="/generations",
+)
 async def generations(chat: Chat, out: Output, argument: str) -> None:
     """Show the observations by generation, and the newest reflections."""
-    from construct.repl.views import observations as view
+    from construct.repl.views.generations import generations_view
 
-    everything = await chat.store.call(rows.all_observations)
-    newest = [o for o in everything if o.generation and o.state == "active"][-_NEWEST_REFLECTIONS:]
+    newest = await chat.store.call(rows.newest_reflections, _NEWEST_REFLECTIONS)
     sources = await chat.store.call(rows.sources_of, [o.id for o in newest])
-    out.show(view.generations_view(view.generations(everything), newest, sources, chat.clock.today()))
+    found = await chat.store.call(lineage.generations)
+    out.show(generations_view(found, newest, sources, chat.clock.today()))
 
 
-@group.command("/usage", "tokens and money, by purpose and model")
+@group.command(
+    "/usage",
+    "tokens and money",
+    details="By purpose and model, by day, and by estimate what the same talk would have cost without a memory.",
+    example="/usage",
+)
 async def usage(chat: Chat, out: Output, argument: str) -> None:
     """Show what the models have cost."""
     from construct.repl.views.usage import usage_view
 
-    lines, today = await chat.store.call(_usage, chat.clock)
-    out.show(usage_view(lines, today))
+    found = await chat.store.call(read_books, chat.settings)
+    out.show(usage_view(found, chat.clock))
 
 
 async def _command_choices(chat: Chat) -> Sequence[Choice]:
     from construct.repl.commands import all_commands
 
-    return [Choice(c.name, c.help) for g in all_commands().groups for c in g.commands]
+    return [Choice(c.name, c.help) for g in all_commands().groups for c in g.commands] + [Choice("keys", "the keys")]
 
 
-@group.command("/help [COMMAND]", "what can be typed", choices=_command_choices)
+@group.command(
+    "/help [COMMAND|keys]",
+    "this, or one command",
+    details="What can be typed; what one command does, with an example; what the keys do.",
+    example="/help memory",
+    choices=_command_choices,
+)
 async def show_help(chat: Chat, out: Output, argument: str) -> None:
     """Show all commands, or one."""
     from construct.repl.commands import all_commands
-    from construct.repl.views.help import command_view, help_view
+    from construct.repl.views.help import HelpView, command_view, keys_view
 
     registry = all_commands()
     if not argument:
-        out.show(help_view([(g.title, g.commands) for g in registry.groups]))
+        out.show(HelpView([(g.title, g.commands) for g in registry.groups]))
+        return
+    if argument == "keys":
+        out.show(keys_view())
         return
     name = argument.removeprefix("/")
     command = registry.find(name)
@@ -107,8 +142,3 @@ def _marks(db: sqlite3.Connection, conversation_id: int) -> list[tuple[str, Mess
         above = len(talk.live_messages(db, conversation_id, at))
         found.append((name, talk.message(db, at) if at else None, above))
     return found
-
-
-def _usage(db: sqlite3.Connection, clock: Clock) -> tuple[list[UsageLine], list[UsageLine]]:
-    midnight = clock.local(clock.now()).replace(hour=0, minute=0, second=0, microsecond=0)
-    return books.usage_lines(db), books.usage_lines(db, to_text(midnight))

@@ -4,53 +4,70 @@ import sqlite3
 
 from construct.clock import Clock, to_text
 from construct.errors import UsageError
-from construct.memory import history, memories, trace
-from construct.memory.compaction import Compacted
+from construct.memory import history, memories, narrow, trace
 from construct.memory.graph import neighbours
 from construct.memory.graph_answers import USER
-from construct.memory.guard import Verdict
 from construct.memory.recall import Filters, search
+from construct.memory.timeline import weeks
 from construct.repl.chat import Chat
-from construct.repl.commands.choices import entity_choices, observation_choices, remembered
-from construct.repl.commands.references import Reference, parse_reference
+from construct.repl.commands.choices import entity_choices, narrowing_choices, observation_choices, remembered
+from construct.repl.commands.references import Reference, named
 from construct.repl.commands.registry import Group, choose
 from construct.repl.output import Output
-from construct.repl.views.words import counted
-from construct.store import curated
+from construct.repl.views.compacted import compact_words
+from construct.store import curated, lineage
 from construct.store.database import transaction
-from construct.store.records import Memory, Observation
-from construct.text import shorten
+from construct.store.records import Memory
 
 group = Group("Memory")
 
 _MOST_LISTED = 60
 _MOST_FOUND = 12
 _SINCE = "7d"
-_WHY = "/why ID"
+_MOST_WEEKS = 10
+_WHY = "/why [ID]"
+_GRAMMAR = (
+    "! matters much, - some, ~ little; the number is what /why, /edit, /pin and /forget take.\n"
+    f"Narrow it by {', '.join(narrow.PRIORITIES)}; by {', '.join(narrow.STANCES)}; by {', '.join(narrow.MARKS)}; "
+    "by since, until or on a day (2026-03-01, 2026-03, 7d, yesterday); by any other words. "
+    'Words of one list widen each other, all else narrows; "high" in quotation marks is a word like others. '
+    "all shows however many there are."
+)
 
 
 @group.command(
-    "/memory [WORDS]",
-    "what is remembered, by day; words narrow it",
-    details="! matters much, - some, ~ little. The number is what /why, /edit, /pin and /forget take.",
+    "/memory [FILTER]",
+    "what is remembered",
+    details=_GRAMMAR,
+    example="/memory high planned since 2026-03 dentist",
+    choices=narrowing_choices,
+    each_word=True,
 )
 async def memory(chat: Chat, out: Output, argument: str) -> None:
     """List the observations, those pending too."""
     from construct.repl.views.observations import by_day, memory_view
 
-    found = by_day(await chat.store.call(remembered, chat.conversation_id, chat.companion.terms))
+    wanted, today = narrow.parse(argument, chat.clock), chat.clock.today()
+    everything = await chat.store.call(remembered, chat.conversation_id, chat.companion.terms)
+    found = by_day([o for o in everything if wanted.holds(o, today)])
     kept = [m for m in await chat.store.call(curated.memories) if m.observation_id is None]
-    if argument and argument != "all":
-        found = [o for o in found if _holds(_said(o), argument)]
-        kept = [m for m in kept if _holds(m.content, argument)]
-        if not found and not kept:
-            out.say(f"Nothing remembered holds {shorten(argument, 40)!r}. /recall looks through all that was said.")
-            return
-    left_out = 0 if argument else max(0, len(found) - _MOST_LISTED)
-    out.show(memory_view(found[left_out:], chat.clock.today(), kept=kept, left_out=left_out))
+    kept = [m for m in kept if wanted.holds_memory(m, chat.clock)]
+    parts = list(wanted.parts())
+    if wanted.narrows and not found and not kept:
+        out.say(f"Nothing remembered is like that: {' · '.join(parts)}. /recall looks through all that was said.")
+        return
+    if found or kept:
+        chat.shown = ("observation", found[-1].id) if found else ("memory", kept[-1].id)
+    most = None if wanted.narrows or wanted.everything else _MOST_LISTED
+    out.show(memory_view(found, today, kept=kept, most=most, narrowed=parts))
 
 
-@group.command("/recall WORDS", "search all that was ever said or noted")
+@group.command(
+    "/recall WORDS",
+    "search all ever said",
+    details="Messages, observations and what was kept, best first. The id in front is what /why takes.",
+    example="/recall the dentist in Porto",
+)
 async def recall(chat: Chat, out: Output, argument: str) -> None:
     """Search messages, observations and memories."""
     from construct.repl.views.search import hits_view
@@ -58,10 +75,17 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
     if not argument:
         raise UsageError("Say what to look for: /recall WORDS")
     found = await chat.store.call(search, argument, Filters(zone=chat.clock.zone), _MOST_FOUND)
+    if found:
+        chat.shown = (found[0].kind, found[0].id)
     out.show(hits_view(found))
 
 
-@group.command("/remember TEXT", "keep one thing for good, in your own words")
+@group.command(
+    "/remember TEXT",
+    "keep one thing for good",
+    details="In your own words, at once; no model is asked, and no reflection touches it.",
+    example="/remember Rosa sings alto.",
+)
 async def remember(chat: Chat, out: Output, argument: str) -> None:
     """Store a memory."""
     if not argument:
@@ -71,10 +95,17 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
     if chat.aside is not None:
         raise UsageError("Private talk is on: nothing is stored. /private off ends it.")
     kept = await chat.store.call(_remember, argument, to_text(chat.clock.now()))
+    chat.shown = ("memory", kept.id)
     out.say(f"Kept as memory:{kept.id}: {kept.content}")
 
 
-@group.command("/graph [NAME]", "people, places and things, and how they belong together", choices=entity_choices)
+@group.command(
+    "/graph [NAME]",
+    "people, places, things",
+    details="And how they belong together. Without a name: what belongs to you.",
+    example="/graph Rosa",
+    choices=entity_choices,
+)
 async def graph(chat: Chat, out: Output, argument: str) -> None:
     """Show what a name is related to; without one, what the user is."""
     from construct.repl.views.graph import graph_view
@@ -82,12 +113,21 @@ async def graph(chat: Chat, out: Output, argument: str) -> None:
     out.show(graph_view(await chat.store.call(neighbours, argument or USER)))
 
 
-@group.command(_WHY, "where that comes from, down to what was said", choices=observation_choices)
+@group.command(
+    _WHY,
+    "where that comes from",
+    details="Down to what was said, word for word, and what became of it. An ID is 12, message:12 or memory:12. "
+    "Without one: what was shown last.",
+    example="/why 12",
+    choices=observation_choices,
+)
 async def why(chat: Chat, out: Output, argument: str) -> None:
     """Show what an observation, a memory or a message is connected with."""
     from construct.repl.views import why as view
 
-    found = await chat.store.call(_trace, parse_reference(argument, _WHY))
+    reference = named(chat, argument, _WHY)
+    found = await chat.store.call(_trace, reference)
+    chat.shown = reference
     match found:
         case trace.Trace():
             out.show(view.why_view(found, chat.clock))
@@ -99,9 +139,11 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command(
     "/diff [FROM] [TO]",
-    "what was learned, changed and let go of",
+    "what has changed",
+    details="What was learned, changed and let go of between two moments. A moment is a date (2026-03-01), a time, "
+    "3h, 7d, 2w, today or yesterday; without one, the last 7 days.",
+    example="/diff 4w",
     choices=choose(("today", ""), ("yesterday", ""), ("7d", "the last week"), ("4w", "the last four weeks")),
-    details="A moment is a date (2026-03-01), a time, 3h, 7d, 2w, today or yesterday; without one, the last 7 days.",
 )
 async def diff(chat: Chat, out: Output, argument: str) -> None:
     """Show what changed between two moments."""
@@ -113,7 +155,30 @@ async def diff(chat: Chat, out: Output, argument: str) -> None:
     out.show(diff_view(await chat.store.call(_diff, chat.clock, words[0] if words else _SINCE, words[1:])))
 
 
-@group.command("/compact", "observe, compact and condense now, whatever is due")
+@group.command(
+    "/timeline [all]",
+    "what was learned when",
+    details=f"Week by week: how many observations were learned, how many were known at its end, what was condensed. "
+    f"The last {_MOST_WEEKS} weeks with any news, unless you say all.",
+    example="/timeline",
+    choices=choose(("all", "from the beginning")),
+)
+async def timeline(chat: Chat, out: Output, argument: str) -> None:
+    """Show what was learned by week."""
+    from construct.repl.views.timeline import timeline_view
+
+    if argument not in {"", "all"}:
+        raise UsageError("It is /timeline, or /timeline all.")
+    found = weeks(await chat.store.call(lineage.spans), chat.clock)
+    out.show(timeline_view(found, None if argument else _MOST_WEEKS))
+
+
+@group.command(
+    "/compact",
+    "do memory work now",
+    details="Observes what is unobserved, puts observations in their messages' place, and condenses, whatever is due.",
+    example="/compact",
+)
 async def compact(chat: Chat, out: Output, argument: str) -> None:
     """Do all memory work of this conversation now."""
     if not chat.companion.learns:
@@ -124,24 +189,6 @@ async def compact(chat: Chat, out: Output, argument: str) -> None:
     with out.busy("working through the conversation"):
         made, compacted, verdict = await chat.companion.worker.now(chat.conversation_id)
     out.say(compact_words(made, compacted, verdict))
-
-
-def compact_words(made: int, compacted: Compacted, verdict: Verdict | None) -> str:
-    """Return what compacting changed."""
-    parts = [f"{counted(made, 'new observation')}"]
-    if compacted.committed or compacted.left_window:
-        parts.append(f"{compacted.committed:,} committed, {counted(compacted.left_window, 'message')} left the window")
-    if verdict is not None and verdict.shrinks:
-        parts.append(f"{counted(len(verdict.gone), 'line')} condensed into {len(verdict.drafts):,}")
-    return "; ".join(parts) + "."
-
-
-def _said(o: Observation) -> str:
-    return f"{o.content} {o.stance} {o.priority} {'pinned' if o.pinned else ''} {o.state} {o.observation_date}"
-
-
-def _holds(text: str, words: str) -> bool:
-    return all(word in text.casefold() for word in words.casefold().split())
 
 
 def _trace(db: sqlite3.Connection, reference: Reference) -> trace.Trace | trace.MessageTrace | trace.MemoryTrace:

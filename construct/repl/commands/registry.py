@@ -33,13 +33,31 @@ class Choice:
     meaning: str = ""
 
 
+_MEANT = {
+    **dict.fromkeys(("search", "find", "grep"), "recall"),
+    **dict.fromkeys(("exit", "bye", "q"), "quit"),
+    **dict.fromkeys(("delete", "remove", "rm"), "forget"),
+    **dict.fromkeys(("memories", "observations", "list"), "memory"),
+    **dict.fromkeys(("cost", "costs", "money"), "usage"),
+    **dict.fromkeys(("reflect", "observe"), "compact"),
+    **dict.fromkeys(("open", "resume"), "switch"),
+    **dict.fromkeys(("save", "backup"), "export"),
+    **dict.fromkeys(("source", "show"), "why"),
+    **dict.fromkeys(("clear", "reset"), "new"),
+    "tokens": "context",
+    "incognito": "private",
+    "title": "rename",
+    "weeks": "timeline",
+}
+"""What people type for a command that is called otherwise."""
+
 Handler = Callable[["Chat", "Output", str], Awaitable[Then | None]]
 Choices = Callable[["Chat"], Awaitable[Sequence[Choice]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command; `usage` begins with its name."""
+    """A command; `usage` begins with its name, `help` is a few words."""
 
     name: str
     usage: str
@@ -47,6 +65,9 @@ class Command:
     run: Handler
     choices: Choices | None = None
     details: str = ""
+    example: str = ""
+    each_word: bool = False
+    """Whether any number of the choices may stand one after the other."""
 
 
 class Group:
@@ -57,13 +78,20 @@ class Group:
         self.commands: list[Command] = []
 
     def command(
-        self, usage: str, summary: str, *, choices: Choices | None = None, details: str = ""
+        self,
+        usage: str,
+        summary: str,
+        *,
+        details: str = "",
+        example: str = "",
+        choices: Choices | None = None,
+        each_word: bool = False,
     ) -> Callable[[Handler], Handler]:
         """Register the function that runs a command."""
 
         def register(run: Handler) -> Handler:
             name = usage.split()[0].removeprefix("/")
-            self.commands.append(Command(name, usage, summary, run, choices, details))
+            self.commands.append(Command(name, usage, summary, run, choices, details, example, each_word))
             return run
 
         return register
@@ -88,7 +116,11 @@ class Registry:
     def unknown(self, name: str) -> str:
         """Return what is said of a name that is no command."""
         begun = [known for known in self.names if name and known.startswith(name.lower())]
-        nearest = begun or difflib.get_close_matches(name.lower(), self.names, n=1, cutoff=0.0)
+        nearest = (
+            _MEANT.get(name.lower(), "").split()
+            or begun
+            or difflib.get_close_matches(name.lower(), self.names, n=1, cutoff=0.0)
+        )
         return f"Unknown command /{shorten(name, 40)}. Did you mean /{nearest[0]}?"
 
 

@@ -38,7 +38,12 @@ async def model_choices(chat: Chat) -> Sequence[Choice]:
     return [Choice(name, "in use" if name == chat.model_name else "") for name in known_models()]
 
 
-@group.command("/new [TITLE]", "begin a new conversation")
+@group.command(
+    "/new [TITLE]",
+    "begin a conversation",
+    details="The one you leave is observed in the background, so that what was said there is known here.",
+    example="/new Garden",
+)
 async def new(chat: Chat, out: Output, argument: str) -> None:
     """Leave the conversation for a new one; it is stored once something is said, or at once with a title."""
     await chat.move(None)
@@ -47,7 +52,13 @@ async def new(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"A new conversation{': ' + shorten(argument, 60) if argument else ''}.")
 
 
-@group.command("/conversations", "list the conversations")
+@group.command(
+    "/conversations [all]",
+    "list conversations",
+    details=f"The one last talked in first; {_MOST_LISTED} of them, unless you say all.",
+    example="/conversations",
+    choices=choose(("all", "however many there are")),
+)
 async def conversations(chat: Chat, out: Output, argument: str) -> None:
     """List the conversations."""
     from construct.repl.views.conversations import conversations_view
@@ -56,7 +67,13 @@ async def conversations(chat: Chat, out: Output, argument: str) -> None:
     out.show(conversations_view(found, chat.clock, chat.conversation_id))
 
 
-@group.command("/switch ID|WORDS", "go on in another conversation", choices=conversation_choices)
+@group.command(
+    "/switch ID|WORDS",
+    "go on in another one",
+    details="By its number, or by words of its title.",
+    example="/switch garden",
+    choices=conversation_choices,
+)
 async def switch(chat: Chat, out: Output, argument: str) -> None:
     """Go on in the conversation with this id, or the newest whose title holds the words."""
     wanted = await _find(chat, argument)
@@ -67,7 +84,12 @@ async def switch(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"{title_of(wanted.conversation, wanted.first_words)} · last talked {ago(wanted.last_at, chat.clock)}")
 
 
-@group.command("/rename TITLE", "give this conversation a title")
+@group.command(
+    "/rename TITLE",
+    "give this one a title",
+    details="The title stays: no observer changes it.",
+    example="/rename Trip to Porto",
+)
 async def rename(chat: Chat, out: Output, argument: str) -> None:
     """Give the conversation a title."""
     if not argument:
@@ -76,7 +98,12 @@ async def rename(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"This conversation is called {shorten(argument, 60)}.")
 
 
-@group.command("/fork [TITLE]", "go on from here in a conversation of its own")
+@group.command(
+    "/fork [TITLE]",
+    "branch off from here",
+    details="What was said so far is known in both; what is said from here on in one of them only.",
+    example="/fork What if we moved",
+)
 async def fork(chat: Chat, out: Output, argument: str) -> None:
     """Begin a conversation that goes on from this one's last message."""
     if chat.conversation_id is None:
@@ -89,8 +116,9 @@ async def fork(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command(
     "/export FILE [FORMAT]",
-    "write everything to a file",
+    "write it all to a file",
     details="FORMAT is jsonl, sqlite or markdown; without it the file's ending says: .md, .db or anything else.",
+    example="/export ~/construct.jsonl",
 )
 async def export(chat: Chat, out: Output, argument: str) -> None:
     """Write the whole database to a file."""
@@ -100,7 +128,13 @@ async def export(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"Written: {path} ({form})")
 
 
-@group.command("/model [NAME]", "show or change the model", choices=model_choices)
+@group.command(
+    "/model [NAME]",
+    "change the model",
+    details="For this chat. Without a name: which one answers, and which are known.",
+    example="/model claude-haiku-5-5",
+    choices=model_choices,
+)
 async def model(chat: Chat, out: Output, argument: str) -> None:
     """Show the models, or go on with another."""
     if argument:
@@ -113,9 +147,10 @@ async def model(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command(
     "/private [on|off]",
-    "talk without being stored",
-    choices=choose(("on", "nothing is stored from now on"), ("off", "what follows is stored again")),
+    "talk without storing",
     details="What is said in between is answered and forgotten; it is neither stored nor observed.",
+    example="/private on",
+    choices=choose(("on", "nothing is stored from now on"), ("off", "what follows is stored again")),
 )
 async def private(chat: Chat, out: Output, argument: str) -> None:
     """Turn private talk on or off; without an argument, the other way."""
@@ -129,20 +164,34 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
     out.say(_PRIVATE_ON if wanted else _PRIVATE_OFF)
 
 
-@group.command("/retry", "ask again for the last reply")
+@group.command(
+    "/retry",
+    "ask for another reply",
+    details="The new reply takes the place of the last one, which stays in the file.",
+    example="/retry",
+)
 async def retry(chat: Chat, out: Output, argument: str) -> Then:
     """Have the last message answered again."""
     return Retry()
 
 
-@group.command("/editor", "write a message in your editor")
+@group.command(
+    "/editor [TEXT]",
+    "write in your editor",
+    details="The one that $VISUAL or $EDITOR names; what you save stands at the prompt, to be sent.",
+    example="/editor",
+)
 async def editor(chat: Chat, out: Output, argument: str) -> None:
     """Open the editor; what is saved stands at the prompt."""
     await out.edit(argument)
 
 
 @group.command(
-    "/copy [code]", "copy the last reply, or its last code block", choices=choose(("code", "the last code block only"))
+    "/copy [code]",
+    "copy the last reply",
+    details="With code: its last code block alone. Your terminal must let programs write its clipboard (OSC 52).",
+    example="/copy code",
+    choices=choose(("code", "the last code block only")),
 )
 async def copy(chat: Chat, out: Output, argument: str) -> None:
     """Put the last reply on the clipboard."""
@@ -159,7 +208,12 @@ async def copy(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"Copied {len(text):,} characters, if your terminal lets programs write its clipboard (OSC 52).")
 
 
-@group.command("/quit", "leave")
+@group.command(
+    "/quit",
+    "leave",
+    details="Memory work that is due is finished first, for 20 seconds at most. Ctrl-D does the same.",
+    example="/quit",
+)
 async def leave(chat: Chat, out: Output, argument: str) -> Then:
     """End the chat."""
     return Leave()

@@ -1,12 +1,14 @@
 """From renderables to the characters that are printed."""
 
+import os
 import re
 from io import StringIO
+from typing import TextIO
 
 from rich.console import Console, RenderableType
 from rich.theme import Theme
 
-from construct.repl.themes import STYLES
+from construct.repl.themes import STYLES, wants_plain
 
 _BLANK_ENDS = re.compile(r"[ \t]+((?:\x1b\[[\d;]*m[ \t]*)*)$", re.MULTILINE)
 NARROWEST = 20
@@ -17,9 +19,19 @@ PLAIN_WIDTH = 100
 def to_ansi(renderable: RenderableType, width: int, *, plain: bool = False) -> str:
     """Return a renderable as whole lines, at most `width` columns wide; `plain` ones have no escape sequences."""
     stream = StringIO()
-    console = Console(
+    _console(stream, width, plain=plain).print(renderable)
+    return _BLANK_ENDS.sub(lambda end: end[1].replace(" ", ""), stream.getvalue())
+
+
+def to_console(stream: TextIO) -> Console:
+    """Return a console on a terminal, for what is drawn there again and again."""
+    return _console(stream, None, plain=wants_plain(stream, os.environ))
+
+
+def _console(stream: TextIO, width: int | None, *, plain: bool) -> Console:
+    return Console(
         file=stream,
-        width=max(NARROWEST, width),
+        width=None if width is None else max(NARROWEST, width),
         force_terminal=not plain,
         color_system=None if plain else "standard",
         no_color=plain,
@@ -29,8 +41,6 @@ def to_ansi(renderable: RenderableType, width: int, *, plain: bool = False) -> s
         emoji=False,
         legacy_windows=False,
     )
-    console.print(renderable)
-    return _BLANK_ENDS.sub(lambda end: end[1].replace(" ", ""), stream.getvalue())
 
 
 def to_text(renderable: RenderableType, width: int = PLAIN_WIDTH) -> str:

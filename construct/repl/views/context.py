@@ -11,13 +11,20 @@ from rich.text import Text
 from construct import tokens
 from construct.llm.types import Block, Request, ToolResult
 from construct.llm.types import Text as TextBlock
-from construct.memory.context import block_text, request_tokens
+from construct.memory.context import block_kind, block_text, request_tokens
 from construct.repl.views.words import counted, percent
 from construct.text import one_line, printable, shorten
 
 _FIRST, _LAST, _GAP = 140, 60, 40
 _FIRST_LINES, _LINE_WIDTH = 4, 120
 _BAR_WIDTH = 32
+_NAMES = {
+    "tools": "tools",
+    "system": "system",
+    "observations": "observations",
+    "messages": "window",
+    "ambient": "ambient",
+}
 _LIVES = {"5m": "5 minutes", "1h": "1 hour"}
 
 
@@ -27,25 +34,41 @@ def context_view(request: Request, model: str, window: int, *, full: bool = Fals
     total = sum(sizes.values())
     head = Text()
     head.append(f"{counted(total, 'token')}", style="heading3")
-    head.append(f" would be sent to {printable(model)}, {percent(total / window)} of its window of {window:,}.")
+    head.append(f" would be sent to {one_line(model)}, {percent(total / window)} of its window of {window:,}.")
     head.append(f" Cached for {_LIVES[request.cache_life]} up to each ◄.", style="dim")
     if not full:
         head.append(" /context full shows every word.", style="dim")
-    return Group(head, Padding(_bars(sizes), (1, 0, 0, 2)), *_parts(request, full=full))
+    return Group(head, Padding(_bars(request, sizes), (1, 0, 0, 2)), *_parts(request, full=full))
 
 
-def _bars(sizes: dict[str, int]) -> Table:
+def _bars(request: Request, sizes: dict[str, int]) -> Table:
+    """Return the parts one after the other, each where it stands in the whole."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, justify="right")
     table.add_column(max_width=_BAR_WIDTH)
+    for _ in range(2):
+        table.add_column(no_wrap=True, justify="right")
+    table.add_column(style="dim", overflow="fold")
     total = max(1, sum(sizes.values()))
     begin = 0
     for name, size in sizes.items():
         if size:
-            table.add_row(name, f"{size:,}", Bar(total, begin, begin + size, color="magenta"))
+            bar = Bar(total, begin, begin + size, color="magenta")
+            table.add_row(_NAMES[name], bar, f"{size:,}", percent(size / total), _count_words(request, name))
         begin += size
     return table
+
+
+def _count_words(request: Request, part: str) -> str:
+    """Return how many of what a part is made of there are."""
+    observations = sum(block_kind(block) == "observations" for one in request.messages for block in one.blocks)
+    messages = sum(any(block_kind(block) == "messages" for block in one.blocks) for one in request.messages)
+    counts = {
+        "tools": counted(len(request.tools), "tool"),
+        "observations": counted(observations, "block"),
+        "messages": counted(messages, "message"),
+    }
+    return counts.get(part, "")
 
 
 def _parts(request: Request, *, full: bool) -> Iterator[RenderableType]:

@@ -6,7 +6,6 @@ from rich.text import Text
 
 from construct.memory.history import Diff
 from construct.memory.lines import SIGNS
-from construct.repl.views.console import to_text
 from construct.store.records import Observation
 from construct.text import one_line
 
@@ -21,11 +20,6 @@ def diff_view(found: Diff) -> RenderableType:
             parts += [Text(), Text(title, style="heading3")] if parts else [Text(title, style="heading3")]
             parts.append(_table(lines))
     return Group(*parts)
-
-
-def diff_text(found: Diff) -> str:
-    """Return the same as plain text."""
-    return to_text(diff_view(found))
 
 
 _Line = tuple[str, Observation]

@@ -32,7 +32,7 @@ def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
 def forgotten_words(gone: Forgotten) -> str:
     """Return what was deleted."""
     parts = [counted(gone.observations, "observation")]
-    parts += [f"{gone.memories:,} {'memory' if gone.memories == 1 else 'memories'}"] if gone.memories else []
+    parts += [counted(gone.memories, "memory")] if gone.memories else []
     parts += [counted(gone.relations, "relation")] if gone.relations else []
     words = f"Deleted: {', '.join(parts)}."
     if gone.pending_erasure:

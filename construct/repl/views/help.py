@@ -1,8 +1,8 @@
 """What can be typed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -11,6 +11,7 @@ from construct.repl.commands.registry import Command
 KEYS = (
     ("Enter", "send"),
     ("Alt-Enter, Ctrl-J", "a new line"),
+    ("Tab", "complete a command or what it takes"),
     ("Ctrl-C", "stop the reply; clear the line"),
     ("Ctrl-D", "leave"),
     ("Ctrl-R", "search what you typed before"),
@@ -18,33 +19,74 @@ KEYS = (
     ("Ctrl-X Ctrl-E", "write in your editor"),
     ("F4", "vi keys, or emacs keys again"),
 )
-_CLOSING = "//text sends a message that begins with a slash. You can go on typing while a reply comes."
+_TWO_COLUMNS_FROM = 76
+_CLOSING = "/help COMMAND says more, /help keys what keys do. //text sends a leading slash."
+
+Titled = tuple[str, Sequence[Command]]
 
 
-def help_view(groups: Sequence[tuple[str, Sequence[Command]]]) -> RenderableType:
-    """Return all commands by group, and the keys."""
-    parts: list[RenderableType] = []
-    for title, commands in groups:
-        parts += [Text(title, style="heading3"), _table([(c.usage, c.help) for c in commands]), Text()]
-    parts += [Text("Keys", style="heading3"), _table(KEYS)]
-    parts.append(Text(f"\n{_CLOSING}", style="dim"))
-    return Group(*parts)
+class HelpView:
+    """All commands by group: side by side where there is room, so that they fit a screen of 24 lines."""
+
+    def __init__(self, groups: Sequence[Titled]) -> None:
+        self._groups = groups
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if options.max_width < _TWO_COLUMNS_FROM:
+            yield _column(self._groups)
+        else:
+            table = Table.grid(padding=(0, 2))
+            table.add_row(*(_column(groups) for groups in halves(self._groups)))
+            yield table
+        yield Text(f"\n{_CLOSING}", style="dim")
+
+
+def halves(groups: Sequence[Titled]) -> tuple[list[Titled], list[Titled]]:
+    """Return the groups in two columns of nearly the same height, the groups in order within each."""
+    left: list[Titled] = []
+    right: list[Titled] = []
+    for group in sorted(groups, key=_height, reverse=True):
+        shorter = min((left, right), key=lambda column: sum(map(_height, column)))
+        shorter.append(group)
+    return sorted(left, key=groups.index), sorted(right, key=groups.index)
+
+
+def keys_view() -> RenderableType:
+    """Return what the keys do."""
+    return _table(KEYS)
 
 
 def command_view(command: Command) -> RenderableType:
-    """Return what one command does."""
+    """Return what one command does, with an example."""
     text = Text()
     text.append(command.usage, style="accent")
     text.append(f"  {command.help}")
     if command.details:
-        text.append(f"\n{command.details}", style="dim")
+        text.append(f"\n{command.details}")
+    if command.example:
+        text.append("\nFor example: ", style="dim").append(command.example, style="accent")
     return text
 
 
-def _table(rows: Sequence[tuple[str, str]]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, min_width=24)
+def _height(group: Titled) -> int:
+    return len(group[1]) + 1
+
+
+def _column(groups: Sequence[Titled]) -> RenderableType:
+    """Return groups one under the other, their explanations in line."""
+    width = max(len(command.name) for _, commands in groups for command in commands) + 3
+    return Group(*(part for group in groups for part in _group(*group, width)))
+
+
+def _group(title: str, commands: Sequence[Command], width: int) -> Iterator[RenderableType]:
+    yield Text(title, style="heading3")
+    yield _table([(f"/{command.name}", command.help) for command in commands], width)
+
+
+def _table(rows: Sequence[tuple[str, str]], width: int | None = None) -> Table:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True, min_width=width)
     table.add_column(overflow="fold")
     for left, right in rows:
-        table.add_row(Text(f"  {left}", style="accent"), right)
+        table.add_row(Text(f" {left}", style="accent"), right)
     return table

@@ -1,6 +1,6 @@
 """The memory panel."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -9,8 +9,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from construct.repl.views.console import to_text
-from construct.repl.views.words import percent
+from construct.memory.policy import REFLECT_REGARDLESS
+from construct.memory.status import Standing
+from construct.repl.views.words import counted, money, percent
+from construct.store.records import Cycle
 from construct.text import one_line
 
 _BARS = (
@@ -27,31 +29,59 @@ _MODES = {
 }
 
 
-def status_view(figures: Mapping[str, Any], title: str | None = None) -> RenderableType:
-    """Return the panel for the figures of `memory.status`; `title` is the conversation's."""
-    return Group(
-        _head(figures, title),
+def status_view(
+    figures: Mapping[str, Any], standing: Standing, title: str | None = None, *, compact: str = "/compact"
+) -> RenderableType:
+    """Return the panel for what `memory.status` says; `title` is the conversation's.
+
+    `compact` is what the user types to have the work done at once.
+    """
+    parts: list[RenderableType] = [
+        _head(title),
         Padding(_bars(figures["progress"]), (1, 0, 1, 2)),
-        Padding(_counts(figures), (0, 0, 0, 2)),
-    )
+        Padding(_counts(figures, standing), (0, 0, 0, 2)),
+    ]
+    notes = list(status_notes(figures, standing, compact))
+    return Group(*parts, *([Text()] if notes else []), *(Text(note, style="medium") for note in notes))
 
 
-def status_lines(figures: Mapping[str, Any]) -> list[str]:
-    """Return the panel as plain lines."""
-    return to_text(status_view(figures)).splitlines()
+def status_notes(figures: Mapping[str, Any], standing: Standing, compact: str = "/compact") -> Iterator[str]:
+    """Give a sentence for each thing that the bars alone would leave unexplained."""
+    if figures["mode"] in {"read-only", "off"}:
+        return
+    ratios = {name: one["ratio"] for name, one in figures["progress"].items()}
+    if standing.held_tokens:
+        waiting = " Compacting waits for it." if ratios["compaction"] >= 1 else ""
+        yield (
+            "An observation run was undone. What it had read is held: it is observed again after "
+            f"{counted(standing.held_tokens, 'more token')} of talk, or by {compact}.{waiting}"
+        )
+    elif ratios["observation"] >= 1 and not standing.running:
+        yield f"An observation is due: it is made with your next message, or by {compact}."
+    if ratios["reflection"] >= 1:
+        yield _reflection_note(figures["progress"]["reflection"], standing, compact)
+    if standing.is_limited:
+        yield (
+            f"Memory work has cost {money(standing.spent_usd)} today, and the limit is {money(standing.limit_usd)} a "
+            f"day (CONSTRUCT_WORKER_DAILY_USD): until midnight the extractive worker serves."
+        )
 
 
-def _head(figures: Mapping[str, Any], title: str | None) -> Text:
+def _reflection_note(progress: Mapping[str, Any], standing: Standing, compact: str) -> str:
+    if progress["tokens"] < standing.reflect_from:
+        why = "was undone" if standing.reflector_undone else "could take little away"
+        return (
+            f"The last reflection {why}: the next is due at {standing.reflect_from:,} tokens of observations, "
+            f"or by {compact}."
+        )
+    at_once = int(REFLECT_REGARDLESS * progress["threshold"])
+    return f"A reflection is due: it comes with the next compaction, at {at_once:,} tokens at the latest."
+
+
+def _head(title: str | None) -> Text:
     head = Text()
     head.append("Memory", style="heading3")
-    if title:
-        head.append(f" · {one_line(title)}")
-    mode = str(figures["mode"])
-    head.append(f"   {mode}", style="success" if mode == "active" else "medium")
-    head.append(f" ({_MODES.get(mode, '')})", style="dim")
-    if figures["phase"] != "idle":
-        head.append(f"   {figures['phase']}…", style="accent")
-    return head
+    return head.append(f" · {one_line(title)}" if title else "")
 
 
 def _bars(progress: Mapping[str, Any]) -> Table:
@@ -70,33 +100,55 @@ def _bars(progress: Mapping[str, Any]) -> Table:
     return table
 
 
-def _counts(figures: Mapping[str, Any]) -> Table:
+def _counts(figures: Mapping[str, Any], standing: Standing) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    observations, messages = figures["observations"], figures["messages"]
-    table.add_row("observations", " · ".join(_observation_words(observations)))
-    if figures["reflections"]["count"]:
-        made = figures["reflections"]
-        table.add_row("reflections", f"{made['count']:,} among them ({made['tokens']:,} tokens)")
-    table.add_row("messages", " · ".join(_message_words(messages)))
-    if figures["in_flight"]:
-        table.add_row("in flight", Text(", ".join(figures["in_flight"]), style="accent"))
+    for label, words in (
+        ("mode", _mode_words(figures)),
+        ("observations", _observation_words(figures["observations"])),
+        ("reflections", f"{figures['reflections']['count']:,} of them ({figures['reflections']['tokens']:,} tokens)"),
+        ("messages", _message_words(figures["messages"])),
+        ("in flight", Text("\n".join(map(_at_work, standing.running)) or "nothing", style=_busy(standing))),
+        ("worker", _worker_words(standing)),
+    ):
+        table.add_row(Text(label, style="dim"), words)
     return table
 
 
-def _observation_words(observations: Mapping[str, Any]) -> list[str]:
+def _mode_words(figures: Mapping[str, Any]) -> Text:
+    mode, phase = str(figures["mode"]), str(figures["phase"])
+    words = Text(mode, style="success" if mode == "active" else "medium")
+    words.append(f" ({_MODES.get(mode, '')}) · ", style="dim")
+    return words.append(phase, style="dim" if phase == "idle" else "accent")
+
+
+def _observation_words(observations: Mapping[str, Any]) -> str:
     committed, pending = observations["committed"], observations["pending"]
-    return [
-        f"{committed['count']:,} committed ({committed['tokens']:,} tokens)",
-        f"{pending['count']:,} pending ({pending['tokens']:,})",
-        f"{observations['superseded']['count']:,} superseded",
-    ]
+    return (
+        f"{committed['count']:,} committed ({committed['tokens']:,} tokens)"
+        f" · {pending['count']:,} pending ({pending['tokens']:,})"
+        f" · {observations['superseded']['count']:,} superseded"
+    )
 
 
-def _message_words(messages: Mapping[str, Any]) -> list[str]:
-    return [
-        f"{messages['total']:,}",
-        f"{messages['window']:,} shown word for word ({messages['window_tokens']:,} tokens)",
-        f"{messages['unobserved']:,} not observed yet ({messages['unobserved_tokens']:,})",
-    ]
+def _message_words(messages: Mapping[str, Any]) -> str:
+    return (
+        f"{messages['total']:,} in all · {messages['window']:,} in the window ({messages['window_tokens']:,} tokens)"
+        f" · {messages['unobserved']:,} unobserved ({messages['unobserved_tokens']:,})"
+    )
+
+
+def _at_work(cycle: Cycle) -> str:
+    """Return what a cycle is at."""
+    span = "" if cycle.last_message_id is None else f" on messages {cycle.first_message_id} to {cycle.last_message_id}"
+    return f"{cycle.kind}{span}, {one_line(cycle.model or 'extractive')}"
+
+
+def _busy(standing: Standing) -> str:
+    return "accent" if standing.running else "none"
+
+
+def _worker_words(standing: Standing) -> str:
+    spent, limit = money(standing.spent_usd), money(standing.limit_usd)
+    return f"{one_line(standing.worker)} · {spent} today, at most {limit} a day"

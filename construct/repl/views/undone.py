@@ -11,16 +11,27 @@ from construct.repl.views.words import counted
 
 _MOST_LISTED = 12
 _KINDS = {"edit": "your edit", "observer": "an observation run", "reflector": "a reflection", "graph": "a graph run"}
+_HELD = {
+    "observer": "What it had read is held: it is observed again after a further threshold of talk, or by {compact}.",
+    "reflector": "They are condensed again when observations have grown by a further threshold, or by {compact}.",
+}
 
 
-def undone_view(undone: Undone, today: date) -> RenderableType:
-    """Return what was taken back, what is gone with it and what stands again."""
-    head = Text(f"Taken back: {_KINDS[undone.cycle.kind]} (cycle {undone.cycle.id}).", style="heading3")
-    parts: list[RenderableType] = [head]
-    for words, found in (("gone", undone.deactivated), ("standing again", undone.reactivated)):
+def undone_view(undone: Undone, today: date, *, compact: str = "/compact") -> RenderableType:
+    """Return what was taken back, what is gone with it, what is active again, and what is held for now.
+
+    `compact` is what the user types to have the work done at once.
+    """
+    kind = undone.cycle.kind
+    parts: list[RenderableType] = [Text(f"Taken back: {_KINDS[kind]} (cycle {undone.cycle.id}).", style="heading3")]
+    for words, found in (("gone", undone.deactivated), ("active again", undone.reactivated)):
         if found:
             parts.append(Text(f"{counted(len(found), 'observation')} {words}:"))
             parts.append(observation_table(found[:_MOST_LISTED], today))
-    if undone.watermarks is not None:
-        parts.append(Text("The messages it had read count as not observed; /compact reads them again.", style="dim"))
+            left = len(found) - _MOST_LISTED
+            parts += [Text(f"  and {left:,} more", style="dim")] if left > 0 else []
+    if undone.relations:
+        parts.append(Text(f"{counted(undone.relations, 'relation')} gone."))
+    if kind in _HELD:
+        parts.append(Text(_HELD[kind].format(compact=compact), style="dim"))
     return Group(*parts)

@@ -1,49 +1,108 @@
 """Tokens and money."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
+from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from construct.repl.views.console import to_text
-from construct.repl.views.words import counted, money, percent
-from construct.store.books import UsageLine
+from construct.clock import Clock, from_text
+from construct.memory.accounts import Books
+from construct.memory.whatif import Estimate
+from construct.repl.views.words import counted, money, monies, percent
+from construct.store.books import Spent, UsageLine
 from construct.text import one_line
 
-_FIGURES = ("calls", "input", "from cache", "to cache", "output")
+_FIGURES = ("calls", "prompt", "cached", "output", "cost")
+_BAR_WIDTH = 24
+_MOST_DAYS = 7
+_BASIS = (
+    "An estimate, from the tokens of the stored messages and today's prices, with the prompt cache used where it pays."
+)
 
 
-def usage_view(lines: Sequence[UsageLine], today: Sequence[UsageLine]) -> RenderableType:
-    """Return usage by purpose and model, its sum, and what of it is today's."""
-    if not lines:
+def usage_view(found: Books, clock: Clock) -> RenderableType:
+    """Return usage by purpose and model, its cost by day, and what the same talk would have cost without a memory."""
+    if not found.lines:
         return Text("No model has been called yet.", style="dim")
+    parts: list[RenderableType] = [_by_purpose(found.lines)]
+    if days := by_day(found.spending, clock)[-_MOST_DAYS:]:
+        parts += [Text(), _by_day(days)]
+    if found.instead is not None:
+        parts += [Text("\nThe same talk, with and without a memory", style="heading3")]
+        parts += [_compared(found.spent_on_talk, found.instead), Text(_basis(found.instead), style="dim")]
+    return Group(*parts)
+
+
+def by_day(spent: Sequence[Spent], clock: Clock) -> list[tuple[str, float, float]]:
+    """Return (day, dollars for the talk, dollars for memory work), oldest first; unknown costs count nothing."""
+    dated = [(clock.local(from_text(one.created_at)).date().isoformat(), one) for one in spent]
+    found = []
+    for day, group in groupby(sorted(dated, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
+        costs = [(one.purpose == "chat", one.cost_usd or 0.0) for _, one in group]
+        found.append((day, sum(cost for talk, cost in costs if talk), sum(cost for talk, cost in costs if not talk)))
+    return found
+
+
+def _by_purpose(lines: Sequence[UsageLine]) -> Table:
     table = Table(box=None, padding=(0, 1), header_style="dim", pad_edge=False)
     table.add_column("purpose", no_wrap=True)
-    table.add_column("model", overflow="fold")
+    table.add_column("model", overflow="ellipsis", style="dim")
     for name in _FIGURES:
-        table.add_column(name, justify="right")
-    table.add_column("cost", justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     for line in lines:
-        table.add_row(line.purpose, Text(one_line(line.model), style="dim"), *_figures([line]), money(line.cost_usd))
+        table.add_row(line.purpose, Text(one_line(line.model)), *_figures([line]))
     if len(lines) > 1:
-        table.add_row("all", "", *_figures(lines), _cost(lines), style="bold")
-    return Group(table, Text(), Text(_closing(lines, today), style="dim"))
-
-
-def usage_text(lines: Sequence[UsageLine], today: Sequence[UsageLine]) -> str:
-    """Return the same as plain text."""
-    return to_text(usage_view(lines, today))
+        table.add_row("all", "", *_figures(lines), style="bold")
+    return table
 
 
 def _figures(lines: Sequence[UsageLine]) -> list[str]:
+    read = sum(u.cache_read_tokens for u in lines)
+    prompt = read + sum(u.input_tokens + u.cache_write_tokens for u in lines)
+    cached = percent(read / prompt) if prompt else ""
     return [
-        f"{sum(figures):,}"
-        for figures in zip(
-            *((u.calls, u.input_tokens, u.cache_read_tokens, u.cache_write_tokens, u.output_tokens) for u in lines),
-            strict=True,
-        )
-    ]
+        f"{sum(u.calls for u in lines):,}", f"{prompt:,}", cached, f"{sum(u.output_tokens for u in lines):,}",
+        _cost(lines),
+    ]  # fmt: skip
+
+
+def _by_day(days: Sequence[tuple[str, float, float]]) -> Table:
+    most = max(talk + work for _, talk, work in days)
+    table = Table(box=None, padding=(0, 1), header_style="dim", pad_edge=False)
+    table.add_column("day", no_wrap=True)
+    table.add_column("", max_width=_BAR_WIDTH)
+    for name in ("cost", "talk", "memory"):
+        table.add_column(name, justify="right", no_wrap=True, style="" if name == "cost" else "dim")
+    shown = monies([sum_ for _, talk, work in days for sum_ in (talk + work, talk, work)])
+    for number, (day, talk, work) in enumerate(days):
+        bar = Bar(most or 1.0, 0, talk + work, color="magenta")
+        table.add_row(day, bar, *shown[3 * number : 3 * number + 3])
+    return table
+
+
+def _compared(spent: float, instead: Estimate) -> Table:
+    costs = (spent, instead.recent_usd, instead.full_usd)
+    names = ("as it was", f"last {counted(instead.recent_messages, 'message')}", "whole history")
+    notes = ("memory work included", "what is older is forgotten", "all of it, every time")
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(max_width=_BAR_WIDTH)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(style="dim", overflow="fold")
+    for name, cost, shown, note in zip(names, costs, monies(costs), notes, strict=True):
+        table.add_row(name, Bar(max(costs) or 1.0, 0, cost, color="magenta"), shown, note)
+    return table
+
+
+def _basis(instead: Estimate) -> str:
+    if not instead.too_long:
+        return _BASIS
+    return (
+        f"{_BASIS} For {counted(instead.too_long, 'reply')} the whole history would not have fitted the model's window."
+    )
 
 
 def _cost(lines: Sequence[UsageLine]) -> str:
@@ -52,11 +111,3 @@ def _cost(lines: Sequence[UsageLine]) -> str:
     if not known:
         return money(None)
     return money(sum(known)) + ("+" if len(known) < len(lines) else "")
-
-
-def _closing(lines: Sequence[UsageLine], today: Sequence[UsageLine]) -> str:
-    prompt = sum(u.input_tokens + u.cache_read_tokens + u.cache_write_tokens for u in lines)
-    cached = sum(u.cache_read_tokens for u in lines)
-    calls = sum(u.calls for u in today)
-    words = f"Today: {counted(calls, 'call')}, {_cost(today) if today else money(0)}."
-    return words + (f" Of all prompt tokens {percent(cached / prompt)} came from the cache." if prompt else "")

@@ -9,7 +9,6 @@ from rich.tree import Tree
 from construct.clock import Clock
 from construct.memory.lines import SIGNS
 from construct.memory.trace import MemoryTrace, MessageTrace, Node, Trace, drawn
-from construct.repl.views.console import to_text
 from construct.repl.views.words import when
 from construct.store.records import Cycle, Message, Observation
 from construct.text import one_line, shorten
@@ -27,11 +26,6 @@ def why_view(found: Trace, clock: Clock) -> RenderableType:
     ):  # fmt: skip
         parts += [Text(f"{words} {o.id}: {shorten(o.content, 100)}", style="dim") for o in others]
     return Group(*parts)
-
-
-def why_text(found: Trace, clock: Clock) -> str:
-    """Return the same as plain text."""
-    return to_text(why_view(found, clock))
 
 
 def why_message_view(found: MessageTrace, clock: Clock) -> RenderableType:

@@ -1,6 +1,7 @@
 """Numbers, money and times as people read them. Needs neither rich nor a database."""
 
 import textwrap
+from collections.abc import Sequence
 from datetime import timedelta
 
 from construct.clock import Clock, from_text
@@ -13,8 +14,11 @@ _HALF_PERCENT = 0.005
 
 
 def counted(number: int, noun: str) -> str:
-    """Return "1 message", or "1,240 messages"."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    """Return "1 message", "1,240 messages", or "2 memories"."""
+    if number == 1:
+        return f"1 {noun}"
+    ends_in_y = noun[-1] == "y" and noun[-2] not in "aeiou"
+    return f"{number:,} {noun[:-1]}ies" if ends_in_y else f"{number:,} {noun}s"
 
 
 def percent(ratio: float) -> str:
@@ -29,6 +33,12 @@ def money(dollars: float | None) -> str:
     if dollars is None:
         return "unknown"
     return f"${dollars:,.2f}" if dollars >= _CENTS_FROM or dollars == 0 else f"${dollars:.4f}"
+
+
+def monies(dollars: Sequence[float]) -> list[str]:
+    """Return sums that stand together, all with as many digits as the largest needs."""
+    digits = 4 if 0 < max(dollars, default=0) < 1 else 2
+    return [f"${one:,.{digits}f}" for one in dollars]
 
 
 def wrapped(line: str, width: int) -> list[str]:

@@ -1,0 +1,54 @@
+"""The generations that observations have been through, and how they flow into each other."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from rich.bar import Bar
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from construct.repl.views.observations import observation_table
+from construct.repl.views.words import counted
+from construct.store.lineage import Generation
+from construct.store.records import Observation
+
+_BAR_WIDTH = 24
+
+
+def generations_view(
+    found: Sequence[Generation], newest: Sequence[Observation], sources: Mapping[int, Sequence[int]], today: date
+) -> RenderableType:
+    """Return how many observations each generation has, and the newest reflections with what they were made of."""
+    if not found:
+        return Text("Nothing is remembered yet.", style="dim")
+    if not newest:
+        return Group(_table(found), Text("\nNothing has been condensed yet.", style="dim"))
+    parts: list[RenderableType] = [_table(found), Text("\nNewest reflections", style="heading3")]
+    for o in newest:
+        made_of = ", ".join(map(str, sources.get(o.id, ())))
+        parts.append(observation_table([o], today))
+        parts.append(Padding(Text(f"from {made_of}  (/why {o.id})", style="dim"), (0, 0, 0, 5 + len(str(o.id)))))
+    return Group(*parts)
+
+
+def _table(found: Sequence[Generation]) -> Table:
+    most = max(1, *(g.made for g in found))
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(max_width=_BAR_WIDTH)
+    table.add_column(overflow="fold")
+    for g in found:
+        origin = "from messages" if g.number == 0 else f"from generation {g.number - 1}"
+        origin += " and below" if g.number > 1 else ""
+        head = Text(f"generation {g.number}", style="accent").append(f"\n{origin}", style="dim")
+        bar = Bar(most, 0, g.active + g.pending, color="magenta")
+        table.add_row(head, bar, Text(", ".join(_words(g))))
+    return table
+
+
+def _words(g: Generation) -> list[str]:
+    words = [f"{g.active:,} active ({counted(g.tokens, 'token')}) of {g.made:,}"]
+    words += [f"{g.pending:,} pending"] if g.pending else []
+    return words + ([f"{g.condensed:,} condensed further"] if g.condensed else [])

@@ -1,0 +1,121 @@
+"""Views of figures: the panel, usage, the timeline, and what fits a small screen."""
+
+import re
+from dataclasses import replace
+from datetime import timedelta, timezone
+from typing import Any
+
+import pytest
+
+from construct.clock import Clock
+from construct.memory.compaction import Compacted
+from construct.memory.guard import Verdict
+from construct.memory.proposals import Draft
+from construct.repl.commands import all_commands
+from construct.repl.views.compacted import compact_words
+from construct.repl.views.console import to_text
+from construct.repl.views.status import status_notes, status_view
+from construct.repl.views.timeline import timeline_view
+from construct.repl.views.usage import usage_view
+from tests.repl.test_views import BOOKS, CLOCK, HELP, NOW, WEEKS, cycle, figures, standing
+
+
+def progress(observation: float, compaction: float = 0.0, reflection: float = 0.0) -> dict[str, Any]:
+    """Return meters that stand at these ratios of a thousand tokens."""
+    ratios = {"observation": observation, "compaction": compaction, "reflection": reflection}
+    return {name: {"tokens": int(r * 1000), "threshold": 1000, "ratio": r} for name, r in ratios.items()}
+
+
+def test_the_panel_says_where_memory_stands() -> None:
+    """The panel names mode, phase, counts with tokens, what is in flight, and how near each next step is."""
+    at_work = replace(cycle(), model="claude-haiku-5-5", first_message_id=3, last_message_id=9)
+    text = to_text(status_view(figures(), standing(running=(at_work,))))
+    for part in (
+        "active", "observing", "41%", "1,240 of 3,000", "12 committed (310 tokens)", "3 pending (80)", "4 superseded",
+        "2 of them (60 tokens)", "12 in the window", "6 unobserved", "observer on messages 3 to 9, claude-haiku-5-5",
+        "claude-haiku-5-5 · $0.0200 today, at most $1.00 a day",
+    ):  # fmt: skip
+        assert part in text
+    idle = to_text(status_view(figures(phase="idle", mode="off"), standing()))
+    assert "in flight     nothing" in idle
+    assert "neither shown nor learned" in idle
+
+
+@pytest.mark.parametrize(
+    ("at", "more", "said"),
+    [
+        (progress(0.9, 0.9, 0.9), {}, []),
+        (progress(1.2), {}, ["observation is due"]),
+        (progress(1.2), {"running": (cycle(),)}, []),
+        (progress(1.2, 0.5), {"held_tokens": 700}, ["is held: it is observed again after 700 more tokens"]),
+        (progress(1.2, 1.1), {"held_tokens": 1}, ["after 1 more token of talk, or by /compact. Compacting waits"]),
+        (progress(0, 0, 1.1), {}, ["comes with the next compaction, at 1,500 tokens at the latest"]),
+        (progress(0, 0, 1.1), {"reflect_from": 1200}, ["could take little away: the next is due at 1,200"]),
+        (
+            progress(0, 0, 1.1),
+            {"reflect_from": 2100, "reflector_undone": True},
+            ["was undone: the next is due at 2,100"],
+        ),
+        (progress(0), {"spent_usd": 1.0}, ["has cost $1.00 today", "until midnight the extractive worker serves"]),
+        (progress(0), {"spent_usd": 1.0, "worker": "extractive"}, []),
+    ],
+)
+def test_the_panel_explains_what_the_bars_do_not(at: dict[str, Any], more: dict[str, Any], said: list[str]) -> None:
+    """What is due, held by an undo, waiting after a reflection or past the daily limit is said in words."""
+    notes = " ".join(status_notes(figures(progress=at), standing(**more)))
+    assert all(part in notes for part in said)
+    assert bool(notes) is bool(said)
+    assert not list(status_notes(figures(progress=at, mode="off"), standing(**more)))
+
+
+def test_usage_sums_up() -> None:
+    """The sum counts every figure; an unknown price is said and makes the sum a lower bound."""
+    text = to_text(usage_view(BOOKS, CLOCK))
+    assert "15,037,044" in text
+    assert "unknown" in text
+    assert "$3.21+" in text
+
+
+def test_usage_by_day_and_without_a_memory() -> None:
+    """A call counts for the user's day; beside what was spent stands what the same talk would have cost."""
+    text = to_text(usage_view(BOOKS, Clock(NOW, timezone(timedelta(hours=1)))))
+    assert re.search(r"2026-03-09 .* \$0\.4000 +\$0\.3000 +\$0\.1000", text)
+    for words in (r"as it was +█+[^ ]* +\$0\.40", r"last 20 messages .* \$0\.50", r"whole history .* \$1\.60"):
+        assert re.search(words, text)
+    assert "For 3 replies the whole history would not have fitted" in text
+    assert "without a memory" not in to_text(usage_view(replace(BOOKS, instead=None), CLOCK))
+
+
+def test_the_timeline_is_by_week() -> None:
+    """A week says what it brought, and what was known at its end by generation; quiet ones are one line."""
+    lines = to_text(timeline_view(WEEKS)).splitlines()
+    assert lines[0] == "15 observations learned in 5 weeks; 7 known today"
+    assert re.fullmatch(r"2026-02-09 +█+ +12 +12", lines[2])
+    assert lines[3] == "1 quiet week"
+    assert lines[4].split()[2:] == ["3", "6", "+", "2", "9", "condensed", "into", "2,", "1", "corrected"]
+    assert lines[5].split()[1:] == ["0", "5", "+", "2", "1", "let", "go"]
+    newest = to_text(timeline_view(WEEKS, 1))
+    assert "2 earlier weeks not shown: /timeline all" in newest
+    assert "2026-02" not in newest
+
+
+def test_help_fits_a_small_screen() -> None:
+    """All commands with what they do stand in 20 lines of 80 columns; where it is narrow, one under the other."""
+    lines = to_text(HELP, 80).splitlines()
+    assert len(lines) <= 20
+    assert sum(line.count("/") for line in lines[:-1]) == len(all_commands().names)
+    narrow = to_text(HELP, 50).splitlines()
+    assert all(len(line) <= 50 for line in narrow)
+    assert [line.split()[0] for line in narrow if line.startswith(" /")][:2] == ["/new", "/conversations"]
+
+
+def test_what_compacting_changed() -> None:
+    """Only what happened is told, with nothing condensed into none."""
+    draft = Draft("x", "low", "stated", "2026-03-01", None, (1, 2))
+    verdict = Verdict((draft,), frozenset({1, 2}), frozenset({3}), ((4, 5),), new_tokens=1, old_tokens=9)
+    words = "2 new observations; 2 committed, 1 message left the window; 2 observations condensed into 1; "
+    words += "1 observation of low priority let go; 1 observation found outdated."
+    assert compact_words(2, Compacted(2, 9, 1), verdict) == words
+    gone = Verdict(dropped=frozenset({3}))
+    assert compact_words(1, Compacted(0, 9, 0), gone) == "1 new observation; 1 observation of low priority let go."
+    assert compact_words(0, Compacted(0, 9, 0), Verdict()) == "0 new observations."
