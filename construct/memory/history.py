@@ -123,4 +123,4 @@ def _in_zone(moment: datetime, clock: Clock) -> datetime:
     try:
         return (moment if moment.tzinfo else moment.replace(tzinfo=clock.zone)).astimezone(UTC)
     except (OverflowError, ValueError):
-        return (datetime.min if moment.year == 1 else datetime.max).replace(tzinfo=UTC)
+        return datetime.min.replace(tzinfo=UTC) if moment.year == 1 else datetime.max.replace(tzinfo=UTC)
