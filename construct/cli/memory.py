@@ -131,7 +131,10 @@ def add(
     context: typer.Context,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to keep, in one sentence.")],
     category: Annotated[
-        str | None, typer.Option("--category", metavar="WORD", help="person, place, health, work, preference, plan, or a word of yours.")
+        str | None,
+        typer.Option(
+            "--category", metavar="WORD", help="person, place, health, work, preference, plan, or a word of yours."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -12,7 +12,7 @@ def offered(program: Program, line: str) -> str:
 
 
 def test_the_ids_of_conversations_are_offered_with_harmless_titles(program: Program, life: Life) -> None:
-    """zsh evaluates what it is offered: of a title only letters, digits and blanks go out."""
+    """What zsh is offered it evaluates: of a title only letters, digits and blanks go out."""
     life.talk("Tea \\$(touch x) `y` \"z\" 'q' [b]: ü")
     life.db.close()
     assert '"1":"Tea touch x y z q b ü"' in offered(program, "construct chat --conversation ")
