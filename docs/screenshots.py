@@ -107,7 +107,7 @@ async def live(folder: Path, api: FakeApi) -> None:
     """Say the user's lines of the sample, at their times, a session a day, left at its end."""
     lines = spoken()
     replies = {line["content"]: after["content"] for line, after in pairwise(lines) if after["role"] == "assistant"}
-    api.chat = lambda body: replies.get(last_user_words(body), "Noted, Marta.")
+    api.chat = lambda body: next((reply for said, reply in replies.items() if said in last_user_words(body)), "Gladly.")
     api.observer, api.reflector = observe, reflect
     lines = [line for line in lines if line["role"] == "user"]
     homes: dict[str, int] = {}
@@ -170,7 +170,7 @@ def play(folder: Path, api: FakeApi, lines: tuple[str, ...]) -> str:
            "CONSTRUCT_DB": str(db), **NOW, **api.env()}  # fmt: skip
     terminal = PseudoTerminal([sys.executable, "-m", "construct"], env, COLUMNS, ROWS)
     try:
-        terminal.see("›")
+        terminal.see(lambda screen: "›" in screen.text and _rests(terminal))
         for line in lines:
             _type(terminal, _with_ids(line, db))
         return terminal.screen.raw
@@ -182,7 +182,7 @@ def _type(terminal: PseudoTerminal, line: str) -> None:
     """Press the keys of a line, and wait for what it does."""
     before = terminal.screen.raw.count("\n")
     terminal.type(line + "\r")
-    terminal.see(lambda screen: screen.raw.count("\n") > before and _rests(terminal))
+    terminal.see(lambda screen: screen.raw.count("\n") > before and _rests(terminal) and "queued" not in screen.text)
 
 
 def _rests(terminal: PseudoTerminal) -> bool:

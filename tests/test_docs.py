@@ -1,12 +1,15 @@
 """The documentation says what the program does."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from construct.config import load_settings
 from docs import reference
+from tests.support.fake_api import FakeApi
+from tests.support.program import Program
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks/README.md"])
@@ -70,3 +73,16 @@ def test_links_lead_somewhere(page: Path) -> None:
             headings = re.findall(r"^#+ (.*)", there.read_text("utf-8"), re.MULTILINE)
             slugs = [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings]
             assert heading in slugs, heading
+
+
+def test_every_step_of_the_tour_works(tmp_path: Path, api: FakeApi) -> None:
+    """Each command of the page, in order, ends well; with a plain reply for what the embedded model says."""
+    page = (ROOT / "docs/tour.md").read_text("utf-8")
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    steps = [shlex.split(line)[1:] for line in lines if line.startswith("construct ")]
+    assert len(steps) > 15
+    program = Program(tmp_path, {**api.env(), "MEMORY_WORKER_MODEL": "extractive"})
+    for step in steps:
+        words = [str(ROOT / word) if word.startswith("data/") else word for word in step]
+        done = program.run(*(words[: words.index("<")] if "<" in words else words))
+        assert (done.returncode, step) == (0, step), done.stderr
