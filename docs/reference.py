@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +44,18 @@ def page() -> str:
     return "\n".join([HEAD, *commands, CHAT, *_chat()])
 
 
+@cache
 def commands_by_path() -> dict[tuple[str, ...], Any]:
     """Return every command by the words that call it, the program itself first."""
     return dict(_commands(get_command(app), ()))
 
 
+@cache
 def help_of(path: tuple[str, ...]) -> str:
     """Return what `--help` prints for a command."""
     printed = io.StringIO()
     with redirect_stdout(printed):
-        app([*path, "--help"], prog_name="construct", standalone_mode=False, terminal_width=COLUMNS)
+        commands_by_path()[()]([*path, "--help"], prog_name="construct", standalone_mode=False, terminal_width=COLUMNS)
     return printed.getvalue().strip()
 
 
