@@ -22,7 +22,7 @@ Offers = list[tuple[str, str]]
 
 _MOST_OFFERED = 50
 _WIDTH = 60
-_UNSAFE = re.compile(r"[^\w ,.?-]+")
+_UNSAFE = re.compile(r"[^\w ,.?’-]+")
 
 
 def conversation_ids(context: typer.Context, incomplete: str) -> Offers:
@@ -64,4 +64,4 @@ def _named(context: typer.Context) -> Path | None:
 
 
 def _plain(text: str) -> str:
-    return " ".join(_UNSAFE.sub(" ", shorten(text, _WIDTH)).split())
+    return " ".join(_UNSAFE.sub(" ", shorten(text, _WIDTH).replace("'", "’")).split())

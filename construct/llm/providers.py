@@ -116,7 +116,7 @@ def _local_model(settings: Settings) -> LocalModel:
     except NotConfiguredError as error:
         if settings.local_model is None:
             raise
-        raise UsageError(f"CONSTRUCT_LOCAL_MODEL is wrong: {error}") from error
+        raise UsageError(str(error)) from error
 
 
 def _anthropic_model(settings: Settings, name: str, setting: str) -> AnthropicModel:

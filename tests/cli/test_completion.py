@@ -15,7 +15,7 @@ def test_the_ids_of_conversations_are_offered_with_harmless_titles(program: Prog
     """What zsh is offered it evaluates: of a title only letters, digits and blanks go out."""
     life.talk("Tea \\$(touch x) `y` \"z\" 'q' [b]: ü")
     life.db.close()
-    assert '"1":"Tea touch x y z q b ü"' in offered(program, "construct chat --conversation ")
+    assert '"1":"Tea touch x y z ’q’ b ü"' in offered(program, "construct chat --conversation ")
 
 
 def test_completing_makes_no_database(program: Program) -> None:
