@@ -8,7 +8,7 @@ import typer
 from construct.cli.conversations import conversations
 from construct.cli.environment import Environment
 from construct.cli.memory import memory
-from construct.cli.options import ConversationOption, Force, Json, ModelOption, NewOption, Output, environment
+from construct.cli.options import ConversationOption, Force, Json, ModelOption, NewOption, Output, environment, examples
 from construct.errors import UsageError
 
 app = typer.Typer(
@@ -24,17 +24,31 @@ app.add_typer(memory, name="memory")
 app.add_typer(conversations, name="conversations")
 
 
-@app.callback(invoke_without_command=True)
+@app.callback(
+    invoke_without_command=True,
+    epilog=examples(
+        "construct                               go on where you left off",
+        'construct ask "when is my dentist?"     one question, one answer',
+        "construct COMMAND --help                what a command does, with examples",
+    ),
+)
 def main(
     context: typer.Context,
-    db: Annotated[Path | None, typer.Option("--db", metavar="PATH", help="The database file.")] = None,
+    db: Annotated[
+        Path | None, typer.Option("--db", metavar="PATH", help="Use this database file, instead of CONSTRUCT_DB.")
+    ] = None,
     version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
     log_file: Annotated[
         Path | None,
-        typer.Option("--log-file", metavar="PATH", help="Write what happens to this file; no words of the talk."),
+        typer.Option(
+            "--log-file", metavar="PATH", help="Write what the program does to this file; none of your words."
+        ),
     ] = None,
 ) -> int:
-    """Talk with a companion that remembers. Without a command: chat."""
+    """Talk with a companion that remembers. Without a command: `construct chat`.
+
+    Everything is kept in one SQLite file; `construct doctor` says where, and whether all is well.
+    """
     from construct.cli.logs import start_log
 
     context.obj = Environment(db=db, log_file=log_file)
@@ -52,36 +66,58 @@ def main(
     return 0
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "construct chat --new",
+        "construct chat --conversation 3",
+        "construct chat --private                nothing of this talk is kept",
+        "construct chat < questions.txt",
+    )
+)
 def chat(
     context: typer.Context,
     conversation: ConversationOption = None,
     new: NewOption = False,
     model: ModelOption = None,
-    private: Annotated[bool, typer.Option("--private", help="Store and observe nothing of this talk.")] = False,
+    private: Annotated[
+        bool, typer.Option("--private", help="Store nothing of this talk, and learn nothing from it.")
+    ] = False,
 ) -> int:
-    """Talk. Continues the latest conversation unless told otherwise.
+    """Talk in the terminal, where you left off.
 
-    With piped input it reads one message a line and prints the replies plainly.
+    `/help` lists what can be typed there; Ctrl-D leaves. With piped input it reads one message a line and prints
+    the replies plainly.
     """
     from construct.cli.chat import chat as body
 
     return body(environment(context), conversation=conversation, new=new, model=model, private=private)
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        'construct ask "what was the name of Ana\'s cat?"',
+        'git diff | construct ask "what did I change here?"',
+        'construct ask --new --json "good morning" | jq -r .reply',
+    )
+)
 def ask(
     context: typer.Context,
-    text: Annotated[str | None, typer.Argument(help="The message; `-` or nothing reads standard input.")] = None,
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="The message; `-` or nothing reads it from standard input.")
+    ] = None,
     conversation: ConversationOption = None,
     new: NewOption = False,
     model: ModelOption = None,
     as_json: Json = False,
     no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Leave memory work that has come due to the next start.")
+        bool, typer.Option("--no-wait", help="Exit after the reply; memory work that is due waits for the next start.")
     ] = False,
 ) -> int:
-    """Send one message and print the reply."""
+    """Send one message and print the reply.
+
+    Goes on with the latest conversation. What is piped in is put behind TEXT. After the reply, memory work that has
+    come due is done, for a minute at most; Ctrl-C leaves it for later.
+    """
     from construct.cli.ask import Question
     from construct.cli.ask import ask as body
 
@@ -95,7 +131,10 @@ def status(
     as_json: Json = False,
     watch: Annotated[bool, typer.Option("--watch", help="Keep it up to date until Ctrl-C.")] = False,
 ) -> None:
-    """Show the memory panel: what is observed, what is due, what runs."""
+    """Show the memory panel: what is remembered, what is due.
+
+    The bars say how far it is to the next observation, compaction and reflection.
+    """
     from construct.cli import upkeep
 
     if watch and as_json:
@@ -105,7 +144,11 @@ def status(
 
 @app.command()
 def compact(context: typer.Context, as_json: Json = False) -> int:
-    """Observe, compact and reflect now, and print what changed."""
+    """Do the memory work of the latest talk now.
+
+    Observes what is unobserved, lets observations take the place of messages in the context, condenses observations
+    where that makes them shorter, and prints what changed. No message is deleted; `construct undo` takes it back.
+    """
     from construct.cli.upkeep import compact as body
 
     return body(environment(context), as_json)
@@ -124,9 +167,10 @@ def observe(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Learn from imported talk. Says first how much there is and what it may cost, then asks.
+    """Learn from imported talk.
 
-    It can be stopped at any time: the same command goes on where it was.
+    Says first how much there is and what it may cost, then asks. It can be stopped at any time: the same command
+    goes on where it was.
     """
     from construct.cli.observing import Wish
     from construct.cli.observing import observe as body
@@ -136,7 +180,10 @@ def observe(
 
 @app.command()
 def usage(context: typer.Context, as_json: Json = False) -> None:
-    """Show tokens and money by purpose, model and day, and what the talk would have cost without a memory."""
+    """Show tokens and money, by purpose, model and day.
+
+    And what the same talk would have cost with the last messages alone, or with the whole history.
+    """
     from construct.cli.upkeep import usage as body
 
     body(environment(context), as_json)
@@ -144,7 +191,11 @@ def usage(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command()
 def doctor(context: typer.Context, as_json: Json = False) -> int:
-    """Check settings, credentials, the database and its invariants, and whether the model can be reached."""
+    """Check that all is well, and say what to do if not.
+
+    Looks at the settings, the credentials, the database file and its invariants, the search index, and asks the
+    model for one word. Exits 1 when something is wrong.
+    """
     from construct.cli.doctor import doctor as body
 
     return body(environment(context), as_json)
@@ -152,20 +203,35 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
 
 @app.command()
 def undo(context: typer.Context, as_json: Json = False) -> None:
-    """Take the last memory cycle back."""
+    """Take the last memory cycle back.
+
+    A cycle is one run of the observer or the reflector, or one edit of yours. What it made goes, what it replaced
+    stands again. Repeat it to go further back; it exits 1 when there is nothing left to undo.
+    """
     from construct.cli.upkeep import undo as body
 
     body(environment(context), as_json)
 
 
-@app.command()
+@app.command(
+    epilog=examples(
+        "construct export -o backup.jsonl                 all; `import` reads it back",
+        "construct export --format sqlite -o backup.db    a copy of the database",
+        "construct export --format markdown | less        to read",
+    )
+)
 def export(
     context: typer.Context,
-    file_format: Annotated[str, typer.Option("--format", metavar="jsonl|sqlite|markdown", help="The form.")] = "jsonl",
+    file_format: Annotated[
+        str, typer.Option("--format", metavar="jsonl|sqlite|markdown", help="In which form.")
+    ] = "jsonl",
     output: Output = None,
     force: Force = False,
 ) -> None:
-    """Write everything to a file, or to standard output."""
+    """Write everything to a file, or to standard output.
+
+    The file is readable by you alone. The same database gives the same bytes.
+    """
     from construct.cli.files import export as body
 
     body(environment(context), file_format, output, force)
@@ -173,22 +239,35 @@ def export(
 
 @app.command()
 def report(context: typer.Context, output: Output = None, force: Force = False) -> None:
-    """Write a page to look at memory in a browser: what is known, since when, from which words, at what cost.
+    """Write a page to look at memory in a browser.
 
-    The page holds everything by itself and reaches nothing outside.
+    It tells what is known, since when, from which words and at what cost; it holds all that by itself and reaches
+    nothing outside.
     """
     from construct.cli.files import report as body
 
     body(environment(context), output, force)
 
 
-@app.command("import")
+@app.command(
+    "import",
+    epilog=examples(
+        "construct import backup.jsonl           an export of another machine",
+        "construct import conversations.json     ChatGPT's or Claude's export",
+    ),
+)
 def import_(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="An export, hand-made JSONL, ChatGPT's or Claude's.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="An export, hand-made JSONL, ChatGPT's or Claude's export.")
+    ],
     as_json: Json = False,
 ) -> None:
-    """Bring in talk from a file; the same file twice adds nothing."""
+    """Bring in talk from a file.
+
+    All of it or nothing; the same file twice adds nothing. What comes in can be searched at once; it is no part of
+    the context, and nothing is learned from it by itself.
+    """
     from construct.cli.files import import_file as body
 
     body(environment(context), file, as_json)

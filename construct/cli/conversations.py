@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from construct.cli import shapes
+from construct.cli.completing import conversation_ids
 from construct.cli.environment import complain, confirmed, print_json, say
-from construct.cli.options import Json, environment, in_range
+from construct.cli.options import Json, environment, examples, in_range
 from construct.errors import UsageError
 from construct.store import talk
 from construct.store.database import transaction
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 conversations = typer.Typer(help="List, show, rename, fork and delete conversations.", rich_markup_mode=None)
 
-Id = Annotated[int, typer.Argument(metavar="ID", help="The conversation's number.", callback=in_range)]
+Id = Annotated[
+    int,
+    typer.Argument(metavar="ID", help="The conversation's number.", callback=in_range, autocompletion=conversation_ids),
+]
 
 
 @conversations.command("list")
@@ -62,14 +66,14 @@ def show(context: typer.Context, conversation_id: Id, as_json: Json = False) -> 
         say(f"\n[{shapes.local_time(m.created_at, env.settings.clock)}] {m.role}{note}:\n{m.content}")
 
 
-@conversations.command()
+@conversations.command(epilog=examples('construct conversations rename 3 "The flat in Porto"'))
 def rename(
     context: typer.Context,
     conversation_id: Id,
-    title: Annotated[str, typer.Argument(help="The new title.")],
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
     as_json: Json = False,
 ) -> None:
-    """Give a conversation a title."""
+    """Give a conversation a title; it stays yours."""
     cleaned = one_line(title)
     if not cleaned:
         raise UsageError("A title needs at least one character.")
@@ -87,10 +91,15 @@ def rename(
 def fork(
     context: typer.Context,
     conversation_id: Id,
-    compact: Annotated[bool, typer.Option("--compact", help="Compact it first.")] = False,
+    compact: Annotated[
+        bool, typer.Option("--compact", help="Do its memory work first, so that the fork begins small.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Begin a new conversation where this one stands; both go their own ways from there."""
+    """Begin a new conversation where this one stands.
+
+    Both go their own ways from there; the old one is left as it is.
+    """
     from construct.cli.upkeep import compact_conversation
     from construct.memory import forks
 
@@ -110,10 +119,13 @@ def fork(
 def delete(
     context: typer.Context,
     conversation_id: Id,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Delete a conversation, and what was learned from it, for good."""
+    """Delete a conversation for good, and what was learned from it.
+
+    It says first what goes, and asks. `construct memory forget` deletes a single thing instead.
+    """
     from construct.memory.deletion import delete_conversation, plan_deletion
 
     env = environment(context)

@@ -70,9 +70,9 @@ def _listed(db: sqlite3.Connection, moment: str | None, include_all: bool) -> li
         found = rows.all_observations(db) if include_all else rows.unsuperseded(db)
     elif include_all:
         known = [o for o in rows.all_observations(db) if o.committed_at and o.committed_at <= moment]
-        found = [o for o in known if o.superseded_by != o.cycle_id]
+        found = [history.as_it_stood(o, moment) for o in known if o.superseded_by != o.cycle_id]
     else:
-        found = history.as_of(db, moment)
+        found = [history.as_it_stood(o, moment) for o in history.as_of(db, moment)]
     return sorted(found, key=lambda o: (o.observation_date, o.id))
 
 
@@ -81,7 +81,8 @@ def _kept(db: sqlite3.Connection, moment: str | None, include_all: bool) -> list
     if moment is None:
         return curated.memories(db, include_superseded=include_all)
     known = [m for m in curated.memories(db, include_superseded=True) if m.created_at <= moment]
-    return [m for m in known if include_all or m.superseded_at is None or m.superseded_at > moment]
+    stood = [history.as_it_stood(m, moment) for m in known]
+    return [m for m in stood if include_all or m.superseded_at is None]
 
 
 def _newest(

@@ -4,22 +4,34 @@ from typing import Annotated
 
 import typer
 
-from construct.cli.options import Json, environment, in_range
+from construct.cli.completing import observation_ids
+from construct.cli.options import Json, environment, examples, in_range
 from construct.cli.references import parse_reference
 
 memory = typer.Typer(help="Look into memory and correct it.", rich_markup_mode=None)
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="An observation's number, message:N or memory:N.")]
-AsOf = Annotated[str | None, typer.Option("--as-of", metavar="DATE", help="What was believed then.")]
-All = Annotated[bool, typer.Option("--all", help="Superseded ones too.")]
+Id = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="An observation's number, message:N or memory:N.", autocompletion=observation_ids
+    ),
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="DATE", help="As it was then: a date, a time, 7d, 2w, yesterday."),
+]
+All = Annotated[bool, typer.Option("--all", help="Also what newer observations have replaced.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many.", callback=in_range)]
 
 
-@memory.command("list")
+@memory.command(
+    "list",
+    epilog=examples("construct memory list --limit 20", "construct memory list --as-of 2026-03-01"),
+)
 def list_memory(
     context: typer.Context,
     wanted: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILTER]...", help="Such as: high planned since 2026-03 dentist.")
+        list[str] | None, typer.Argument(metavar="[FILTER]", help="Such as: high planned since 2026-03 dentist.")
     ] = None,
     as_of: AsOf = None,
     include_all: All = False,
@@ -27,6 +39,8 @@ def list_memory(
     as_json: Json = False,
 ) -> None:
     """List what is remembered, by day.
+
+    `!` matters much, `-` some, `~` little. The number is what `why`, `edit`, `pin` and `forget` take.
 
     FILTER: a priority (high, medium, low), a stance (stated, asked, planned, hypothetical, inferred, assistant,
     quoted), pending, pinned, unknown (outcome), reflections, yours, since|until|on DAY, or any other words.
@@ -45,22 +59,25 @@ def timeline(context: typer.Context, as_json: Json = False) -> None:
     looking.timeline(environment(context), as_json)
 
 
-@memory.command(context_settings={"ignore_unknown_options": True})  # a word may begin with a dash
+@memory.command(
+    context_settings={"ignore_unknown_options": True},  # a word may begin with a dash
+    epilog=examples('construct memory search "dentist"', "construct memory search Porto flat --as-of 2w"),
+)
 def search(
     context: typer.Context,
-    query: Annotated[list[str], typer.Argument(help="Words to look for, in any form.")],
+    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words to look for, in any form.")],
     as_of: AsOf = None,
     include_all: All = False,
     limit: Limit = 20,
     as_json: Json = False,
 ) -> None:
-    """Search messages, observations and memories; best first."""
+    """Search all that was ever said or noted, best first."""
     from construct.cli import looking
 
     looking.search_memory(environment(context), " ".join(query), as_of, include_all, limit, as_json)
 
 
-@memory.command()
+@memory.command(epilog=examples("construct memory show 42", "construct memory show message:7"))
 def show(context: typer.Context, reference: Id, as_json: Json = False) -> None:
     """Show one observation, message or memory."""
     from construct.cli import looking
@@ -68,75 +85,95 @@ def show(context: typer.Context, reference: Id, as_json: Json = False) -> None:
     looking.show(environment(context), parse_reference(reference), as_json)
 
 
-@memory.command()
+@memory.command(epilog=examples("construct memory why 42", "construct memory why 42 --json"))
 def why(context: typer.Context, reference: Id, as_json: Json = False) -> None:
-    """Show where it comes from, down to the exact messages."""
+    """Show where it comes from, down to the words that were said.
+
+    The tree goes through every generation of condensing; below it stands what became of it.
+    """
     from construct.cli import looking
 
     looking.why(environment(context), parse_reference(reference), as_json)
 
 
-@memory.command()
+@memory.command(epilog=examples("construct memory forget 42", "construct memory forget 42 --words --yes"))
 def forget(
     context: typer.Context,
     reference: Id,
-    words: Annotated[bool, typer.Option("--words", help="Also the words in the messages it comes from.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    words: Annotated[
+        bool, typer.Option("--words", help="Also empty the messages it comes from, and the replies to them.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Delete it and all that rests on it, for good."""
+    """Delete it for good, with all that rests on it.
+
+    It says first what goes, and asks. Not a byte of it stays in the file, and the same messages are not observed
+    again. Without --words the messages themselves are kept, out of recall and out of the context.
+    """
     from construct.cli import correcting
 
     correcting.forget(environment(context), parse_reference(reference), words=words, yes=yes, as_json=as_json)
 
 
-@memory.command()
+@memory.command(epilog=examples('construct memory edit 42 "Ana\'s cat is called Mila"'))
 def edit(
     context: typer.Context,
     reference: Id,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="How it should read.")],
     as_json: Json = False,
 ) -> None:
-    """Say it right; no later cycle may overrule it."""
+    """Say it right, in your own words.
+
+    Your words take the old ones' place, and no later cycle overrules them. `construct undo` takes an edit back.
+    """
     from construct.cli import correcting
 
     correcting.edit(environment(context), parse_reference(reference), text, as_json)
 
 
-@memory.command()
+@memory.command(epilog=examples("construct memory pin 42", "construct memory pin 42 --off"))
 def pin(
     context: typer.Context,
     reference: Id,
     off: Annotated[bool, typer.Option("--off", help="Take the pin away.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Keep it as it is, and first in the budget."""
+    """Keep it word for word, and always in sight of the model."""
     from construct.cli import correcting
 
     correcting.pin(environment(context), parse_reference(reference), off=off, as_json=as_json)
 
 
-@memory.command()
+@memory.command(epilog=examples('construct memory add "The spare key is with Rui" --category place'))
 def add(
     context: typer.Context,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to keep, in one sentence.")],
-    category: Annotated[str | None, typer.Option("--category", metavar="WORD", help="Such as person or plan.")] = None,
+    category: Annotated[
+        str | None,
+        typer.Option(
+            "--category", metavar="WORD", help="person, place, health, work, preference, plan, or a word of yours."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Keep something for good, by itself."""
+    """Keep one thing for good, in your own words."""
     from construct.cli import correcting
 
     correcting.add(environment(context), text, category, as_json)
 
 
-@memory.command()
+@memory.command(epilog=examples("construct memory diff", "construct memory diff 2026-03-01 yesterday"))
 def diff(
     context: typer.Context,
-    since: Annotated[str, typer.Argument(metavar="[FROM]", help="A date, or 7d, 2w, yesterday.")] = "7d",
-    until: Annotated[str | None, typer.Argument(metavar="[TO]", help="A date; now when missing.")] = None,
+    since: Annotated[str, typer.Argument(metavar="FROM", help="A date, or 7d, 2w, yesterday.")] = "7d",
+    until: Annotated[str | None, typer.Argument(metavar="TO", help="A date; now when missing.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show what was learned, what changed and what is gone."""
+    """Show what was learned, what changed and what is gone.
+
+    Between FROM, a week ago when missing, and TO, now when missing.
+    """
     from construct.cli import looking
 
     looking.diff(environment(context), since, until, as_json)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from construct.cli.completing import conversation_ids
 from construct.cli.environment import Environment
 from construct.config import model_name
 from construct.errors import UsageError
@@ -17,6 +18,11 @@ def in_range(number: int | None) -> int | None:
     return None if number is None else max(-_LARGEST, min(number, _LARGEST))
 
 
+def examples(*lines: str) -> str:
+    """Return the end of a help text: commands to try, each on a line of its own."""
+    return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
+
+
 def _model(name: str | None) -> str | None:
     try:
         return None if name is None else model_name(name)
@@ -24,13 +30,21 @@ def _model(name: str | None) -> str | None:
         raise UsageError(f"--model {name!r}: {error}.\n`construct doctor` says which one serves.") from error
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 ConversationOption = Annotated[
-    int | None, typer.Option("--conversation", metavar="ID", help="Talk in this conversation.", callback=in_range)
+    int | None,
+    typer.Option(
+        "--conversation",
+        metavar="ID",
+        help="Talk in this conversation; `construct conversations list` shows the ids.",
+        callback=in_range,
+        autocompletion=conversation_ids,
+    ),
 ]
 NewOption = Annotated[bool, typer.Option("--new", help="Begin a new conversation.")]
 ModelOption = Annotated[
-    str | None, typer.Option("--model", metavar="M", help="The main model for this run.", callback=_model)
+    str | None,
+    typer.Option("--model", metavar="M", help="Have this model answer, in this run only.", callback=_model),
 ]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to; `-` is standard output.")

@@ -64,7 +64,8 @@ def _outcome(arguments: Sequence[str]) -> int:
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
-    if not arguments:  # the way people start it every day: without the cost of importing typer
+    # The way people start it every day: without the cost of importing typer. A shell that completes gives none either.
+    if not arguments and "_CONSTRUCT_COMPLETE" not in os.environ:
         from construct.cli.chat import chat
         from construct.cli.environment import Environment
 

@@ -111,7 +111,12 @@ def _local_model(settings: Settings) -> LocalModel:
     weights = find_weights(settings)
     if weights is None:
         raise NotConfiguredError(f"The embedded model has no weights. Set {_WEIGHTS}")
-    return LocalModel(weights)
+    try:
+        return LocalModel(weights)
+    except NotConfiguredError as error:
+        if settings.local_model is None:
+            raise
+        raise UsageError(str(error)) from error
 
 
 def _anthropic_model(settings: Settings, name: str, setting: str) -> AnthropicModel:

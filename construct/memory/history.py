@@ -3,13 +3,16 @@
 import re
 import sqlite3
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
+from typing import TypeVar
 
 from construct.clock import Clock
 from construct.errors import UsageError
 from construct.store import lineage
-from construct.store.records import Observation, columns, read
+from construct.store.records import Memory, Observation, columns, read
+
+Record = TypeVar("Record", Observation, Memory)
 
 _AGO = re.compile(r"([0-9]{1,6}) ?(h|d|w)", re.IGNORECASE)
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -37,6 +40,13 @@ def as_of(db: sqlite3.Connection, moment: str) -> list[Observation]:
         {"moment": moment},
     )
     return read(Observation, found)
+
+
+def as_it_stood(record: Record, moment: str) -> Record:
+    """Return an observation or a memory without what became of it after a stored time."""
+    if record.superseded_at is None or record.superseded_at <= moment:
+        return record
+    return replace(record, superseded_at=None, superseded_by=None)
 
 
 def diff(db: sqlite3.Connection, since: str, until: str) -> Diff:
@@ -101,11 +111,16 @@ def parse_moment(text: str, clock: Clock, *, end_of_day: bool = False) -> dateti
 
 
 def _of_day(day: date, clock: Clock, end_of_day: bool) -> datetime:
-    if end_of_day:
-        return _in_zone(datetime.combine(day + timedelta(days=1), time()), clock) - timedelta(microseconds=1)
-    return _in_zone(datetime.combine(day, time()), clock)
+    # Where the clocks go back at midnight, the last microsecond of a day is the second of its name.
+    return _in_zone(datetime.combine(day, time.max.replace(fold=1) if end_of_day else time()), clock)
 
 
 def _in_zone(moment: datetime, clock: Clock) -> datetime:
-    """Return a moment in UTC; without an offset it is by the user's wall clock."""
-    return (moment if moment.tzinfo else moment.replace(tzinfo=clock.zone)).astimezone(UTC)
+    """Return a moment in UTC; without an offset it is by the user's wall clock.
+
+    What lies in the calendar's first or last hours, and beyond it in UTC, is the nearest moment there is.
+    """
+    try:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=clock.zone)).astimezone(UTC)
+    except (OverflowError, ValueError):
+        return datetime.min.replace(tzinfo=UTC) if moment.year == 1 else datetime.max.replace(tzinfo=UTC)

@@ -58,7 +58,10 @@ def test_as_of_lists_what_was_believed_then(lived: Program) -> None:
     assert "memory:1" in ids(lived.json("memory", "list", "--as-of", "2026-03-01", "--all"))
     early = lived.json("memory", "list", "--as-of", "2026-03-01T09:09:00+00:00")
     assert ids(early) == [1, "memory:1"]
-    assert 2 in ids(lived.json("memory", "list", "--as-of", "today", "--all"))
+    assert [one["state"] for one in early] == ["active", "active"]
+    assert "superseded" not in lived.run("memory", "list", "--as-of", "2026-03-01T09:09:00+00:00").stdout
+    assert lived.json("memory", "list", "--as-of", "0001-01-01") == []
+    assert lived.json("memory", "list", "--as-of", "9999-12-31") == lived.json("memory", "list", "--as-of", "today")
     assert lived.run("memory", "list", "--as-of", "when it rained").returncode == 2
 
 

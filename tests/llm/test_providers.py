@@ -99,15 +99,19 @@ def test_weights_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         {"CONSTRUCT_PROVIDER": "anthropic"},
         {"MEMORY_WORKER_MODEL": "claude-haiku-5-5"},
-        {"CONSTRUCT_LOCAL_MODEL": "/nowhere/model.gguf"},
-        {"CONSTRUCT_LOCAL_MODEL": "/"},
-        {"CONSTRUCT_LOCAL_MODEL": __file__},
     ],
 )
 def test_what_is_set_cannot_be_had(environ: dict[str, str]) -> None:
     """A model that is asked for and cannot be had is said by name, never quietly replaced."""
     with pytest.raises(NotConfiguredError, match=next(iter(environ))):
         chosen(**environ)
+
+
+@pytest.mark.parametrize("path", ["/nowhere/model.gguf", "/", __file__])
+def test_a_local_model_that_is_none(path: str) -> None:
+    """A path where no model is, is a wrong setting, named."""
+    with pytest.raises(UsageError, match="CONSTRUCT_LOCAL_MODEL"):
+        chosen(CONSTRUCT_LOCAL_MODEL=path)
 
 
 @pytest.mark.parametrize("url", ["http://", "http://[::1", "http://a:b", "http://host:99999"])

@@ -135,7 +135,7 @@ def test_moments_are_read_as_people_write_them(text: str, begin: str, end: str |
 
 @pytest.mark.parametrize(
     "text",
-    ["", "soon", "7", "7x", "-7d", "2026-13-01", "2026-02-30", "26-03-01", "999999w", "9999-12-31",
+    ["", "soon", "7", "7x", "-7d", "2026-13-01", "2026-02-30", "26-03-01", "999999w", "10000-01-01",
      "2026-03-30T", "2026-03-30T25:00", "٧d", "2026-03-30\x1b08:30", "d"],
 )  # fmt: skip
 def test_what_is_no_moment_is_a_wrong_use(text: str) -> None:
@@ -144,6 +144,14 @@ def test_what_is_no_moment_is_a_wrong_use(text: str) -> None:
         clock = Clock(NOW.fixed, timezone(timedelta(hours=hours)))
         with pytest.raises(UsageError, match="no moment"):
             parse_moment(text, clock, end_of_day=True)
+
+
+@pytest.mark.parametrize("hours", [14, -12])
+def test_the_calendar_is_taken_to_its_ends(hours: int) -> None:
+    """The first and the last day are moments in every zone, the nearest that UTC has."""
+    clock = Clock(NOW.fixed, timezone(timedelta(hours=hours)))
+    assert parse_moment("9999-12-31", clock, end_of_day=True).year == 9999
+    assert parse_moment("0001-01-01", clock).year == 1
 
 
 def test_moments_compare_with_what_is_stored() -> None:

@@ -198,6 +198,7 @@ VIEWS: dict[str, RenderableType] = {
         Tree(EVIL, "person", (EVIL,), (Branch(EVIL, True, "2026-01-01", "2026-02-01", 3, Tree("Rui", None, ())),))
     ),
     "forget": plan_view(plan(), TODAY),
+    "forget words": plan_view(plan(words=True, messages=tuple(message(n, EVIL) for n in range(1, 20))), TODAY),
     "undo": undone_view(UNDONE, TODAY),
 }
 
@@ -300,7 +301,9 @@ def test_forgetting_says_what_stays() -> None:
     text = to_text(plan_view(plan(), TODAY))
     assert "3 other messages" in text
     assert "--words empties them too" in text
-    assert "emptied to “[removed]”" in to_text(plan_view(plan(words=True), TODAY))
+    emptying = to_text(plan_view(plan(words=True, messages=(message(1, "I owe Rui 900"),)), TODAY))
+    assert "emptied to “[removed]”" in emptying
+    assert "message:1 you “I owe Rui 900”" in emptying
     counts: dict[str, Any] = dict.fromkeys((field.name for field in fields(Forgotten)), 0)
     gone = Forgotten(**(counts | {"observations": 2, "memories": 1, "relations": 3, "pending_erasure": True}))
     assert forgotten_words(gone).startswith("Deleted: 2 observations, 1 memory, 3 relations. Another process")

@@ -1,17 +1,20 @@
 """What forgetting takes along, beforehand and afterwards."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from construct.memory.forget import ForgetPlan, Forgotten
 from construct.repl.views.observations import memory_table, observation_table
 from construct.repl.views.words import counted
-from construct.text import one_line
+from construct.store.records import Message
+from construct.text import one_line, shorten
 
 _MOST_LISTED = 12
+_QUOTED = 100
 
 
 def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
@@ -23,10 +26,25 @@ def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
             parts.append(Text(f"  and {len(plan.observations) - _MOST_LISTED} more", style="dim"))
     if plan.memories:
         parts.append(memory_table(plan.memories[:_MOST_LISTED]))
+    if plan.words and plan.message_ids:
+        parts += _emptied(sorted((*plan.messages, *plan.replies), key=lambda m: m.id))
     if plan.reactivated:
         parts += [Text("\nThis would stand again:"), observation_table(plan.reactivated[:_MOST_LISTED], today)]
     parts += [Text(), *(Text(line, style="dim") for line in _consequences(plan))]
     return Group(*parts)
+
+
+def _emptied(messages: Sequence[Message]) -> list[RenderableType]:
+    """Return the beginnings of the messages that would be emptied, so that nothing goes unseen."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for m in messages[:_MOST_LISTED]:
+        who = "you" if m.role == "user" else "reply"
+        table.add_row(f"  message:{m.id} {who}", Text(f"“{shorten(m.content, _QUOTED)}”"))
+    left_out = len(messages) - _MOST_LISTED
+    more = [Text(f"  and {left_out} more", style="dim")] if left_out > 0 else []
+    return [Text("\nEvery word of these would go:"), table, *more]
 
 
 def forgotten_words(gone: Forgotten) -> str:
@@ -45,7 +63,7 @@ def _consequences(plan: ForgetPlan) -> Iterator[str]:
     if concerned:
         messages = counted(concerned, "message")
         if plan.words:
-            yield f"{messages} it comes from, replies too, would be emptied to “[removed]”."
+            yield f"{messages}, the whole of them and replies too, would be emptied to “[removed]”."
         else:
             yield f"{messages} it comes from would leave the window and recall; --words empties them too."
     if plan.threads:

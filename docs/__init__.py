@@ -1,0 +1,1 @@
+"""The documentation, and the scripts that make the parts of it that come out of the program."""

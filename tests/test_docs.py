@@ -1,0 +1,88 @@
+"""The documentation says what the program does."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from construct.config import load_settings
+from docs import reference
+from tests.support.fake_api import FakeApi
+from tests.support.program import Program
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks/README.md"])
+_ROW = re.compile(r"^\| `([A-Z_]+)` \| (.*?) \|", re.MULTILINE)
+_LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
+
+
+class Asked(dict[str, str]):
+    """An environment without anything in it, that keeps what it was asked for."""
+
+    def get(self, name: str, default: str = "") -> str:  # type: ignore[override]
+        """Note the name."""
+        self[name] = ""
+        return default
+
+
+def settings_page() -> dict[str, str]:
+    """Return the settings of the page with their defaults."""
+    return dict(_ROW.findall((ROOT / "docs/settings.md").read_text("utf-8")))
+
+
+def test_every_setting_is_documented() -> None:
+    """The page and `.env.example` have just those that the program reads."""
+    asked = Asked()
+    load_settings(asked)
+    assert settings_page().keys() == asked.keys()
+    example = re.findall(r"^([A-Z_]+)=", (ROOT / ".env.example").read_text("utf-8"), re.MULTILINE)
+    assert sorted(example) == sorted(asked)
+
+
+def test_the_defaults_of_the_page_are_those_of_the_program() -> None:
+    """Setting each to what the page says changes nothing."""
+    literal = {name: text.strip("`") for name, text in settings_page().items() if re.fullmatch("`[^`]+`", text)}
+    assert len(literal) > 10
+    assert load_settings(literal) == load_settings({})
+
+
+def test_the_command_reference_is_what_the_program_says() -> None:
+    """`uv run python -m docs.reference` would change nothing."""
+    assert reference.PAGE.read_text("utf-8") == reference.page()
+
+
+@pytest.mark.parametrize("path", reference.commands_by_path(), ids=" ".join)
+def test_every_command_and_each_of_its_options_has_a_help(path: tuple[str, ...]) -> None:
+    """It fits 80 columns, and nothing of it is cut off."""
+    command = reference.commands_by_path()[path]
+    assert command.help
+    assert [p.name for p in command.params if not p.help] == []
+    text = reference.help_of(path)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "..." not in text.partition("\n")[2]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every file and every heading that a page links to is there."""
+    for target, heading in _LINK.findall(page.read_text("utf-8")):
+        there = (page.parent / target).resolve() if target else page
+        assert there.exists(), target
+        if heading:
+            headings = re.findall(r"^#+ (.*)", there.read_text("utf-8"), re.MULTILINE)
+            slugs = [re.sub(r"[^\w -]", "", h.lower()).replace(" ", "-") for h in headings]
+            assert heading in slugs, heading
+
+
+def test_every_step_of_the_tour_works(tmp_path: Path, api: FakeApi) -> None:
+    """Each command of the page, in order, ends well; with a plain reply for what the embedded model says."""
+    page = (ROOT / "docs/tour.md").read_text("utf-8")
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    steps = [shlex.split(line)[1:] for line in lines if line.startswith("construct ")]
+    assert len(steps) > 15
+    program = Program(tmp_path, {**api.env(), "MEMORY_WORKER_MODEL": "extractive"})
+    for step in steps:
+        words = [str(ROOT / word) if word.startswith("data/") else word for word in step]
+        done = program.run(*(words[: words.index("<")] if "<" in words else words))
+        assert (done.returncode, step) == (0, step), done.stderr
