@@ -5,6 +5,7 @@ import asyncio
 from construct.config import Settings
 from construct.memory.worker import Progress
 from construct.repl.markdown import render_markdown
+from construct.repl.themes import PLAIN
 from tests.repl.conftest import seated, stored
 from tests.support.fake_api import FakeApi, Reply, faults
 
@@ -36,7 +37,7 @@ async def test_leaves_the_scrollback_of_one_render(api: FakeApi, settings: Setti
         await seat.see("The end.")
         await seat.see(lambda: seat.screen.lines[-2] == "›")
         lines = seat.screen.lines
-        whole = render_markdown(LONG, 80, plain=True).rstrip("\n").split("\n")
+        whole = render_markdown(LONG, 80, PLAIN).rstrip("\n").split("\n")
         at = lines.index("› list them") + 2
         assert lines[at:-3] == [line.rstrip() for line in whole]
 

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 
 from construct.repl import markdown_blocks
 from construct.repl.markdown import MarkdownStream, render_markdown, warm
+from construct.repl.themes import NEUTRAL, PLAIN, Theme
 
 WIDTHS = [20, 40, 80, 200]
 
@@ -109,9 +110,9 @@ PIECES = [
 # fmt: on
 
 
-def streamed(text: str, pieces: Iterator[str], width: int, *, plain: bool = False) -> str:
+def streamed(text: str, pieces: Iterator[str], width: int, theme: Theme = NEUTRAL) -> str:
     """Return what the stream prints when `text` comes in `pieces`; it is looked at now and then in between."""
-    stream = MarkdownStream(width, plain=plain)
+    stream = MarkdownStream(width, theme)
     printed = []
     for number, piece in enumerate(pieces):
         printed.append(stream.feed(piece))
@@ -190,9 +191,9 @@ def test_documents_in_a_row(names: list[str], rng: random.Random) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS.keys())
 def test_plain(document: str) -> None:
     """In plain mode the lines are the same ones without any escape sequence."""
-    plain = render_markdown(document, 40, plain=True)
+    plain = render_markdown(document, 40, PLAIN)
     assert "\x1b" not in plain
-    assert streamed(document, cut(document, random.Random(1), 9), 40, plain=True) == plain
+    assert streamed(document, cut(document, random.Random(1), 9), 40, PLAIN) == plain
     coloured = scrollback([render_markdown(document, 40)], 40)
     assert [[cell[0] for cell in row] for row in coloured] == [
         [cell[0] for cell in row] for row in scrollback([plain], 40)
@@ -201,7 +202,7 @@ def test_plain(document: str) -> None:
 
 def test_blocks_are_printed_when_they_are_complete() -> None:
     """A paragraph is printed at its blank line, an item at the next item, a line of code at its end."""
-    stream = MarkdownStream(40, plain=True)
+    stream = MarkdownStream(40, PLAIN)
     assert [
         stream.feed(piece) for piece in ("one\n", "\n", "- a\n- ", "b\n", "\n", "T", "wo\n\n``", "`\nx\n", "y")
     ] == [
@@ -256,14 +257,14 @@ def test_tail_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_closing_fence_is_not_shown_as_code() -> None:
     """Backticks coming in at the end of a code block are not shown as a line of code."""
-    stream = MarkdownStream(40, plain=True)
+    stream = MarkdownStream(40, PLAIN)
     stream.feed("```\nx\n``")
     assert stream.tail() == ""
 
 
 def test_resize() -> None:
     """What is printed after the terminal changed its width has the new width."""
-    stream = MarkdownStream(20, plain=True)
+    stream = MarkdownStream(20, PLAIN)
     words = "word " * 8
     assert stream.feed(words + "\n\n") == "word word word word\nword word word word\n"
     stream.feed(words)
@@ -306,7 +307,7 @@ def test_work_is_proportional(document: str, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_tail_of_a_long_block_is_cheap() -> None:
     """The tail of a long block is rendered from the end of it, and of a table also from its head."""
-    stream = MarkdownStream(80, plain=True)
+    stream = MarkdownStream(80, PLAIN)
     stream.feed("| name | b |\n|---|---|\n" + "| words | in a line |\n" * 5000)
     began = time.process_time()
     assert stream.tail(3) == "\n".join(["words   in a line"] * 3)

@@ -20,6 +20,7 @@ from construct.memory.history import Diff
 from construct.memory.recall import Hit
 from construct.memory.trace import MemoryTrace, MessageTrace, Node, Trace
 from construct.memory.undo import Undone
+from construct.repl.themes import PLAIN
 from construct.repl.views.console import to_ansi, to_text
 from construct.repl.views.context import context_view
 from construct.repl.views.conversations import conversations_view
@@ -165,7 +166,7 @@ VIEWS: dict[str, RenderableType] = {
 @pytest.mark.parametrize("name", VIEWS)
 def test_fits_its_width_and_is_printable(name: str, width: int) -> None:
     """No line is wider than the terminal, ends in blanks, or carries what came from elsewhere unclean."""
-    plain = to_ansi(VIEWS[name], width, plain=True)
+    plain = to_ansi(VIEWS[name], width, PLAIN)
     assert plain.endswith("\n")
     for line in plain.splitlines():
         assert len(line) <= width

@@ -4,9 +4,9 @@ import re
 from io import StringIO
 
 from rich.console import Console, RenderableType
-from rich.theme import Theme
+from rich.theme import Theme as RichTheme
 
-from construct.repl.themes import STYLES
+from construct.repl.themes import NEUTRAL, PLAIN, Theme
 
 _BLANK_ENDS = re.compile(r"[ \t]+((?:\x1b\[[\d;]*m[ \t]*)*)$", re.MULTILINE)
 NARROWEST = 20
@@ -14,16 +14,16 @@ PLAIN_WIDTH = 100
 """Columns of what is printed where no terminal says how wide it is."""
 
 
-def to_ansi(renderable: RenderableType, width: int, *, plain: bool = False) -> str:
-    """Return a renderable as whole lines, at most `width` columns wide; `plain` ones have no escape sequences."""
+def to_ansi(renderable: RenderableType, width: int, theme: Theme = NEUTRAL) -> str:
+    """Return a renderable as whole lines, at most `width` columns wide."""
     stream = StringIO()
     console = Console(
         file=stream,
         width=max(NARROWEST, width),
-        force_terminal=not plain,
-        color_system=None if plain else "standard",
-        no_color=plain,
-        theme=Theme(STYLES),
+        force_terminal=not theme.plain,
+        color_system=None if theme.plain else "256",
+        no_color=theme.plain,
+        theme=RichTheme(theme.styles),
         highlight=False,
         markup=False,
         emoji=False,
@@ -35,4 +35,4 @@ def to_ansi(renderable: RenderableType, width: int, *, plain: bool = False) -> s
 
 def to_text(renderable: RenderableType, width: int = PLAIN_WIDTH) -> str:
     """Return a renderable as plain text without a newline at its end."""
-    return to_ansi(renderable, width, plain=True).rstrip("\n")
+    return to_ansi(renderable, width, PLAIN).rstrip("\n")
