@@ -22,7 +22,7 @@ from construct.repl.screen import Screen
 from construct.repl.start import Opening, open_chat
 from construct.repl.themes import choose_theme
 from construct.repl.toolbar import ToolbarState
-from construct.repl.views.greeting import first_screen, hello
+from construct.repl.views.greeting import first_screen, hello, pause_line
 from construct.repl.views.words import counted, title_of, wrapped
 from construct.text import printable, shorten
 
@@ -75,6 +75,7 @@ class Session:
         self._answering: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._leaving = self._killed = False
+        self._spoken_at = opening.settings.clock.local(opening.settings.clock.now())
         self.screen = Screen(
             history=TalkHistory(self._history),
             completer=CommandCompleter(self._source),
@@ -97,15 +98,14 @@ class Session:
 
     def _greet(self) -> None:
         o = self._opening
-        settings, model = o.settings, o.models.main.name
+        settings, model, width = o.settings, o.models.main.name, self.screen.width
         here = o.conversation
         title = title_of(here) if here else "new conversation"
         self.screen.toolbar = ToolbarState(title=title, model=model, private=o.private)
         if o.first_run:
-            lines = first_screen(settings.db, model, learns=settings.memory == "on")
+            lines = first_screen(settings, model, width)
         else:
             lines = hello(here, o.last_at, settings.clock, private=o.private)
-        width = self.screen.width
         self.screen.print("".join(f"{line}\n" for text in lines for line in wrapped(printable(text), width)))
 
     def _drawn(self) -> None:
@@ -161,10 +161,19 @@ class Session:
         """Deal with what is typed, one line after the other."""
         while not self._leaving:
             text = await self.screen.next_line()
+            self._say_time(parts)
             if not await parts.dialogue.line(text):
                 self._leave()
             with suppress(ConstructError):
                 await self._refresh(parts)
+
+    def _say_time(self, parts: _Parts) -> None:
+        """Say what time it has become when somebody comes back to an open chat."""
+        clock = self._opening.settings.clock
+        before, self._spoken_at = self._spoken_at, clock.local(clock.now())
+        line = pause_line(before, self._spoken_at)
+        if line:
+            parts.out.notice(line)
 
     def _interrupt(self) -> bool:
         """Stop what is being done; False when nothing is."""
