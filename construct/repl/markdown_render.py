@@ -27,7 +27,7 @@ _NARROWEST = 10
 _WIDEST_RULE = 40
 _LONG_WORD = 16
 _CODE_INDENT = "  "
-_DEFINITION = re.compile(r"\[[^\]]+\]:\s")
+_DEFINITION = re.compile(r"\[[^\]]+\]:(?:\s|$)")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 # What is not to be parted: a Chinese or Japanese character with its punctuation, or what stands between two spaces.
 _WIDE = "\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\U00020000-\U0003ffff"

@@ -271,6 +271,7 @@ class Screen:
             return
         self._history.append_string(text)
         self.buffer.reset()
+        self.app.vi_state.reset()
         self.sent.add(text)
 
     def _take_back(self) -> None:

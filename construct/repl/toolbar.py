@@ -64,7 +64,7 @@ def _parts(state: ToolbarState) -> Iterator[_Part]:
     if state.running:
         yield _Part(1, "class:accent", f"{state.running}…")
     if state.keys:
-        yield _Part(6, "class:dim", state.keys)
+        yield _Part(1, "class:dim", state.keys)
 
 
 def _percent(ratio: float) -> str:

@@ -95,6 +95,55 @@ DOCUMENTS = {
     "escape sequences": "\x1b[31mred\x1b[0m \x1b]8;;http://e\x07l\x1b]8;;\x07\n\x1b]0;\n\x07 \x9b1m \x1bPq\n\x1b\\ x\n",
     "a paragraph of many lines": "some words in a line\n" * 150 + "\n# End",
     "an item of many lines": "- a\n" + "  - some words\n\n" * 80 + "\nEnd\n\n- b",
+    "nested lists with all that can be in them": """1. one
+   1. one one
+      - deep
+
+        ```sh
+        ls
+
+        ls -l
+        ```
+      - deeper
+        > quoted
+        > lines
+   2. one two
+
+      | a | b |
+      |---|---|
+      | 1 | 2 |
+
+2. two
+
+   para
+
+   - x
+     y
+""",
+    "a fence in an item, longer than the screen": "- run:\n\n  ```python\n"
+    + "".join(f"  line_{n} = '''{n}\n" for n in range(60))
+    + "  ```\n\n- and then\n\nEnd",
+    "a fence in a quote": "> ```\n" + "> code\n" * 40 + "> ```\n> text\n\nEnd",
+    "a list of three digits": "".join(
+        f"{n}. item {n} with enough words to wrap it on a narrow terminal\n" for n in range(95, 108)
+    ),
+    "a year that begins a line": "It was in\n1986. A great year.\n\n1986. A great year.\n",
+    "rows with too many cells, and too few": "| a | b |\n|--|--|\n| 1 |\n| 1 | 2 | 3 |\n|\n| `x|y` | a\\|b |\n",
+    "a table of wide and combining characters": "| 名前 | 👍🏽 | e\u0301 |\n|:-|:-:|-:|\n"
+    + "| 長い名前です | 👍🏽 | e\u0301e\u0301 |\n" * 12
+    + "\nend",
+    "a table with a very wide cell": "| a | b |\n|---|---|\n" + f"| x | {'word ' * 60}|\n| {'y' * 120} | 2 |\n",
+    "a table that a list interrupts": "| a |\n|---|\n| 1 |\n- item\n| b |\n|---|\n",
+    "emphasis over lines": "**bold\nstill bold** and *it\nalic* and ***both\n\n** not** * a * _b_c_ __d__e\n",
+    "emphasis with wide characters": "**「太字」**の文字と*斜体*です。**太字、**です。\n",
+    "unclosed code, links and images": '`code [link](http://a ![img](b\n\n[a](<b c> "d\n\n![x] [y](z `w](v)\n',
+    "footnotes": "Text[^1] and[^n].\n\n[^1]: Note one.\n[^n]:\n    Note two.\n\n    More.\n",
+    "a fence whose closing line has more behind it": "```\na\n``` x\nb\n```\n",
+    "right to left": "שלום עולם (abc) 123\n\n- مرحبا **بالعالم**\n\u202eabc\u202c\n",
+    "zero width and odd spaces": "a\u200bb\u00a0c\u2009d\u3000e\u00adf\ufe0f g\u2060h\n\n\u00a0\n\n- \u3000x\n",
+    "flags, keycaps and joined people": "🇵🇹🇪🇺 1️⃣ 🏳️‍🌈 👨🏾‍🚀 " * 20 + "\n",
+    "a quote that ends in a list": "> - a\n>   - b\n>\n>   c\n- d\n\n> e\n\n\n> f\n",
+    "headings of all kinds": "## a ##\n### b#\nc\n=\n\nd\n----\n\n**e**\ntext\n# f\n",
     "far too deep": "> " * 60 + "a\n\n" + "- " * 60 + "b\n\nc",
 }
 

@@ -320,7 +320,7 @@ def test_the_first_screen_without_a_key() -> None:
     """Who has no key is told where to get one, how to use a server of their own, and that the chat goes on as it is."""
     settings = Settings(Path("x.db"), config_dir=Path("/home/me/.config"))
     first = "\n".join(first_screen(settings, "local:tiny", 80))
-    for part in ("console.anthropic.com", "ANTHROPIC_BASE_URL", "/home/me/.config/config.env", "Just type"):
+    for part in ("console.anthropic.com", "ANTHROPIC_BASE_URL", "/home/me/.config/config.env", "by just typing"):
         assert part in first
 
 

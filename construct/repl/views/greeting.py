@@ -47,11 +47,10 @@ def _commands(width: int) -> Iterator[str]:
 def _without_a_key(settings: Settings) -> list[str]:
     return [
         "",
-        "No key is set, so the embedded model answers: tiny, on this machine, good for trying things out. Just type to"
-        " go on with it. For a companion worth talking to, in the environment or in"
-        f" {settings.config_dir / 'config.env'}, set",
-        "  ANTHROPIC_API_KEY=…   with a key from https://console.anthropic.com",
-        "  ANTHROPIC_BASE_URL=…  to a server of your own that speaks the Messages API",
+        "No key is set, so the embedded model answers: tiny, good for trying things out. Go on with it by just typing,"
+        f" or set in the environment or in {settings.config_dir / 'config.env'}",
+        "  ANTHROPIC_API_KEY   a key from https://console.anthropic.com, or",
+        "  ANTHROPIC_BASE_URL  your own server with the Messages API",
     ]
 
 
