@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
@@ -26,7 +27,9 @@ from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
+from construct.errors import UsageError
 from construct.repl.completer import is_command
+from construct.repl.editor import edit_text
 from construct.repl.history import TalkHistory
 from construct.repl.keys import Actions, bindings, keys_in_force
 from construct.repl.layout import build_layout
@@ -92,7 +95,6 @@ class Screen:
             completer=completer,
             complete_while_typing=Condition(lambda: is_command(self.buffer.text) and self._question is None),
             auto_suggest=AutoSuggestFromHistory(),
-            tempfile_suffix=".md",
             multiline=True,
         )
         self.buffer.on_text_changed += lambda _: self._end_hint(self.live.hint)
@@ -206,12 +208,15 @@ class Screen:
             self.redraw()
 
     async def edit(self, text: str | None = None) -> None:
-        """Open the user's editor on a text, by default on what stands at the prompt; it comes back to the prompt."""
+        """Open the user's editor on a text, by default on what stands at the prompt; it comes back to the prompt.
+
+        Raises UsageError when there is no editor.
+        """
         whole = self._pastes.unfold(self.buffer.text) if text is None else text
-        self.buffer.document = Document(whole, len(whole))
         self._suspended = True
         try:
-            await self.buffer.open_in_editor()
+            written = await run_in_terminal(lambda: edit_text(whole), in_executor=True)
+            self.buffer.document = Document(written, len(written))
         finally:
             self._suspended = False
             self._print_held()
@@ -290,8 +295,14 @@ class Screen:
             self.hint("Ctrl-D leaves")
 
     def _edit_now(self) -> None:
+        async def edit() -> None:
+            try:
+                await self.edit()
+            except UsageError as error:
+                self.hint(str(error))
+
         if not self._suspended and self._question is None:
-            self.app.create_background_task(self.edit())
+            self.app.create_background_task(edit())
 
     def _paste(self, text: str) -> None:
         self.buffer.insert_text(self._pastes.fold(text))

@@ -2,8 +2,13 @@
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
+
+import pytest
 
 from construct.config import Settings
+from construct.errors import UsageError
+from construct.repl.editor import edit_text
 from tests.repl.conftest import seated, stored
 from tests.support.fake_api import FakeApi, Reply
 
@@ -58,6 +63,31 @@ async def test_vi_keys(api: FakeApi, settings: Settings) -> None:
         seat.type("\x1bOS")
         await seat.see(lambda: "· vi" not in seat.screen.text)
     assert ("three\nfour",) in stored(settings, "SELECT content FROM messages WHERE role = 'user'")
+
+
+async def test_the_editor(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-X Ctrl-E opens the editor on the prompt, folds unfolded; what is saved stands there, to be sent."""
+    script = tmp_path / "my editor"
+    script.write_text('#!/bin/sh\ntest "$(wc -l < "$1")" = 99 && echo saved > "$1"\n')
+    script.chmod(0o700)
+    monkeypatch.setenv("EDITOR", f"'{script}'")
+    monkeypatch.delenv("VISUAL", raising=False)
+    async with seated(settings) as seat:
+        await seat.see("observe 0%")
+        seat.type("see \x1b[200~" + "\n".join("x" * 100) + "\x1b[201~")
+        await seat.see("[pasted 100 lines #1]")
+        seat.type("\x18\x05")
+        await seat.see("› saved")
+
+
+def test_no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any editor, or with one that is no command, it is said what to set; one that fails changes nothing."""
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(UsageError, match="Set EDITOR"):
+        edit_text("x", {"EDITOR": "/nonexistent/editor"})
+    with pytest.raises(UsageError, match="VISUAL is no command"):
+        edit_text("x", {"VISUAL": "'half a quote"})
+    assert edit_text("as it was\n", {"EDITOR": "/bin/false"}) == "as it was\n"
 
 
 async def test_a_search_through_what_was_said(api: FakeApi, settings: Settings) -> None:
