@@ -81,7 +81,6 @@ def _add_sending(keys: KeyBindings, actions: Actions, at_prompt: Filter) -> None
         actions.send()
 
     @keys.add("escape", "enter", filter=at_prompt & ~vi_mode)  # with vi keys Escape, then Enter, sends
-    @keys.add("c-o", filter=at_prompt & vi_mode)
     def new_line(event: KeyPressEvent) -> None:
         event.current_buffer.newline(copy_margin=False)
 

@@ -57,8 +57,9 @@ async def test_vi_keys(api: FakeApi, settings: Settings) -> None:
         seat.type("\r")
         await seat.see('You said: "one two')
         await seat.see(lambda: "vi normal" not in seat.screen.text)
-        seat.type("three\x0ffour\r")
-        await seat.see("  four")
+        for keys in ("three", "\n", "four\r"):
+            seat.type(keys)
+            await asyncio.sleep(0.1)
         await seat.see(lambda: len(api.of("chat")) == 2)
         seat.type("\x1bOS")
         await seat.see(lambda: "· vi" not in seat.screen.text)
