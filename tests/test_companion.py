@@ -253,6 +253,19 @@ async def test_a_waiting_turn_waits_for_no_reflection(tmp_path: Path, api: FakeA
         t.check()
 
 
+async def test_a_waiting_turn_asks_for_no_more_than_it_needs(tmp_path: Path, api: FakeApi) -> None:
+    """When reading the oldest batch has made room enough, the turn goes on; the rest is read beside it."""
+    limit = {"CONSTRUCT_COMPACT_THRESHOLD": "16400", "CONSTRUCT_BLOCK_AFTER": "1", "CONSTRUCT_RETAIN": "0.1"}
+    async with talking(tmp_path, api, **limit) as t:
+        for count in (2200, 360):  # tokens: 14,300 and 2,340, more than one batch together
+            await t.say("My words fill the window. " * count)
+        assert not t.heard.count(Waiting())
+        assert (await t.say("And now?")).complete
+        assert t.heard.count(Waiting()) == 1
+        assert len(api.of("observer")) == 1
+        t.check()
+
+
 async def test_requests_begin_alike_until_a_compaction(tmp_path: Path, api: FakeApi) -> None:
     """Between compactions each request repeats the one before up to its last mark."""
     async with talking(tmp_path, api, CONSTRUCT_COMPACT_THRESHOLD="100000") as t:
