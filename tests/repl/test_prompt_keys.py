@@ -44,6 +44,19 @@ async def test_a_queued_line_can_be_taken_back(api: FakeApi, settings: Settings)
     assert said == [("one",), (f"see {pasted}!",)]
 
 
+async def test_interrupted_before_a_word_came(api: FakeApi, settings: Settings) -> None:
+    """Who stops a reply before it begins is told that the question stays, and how to have it answered."""
+    api.enqueue("chat", Reply("too late", delay=20), "in time")
+    async with seated(settings) as seat:
+        seat.type("well?\r")
+        await seat.see(lambda: bool(api.requests))
+        seat.type("\x03")
+        await seat.see("interrupted before a word came; /retry asks again")
+        seat.type("/retry\r")
+        await seat.see("in time")
+    assert stored(settings, "SELECT content FROM messages") == [("well?",), ("in time",)]
+
+
 async def test_vi_keys(api: FakeApi, settings: Settings) -> None:
     """With vi keys Escape leads to normal mode, Enter sends from it, and the next line begins in insert mode."""
     async with seated(replace(settings, editing_mode="vi")) as seat:
