@@ -121,11 +121,11 @@ DOCUMENTS = {
      y
 """,
     "a fence in an item, longer than the screen": "- run:\n\n  ```python\n"
-    + "".join(f"  line_{n} = '''{n}\n" for n in range(60))
+    + "".join(f"  line_{n} = '''{n}\n" for n in range(30))
     + "  ```\n\n- and then\n\nEnd",
-    "a fence in a quote": "> ```\n" + "> code\n" * 40 + "> ```\n> text\n\nEnd",
+    "a fence in a quote": "> ```\n" + "> code\n" * 26 + "> ```\n> text\n\nEnd",
     "a list of three digits": "".join(
-        f"{n}. item {n} with enough words to wrap it on a narrow terminal\n" for n in range(95, 108)
+        f"{n}. item {n} with enough words to wrap it on a narrow terminal\n" for n in range(97, 103)
     ),
     "a year that begins a line": "It was in\n1986. A great year.\n\n1986. A great year.\n",
     "rows with too many cells, and too few": "| a | b |\n|--|--|\n| 1 |\n| 1 | 2 | 3 |\n|\n| `x|y` | a\\|b |\n",
