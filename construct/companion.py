@@ -88,6 +88,8 @@ class Prepared:
     estimated: int
     plans: tuple[int, ...]
     """Plans of unknown outcome that it brings up."""
+    replaces: tuple[Message, ...] = ()
+    """Earlier replies to the same words."""
 
 
 @dataclass(slots=True)
@@ -161,8 +163,10 @@ class Companion:
 
         Cancelling keeps what has arrived and passes the cancellation on.
         """
-        await self._wait_if_full(conversation_id, listen)
-        prepared = await self.store.call(self._begin, conversation_id, text)
+        if self.learns and await self.store.call(self._is_full, conversation_id):
+            prepared = await self._begin_when_read(conversation_id, text, listen)
+        else:
+            prepared = await self.store.call(self._begin, conversation_id, text)
         return await self._answer(prepared, listen)
 
     async def retry(self, conversation_id: int, listen: Listener) -> TurnResult | None:
@@ -183,32 +187,47 @@ class Companion:
         self._worker_store.close()
         self.store.close()
 
-    async def _wait_if_full(self, conversation_id: int, listen: Listener) -> None:
-        if not self.learns:
-            return
-        situation = await self.store.call(read_situation, conversation_id, self.terms)
-        if policy.blocks(situation, self.terms.thresholds):
-            listen(Waiting())
-            try:
-                await self.worker.observe_before_turn(conversation_id)
-            except ConstructError as error:  # a reply is never lost to memory trouble
-                log.warning("the turn goes on without the observer: %s", type(error).__name__)
+    async def _begin_when_read(self, conversation_id: int, text: str, listen: Listener) -> Prepared:
+        """Begin a turn whose window is too full: the words are stored, then the observer is waited for."""
+        words, extras = await self.store.call(self._keep, conversation_id, text)
+        listen(Waiting())
+        try:
+            await self.worker.observe_before_turn(conversation_id)
+        except ConstructError as error:  # a reply is never lost to memory trouble
+            log.warning("the turn goes on without the observer: %s", type(error).__name__)
+        return await self.store.call(self._prepare_kept, words, extras)
+
+    def _is_full(self, db: sqlite3.Connection, conversation_id: int) -> bool:
+        return policy.blocks(read_situation(db, conversation_id, self.terms), self.terms.thresholds)
 
     def _begin(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Prepared:
         with transaction(db):
             self.briefing.refresh(db, conversation_id)
         extras = self.briefing.extras(db, conversation_id, text)  # takes a moment: not while others wait to write
         with transaction(db):
-            words = talk.add_message(db, conversation_id, NewMessage("user", text), to_text(self._now()))
+            return self._prepare(db, self._store_words(db, conversation_id, text), extras)
+
+    def _keep(self, db: sqlite3.Connection, conversation_id: int, text: str) -> tuple[Message, Ambience]:
+        extras = self.briefing.extras(db, conversation_id, text)
+        with transaction(db):
+            return self._store_words(db, conversation_id, text), extras
+
+    def _prepare_kept(self, db: sqlite3.Connection, words: Message, extras: Ambience) -> Prepared:
+        with transaction(db):
+            self.briefing.refresh(db, words.conversation_id)
             return self._prepare(db, words, extras)
+
+    def _store_words(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Message:
+        return talk.add_message(db, conversation_id, NewMessage("user", text), to_text(self._now()))
 
     def _begin_again(self, db: sqlite3.Connection, conversation_id: int) -> Prepared | None:
         with transaction(db):
-            last = [m for m in talk.last_messages(db, conversation_id, 50) if m.role == "user"]
-            if not last:
+            last = talk.last_messages(db, conversation_id, 50)
+            words = next((m for m in reversed(last) if m.role == "user"), None)
+            if words is None:
                 return None
-            talk.mark_retried(db, conversation_id, last[-1].id)
-            return self._prepare(db, last[-1], self.briefing.extras(db, conversation_id, last[-1].content))
+            prepared = self._prepare(db, words, self.briefing.extras(db, conversation_id, words.content))
+            return replace(prepared, replaces=tuple(m for m in last if m.id > words.id))
 
     def unstored(
         self, db: sqlite3.Connection, conversation_id: int | None, said: Sequence[Message], words: str
@@ -288,6 +307,7 @@ class Companion:
                     stop_reason=so_far.stop_reason, model=name,
                 )  # fmt: skip
                 message_id = talk.add_message(db, conversation_id, reply, now).id
+                talk.mark_retried(db, _outdone(message_id, prepared.replaces, done=done))
             if done:
                 rows.note_asked(db, prepared.plans, now)
             if usage != Usage():
@@ -298,6 +318,13 @@ class Companion:
 
     def _now(self) -> datetime:
         return self.settings.clock.now()
+
+
+def _outdone(message_id: int, before: Sequence[Message], *, done: bool) -> list[int]:
+    """Return the replies to take out of sight: those `before`, unless a whole one would yield to a broken one."""
+    if not done and any(m.status == "complete" for m in before):
+        return [message_id]
+    return [m.id for m in before]
 
 
 def _sum(a: Usage, b: Usage) -> Usage:

@@ -19,6 +19,8 @@ T = TypeVar("T")
 PROVIDERS = ("auto", "anthropic", "local")
 SCOPES = ("user", "conversation")
 MEMORY_MODES = ("on", "read-only", "off")
+THEMES = ("auto", "light", "dark")
+EDITING_MODES = ("auto", "emacs", "vi")
 # Beyond these, dates a few days off could not be told.
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
@@ -54,6 +56,8 @@ class Settings:
     scope: str = "user"
     memory: str = "on"
     worker_daily_usd: float = 1.0
+    theme: str = "auto"
+    editing_mode: str = "auto"
 
     @property
     def has_credentials(self) -> bool:
@@ -94,6 +98,8 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), "user"),
         memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_MODES), "on"),
         worker_daily_usd=values.get("CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), 1.0),
+        theme=values.get("CONSTRUCT_THEME", _one_of(THEMES), "auto"),
+        editing_mode=values.get("CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), "auto"),
     )
 
 

@@ -55,10 +55,19 @@ class OffRecord:
         return replace(await self.companion.preview(conversation_id, tuple(self.said)), tools=())
 
     async def again(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
-        """Ask for another reply to the last words; None when there are none."""
-        while self.said and self.said[-1].role == "assistant":
-            self.said.pop()
-        return await self.turn(conversation_id, self.said.pop().content, listen) if self.said else None
+        """Ask for another reply to the last words; None when there are none. A broken one does not replace another."""
+        at = max((i for i, m in enumerate(self.said) if m.role == "user"), default=None)
+        if at is None:
+            return None
+        before = self.said[at:]
+        del self.said[at:]
+        result = None
+        try:
+            result = await self.turn(conversation_id, before[0].content, listen)
+        finally:
+            if len(before) > 1 and (result is None or not result.complete):
+                self.said[at:] = before
+        return result
 
     async def _stream(self, request: Request, reply: Reply, listen: Listener) -> Reply:
         stream = self.companion.models.main.stream(request)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,10 @@ import pytest
 from construct.companion import Delta, Waiting
 from construct.errors import ModelRejectedError
 from construct.memory.deletion import delete_conversation
+from construct.offrecord import OffRecord
 from construct.store import talk
 from tests.support.fake_api import FakeApi, Reply, faults
+from tests.support.fake_types import Answer, Answerer, Json
 from tests.support.talks import LOW, facts, talking
 
 
@@ -133,6 +136,52 @@ async def test_retry_asks_again_and_hides_the_first_reply(tmp_path: Path, api: F
     assert "First." not in texts(api.of("chat")[2])
 
 
+SHOWN = "SELECT content FROM messages WHERE role = 'assistant' AND NOT retried"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "shown"),
+    [
+        (None, faults.http(401), "First words, whole."),
+        (None, faults.silent_end(after=2), "First words, whole."),
+        (None, faults.refusal("No"), "First words, whole."),
+        (faults.silent_end(after=1), faults.silent_end(after=2), "Second w"),
+        (faults.silent_end(after=1), None, "Second words."),
+    ],
+    ids=["failed", "broken", "refused", "both broken", "only the first broken"],
+)
+async def test_retry_leaves_the_better_reply_in_sight(
+    tmp_path: Path, api: FakeApi, first: faults.Fault | None, second: faults.Fault | None, shown: str
+) -> None:
+    """A whole reply yields only to another whole one, a broken one to whatever comes next; all stay stored."""
+    api.enqueue("chat", Reply("First words, whole.", chunk_size=4), Reply("Second words.", chunk_size=4))
+    async with talking(tmp_path, api) as t:
+        if first is not None:
+            api.fail("chat", first)
+        await t.say("Tell me.")
+        if second is not None:
+            api.fail("chat", second)
+        await t.companion.retry(t.id, t.heard.append)
+        seen = await t.companion.store.call(lambda db: db.execute(SHOWN).fetchall())
+        assert seen == [(shown,)]
+        assert texts(api.of("chat")[1])[0] == "Tell me."
+        assert "First" not in "".join(texts(api.of("chat")[1]))
+        t.check()
+
+
+async def test_a_retry_off_the_record_that_fails_leaves_the_reply(tmp_path: Path, api: FakeApi) -> None:
+    """Off the record, too, a reply is there until a whole one has come."""
+    api.enqueue("chat", "First.", "Second.")
+    async with talking(tmp_path, api) as t:
+        aside = OffRecord(t.companion, [])
+        await aside.turn(t.id, "Tell me.", t.heard.append)
+        api.fail("chat", faults.http(401))
+        await aside.again(t.id, t.heard.append)
+        assert [m.content for m in aside.said] == ["Tell me.", "First."]
+        await aside.again(t.id, t.heard.append)
+        assert [m.content for m in aside.said] == ["Tell me.", "Second."]
+
+
 async def test_memory_off_sends_the_recent_messages_alone(tmp_path: Path, api: FakeApi) -> None:
     """With memory off the request holds the last messages and no observation, and nothing is learned."""
     async with talking(tmp_path, api, CONSTRUCT_MEMORY="off", CONSTRUCT_RECENT_MESSAGES="4", **LOW) as t:
@@ -152,6 +201,68 @@ async def test_a_full_window_waits_for_the_observer(tmp_path: Path, api: FakeApi
             await t.say(text)
         assert any(isinstance(event, Waiting) for event in t.heard)
         assert api.of("observer")
+        t.check()
+
+
+class Held:
+    """A worker's model that answers only once it may."""
+
+    def __init__(self, answer: Answerer) -> None:
+        self.asked, self.may = threading.Event(), threading.Event()
+        self._answer = answer
+
+    def __call__(self, body: Json) -> Answer:
+        """Wait, then answer."""
+        self.asked.set()
+        self.may.wait(20)
+        return self._answer(body)
+
+
+async def test_words_are_not_lost_to_the_wait(tmp_path: Path, api: FakeApi) -> None:
+    """Who interrupts a turn that waits for the observer has said it all the same, and can have it answered."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.say("My words fill the window. " * 200)
+        api.observer = held = Held(api.observer)
+        turn = asyncio.create_task(t.say("These words count. " * 60))
+        await asyncio.to_thread(held.asked.wait, 20)
+        turn.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        held.may.set()
+        last = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+        assert last.content.startswith("These words count.")
+        again = await t.companion.retry(t.id, t.heard.append)
+        assert again is not None
+        assert again.complete
+        t.check()
+
+
+async def test_a_waiting_turn_waits_for_no_reflection(tmp_path: Path, api: FakeApi) -> None:
+    """A turn past the limit is answered while a reflection still runs."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(facts(4))
+        api.reflector = held = Held(api.reflector)
+        working = asyncio.create_task(t.companion.worker.now(t.id))
+        await asyncio.to_thread(held.asked.wait, 20)
+        for text in ("My words fill the window. " * 200, "And these are answered."):
+            assert (await t.say(text)).complete
+        assert any(isinstance(event, Waiting) for event in t.heard)
+        assert not working.done()
+        held.may.set()
+        await working
+        t.check()
+
+
+async def test_a_waiting_turn_asks_for_no_more_than_it_needs(tmp_path: Path, api: FakeApi) -> None:
+    """When reading the oldest batch has made room enough, the turn goes on; the rest is read beside it."""
+    limit = {"CONSTRUCT_COMPACT_THRESHOLD": "16400", "CONSTRUCT_BLOCK_AFTER": "1", "CONSTRUCT_RETAIN": "0.1"}
+    async with talking(tmp_path, api, **limit) as t:
+        for count in (2200, 360):  # tokens: 14,300 and 2,340, more than one batch together
+            await t.say("My words fill the window. " * count)
+        assert not t.heard.count(Waiting())
+        assert (await t.say("And now?")).complete
+        assert t.heard.count(Waiting()) == 1
+        assert len(api.of("observer")) == 1
         t.check()
 
 

@@ -77,11 +77,11 @@ def drawn(view: "RenderableType") -> str:
     """Return a view as standard output takes it."""
     import shutil
 
-    from construct.repl.themes import wants_plain
+    from construct.repl.themes import theme_on
     from construct.repl.views.console import PLAIN_WIDTH, to_ansi
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
-    return to_ansi(view, width, plain=wants_plain(sys.stdout, os.environ))
+    return to_ansi(view, width, theme_on(sys.stdout, os.environ))
 
 
 def complain(text: str) -> None:

@@ -6,6 +6,7 @@ process does it, or how often this is called.
 
 import asyncio
 import sqlite3
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
@@ -77,6 +78,7 @@ class MemoryWorker:
         self.terms = terms
         self._report = report
         self._turn = asyncio.Lock()
+        self._observing: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def run_due(self, conversation_id: int, *, leaving: bool = False) -> None:
         """Do what is due in a conversation until nothing is, or another process is at it."""
@@ -120,11 +122,18 @@ class MemoryWorker:
         return made
 
     async def observe_before_turn(self, conversation_id: int) -> None:
-        """Observe and compact because the window is past its limit; the turn waits for this."""
-        async with self._turn:
-            while await self._observe(conversation_id, at_rest=False) is not None:
-                pass
-            await self._compact_after_parents(conversation_id)
+        """Observe and compact until the window is no longer past its limit, since a turn waits for that.
+
+        It waits for an observer that is at this conversation already, whose work may be enough, and for nothing else.
+        """
+        async with self._observing[conversation_id]:
+            while True:
+                await self._compact_after_parents(conversation_id)
+                situation = await self._store.call(read_situation, conversation_id, self.terms)
+                if not policy.blocks(situation, self.terms.thresholds):
+                    return
+                if await self._observe_alone(conversation_id, at_rest=False) is None:
+                    return
 
     async def _do(self, work: policy.Work, conversation_id: int, *, at_rest: bool) -> bool:
         """Do one piece of work; False when it could not be done now."""
@@ -159,6 +168,10 @@ class MemoryWorker:
 
     async def _observe(self, conversation_id: int, *, at_rest: bool) -> int | None:
         """Run one observer cycle over the oldest batch; None when there is none, or another process has it."""
+        async with self._observing[conversation_id]:
+            return await self._observe_alone(conversation_id, at_rest=at_rest)
+
+    async def _observe_alone(self, conversation_id: int, *, at_rest: bool) -> int | None:
         model = await self._affordable()
         batch = await self._begun(self._store.call(self._begin_observer, conversation_id, model, at_rest))
         if batch is None:

@@ -1,6 +1,7 @@
 """The chat in a terminal: the prompt first, everything else after it is drawn."""
 
 import asyncio
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,10 +17,12 @@ from construct.config import Settings
 from construct.errors import ConstructError, ExitStatus
 from construct.repl.completer import CommandCompleter
 from construct.repl.history import TalkHistory
+from construct.repl.keys import wants_vi
 from construct.repl.screen import Screen
 from construct.repl.start import Opening, open_chat
+from construct.repl.themes import choose_theme
 from construct.repl.toolbar import ToolbarState
-from construct.repl.views.greeting import first_screen, hello
+from construct.repl.views.greeting import first_screen, hello, pause_line
 from construct.repl.views.words import counted, title_of, wrapped
 from construct.text import printable, shorten
 
@@ -67,18 +70,19 @@ class Session:
 
     def __init__(self, opening: Opening, terminal: tuple[Input, Output] | None) -> None:
         self._opening = opening
-        self._lines: asyncio.Queue[str] = asyncio.Queue()
         self._ready: asyncio.Future[_Parts] = asyncio.get_running_loop().create_future()
         self._starting: asyncio.Task[None] | None = None
         self._answering: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._leaving = self._killed = False
+        self._spoken_at = opening.settings.clock.local(opening.settings.clock.now())
         self.screen = Screen(
             history=TalkHistory(self._history),
             completer=CommandCompleter(self._source),
-            on_line=self._typed,
             on_interrupt=self._interrupt,
             on_leave=self._leave,
+            theme=choose_theme(opening.settings.theme, os.environ),
+            vi=wants_vi(opening.settings.editing_mode, os.environ),
             terminal=terminal,
         )
 
@@ -94,15 +98,14 @@ class Session:
 
     def _greet(self) -> None:
         o = self._opening
-        settings, model = o.settings, o.models.main.name
+        settings, model, width = o.settings, o.models.main.name, self.screen.width
         here = o.conversation
         title = title_of(here) if here else "new conversation"
         self.screen.toolbar = ToolbarState(title=title, model=model, private=o.private)
         if o.first_run:
-            lines = first_screen(settings.db, model, learns=settings.memory == "on")
+            lines = first_screen(settings, model, width)
         else:
             lines = hello(here, o.last_at, settings.clock, private=o.private)
-        width = self.screen.width
         self.screen.print("".join(f"{line}\n" for text in lines for line in wrapped(printable(text), width)))
 
     def _drawn(self) -> None:
@@ -157,17 +160,21 @@ class Session:
     async def _answer_all(self, parts: _Parts) -> None:
         """Deal with what is typed, one line after the other."""
         while not self._leaving:
-            text = await self._lines.get()
-            self.screen.live.queued.pop(0)
+            text = await self.screen.next_line()
             await parts.out.settle()
+            self._say_time(parts)
             if not await parts.dialogue.line(text):
                 self._leave()
             with suppress(ConstructError):
                 await self._refresh(parts)
 
-    def _typed(self, text: str) -> None:
-        self._lines.put_nowait(text)
-        self.screen.live.queued.append(text)
+    def _say_time(self, parts: _Parts) -> None:
+        """Say what time it has become when somebody comes back to an open chat."""
+        clock = self._opening.settings.clock
+        before, self._spoken_at = self._spoken_at, clock.local(clock.now())
+        line = pause_line(before, self._spoken_at)
+        if line:
+            parts.out.notice(line)
 
     def _interrupt(self) -> bool:
         """Stop what is being done; False when nothing is."""
@@ -270,8 +277,8 @@ class Session:
                 await _stop(self._answering)
             elif self._answering is not None:
                 await self._answering
-            while not self._lines.empty():
-                parts.out.notice(f"not sent: {shorten(self._lines.get_nowait(), 60)}")
+            for text in self.screen.sent.lines:
+                parts.out.notice(f"not sent: {shorten(text, 60)}")
             if not self._killed:
                 await self._finish_memory(parts)
         finally:

@@ -6,7 +6,7 @@ import re
 import traceback
 from collections.abc import Awaitable, Callable
 
-from construct.companion import TurnResult
+from construct.companion import Delta, Event, Listener, TurnResult
 from construct.errors import ConstructError
 from construct.repl.chat import Chat
 from construct.repl.commands.registry import Leave, Registry, Retry, Then, split_command
@@ -18,6 +18,8 @@ _COMMAND_LINE = re.compile(r"`construct ((?:memory |conversations )?[a-z]+)`")
 _AS_TYPED_HERE = {"memory list": "memory", "memory search": "recall", "memory add": "remember",
                   "conversations list": "conversations"}  # fmt: skip
 _NOTHING_TO_RETRY = "There is nothing to ask again yet."
+_INTERRUPTED = "interrupted"
+_UNANSWERED = "interrupted before a word came; /retry asks again"
 
 
 class Dialogue:
@@ -29,6 +31,7 @@ class Dialogue:
         self._registry = registry
         self._task: asyncio.Task[Then | None] | None = None
         self._stopped = False
+        self._unanswered = False
         self.failed = False
 
     @property
@@ -54,8 +57,7 @@ class Dialogue:
         if text.startswith("/") and not text.startswith("//"):
             return await self._command(text)
         words = text[1:] if text.startswith("//") else text
-        view = self._out.reply()
-        await self._answer(lambda: self._chat.send(words, view.listen), view.end)
+        await self._answer(lambda listen: self._chat.send(words, listen))
         return None
 
     async def _command(self, text: str) -> Then | None:
@@ -67,19 +69,23 @@ class Dialogue:
         return await command.run(self._chat, self._out, argument)
 
     async def _again(self) -> Then | None:
-        view = self._out.reply()
-        await self._answer(lambda: self._chat.again(view.listen), view.end)
+        await self._answer(self._chat.again)
         return None
 
-    async def _answer(
-        self, ask: Callable[[], Awaitable[TurnResult | None]], end: Callable[[TurnResult | None], None]
-    ) -> None:
+    async def _answer(self, ask: Callable[[Listener], Awaitable[TurnResult | None]]) -> None:
+        view = self._out.reply()
+        self._unanswered = True
+
+        def listen(event: Event) -> None:
+            self._unanswered = self._unanswered and not isinstance(event, Delta)
+            view.listen(event)
+
         try:
-            result = await ask()
+            result = await ask(listen)
         except BaseException:
-            end(None)
+            view.end(None)
             raise
-        end(result)
+        view.end(result)
         if result is None:
             self._fail(_NOTHING_TO_RETRY)
         elif not result.complete:
@@ -89,14 +95,14 @@ class Dialogue:
 
     async def _run(self, work: Callable[[], Awaitable[Then | None]]) -> Then | None:
         """Do something that `stop` can interrupt; no error ends the chat."""
-        self._stopped = False
+        self._stopped = self._unanswered = False
         self._task = asyncio.ensure_future(work())
         try:
             return await self._task
         except asyncio.CancelledError:
             if not self._stopped:
                 raise
-            self._out.notice("interrupted")
+            self._out.notice(_UNANSWERED if self._unanswered else _INTERRUPTED)
         except ConstructError as error:
             self._fail(str(error))
         except Exception as error:  # noqa: BLE001 - a defect in one command must not end a talk

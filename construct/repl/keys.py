@@ -1,12 +1,22 @@
 """What the keys do at the prompt, beyond what emacs and vi users know anyway."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from prompt_toolkit.application import get_app
+from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.enums import EditingMode
-from prompt_toolkit.filters import Condition, Filter, buffer_has_focus, is_searching
+from prompt_toolkit.filters import (
+    Condition,
+    Filter,
+    buffer_has_focus,
+    has_selection,
+    is_searching,
+    vi_mode,
+    vi_navigation_mode,
+)
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
 
@@ -20,6 +30,9 @@ class Actions:
     edit: Callable[[], None]
     paste: Callable[[str], None]
     suspend: Callable[[], None]
+    take_back: Callable[[], None]
+    any_queued: Callable[[], bool]
+    """Whether a line that was sent can still be taken back."""
     typed_at_once: Callable[[], bool]
     """Whether the key came together with those before it."""
 
@@ -40,7 +53,13 @@ def bindings(actions: Actions) -> KeyBindings:
     def leave(event: KeyPressEvent) -> None:
         actions.leave()
 
+    @keys.add("up", filter=at_prompt & empty & Condition(actions.any_queued))
+    @keys.add("c-p", filter=at_prompt & empty & Condition(actions.any_queued))
+    def take_back(event: KeyPressEvent) -> None:
+        actions.take_back()
+
     @keys.add("c-x", "c-e", filter=at_prompt)
+    @keys.add("v", filter=at_prompt & vi_navigation_mode & ~has_selection)
     def edit(event: KeyPressEvent) -> None:
         actions.edit()
 
@@ -61,7 +80,7 @@ def _add_sending(keys: KeyBindings, actions: Actions, at_prompt: Filter) -> None
     def send(event: KeyPressEvent) -> None:
         actions.send()
 
-    @keys.add("escape", "enter", filter=at_prompt)
+    @keys.add("escape", "enter", filter=at_prompt & ~vi_mode)  # with vi keys Escape, then Enter, sends
     def new_line(event: KeyPressEvent) -> None:
         event.current_buffer.newline(copy_margin=False)
 
@@ -76,3 +95,23 @@ def _add_sending(keys: KeyBindings, actions: Actions, at_prompt: Filter) -> None
     @keys.add(Keys.BracketedPaste, filter=at_prompt)
     def paste(event: KeyPressEvent) -> None:
         actions.paste(event.data.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def wants_vi(setting: str, environ: Mapping[str, str]) -> bool:
+    """Tell whether a setting (`auto`, `emacs`, `vi`) asks for vi keys; `auto` is what readline's settings say."""
+    return setting == "vi" or (setting == "auto" and _readline_says_vi(environ))
+
+
+def keys_in_force(app: "Application[None]") -> str:
+    """Return what to say of the keys in force; nothing of emacs's."""
+    if app.editing_mode != EditingMode.VI:
+        return ""
+    return "vi" if app.vi_state.input_mode == InputMode.INSERT else "vi normal"
+
+
+def _readline_says_vi(environ: Mapping[str, str]) -> bool:
+    try:
+        text = Path(environ.get("INPUTRC") or "~/.inputrc").expanduser().read_text("utf-8", "replace")
+    except (OSError, RuntimeError):
+        return False
+    return any(line.split() == ["set", "editing-mode", "vi"] for line in text.splitlines())

@@ -1,6 +1,7 @@
 """What stands above the prompt for now: the end of a reply, what is waited for, what is queued."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -11,6 +12,7 @@ from construct.text import shorten
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_A_SECOND = 8
 _MOST_QUEUED = 3
+_TAKE_BACK = " · ↑ takes it back"
 _SECONDS_FROM = 2
 
 
@@ -29,6 +31,7 @@ class Live:
     since: float = 0.0
     hint: str = ""
     queued: list[str] = field(default_factory=list)
+    """What waits to be sent, oldest first."""
 
     def wait(self, status: str) -> None:
         """Say what is waited for from now on; an empty text ends it."""
@@ -49,13 +52,20 @@ class Live:
             shown.append(("", "\n"))
         if self.status:
             shown.append(("class:dim", shorten(self._waiting(), width - 1) + "\n"))
-        for text in self.queued[:_MOST_QUEUED]:
-            shown.append(("class:dim", shorten(f"  queued: {text}", width - 1) + "\n"))
-        if len(self.queued) > _MOST_QUEUED:
-            shown.append(("class:dim", f"  and {len(self.queued) - _MOST_QUEUED} more\n"))
+        shown += [("class:dim", f"{line}\n") for line in self._queued(width)]
         if self.hint:
             shown.append(("class:dim", shorten(self.hint, width - 1) + "\n"))
         return shown or [("", "")]
+
+    def _queued(self, width: int) -> Iterator[str]:
+        """Give the lines that wait: the oldest, how many are left out, and the newest, which can be taken back."""
+        *before, last = self.queued or [""]
+        for text in before[: _MOST_QUEUED - 1]:
+            yield shorten(f"queued: {text}", width - 1)
+        if len(before) >= _MOST_QUEUED:
+            yield f"and {len(before) - _MOST_QUEUED + 1} more"
+        if last:
+            yield shorten(f"queued: {last}", max(_MOST_QUEUED, width - 1 - len(_TAKE_BACK))) + _TAKE_BACK
 
     def _waiting(self) -> str:
         passed = time.monotonic() - self.since

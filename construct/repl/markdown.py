@@ -9,6 +9,7 @@ Rich and markdown-it are imported on first use: the prompt is on the screen befo
 import re
 from typing import TYPE_CHECKING
 
+from construct.repl.themes import NEUTRAL, Theme
 from construct.text import printable
 
 if TYPE_CHECKING:
@@ -29,13 +30,13 @@ _LONGEST_HEAD = 500
 _LINE_COST = 30
 
 
-def render_markdown(text: str, width: int, *, plain: bool = False) -> str:
-    """Return Markdown `text` as lines for a terminal `width` columns wide; `plain` ones have no escape sequences."""
+def render_markdown(text: str, width: int, theme: Theme = NEUTRAL) -> str:
+    """Return Markdown `text` as lines for a terminal `width` columns wide."""
     from construct.repl.markdown_blocks import parse
     from construct.repl.markdown_render import Writer
 
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return _joined(Writer(width).write(parse([printable(line) for line in lines])), plain=plain)
+    return _joined(Writer(width, theme).write(parse([printable(line) for line in lines])), theme)
 
 
 def warm() -> None:
@@ -46,10 +47,10 @@ def warm() -> None:
 class MarkdownStream:
     """Renders one reply that arrives in pieces, however it is cut."""
 
-    def __init__(self, width: int, *, plain: bool = False) -> None:
-        """Render for a terminal `width` columns wide; `plain` without escape sequences."""
+    def __init__(self, width: int, theme: Theme = NEUTRAL) -> None:
+        """Render for a terminal `width` columns wide."""
         self._width = width
-        self._plain = plain
+        self._theme = theme
         self._writer: Writer | None = None
         self._context: Context | None = None
         # Lines not printed yet, cleaned; then the line that is still coming in, as it came.
@@ -162,13 +163,13 @@ class MarkdownStream:
     def _write(self, units: "list[Unit]") -> str:
         if not units:
             return ""
-        return _joined(self._the_writer().write(units), plain=self._plain)
+        return _joined(self._the_writer().write(units), self._theme)
 
     def _the_writer(self) -> "Writer":
         from construct.repl.markdown_render import Writer
 
         if self._writer is None:
-            self._writer = Writer(self._width)
+            self._writer = Writer(self._width, self._theme)
         return self._writer
 
     def _render_tail(self, max_lines: int) -> str:
@@ -178,7 +179,7 @@ class MarkdownStream:
             return ""
         from construct.repl.markdown_render import to_ansi
 
-        return "\n".join(to_ansi(self._the_writer().preview(units)[-max_lines:], plain=self._plain))
+        return "\n".join(to_ansi(self._the_writer().preview(units)[-max_lines:], self._theme))
 
     def _tail_source(self, budget: int) -> list[str]:
         """Return the end of what is not final; of a long block its head too, which says what it is."""
@@ -203,7 +204,7 @@ def _end(text: str, budget: int) -> str:
     return text[max(0, len(text) - budget) // budget * budget :]
 
 
-def _joined(lines: "list[Text]", *, plain: bool) -> str:
+def _joined(lines: "list[Text]", theme: Theme) -> str:
     from construct.repl.markdown_render import to_ansi
 
-    return "".join(f"{line}\n" for line in to_ansi(lines, plain=plain))
+    return "".join(f"{line}\n" for line in to_ansi(lines, theme))

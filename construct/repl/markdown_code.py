@@ -11,7 +11,7 @@ from pygments.token import Comment, Token, string_to_tokentype  # type: ignore[i
 from rich.style import Style
 from rich.text import Text
 
-from construct.repl.themes import CODE_STYLES
+from construct.repl.themes import Theme
 
 _LONGEST = 1000  # characters; a longer line is data, and lexers can be slow on purpose-made ones
 _DEEPEST = 100
@@ -22,8 +22,9 @@ Tokens = list[tuple[Any, str]]
 class CodeBlock:
     """The lines of one code block, coloured as they come."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, theme: Theme) -> None:
         self._lexer = _lexer(language)
+        self._theme = theme
         self._stack = ["root"]
         self._in_comment = False
         self._blank = 0
@@ -51,7 +52,7 @@ class CodeBlock:
             return Text(line)
         text = Text()
         for kind, value in self._tokens(line):
-            text.append(value.replace("\n", ""), _style(kind))
+            text.append(value.replace("\n", ""), _style(self._theme, kind))
         # A lexer that loses or adds text may not change what is read.
         return text if text.plain == line else Text(line)
 
@@ -117,9 +118,9 @@ def _slash_comments(lexer: Any) -> bool:
 
 
 @cache
-def _style(kind: Any) -> Style:
+def _style(theme: Theme, kind: Any) -> Style:
     while kind is not Token:
-        style = _styles().get(kind)
+        style = _styles(theme).get(kind)
         if style is not None:
             return style
         kind = kind.parent
@@ -127,5 +128,5 @@ def _style(kind: Any) -> Style:
 
 
 @cache
-def _styles() -> dict[Any, Style]:
-    return {string_to_tokentype(name): Style.parse(style) for name, style in CODE_STYLES.items()}
+def _styles(theme: Theme) -> dict[Any, Style]:
+    return {string_to_tokentype(name): Style.parse(style) for name, style in theme.code.items()}

@@ -4,6 +4,7 @@ import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
@@ -19,14 +20,14 @@ from rich.text import Text
 
 from construct.repl.markdown_blocks import Unit, blank_before, children, inline
 from construct.repl.markdown_code import CodeBlock
-from construct.repl.themes import STYLES
+from construct.repl.themes import Theme
 from construct.text import printable
 
 _NARROWEST = 10
 _WIDEST_RULE = 40
 _LONG_WORD = 16
 _CODE_INDENT = "  "
-_DEFINITION = re.compile(r"\[[^\]]+\]:\s")
+_DEFINITION = re.compile(r"\[[^\]]+\]:(?:\s|$)")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 # What is not to be parted: a Chinese or Japanese character with its punctuation, or what stands between two spaces.
 _WIDE = "\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\U00020000-\U0003ffff"
@@ -34,24 +35,40 @@ _WORD = re.compile(rf"[「『（【《〈]*[{_WIDE}][、。，．：；？！」
 _JUSTIFY: dict[str, JustifyMethod] = {"text-align:right": "right", "text-align:center": "center"}
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is written on: how wide it is, and in which colours."""
+
+    width: int
+    theme: Theme
+
+    def narrower(self, columns: int) -> "Page":
+        """Return a page with so many columns less, as far as it makes sense."""
+        return Page(max(_NARROWEST, self.width - columns), self.theme)
+
+    def style(self, name: str) -> str:
+        """Return the style of this name."""
+        return self.theme.styles[name]
+
+
 class Writer:
     """Writes units one below the other, with blank lines between them."""
 
-    def __init__(self, width: int) -> None:
-        self._width = width
+    def __init__(self, width: int, theme: Theme) -> None:
+        self._page = Page(width, theme)
         self._begun = False
         self._gap = False
         self._code: CodeBlock | None = None
 
     def resize(self, width: int) -> None:
         """Write lines of `width` columns from here on."""
-        self._width = width
+        self._page = Page(width, self._page.theme)
 
     def preview(self, units: Sequence[Unit]) -> list[Text]:
         """Return the lines that `units` would take on the screen if they were written now."""
         other = copy(self)
         other._code = self._code and self._code.copy()
-        room = max(2, self._width)
+        room = max(2, self._page.width)
         return [piece for line in other.write(units) for piece in line.divide(_chops(line.plain.rstrip(), room))]
 
     def write(self, units: Sequence[Unit]) -> list[Text]:
@@ -61,7 +78,7 @@ class Writer:
     def _spaced(self, unit: Unit) -> list[Text]:
         if not (unit.kind == "fence" and unit.continues):
             self._gap = self._begun and unit.gap
-        lines = self._fence(unit) if unit.kind == "fence" else _unit(unit, self._width)
+        lines = self._fence(unit) if unit.kind == "fence" else _unit(unit, self._page)
         if not lines:
             return []
         gap = [Text()] if self._gap else []
@@ -70,80 +87,80 @@ class Writer:
 
     def _fence(self, unit: Unit) -> list[Text]:
         if self._code is None or not unit.continues:
-            self._code = CodeBlock(_language(unit.tokens[0]))
+            self._code = CodeBlock(_language(unit.tokens[0]), self._page.theme)
         return _code(self._code, unit.tokens[0].content)
 
 
-def _unit(unit: Unit, width: int) -> list[Text]:
+def _unit(unit: Unit, page: Page) -> list[Text]:
     if unit.kind == "list_item_open":
-        return _item(unit.tokens, unit.lines, width, unit.number)
-    return _block(unit.tokens, unit.lines, width)
+        return _item(unit.tokens, unit.lines, page, unit.number)
+    return _block(unit.tokens, unit.lines, page)
 
 
 def _code(block: CodeBlock, content: str) -> list[Text]:
     return _prefixed(block.add(content), _CODE_INDENT)
 
 
-def _blocks(tokens: Sequence[Token], lines: list[str], width: int) -> list[Text]:
+def _blocks(tokens: Sequence[Token], lines: list[str], page: Page) -> list[Text]:
     out: list[Text] = []
     for block in children(tokens):
-        rendered = _block(block, lines, width)
+        rendered = _block(block, lines, page)
         if out and rendered and blank_before(lines, (block[0].map or [0])[0]):
             out.append(Text())
         out += rendered
     return out
 
 
-def _block(tokens: list[Token], lines: list[str], width: int) -> list[Text]:
-    width = max(_NARROWEST, width)
+def _block(tokens: list[Token], lines: list[str], page: Page) -> list[Text]:
+    page = page.narrower(0)
     match tokens[0].type:
         case "paragraph_open":
-            return _wrap(_inline(tokens[1]), width)
+            return _wrap(_inline(tokens[1], page), page.width)
         case "heading_open":
-            style = STYLES[f"heading{min(3, int(tokens[0].tag[1:]))}"]
-            return _wrap(_inline(tokens[1], style), width)
+            style = page.style(f"heading{min(3, int(tokens[0].tag[1:]))}")
+            return _wrap(_inline(tokens[1], page, style), page.width)
         case "fence" | "code_block":
-            return _code(CodeBlock(_language(tokens[0])), tokens[0].content)
+            return _code(CodeBlock(_language(tokens[0]), page.theme), tokens[0].content)
         case "hr":
-            return [Text.assemble(("─" * min(width, _WIDEST_RULE), STYLES["rule"]))]
+            return [Text.assemble(("─" * min(page.width, _WIDEST_RULE), page.style("rule")))]
         case "blockquote_open":
-            inner = _blocks(tokens[1:-1], lines, width - 2)
-            return _prefixed(inner, Text("▌ ", STYLES["quote"]), blank=Text("▌", STYLES["quote"]))
+            inner = _blocks(tokens[1:-1], lines, page.narrower(2))
+            return _prefixed(inner, Text("▌ ", page.style("quote")), blank=Text("▌", page.style("quote")))
         case "table_open":
-            return _table(tokens, width)
+            return _table(tokens, page)
         case _:
-            return _list(tokens, lines, width)
+            return _list(tokens, lines, page)
 
 
-def _list(tokens: list[Token], lines: list[str], width: int) -> list[Text]:
+def _list(tokens: list[Token], lines: list[str], page: Page) -> list[Text]:
     out: list[Text] = []
     start = int(tokens[0].attrs.get("start", 1))
     for number, item in enumerate(children(tokens[1:-1]), start):
         if out and blank_before(lines, (item[0].map or [0])[0]):
             out.append(Text())
-        out += _item(item, lines, width, number)
+        out += _item(item, lines, page, number)
     return out
 
 
-def _item(tokens: list[Token], lines: list[str], width: int, number: int) -> list[Text]:
+def _item(tokens: list[Token], lines: list[str], page: Page, number: int) -> list[Text]:
     delimiter = tokens[0].markup
     marker = f"{number}{delimiter} " if delimiter in ".)" else "• "
-    inner = _blocks(tokens[1:-1], lines, width - len(marker)) or [Text()]
-    first = Text.assemble((marker, STYLES["bullet"]), inner[0])
+    inner = _blocks(tokens[1:-1], lines, page.narrower(len(marker))) or [Text()]
+    first = Text.assemble((marker, page.style("bullet")), inner[0])
     return [first, *_prefixed(inner[1:], " " * len(marker))]
 
 
-def _table(tokens: list[Token], width: int) -> list[Text]:
-    header, *rows = _cells(tokens)
-    if not _fits(header, rows, width):
-        return _records(header, rows, width)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, border_style=STYLES["rule"])
+def _table(tokens: list[Token], page: Page) -> list[Text]:
+    header, *rows = _cells(tokens, page)
+    if not _fits(header, rows, page.width):
+        return _records(header, rows, page)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, border_style=page.style("rule"))
     for cell, style in zip(header, _alignments(tokens), strict=True):
-        cell.stylize(STYLES["table"])
+        cell.stylize(page.style("table"))
         table.add_column(cell, justify=style, overflow="fold")
     for row in rows:
         table.add_row(*row)
-    options = _console().options.update(width=width, height=None)
+    options = _console().options.update(width=page.width, height=None)
     lines = [_line(segments) for segments in _console().render_lines(table, options, pad=False)]
     while not lines[-1].plain.strip():
         lines.pop()  # Rich leaves one below a table without rows.
@@ -157,15 +174,15 @@ def _fits(header: list[Text], rows: list[list[Text]], width: int) -> bool:
     return sum(min(_LONG_WORD, size) + 3 for size in needed) - 3 <= width
 
 
-def _records(header: list[Text], rows: list[list[Text]], width: int) -> list[Text]:
+def _records(header: list[Text], rows: list[list[Text]], page: Page) -> list[Text]:
     """Return the rows of a table too wide for the screen one below the other, each cell with its heading."""
     out: list[Text] = []
     for row in rows or [[Text() for _ in header]]:
         if out:
             out.append(Text())
         for name, cell in zip(header, row, strict=True):
-            label = Text.assemble((name.plain, STYLES["table"]), ": ") if name.plain else Text()
-            out += _wrap(label + cell, width)
+            label = Text.assemble((name.plain, page.style("table")), ": ") if name.plain else Text()
+            out += _wrap(label + cell, page.width)
     return out
 
 
@@ -174,9 +191,9 @@ def _wrap(text: Text, width: int) -> list[Text]:
     return [piece for line in lines for piece in line.divide(_breaks(line.plain, width))]
 
 
-def to_ansi(lines: Sequence[Text], *, plain: bool) -> list[str]:
-    """Return `lines` as strings, none with trailing spaces; `plain` ones without escape sequences."""
-    if plain:
+def to_ansi(lines: Sequence[Text], theme: Theme) -> list[str]:
+    """Return `lines` as strings, none with trailing spaces."""
+    if theme.plain:
         return [line.plain.rstrip() for line in lines]
     return [_ansi(line) for line in lines]
 
@@ -186,7 +203,7 @@ def _ansi(line: Text) -> str:
     if not line.spans and not line.style:
         return line.plain
     return "".join(
-        style.render(text, color_system=ColorSystem.STANDARD) if style else text
+        style.render(text, color_system=ColorSystem.EIGHT_BIT) if style else text
         for text, style, _ in line.render(_console())
     )
 
@@ -230,13 +247,13 @@ def _chops(text: str, width: int) -> list[int]:
     return points
 
 
-def _cells(tokens: Sequence[Token]) -> list[list[Text]]:
+def _cells(tokens: Sequence[Token], page: Page) -> list[list[Text]]:
     rows: list[list[Text]] = []
     for token in tokens:
         if token.type == "tr_open":
             rows.append([])
         elif token.type == "inline":
-            rows[-1].append(_inline(token))
+            rows[-1].append(_inline(token, page))
     return rows
 
 
@@ -248,9 +265,9 @@ def _line(segments: Sequence[Segment]) -> Text:
     return Text.assemble(*((text, style or "") for text, style, _ in segments))
 
 
-def _inline(token: Token, style: str = "") -> Text:
+def _inline(token: Token, page: Page, style: str = "") -> Text:
     """Return the text of an inline token."""
-    collected = _Inline(style)
+    collected = _Inline(page, style)
     for child, following in pairwise([*inline(token.content), None]):
         if child is not None:
             collected.add(child, following)
@@ -260,8 +277,9 @@ def _inline(token: Token, style: str = "") -> Text:
 class _Inline:
     """Collects inline tokens in one text."""
 
-    def __init__(self, style: str) -> None:
+    def __init__(self, page: Page, style: str) -> None:
         self.text = Text()
+        self._style = page.style
         self._styles = [Style.parse(style)]
         self._links: list[tuple[str, int]] = []
 
@@ -273,7 +291,7 @@ class _Inline:
             definition = following and following.type == "text" and _DEFINITION.match(following.content)
             self._append("\n" if definition else " ")
         elif token.nesting > 0:
-            self._styles.append(self._styles[-1] + Style.parse(STYLES[token.tag]))
+            self._styles.append(self._styles[-1] + Style.parse(self._style(token.tag)))
         elif token.nesting < 0:
             self._styles.pop()
         else:
@@ -290,25 +308,25 @@ class _Inline:
         self._append("\n")
 
     def code(self, token: Token) -> None:
-        self._append(token.content, STYLES["code"])
+        self._append(token.content, self._style("code"))
 
     def html(self, token: Token) -> None:
         self._append("\n" if _BREAK.fullmatch(token.content) else token.content)
 
     def image(self, token: Token) -> None:
         self._append(token.content or "image")
-        self._append(f" ({token.attrs.get('src', '')})", STYLES["url"])
+        self._append(f" ({token.attrs.get('src', '')})", self._style("url"))
 
     def open_link(self, token: Token) -> None:
         self._links.append((str(token.attrs.get("href", "")), len(self.text)))
-        self._styles.append(self._styles[-1] + Style.parse(STYLES["link"]))
+        self._styles.append(self._styles[-1] + Style.parse(self._style("link")))
 
     def close_link(self, _token: Token) -> None:
         """Show the target unless the text is the target: no link can pass for another."""
         self._styles.pop()
         target, start = self._links.pop()
         if self.text.plain[start:] not in {target, target.removeprefix("mailto:")}:
-            self._append(f" ({target})", STYLES["url"])
+            self._append(f" ({target})", self._style("url"))
 
 
 _HANDLERS: Mapping[str, Callable[[_Inline, Token], None]] = {
@@ -323,4 +341,4 @@ _HANDLERS: Mapping[str, Callable[[_Inline, Token], None]] = {
 
 @cache
 def _console() -> Console:
-    return Console(file=io.StringIO(), force_terminal=True, color_system="standard", legacy_windows=False)
+    return Console(file=io.StringIO(), force_terminal=True, color_system="256", legacy_windows=False)

@@ -9,8 +9,9 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
@@ -26,15 +27,18 @@ from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
+from construct.errors import UsageError
 from construct.repl.completer import is_command
+from construct.repl.editor import edit_text
 from construct.repl.history import TalkHistory
-from construct.repl.keys import Actions, bindings
+from construct.repl.keys import Actions, bindings, keys_in_force
 from construct.repl.layout import build_layout
 from construct.repl.live import Live
 from construct.repl.pastes import Pastes
 from construct.repl.resizing import ResizableApplication, reflow_of
-from construct.repl.themes import prompt_style
+from construct.repl.themes import Theme, prompt_style
 from construct.repl.toolbar import ToolbarState, toolbar
+from construct.repl.waiting import WaitingLines
 
 _HINT_SECONDS = 3.0
 _TICK_SECONDS = 0.125
@@ -58,25 +62,27 @@ class _Question:
 
 
 class Screen:
-    """The prompt and what is above it; `on_line`, `on_interrupt` and `on_leave` are told what the user does."""
+    """The prompt and what is above it; `on_interrupt` and `on_leave` are told what the user wants."""
 
     def __init__(
         self,
         *,
         history: TalkHistory,
         completer: Completer,
-        on_line: Callable[[str], None],
         on_interrupt: Callable[[], bool],
         on_leave: Callable[[], None],
+        theme: Theme,
+        vi: bool,
         environ: Mapping[str, str] = os.environ,
         terminal: tuple[Input, Output] | None = None,
     ) -> None:
-        self.live = Live()
+        self.sent = WaitingLines()
+        self.live = Live(queued=self.sent.lines)
         self.toolbar = ToolbarState()
         self.on_resized: Callable[[], None] = lambda: None
         """Called when the width may have changed, before the prompt is drawn again."""
-        self.plain = bool(environ.get("NO_COLOR"))
-        self._on_line, self._on_interrupt, self._on_leave = on_line, on_interrupt, on_leave
+        self.theme = theme
+        self._on_interrupt, self._on_leave = on_interrupt, on_leave
         self._question: _Question | None = None
         self._pastes = Pastes()
         self._suspended = False
@@ -89,16 +95,18 @@ class Screen:
             completer=completer,
             complete_while_typing=Condition(lambda: is_command(self.buffer.text) and self._question is None),
             auto_suggest=AutoSuggestFromHistory(),
-            tempfile_suffix=".md",
             multiline=True,
         )
         self.buffer.on_text_changed += lambda _: self._end_hint(self.live.hint)
         self.app = self._application(environ, terminal)
+        self.app.editing_mode = EditingMode.VI if vi else EditingMode.EMACS
 
     def _application(self, environ: Mapping[str, str], terminal: tuple[Input, Output] | None) -> ResizableApplication:
         actions = Actions(
             send=self._send, interrupt=self._interrupt, leave=self._on_leave, edit=self._edit_now, paste=self._paste,
-            suspend=self._suspend, typed_at_once=lambda: self._keys_at_once > 1,
+            suspend=self._suspend, take_back=self._take_back,
+            any_queued=lambda: bool(self.sent.lines) and self._question is None,
+            typed_at_once=lambda: self._keys_at_once > 1,
         )  # fmt: skip
         layout = build_layout(
             self.buffer,
@@ -111,10 +119,9 @@ class Screen:
             on_resized=lambda: self.on_resized(),
             on_settled=self._print_held,
             layout=layout,
-            style=Style.from_dict(prompt_style() | _MENU_STYLE),
+            style=Style.from_dict(prompt_style(self.theme) | _MENU_STYLE),
             include_default_pygments_style=False,
             key_bindings=merge_key_bindings([load_auto_suggest_bindings(), bindings(actions)]),
-            editing_mode=EditingMode.VI if likes_vi(environ) else EditingMode.EMACS,
             erase_when_done=True,
             input=terminal[0] if terminal else None,
             output=terminal[1] if terminal else terminal_output(),
@@ -151,6 +158,18 @@ class Screen:
         finally:
             ticking.cancel()
             self.live = Live()
+
+    async def next_line(self) -> str:
+        """Wait for a line that was sent, and return it whole."""
+        return self._pastes.unfold(await self.sent.next())
+
+    def dim(self, line: str) -> str:
+        """Return a line as it is printed quietly, with its end."""
+        from rich.text import Text
+
+        from construct.repl.views.console import to_ansi
+
+        return to_ansi(Text(line, style="dim"), self.width, self.theme)
 
     def leave(self) -> None:
         """Take the prompt away for good."""
@@ -194,12 +213,15 @@ class Screen:
             self.redraw()
 
     async def edit(self, text: str | None = None) -> None:
-        """Open the user's editor on a text, by default on what stands at the prompt; it comes back to the prompt."""
+        """Open the user's editor on a text, by default on what stands at the prompt; it comes back to the prompt.
+
+        Raises UsageError when there is no editor.
+        """
         whole = self._pastes.unfold(self.buffer.text) if text is None else text
-        self.buffer.document = Document(whole, len(whole))
         self._suspended = True
         try:
-            await self.buffer.open_in_editor()
+            written = await run_in_terminal(lambda: edit_text(whole), in_executor=True)
+            self.buffer.document = Document(written, len(written))
         finally:
             self._suspended = False
             self._print_held()
@@ -249,7 +271,7 @@ class Screen:
                 self.redraw()
 
     def _send(self) -> None:
-        text = self._pastes.unfold(self.buffer.text)
+        text = self.buffer.text
         if self._question is not None:
             self.buffer.reset()
             if not self._question.answer.done():
@@ -258,9 +280,13 @@ class Screen:
         if not text.strip():
             return
         self._history.append_string(text)
-        self._pastes = Pastes()
         self.buffer.reset()
-        self._on_line(text)
+        self.app.vi_state.reset()
+        self.sent.add(text)
+
+    def _take_back(self) -> None:
+        text = self.sent.take_back()
+        self.buffer.document = Document(text, len(text))
 
     def _interrupt(self) -> None:
         if self._question is not None:
@@ -274,8 +300,14 @@ class Screen:
             self.hint("Ctrl-D leaves")
 
     def _edit_now(self) -> None:
+        async def edit() -> None:
+            try:
+                await self.edit()
+            except UsageError as error:
+                self.hint(str(error))
+
         if not self._suspended and self._question is None:
-            self.app.create_background_task(self.edit())
+            self.app.create_background_task(edit())
 
     def _paste(self, text: str) -> None:
         self.buffer.insert_text(self._pastes.fold(text))
@@ -303,20 +335,7 @@ class Screen:
         return [("class:high" if self.toolbar.private else "class:accent", "› ")]
 
     def _toolbar_now(self) -> ToolbarState:
-        from dataclasses import replace
-
-        return replace(self.toolbar, vi=self.app.editing_mode == EditingMode.VI)
-
-
-def likes_vi(environ: Mapping[str, str]) -> bool:
-    """Tell whether the user's readline settings ask for vi keys."""
-    from pathlib import Path
-
-    try:
-        text = Path(environ.get("INPUTRC") or "~/.inputrc").expanduser().read_text("utf-8", "replace")
-    except (OSError, RuntimeError):
-        return False
-    return any(line.split() == ["set", "editing-mode", "vi"] for line in text.splitlines())
+        return replace(self.toolbar, keys=keys_in_force(self.app))
 
 
 def terminal_output() -> Output:

@@ -21,7 +21,7 @@ class ScreenReply:
         self.ended = False
         self._screen = screen
         self._on_end = on_end
-        self._stream = MarkdownStream(screen.width, plain=screen.plain)
+        self._stream = MarkdownStream(screen.width, screen.theme)
         self._width = screen.width
         self._final = ""
         self._frame: asyncio.TimerHandle | None = None
@@ -40,7 +40,7 @@ class ScreenReply:
                 self._screen.live.wait("the memory is catching up")
             case ToolCalled(_, summary):
                 self._flush_all()
-                self._screen.print(self._dim(f"· {one_line(summary)}\n"), group="tool")
+                self._screen.print(self._screen.dim(f"· {one_line(summary)}"), group="tool")
                 self._screen.live.wait("thinking")
 
     def end(self, result: TurnResult | None) -> None:
@@ -54,7 +54,7 @@ class ScreenReply:
 
     def _flush_all(self) -> None:
         self._final += self._stream.finish()
-        self._stream = MarkdownStream(self._width, plain=self._screen.plain)
+        self._stream = MarkdownStream(self._width, self._screen.theme)
         self._draw()
 
     def _draw_soon(self) -> None:
@@ -79,6 +79,3 @@ class ScreenReply:
         self._width = self._screen.width
         self._stream.resize(self._width)
         self._screen.live.tail = self._stream.tail(self._screen.tail_rows)
-
-    def _dim(self, text: str) -> str:
-        return text if self._screen.plain else f"\x1b[2m{text.rstrip()}\x1b[0m\n"

@@ -67,7 +67,7 @@ class TerminalOutput:
     def _drawn(self, view: "RenderableType") -> str:
         from construct.repl.views.console import to_ansi
 
-        return to_ansi(view, self._screen.width, plain=self._screen.plain)
+        return to_ansi(view, self._screen.width, self._screen.theme)
 
     def say(self, text: str) -> None:
         """Print lines that answer a command."""
@@ -78,8 +78,7 @@ class TerminalOutput:
         if self._reply is not None and not self._reply.ended:
             self._later.append(text)
             return
-        line = shorten(f"· {text}", self._screen.width)
-        self._screen.print(f"{line}\n" if self._screen.plain else f"\x1b[2m{line}\x1b[0m\n", group=_NOTICES)
+        self._screen.print(self._screen.dim(shorten(f"· {text}", self._screen.width)), group=_NOTICES)
 
     def error(self, text: str) -> None:
         """Print what went wrong."""

@@ -1,6 +1,10 @@
-"""Names for the colours: sixteen ANSI ones that read on light and dark backgrounds alike, so that nobody is asked."""
+"""Names for the colours, and what they are on the three kinds of background.
+
+Where nobody says what the background is, the sixteen ANSI colours serve that read on light and dark alike.
+"""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TextIO
 
 # Blue, white and the bright colours are left out: each vanishes on one of the two backgrounds.
@@ -51,14 +55,70 @@ CODE_STYLES: Mapping[str, str] = {
 _COLOURS = frozenset({"black", "red", "green", "yellow", "blue", "magenta", "cyan"})
 
 
-def prompt_style() -> dict[str, str]:
-    """Return the same styles under the same names as prompt_toolkit spells them."""
-    return {name: " ".join(_prompt_word(word) for word in style.split()) for name, style in STYLES.items()}
+# What each of the colours above becomes where the background is known: easier to read than an unknown palette's.
+_ON_DARK = {
+    "magenta": "#d787ff",
+    "red": "#ff8787",
+    "green": "#87d787",
+    "yellow": "#ffd75f",
+    "cyan": "#87d7ff",
+    "dim": "#9e9e9e",
+}
+_ON_LIGHT = {
+    "magenta": "#8700af",
+    "red": "#af0000",
+    "green": "#005f00",
+    "yellow": "#875f00",
+    "cyan": "#005f87",
+    "dim": "#626262",
+}
+# Terminals with no more than sixteen colours.
+_FEW_COLOURS = frozenset({"linux", "eterm-color", "ansi", "vt100", "vt220"})
+_LIGHT_GROUNDS = frozenset({"7", "9", "10", "11", "12", "13", "14", "15"})
 
 
-def wants_plain(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Return whether `stream` is to get no escape sequences: not a terminal, a dumb one, or NO_COLOR is set."""
-    return bool(environ.get("NO_COLOR")) or environ.get("TERM") == "dumb" or not stream.isatty()
+@dataclass(frozen=True, slots=True, eq=False)
+class Theme:
+    """Styles by name, and by Pygments' token types; a `plain` one has no escape sequences at all."""
+
+    styles: Mapping[str, str]
+    code: Mapping[str, str]
+    plain: bool = False
+
+
+def _themed(colours: Mapping[str, str]) -> Theme:
+    def spelt(styles: Mapping[str, str]) -> dict[str, str]:
+        return {name: " ".join(colours.get(word, word) for word in style.split()) for name, style in styles.items()}
+
+    return Theme(spelt(STYLES), spelt(CODE_STYLES))
+
+
+NEUTRAL = _themed({})
+DARK = _themed(_ON_DARK)
+LIGHT = _themed(_ON_LIGHT)
+PLAIN = Theme(STYLES, CODE_STYLES, plain=True)
+
+
+def choose_theme(setting: str, environ: Mapping[str, str]) -> Theme:
+    """Return the theme that a setting (`auto`, `light`, `dark`) means on this terminal; NO_COLOR has the last word."""
+    if environ.get("NO_COLOR"):
+        return PLAIN
+    if environ.get("TERM") in _FEW_COLOURS:
+        return NEUTRAL
+    ground = environ.get("COLORFGBG", "").rpartition(";")[2]
+    if setting == "auto":
+        setting = "light" if ground in _LIGHT_GROUNDS else "dark" if ground.isdigit() else ""
+    return {"light": LIGHT, "dark": DARK}.get(setting, NEUTRAL)
+
+
+def theme_on(stream: TextIO, environ: Mapping[str, str]) -> Theme:
+    """Return the theme for a stream: a plain one unless it is a terminal that can show more."""
+    return choose_theme("auto", environ) if stream.isatty() and environ.get("TERM") != "dumb" else PLAIN
+
+
+def prompt_style(theme: Theme) -> dict[str, str]:
+    """Return a theme's styles under the same names as prompt_toolkit spells them."""
+    return {name: " ".join(_prompt_word(word) for word in style.split()) for name, style in theme.styles.items()}
 
 
 def _prompt_word(word: str) -> str:

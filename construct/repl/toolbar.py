@@ -24,9 +24,10 @@ class ToolbarState:
     compact: float | None = None
     running: str = ""
     private: bool = False
-    vi: bool = False
     held: bool = False
     """Whether what was undone is held, however near the next observation looks."""
+    keys: str = ""
+    """Which keys are in force, where it is not the usual ones."""
 
 
 def toolbar(state: ToolbarState, width: int) -> StyleAndTextTuples:
@@ -65,8 +66,8 @@ def _parts(state: ToolbarState) -> Iterator[_Part]:
         yield _Part(5, "class:dim", f"compact {_percent(state.compact)}")
     if state.running:
         yield _Part(1, "class:accent", f"{state.running}…")
-    if state.vi:
-        yield _Part(6, "class:dim", "vi")
+    if state.keys:
+        yield _Part(1, "class:dim", state.keys)
 
 
 def _percent(ratio: float) -> str:

@@ -2,6 +2,7 @@
 
 import sqlite3
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from construct import tokens
@@ -203,12 +204,9 @@ def last_message_id(db: sqlite3.Connection, conversation_id: int) -> int:
     return 0 if row is None else int(row[0])
 
 
-def mark_retried(db: sqlite3.Connection, conversation_id: int, after: int) -> None:
-    """Take the replies above message `after` out of sight: another is about to stand in their place."""
-    db.execute(
-        "UPDATE messages SET retried = 1 WHERE conversation_id = ? AND id > ? AND role = 'assistant'",
-        (conversation_id, after),
-    )
+def mark_retried(db: sqlite3.Connection, replies: Sequence[int]) -> None:
+    """Take replies out of sight: another one to the same words stands in their place."""
+    db.executemany("UPDATE messages SET retried = 1 WHERE id = ?", [(reply,) for reply in replies])
 
 
 def prompt_history(db: sqlite3.Connection, limit: int = 2000) -> list[str]:

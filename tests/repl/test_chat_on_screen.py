@@ -1,14 +1,29 @@
 """The chat on the screen: what is typed, what is answered, what stands where."""
 
 import asyncio
+from unicodedata import normalize
+
+import pytest
 
 from construct.config import Settings
 from construct.memory.worker import Progress
 from construct.repl.markdown import render_markdown
+from construct.repl.themes import PLAIN
 from tests.repl.conftest import seated, stored
+from tests.repl.test_markdown import DOCUMENTS
 from tests.support.fake_api import FakeApi, Reply, faults
 
-LONG = "# Head\n\nSome *words* first.\n\n" + "\n".join(f"- item number {n} of many" for n in range(40)) + "\n\nThe end."
+LONG = "# Head\n\nSome *words* first.\n\n" + "\n".join(f"- item number {n} of many" for n in range(40))
+HARD = "Some **words\n\n" + "\n\n".join(
+    DOCUMENTS[name]
+    for name in (
+        "nested lists with all that can be in them",
+        "a table of wide and combining characters",
+        "a fence in an item, longer than the screen",
+        "a late definition",
+        "emphasis that is never closed",
+    )
+)
 
 
 async def test_answers_what_is_typed(api: FakeApi, settings: Settings) -> None:
@@ -28,15 +43,24 @@ async def test_answers_what_is_typed(api: FakeApi, settings: Settings) -> None:
     ]
 
 
-async def test_leaves_the_scrollback_of_one_render(api: FakeApi, settings: Settings) -> None:
-    """A streamed reply longer than the screen stands in the scrollback once, as one rendering would have left it."""
-    api.enqueue("chat", Reply(LONG, chunk_size=7, chunk_delay=0.003))
-    async with seated(settings, rows=12) as seat:
+@pytest.mark.parametrize(
+    ("document", "columns", "rows"), [(LONG, 80, 12), (HARD, 40, 15), (HARD, 200, 50)], ids=["long", "narrow", "wide"]
+)
+async def test_leaves_the_scrollback_of_one_render(
+    api: FakeApi, settings: Settings, document: str, columns: int, rows: int
+) -> None:
+    """A streamed reply stands in the scrollback once, as one rendering leaves it, whatever is done meanwhile."""
+    api.enqueue("chat", Reply(f"{document}\n\nThe end.", chunk_size=11, chunk_delay=0.003))
+    async with seated(settings, columns=columns, rows=rows) as seat:
         seat.type("list them\r")
+        await seat.see("Some")
+        seat.type("half a line")
+        seat.session._progress(Progress("observing"))
         await seat.see("The end.")
+        seat.type("\x15")
         await seat.see(lambda: seat.screen.lines[-2] == "›")
         lines = seat.screen.lines
-        whole = render_markdown(LONG, 80, plain=True).rstrip("\n").split("\n")
+        whole = normalize("NFC", render_markdown(f"{document}\n\nThe end.", columns, PLAIN)).rstrip("\n").split("\n")
         at = lines.index("› list them") + 2
         assert lines[at:-3] == [line.rstrip() for line in whole]
 

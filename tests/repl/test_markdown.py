@@ -15,6 +15,7 @@ from rich.cells import cell_len
 
 from construct.repl import markdown_blocks
 from construct.repl.markdown import MarkdownStream, render_markdown, warm
+from construct.repl.themes import NEUTRAL, PLAIN, Theme
 
 WIDTHS = [20, 40, 80, 200]
 
@@ -94,6 +95,55 @@ DOCUMENTS = {
     "escape sequences": "\x1b[31mred\x1b[0m \x1b]8;;http://e\x07l\x1b]8;;\x07\n\x1b]0;\n\x07 \x9b1m \x1bPq\n\x1b\\ x\n",
     "a paragraph of many lines": "some words in a line\n" * 150 + "\n# End",
     "an item of many lines": "- a\n" + "  - some words\n\n" * 80 + "\nEnd\n\n- b",
+    "nested lists with all that can be in them": """1. one
+   1. one one
+      - deep
+
+        ```sh
+        ls
+
+        ls -l
+        ```
+      - deeper
+        > quoted
+        > lines
+   2. one two
+
+      | a | b |
+      |---|---|
+      | 1 | 2 |
+
+2. two
+
+   para
+
+   - x
+     y
+""",
+    "a fence in an item, longer than the screen": "- run:\n\n  ```python\n"
+    + "".join(f"  line_{n} = '''{n}\n" for n in range(30))
+    + "  ```\n\n- and then\n\nEnd",
+    "a fence in a quote": "> ```\n" + "> code\n" * 26 + "> ```\n> text\n\nEnd",
+    "a list of three digits": "".join(
+        f"{n}. item {n} with enough words to wrap it on a narrow terminal\n" for n in range(97, 103)
+    ),
+    "a year that begins a line": "It was in\n1986. A great year.\n\n1986. A great year.\n",
+    "rows with too many cells, and too few": "| a | b |\n|--|--|\n| 1 |\n| 1 | 2 | 3 |\n|\n| `x|y` | a\\|b |\n",
+    "a table of wide and combining characters": "| 名前 | 👍🏽 | e\u0301 |\n|:-|:-:|-:|\n"
+    + "| 長い名前です | 👍🏽 | e\u0301e\u0301 |\n" * 12
+    + "\nend",
+    "a table with a very wide cell": "| a | b |\n|---|---|\n" + f"| x | {'word ' * 60}|\n| {'y' * 120} | 2 |\n",
+    "a table that a list interrupts": "| a |\n|---|\n| 1 |\n- item\n| b |\n|---|\n",
+    "emphasis over lines": "**bold\nstill bold** and *it\nalic* and ***both\n\n** not** * a * _b_c_ __d__e\n",
+    "emphasis with wide characters": "**「太字」**の文字と*斜体*です。**太字、**です。\n",
+    "unclosed code, links and images": '`code [link](http://a ![img](b\n\n[a](<b c> "d\n\n![x] [y](z `w](v)\n',
+    "footnotes": "Text[^1] and[^n].\n\n[^1]: Note one.\n[^n]:\n    Note two.\n\n    More.\n",
+    "a fence whose closing line has more behind it": "```\na\n``` x\nb\n```\n",
+    "right to left": "שלום עולם (abc) 123\n\n- مرحبا **بالعالم**\n\u202eabc\u202c\n",
+    "zero width and odd spaces": "a\u200bb\u00a0c\u2009d\u3000e\u00adf\ufe0f g\u2060h\n\n\u00a0\n\n- \u3000x\n",
+    "flags, keycaps and joined people": "🇵🇹🇪🇺 1️⃣ 🏳️‍🌈 👨🏾‍🚀 " * 20 + "\n",
+    "a quote that ends in a list": "> - a\n>   - b\n>\n>   c\n- d\n\n> e\n\n\n> f\n",
+    "headings of all kinds": "## a ##\n### b#\nc\n=\n\nd\n----\n\n**e**\ntext\n# f\n",
     "far too deep": "> " * 60 + "a\n\n" + "- " * 60 + "b\n\nc",
 }
 
@@ -109,9 +159,9 @@ PIECES = [
 # fmt: on
 
 
-def streamed(text: str, pieces: Iterator[str], width: int, *, plain: bool = False) -> str:
+def streamed(text: str, pieces: Iterator[str], width: int, theme: Theme = NEUTRAL) -> str:
     """Return what the stream prints when `text` comes in `pieces`; it is looked at now and then in between."""
-    stream = MarkdownStream(width, plain=plain)
+    stream = MarkdownStream(width, theme)
     printed = []
     for number, piece in enumerate(pieces):
         printed.append(stream.feed(piece))
@@ -190,9 +240,9 @@ def test_documents_in_a_row(names: list[str], rng: random.Random) -> None:
 @pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS.keys())
 def test_plain(document: str) -> None:
     """In plain mode the lines are the same ones without any escape sequence."""
-    plain = render_markdown(document, 40, plain=True)
+    plain = render_markdown(document, 40, PLAIN)
     assert "\x1b" not in plain
-    assert streamed(document, cut(document, random.Random(1), 9), 40, plain=True) == plain
+    assert streamed(document, cut(document, random.Random(1), 9), 40, PLAIN) == plain
     coloured = scrollback([render_markdown(document, 40)], 40)
     assert [[cell[0] for cell in row] for row in coloured] == [
         [cell[0] for cell in row] for row in scrollback([plain], 40)
@@ -201,7 +251,7 @@ def test_plain(document: str) -> None:
 
 def test_blocks_are_printed_when_they_are_complete() -> None:
     """A paragraph is printed at its blank line, an item at the next item, a line of code at its end."""
-    stream = MarkdownStream(40, plain=True)
+    stream = MarkdownStream(40, PLAIN)
     assert [
         stream.feed(piece) for piece in ("one\n", "\n", "- a\n- ", "b\n", "\n", "T", "wo\n\n``", "`\nx\n", "y")
     ] == [
@@ -256,14 +306,14 @@ def test_tail_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_closing_fence_is_not_shown_as_code() -> None:
     """Backticks coming in at the end of a code block are not shown as a line of code."""
-    stream = MarkdownStream(40, plain=True)
+    stream = MarkdownStream(40, PLAIN)
     stream.feed("```\nx\n``")
     assert stream.tail() == ""
 
 
 def test_resize() -> None:
     """What is printed after the terminal changed its width has the new width."""
-    stream = MarkdownStream(20, plain=True)
+    stream = MarkdownStream(20, PLAIN)
     words = "word " * 8
     assert stream.feed(words + "\n\n") == "word word word word\nword word word word\n"
     stream.feed(words)
@@ -306,7 +356,7 @@ def test_work_is_proportional(document: str, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_tail_of_a_long_block_is_cheap() -> None:
     """The tail of a long block is rendered from the end of it, and of a table also from its head."""
-    stream = MarkdownStream(80, plain=True)
+    stream = MarkdownStream(80, PLAIN)
     stream.feed("| name | b |\n|---|---|\n" + "| words | in a line |\n" * 5000)
     began = time.process_time()
     assert stream.tail(3) == "\n".join(["words   in a line"] * 3)

@@ -1,6 +1,5 @@
 """What Markdown looks like on the terminal."""
 
-import io
 import os
 import re
 
@@ -9,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from prompt_toolkit.styles import Style as PromptStyle
 from pygments.lexers import get_all_lexers  # type: ignore[import-untyped]
+from rich.color import Color, ColorSystem
+from rich.color_triplet import ColorTriplet
 from rich.style import Style
 
 from construct.repl.markdown import render_markdown
 from construct.repl.markdown_code import CodeBlock
-from construct.repl.themes import CODE_STYLES, STYLES, prompt_style, wants_plain
+from construct.repl.themes import DARK, LIGHT, NEUTRAL, PLAIN, Theme, choose_theme, prompt_style
 
 URL = "https://example.com/" + "a" * 80
 
@@ -87,7 +88,7 @@ PIECES = [
 @pytest.mark.parametrize(("source", "expected"), RENDERED.values(), ids=RENDERED.keys())
 def test_rendered(source: str, expected: str) -> None:
     """On a plain terminal of 38 columns the table above is true."""
-    assert render_markdown(source, 38, plain=True) == expected + "\n"
+    assert render_markdown(source, 38, PLAIN) == expected + "\n"
 
 
 @pytest.mark.parametrize(
@@ -116,21 +117,21 @@ def test_no_word_is_lost(pieces: list[str]) -> None:
     """Whatever the structure is taken for, every word is there (but a fence's language), in its order."""
     source = " ".join(pieces)
     words = re.findall("alpha|beta|gamma", re.sub("```[^\n]*", "", source))
-    assert re.findall("alpha|beta|gamma", re.sub("\\s", "", render_markdown(source, 200, plain=True))) == words
+    assert re.findall("alpha|beta|gamma", re.sub("\\s", "", render_markdown(source, 200, PLAIN))) == words
 
 
 @settings(max_examples=120, deadline=None)
 @given(st.text(max_size=60), st.integers(1, 60))
 def test_lines_are_clean(source: str, width: int) -> None:
     """No line ends in spaces, so that what is copied is clean; an empty text has no lines."""
-    lines = render_markdown(source, width, plain=True).split("\n")
+    lines = render_markdown(source, width, PLAIN).split("\n")
     assert all(line == line.rstrip(" ") for line in lines)
     assert lines[-1] == ""
 
 
 def test_many_levels_lose_nothing() -> None:
     """Nesting beyond what makes sense does not swallow the rest of the reply, as markdown-it's own limit would."""
-    assert render_markdown("- " * 60 + "a\n\n- b\n\nrest\n", 80, plain=True).endswith("a\n\n• b\n\nrest\n")
+    assert render_markdown("- " * 60 + "a\n\n- b\n\nrest\n", 80, PLAIN).endswith("a\n\n• b\n\nrest\n")
 
 
 def test_code_is_coloured_line_by_line() -> None:
@@ -146,7 +147,7 @@ def test_code_is_coloured_line_by_line() -> None:
 def test_every_language_is_readable() -> None:
     """Whatever the language is said to be, the text of the code is unchanged."""
     for _, aliases, *_ in list(get_all_lexers(plugins=False))[::9]:
-        shown = "\n".join(line.plain for line in CodeBlock((aliases or ("none",))[0]).add(SOURCE))
+        shown = "\n".join(line.plain for line in CodeBlock((aliases or ("none",))[0], NEUTRAL).add(SOURCE))
         assert shown == SOURCE.rstrip()
 
 
@@ -155,33 +156,60 @@ def test_long_lines_of_code_are_not_coloured() -> None:
     assert render_markdown("```python\n" + "x=1;" * 1000 + "\n```", 80) == "  " + "x=1;" * 1000 + "\n"
 
 
+def colours(theme: Theme) -> set[Color]:
+    """Return the colours that a theme uses."""
+    found = (Style.parse(style).color for style in [*theme.styles.values(), *theme.code.values()])
+    return {colour for colour in found if colour is not None}
+
+
+def brightness(colour: ColorTriplet) -> float:
+    """Return the relative luminance of a colour, as WCAG has it."""
+    parts = (part / 255 for part in colour)
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
 def test_styles_are_known_to_both_libraries() -> None:
-    """Every style is one that rich and prompt_toolkit understand, in the sixteen ANSI colours."""
-    for style in [*STYLES.values(), *CODE_STYLES.values()]:
-        colour = Style.parse(style).color
-        assert colour is None or (colour.number or 0) < 16
-    assert PromptStyle.from_dict(prompt_style()).style_rules
-    assert prompt_style()["heading2"] == "bold ansimagenta"
+    """Every style is one that rich and prompt_toolkit understand; the neutral ones in ANSI colours."""
+    for theme in (NEUTRAL, DARK, LIGHT):
+        assert colours(theme)
+        assert PromptStyle.from_dict(prompt_style(theme)).style_rules
+    assert all((colour.number or 0) < 16 for colour in colours(NEUTRAL))
+    assert prompt_style(NEUTRAL)["heading2"] == "bold ansimagenta"
 
 
 @pytest.mark.parametrize(
-    ("terminal", "environ", "plain"),
+    ("theme", "grounds"),
+    [(DARK, ["#000000", "#282c34", "#002b36"]), (LIGHT, ["#ffffff", "#fdf6e3", "#eff1f5"])],
+    ids=["dark", "light"],
+)
+def test_colours_can_be_read(theme: Theme, grounds: list[str]) -> None:
+    """On usual backgrounds every colour has a contrast of at least 4.5, also where there are no more than 256."""
+    for ground in grounds:
+        for colour in colours(theme):
+            few = colour.downgrade(ColorSystem.EIGHT_BIT).get_truecolor()
+            for shade in (colour.get_truecolor(), few):
+                pair = sorted((brightness(shade), brightness(Color.parse(ground).get_truecolor())))
+                assert (pair[1] + 0.05) / (pair[0] + 0.05) >= 4.5
+
+
+@pytest.mark.parametrize(
+    ("setting", "environ", "theme"),
     [
-        (True, {"TERM": "xterm"}, False),
-        (True, {"NO_COLOR": ""}, False),
-        (True, {"NO_COLOR": "1"}, True),
-        (True, {"TERM": "dumb"}, True),
-        (False, {}, True),
+        ("auto", {"TERM": "xterm"}, NEUTRAL),
+        ("auto", {"COLORFGBG": "15;0"}, DARK),
+        ("auto", {"COLORFGBG": "0;default;15"}, LIGHT),
+        ("auto", {"COLORFGBG": "default;default"}, NEUTRAL),
+        ("light", {"COLORFGBG": "15;0"}, LIGHT),
+        ("dark", {}, DARK),
+        ("dark", {"TERM": "linux"}, NEUTRAL),
+        ("dark", {"NO_COLOR": "1"}, PLAIN),
+        ("dark", {"NO_COLOR": ""}, DARK),
     ],
 )
-def test_wants_plain(terminal: bool, environ: dict[str, str], plain: bool) -> None:
-    """Colours are for terminals that can show them, to people who did not say no."""
-
-    class Stream(io.StringIO):
-        def isatty(self) -> bool:
-            return terminal
-
-    assert wants_plain(Stream(), environ) is plain
+def test_which_theme(setting: str, environ: dict[str, str], theme: Theme) -> None:
+    """The setting decides, else what the terminal says of its background; NO_COLOR has the last word."""
+    assert choose_theme(setting, environ) is theme
 
 
 def test_environment_of_rich_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> None:

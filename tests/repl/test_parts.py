@@ -24,12 +24,12 @@ from construct.repl.chat import Chat
 from construct.repl.commands.registry import Choice, Command, Group, Registry
 from construct.repl.completer import CommandCompleter
 from construct.repl.history import TalkHistory
+from construct.repl.keys import wants_vi
 from construct.repl.live import Live
 from construct.repl.markdown import MarkdownStream
 from construct.repl.output import Output
 from construct.repl.pastes import Pastes
 from construct.repl.resizing import Reflow, ResizableApplication, more_rows, reflow_of
-from construct.repl.screen import likes_vi
 from construct.repl.toolbar import ToolbarState, toolbar
 from construct.store.database import Store
 from tests.support.emulator import Emulator
@@ -44,7 +44,7 @@ def line(state: ToolbarState, width: int) -> str:
 
 def test_toolbar_says_it_all_where_there_is_room() -> None:
     """Title, model, progress of the memory, what runs, and vi keys."""
-    wide = line(ToolbarState("Tea", "sonnet", 0.4133, 0.05, "observing", vi=True), 100)
+    wide = line(ToolbarState("Tea", "sonnet", 0.4133, 0.05, "observing", keys="vi"), 100)
     assert wide == " Tea · sonnet · observe 41% · compact 5% · observing… · vi"
 
 
@@ -142,7 +142,7 @@ def test_live_is_blank_before_the_prompt() -> None:
     live.tail_gap = True
     live.queued = ["one", "two", "three", "four"]
     assert fragment_list_to_text(live.fragments(80)).splitlines() == [
-        "", "bold", "", "queued: one", "queued: two", "queued: three", "  and 1 more",
+        "", "bold", "", "queued: one", "queued: two", "and 1 more", "queued: four · ↑ takes it back",
     ]  # fmt: skip
     live.wait("thinking")
     assert "thinking · Ctrl-C stops" in fragment_list_to_text(live.fragments(80))
@@ -198,13 +198,16 @@ def test_a_tail_as_wide_as_the_terminal() -> None:
 
 
 def test_vi_keys_follow_readline(tmp_path: Path) -> None:
-    """Who set vi keys for readline gets them here."""
+    """Who set vi keys for readline gets them here, unless the setting says otherwise."""
     inputrc = tmp_path / "inputrc"
-    assert not likes_vi({"INPUTRC": str(inputrc)})
+    env = {"INPUTRC": str(inputrc)}
+    assert not wants_vi("auto", env)
     inputrc.write_text("# mine\n  set editing-mode   vi\n")
-    assert likes_vi({"INPUTRC": str(inputrc)})
+    assert wants_vi("auto", env)
+    assert not wants_vi("emacs", env)
     inputrc.write_text("set editing-mode emacs\n")
-    assert not likes_vi({"INPUTRC": str(inputrc)})
+    assert not wants_vi("auto", env)
+    assert wants_vi("vi", env)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import fields, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from construct.clock import Clock
+from construct.config import Settings
 from construct.llm.types import ChatMessage, Request, Tool
 from construct.llm.types import Text as Words
 from construct.memory.accounts import Books
@@ -25,6 +26,7 @@ from construct.memory.trace import MemoryTrace, MessageTrace, Node, Trace
 from construct.memory.undo import Undone
 from construct.memory.whatif import Estimate
 from construct.repl.commands import all_commands
+from construct.repl.themes import PLAIN
 from construct.repl.views.console import to_ansi, to_text
 from construct.repl.views.context import context_view
 from construct.repl.views.conversations import conversations_view
@@ -33,7 +35,7 @@ from construct.repl.views.due import due_line
 from construct.repl.views.forgetting import forgotten_words, plan_view
 from construct.repl.views.generations import generations_view
 from construct.repl.views.graph import graph_view
-from construct.repl.views.greeting import first_screen, hello
+from construct.repl.views.greeting import first_screen, hello, pause_line
 from construct.repl.views.help import HelpView
 from construct.repl.views.marks import Mark, marks_view
 from construct.repl.views.observations import memory_view
@@ -207,7 +209,7 @@ VIEWS: dict[str, RenderableType] = {
 @pytest.mark.parametrize("name", VIEWS)
 def test_fits_its_width_and_is_printable(name: str, width: int) -> None:
     """No line is wider than the terminal, ends in blanks, or carries what came from elsewhere unclean."""
-    plain = to_ansi(VIEWS[name], width, plain=True)
+    plain = to_ansi(VIEWS[name], width, PLAIN)
     assert plain.endswith("\n")
     for line in plain.splitlines():
         assert len(line) <= width
@@ -321,15 +323,39 @@ def test_undone_lists_both_sides() -> None:
 
 def test_greetings() -> None:
     """The first screen names the file and the ways to see, correct and delete; later ones the talk and the pause."""
-    first = "\n".join(first_screen(Path("/home/me/construct.db"), "claude", learns=True))
-    for part in ("/home/me/construct.db", "/memory", "/why ID", "/edit ID", "/forget ID", "/private on", "/help"):
-        assert part in first
-    assert "CONSTRUCT_MEMORY" in "\n".join(first_screen(Path("x"), "claude", learns=False))
+    settings = Settings(Path("/home/me/construct.db"), config_dir=Path("/home/me/.config"), api_key="k")
+    for width in (80, 40):
+        lines = first_screen(settings, "claude", width)
+        first = "\n".join(lines)
+        for part in ("/home/me/construct.db", "/memory", "/why ID", "/edit ID", "/forget ID", "/private on", "/help"):
+            assert part in first
+        assert max(len(line) for line in lines if line.startswith("  ")) <= width
+        assert "ANTHROPIC_API_KEY" not in first
+    assert "CONSTRUCT_MEMORY" in "\n".join(first_screen(replace(settings, memory="off"), "claude", 80))
     back = hello(conversation(1, current_task="Planning tea"), STAMP, CLOCK, private=True)
     assert back == [
         "Construct · Tea · last talked 1 day ago", "Where you were: Planning tea", "Nothing of this talk is stored.",
     ]  # fmt: skip
     assert hello(None, None, CLOCK, private=False) == ["Construct · a new conversation"]
+
+
+def test_the_first_screen_without_a_key() -> None:
+    """Who has no key is told where to get one, how to use a server of their own, and that the chat goes on as it is."""
+    settings = Settings(Path("x.db"), config_dir=Path("/home/me/.config"))
+    first = "\n".join(first_screen(settings, "local:tiny", 80))
+    for part in ("console.anthropic.com", "ANTHROPIC_BASE_URL", "/home/me/.config/config.env", "by just typing"):
+        assert part in first
+
+
+@pytest.mark.parametrize(
+    ("minutes", "said"),
+    [(0, ""), (59, ""), (61, "20:01, 1 hour later"), (200, "22:20, 3 hours later"),
+     (300, "Saturday, 1 March 2025, 00:00"), (60 * 24 * 3, "Monday, 3 March 2025, 19:00")],
+)  # fmt: skip
+def test_the_time_after_a_pause(minutes: int, said: str) -> None:
+    """The time is said after an hour, and with the day on another one."""
+    before = datetime(2025, 2, 28, 19, tzinfo=UTC)
+    assert pause_line(before, before + timedelta(minutes=minutes)) == said
 
 
 def test_due_plans_are_one_line() -> None:

@@ -1,34 +1,64 @@
 """What stands on the screen before the first prompt: plain words, drawn before rich is imported."""
 
-from datetime import timedelta
-from pathlib import Path
+from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from construct.clock import Clock, from_text
+from construct.config import Settings
+from construct.memory.transcript import gap_words
 from construct.repl.views.words import ago, title_of
 from construct.store.records import Conversation
 from construct.text import shorten
 
 _LONG_ENOUGH = timedelta(hours=1)
+_TWO_COLUMNS = 76
+_COMMANDS = (
+    ("/memory", "what it knows about you"), ("/why ID", "where it has that from"), ("/edit ID", "correct it"),
+    ("/forget ID", "delete it, for good"), ("/private on", "talk without being stored"), ("/help", "everything else"),
+)  # fmt: skip
 
 
-def first_screen(db: Path, model: str, *, learns: bool) -> list[str]:
-    """Return the first run's screen: what is stored, where, and how to see, correct and delete it."""
+def first_screen(settings: Settings, model: str, width: int) -> list[str]:
+    """Return the first run's screen: what is stored, where, how to see, correct, delete it; which model talks."""
     learning = (
         "In the background it notes what matters, with dates: that is what it knows you by later."
-        if learns
+        if settings.memory == "on"
         else "It learns nothing from it: CONSTRUCT_MEMORY is set so."
     )
     return [
         "Construct, a companion that remembers.",
         "",
         f"You talk to {model}. Every word is kept in one file, yours alone:",
-        f"  {db}",
+        f"  {settings.db}",
         learning,
         "",
-        "  /memory      what it knows about you     /why ID      where it has that from",
-        "  /edit ID     correct it                  /forget ID   delete it, for good",
-        "  /private on  talk without being stored   /help        everything else",
+        *_commands(width),
+        *([] if settings.has_credentials else _without_a_key(settings)),
     ]
+
+
+def _commands(width: int) -> Iterator[str]:
+    cells = [f"  {name:<11}  {meaning:<27}" for name, meaning in _COMMANDS]
+    step = 2 if width >= _TWO_COLUMNS else 1
+    for first in range(0, len(cells), step):
+        yield "".join(cells[first : first + step]).rstrip()
+
+
+def _without_a_key(settings: Settings) -> list[str]:
+    return [
+        "",
+        "No key is set, so the embedded model answers: tiny, good for trying things out. Go on with it by just typing,"
+        f" or set in the environment or in {settings.config_dir / 'config.env'}",
+        "  ANTHROPIC_API_KEY   a key from https://console.anthropic.com, or",
+        "  ANTHROPIC_BASE_URL  your own server with the Messages API",
+    ]
+
+
+def pause_line(before: datetime, now: datetime) -> str:
+    """Return what to say of the time when something is said after a pause, both on the user's clock; mostly nothing."""
+    if now.date() != before.date():
+        return f"{now:%A}, {now.day} {now:%B %Y, %H:%M}"
+    return f"{now:%H:%M}, {gap_words(now - before)} later" if now - before >= _LONG_ENOUGH else ""
 
 
 def hello(here: Conversation | None, last_at: str | None, clock: Clock, *, private: bool) -> list[str]:

@@ -1,0 +1,49 @@
+"""The user's own editor."""
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from construct.errors import UsageError
+
+_USUAL = ("editor", "nano", "vi", "emacs", "notepad")
+
+
+def edit_text(text: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Open the user's editor on a text, wait, and return what was saved; the text itself if the editor failed.
+
+    It is what VISUAL or EDITOR name, else a usual one. Raises UsageError when there is none.
+    """
+    descriptor, name = tempfile.mkstemp(suffix=".md", prefix="construct-")
+    file = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as stream:
+            stream.write(text)
+        if not _opened(file, environ):
+            return text
+        return file.read_text("utf-8", "replace").removesuffix("\n")
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _opened(file: Path, environ: Mapping[str, str]) -> bool:
+    for command in _editors(environ):
+        try:
+            return subprocess.call([*command, str(file)]) == 0  # noqa: S603 - the user's own command
+        except OSError:  # there is no such program
+            continue
+    raise UsageError("No editor was found. Set EDITOR to yours.")
+
+
+def _editors(environ: Mapping[str, str]) -> Iterator[list[str]]:
+    for name in ("VISUAL", "EDITOR"):
+        try:
+            command = shlex.split(environ.get(name, ""))
+        except ValueError:  # a quote without its other half
+            raise UsageError(f"{name} is no command. Correct it.") from None
+        if command:
+            yield command
+    yield from ([name] for name in _USUAL)
