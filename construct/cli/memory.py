@@ -49,10 +49,20 @@ def show(context: typer.Context, reference: Id, as_json: Json = False) -> None:
 
 
 @memory.command()
-def why(context: typer.Context, reference: Id, as_json: Json = False) -> None:
-    """Show where it comes from, down to the exact messages."""
+def why(
+    context: typer.Context,
+    reference: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="An observation's number, message:N, memory:N, or `last`: the last reply."),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Show where it comes from, down to the exact messages; what of memory the last reply was given."""
     from construct.cli import looking
 
+    if reference == "last":
+        looking.why_last(environment(context), as_json)
+        return
     looking.why(environment(context), parse_reference(reference), as_json)
 
 

@@ -40,6 +40,7 @@ SHOWN = {
     "/recall Rosa": "message:1",
     "/why 1": "message:1",
     "/why message:1": "Rosa",
+    "/why last": "observations",
     "/forget 1 --yes": "Deleted: 1 observation",
     "/edit 1 Rosa is my cousin.": "Rosa is my cousin.  yours",
     "/pin 1": "pinned",

@@ -12,6 +12,7 @@ from construct.store import observations as rows
 from construct.store.records import Observation
 from construct.text import shorten
 
+LAST = "last"
 _MOST_OFFERED = 200
 
 
@@ -20,6 +21,11 @@ async def observation_choices(chat: Chat) -> Sequence[Choice]:
     found = await chat.store.call(remembered, chat.conversation_id, chat.companion.terms)
     newest = sorted(found, key=lambda o: o.id, reverse=True)[:_MOST_OFFERED]
     return [Choice(str(o.id), shorten(o.content, 60)) for o in newest]
+
+
+async def why_choices(chat: Chat) -> Sequence[Choice]:
+    """Return the same, the last reply first."""
+    return [Choice(LAST, "what the last reply was given"), *await observation_choices(chat)]
 
 
 async def entity_choices(chat: Chat) -> Sequence[Choice]:

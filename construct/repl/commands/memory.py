@@ -11,7 +11,7 @@ from construct.memory.graph_answers import USER
 from construct.memory.guard import Verdict
 from construct.memory.recall import Filters, search
 from construct.repl.chat import Chat
-from construct.repl.commands.choices import entity_choices, observation_choices, remembered
+from construct.repl.commands.choices import LAST, entity_choices, remembered, why_choices
 from construct.repl.commands.references import Reference, parse_reference
 from construct.repl.commands.registry import Group, choose
 from construct.repl.output import Output
@@ -26,7 +26,7 @@ group = Group("Memory")
 _MOST_LISTED = 60
 _MOST_FOUND = 12
 _SINCE = "7d"
-_WHY = "/why ID"
+_WHY = "/why ID|last"
 
 
 @group.command(
@@ -82,11 +82,21 @@ async def graph(chat: Chat, out: Output, argument: str) -> None:
     out.show(graph_view(await chat.store.call(neighbours, argument or USER)))
 
 
-@group.command(_WHY, "where that comes from, down to what was said", choices=observation_choices)
+@group.command(
+    _WHY,
+    "where that comes from, down to what was said",
+    choices=why_choices,
+    details="/why last shows what the last reply was given of it: due plans, passages, what tools brought back.",
+)
 async def why(chat: Chat, out: Output, argument: str) -> None:
-    """Show what an observation, a memory or a message is connected with."""
+    """Show what an observation, a memory or a message is connected with, or what the last reply was given."""
     from construct.repl.views import why as view
 
+    if argument == LAST:
+        if chat.aside is not None:
+            raise UsageError("Private talk is on: nothing is noted of it. /context shows what would be sent.")
+        out.show(view.why_last_view(await chat.store.call(trace.why_last, chat.conversation_id), chat.clock))
+        return
     found = await chat.store.call(_trace, parse_reference(argument, _WHY))
     match found:
         case trace.Trace():
