@@ -1,6 +1,6 @@
 """Construct beside rivals that run without a model: the same talks, the same questions, the same scoring.
 
-    uv run python benchmarks/compare.py PATH
+    uv run python benchmarks/compare.py PATH [--alone]
 
 PATH is LoCoMo (see locomo.py). Each rival runs as it comes from PyPI, in an environment of its own that uv makes and
 throws away (`uv run --isolated`), through the small script of its name in `rivals/`: one conversation's turns go in as
@@ -35,10 +35,12 @@ def main() -> None:
     """Ask everyone everything and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("path", type=Path, help="the dataset's JSON file")
-    samples = json.loads(parser.parse_args().path.read_text("utf-8"))
+    parser.add_argument("--alone", action="store_true", help="without the rivals")
+    options = parser.parse_args()
+    samples = json.loads(options.path.read_text("utf-8"))
     print(f"{'':28}{'n':>6}{'R@10':>8}{'p50 ms':>10}{'p95 ms':>10}")
     _print("Construct", samples, _construct)
-    for package, script in RIVALS.items():
+    for package, script in ({} if options.alone else RIVALS).items():
         _print(package, samples, _rival(package, Path(__file__).parent / "rivals" / script))
 
 
