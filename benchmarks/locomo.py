@@ -65,7 +65,7 @@ def main() -> None:
     by_conversation: dict[str, list[Result]] = {}
     for group in groups:
         with tempfile.TemporaryDirectory() as folder:
-            for name, result in _ask_all(group, Path(folder)):
+            for name, result in ask_all(group, Path(folder)):
                 results.append(result)
                 by_conversation.setdefault(name, []).append(result)
     if options.json:
@@ -75,31 +75,39 @@ def main() -> None:
         _print_table(results, by_conversation)
 
 
-def _ask_all(samples: list[dict[str, Any]], folder: Path) -> Iterator[tuple[str, Result]]:
+def ask_all(samples: list[dict[str, Any]], folder: Path) -> Iterator[tuple[str, Result]]:
+    """Import conversations into one database and yield the result of each question with its conversation's name."""
     with closing(open_database(folder / "construct.db")) as db:
-        imported = [(sample, _import(db, sample, folder)) for sample in samples]
+        imported = [(sample, import_talk(db, sample, folder)) for sample in samples]
         for sample, ids in imported:
-            for question in sample["qa"]:
-                evidence = {ids[i] for i in _evidence(question) if i in ids}
-                if question["category"] in CATEGORIES and evidence:
-                    start = time.process_time()
-                    hits = search(db, question["question"], Filters(kind="message", zone=UTC), max(DEPTHS))
-                    seconds = time.process_time() - start
-                    yield str(sample["sample_id"]), _judge(question, [h.id for h in hits], evidence, seconds)
+            for question, evidence in judged(sample, ids):
+                start = time.process_time()
+                hits = search(db, question["question"], Filters(kind="message", zone=UTC), max(DEPTHS))
+                seconds = time.process_time() - start
+                yield str(sample["sample_id"]), _judge(question, [h.id for h in hits], evidence, seconds)
 
 
-def _import(db: sqlite3.Connection, sample: dict[str, Any], folder: Path) -> dict[str, int]:
+def judged(sample: dict[str, Any], ids: dict[str, int]) -> Iterator[tuple[dict[str, Any], set[int]]]:
+    """Yield the questions of categories 1 to 4 with the messages that hold the answer."""
+    for question in sample["qa"]:
+        evidence = {ids[i] for i in evidence_of(question) if i in ids}
+        if question["category"] in CATEGORIES and evidence:
+            yield question, evidence
+
+
+def import_talk(db: sqlite3.Connection, sample: dict[str, Any], folder: Path) -> dict[str, int]:
     """Import a conversation as the program does; return the message of each turn."""
-    turns = list(_turns(sample))
+    said = list(turns(sample))
     file = folder / "talk.jsonl"
-    file.write_text("".join(json.dumps(line) + "\n" for _, line in turns), "utf-8")
+    file.write_text("".join(json.dumps(line) + "\n" for _, line in said), "utf-8")
     import_file(db, file, Clock(zone=UTC))
     (conversation,) = db.execute("SELECT max(id) FROM conversations").fetchone()
     rows = db.execute("SELECT id FROM messages WHERE conversation_id = ? ORDER BY id", (conversation,))
-    return {dia_id: row[0] for (dia_id, _), row in zip(turns, rows, strict=True)}
+    return {dia_id: row[0] for (dia_id, _), row in zip(said, rows, strict=True)}
 
 
-def _turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
+def turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield a conversation's turns: the dataset's id, and a line as `construct import` takes it."""
     talk = sample["conversation"]
     number = 1
     while f"session_{number}" in talk:
@@ -119,7 +127,7 @@ def _turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
         number += 1
 
 
-def _evidence(question: dict[str, Any]) -> Iterator[str]:
+def evidence_of(question: dict[str, Any]) -> Iterator[str]:
     """Yield the ids of the turns that hold the answer; some are given several in one string."""
     for entry in question.get("evidence", []):
         yield from re.findall(r"D\d+:\d+", entry)
@@ -176,7 +184,7 @@ def _print_passages(samples: list[dict[str, Any]]) -> None:
     results: dict[str, list[tuple[bool, bool, float]]] = {kind: [] for kind in _BROUGHT}
     for sample in samples:
         with tempfile.TemporaryDirectory() as folder, closing(open_database(Path(folder) / "construct.db")) as db:
-            ids = _import(db, sample, Path(folder))
+            ids = import_talk(db, sample, Path(folder))
             for kind, text, evidence in _asked_of(sample, samples):
                 start = time.process_time()
                 brought = {hit.id for hit in passages(db, text, filters=Filters(zone=UTC))}
@@ -194,7 +202,7 @@ def _print_passages(samples: list[dict[str, Any]]) -> None:
 def _asked_of(sample: dict[str, Any], samples: list[dict[str, Any]]) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the questions put to a conversation: its own, and those of others with its speakers' names."""
     for question in sample["qa"]:
-        evidence = list(_evidence(question))
+        evidence = list(evidence_of(question))
         if evidence:
             yield _BROUGHT[question["category"] not in CATEGORIES], question["question"], evidence
     chance, talk = random.Random(0), sample["conversation"]

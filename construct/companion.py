@@ -18,14 +18,15 @@ from construct.llm.catalog import cost_usd
 from construct.llm.providers import Models
 from construct.llm.types import ChatMessage, Model, Reply, Request, Text, ToolResult
 from construct.memory import policy
-from construct.memory.ambient import Ambience
+from construct.memory.ambient import Ambience, told
 from construct.memory.briefing import STAND_IN, Briefing
 from construct.memory.context import dump_rounds, request_tokens
 from construct.memory.situation import Terms, read_situation, terms_for
 from construct.memory.tools import Forget, ToolBox, summary
 from construct.memory.worker import MemoryWorker, Progress
-from construct.store import books, talk
+from construct.store import books, briefings, talk
 from construct.store import observations as rows
+from construct.store.briefings import Briefed, Told
 from construct.store.database import Store, rehearsal, transaction
 from construct.store.records import Message
 from construct.store.talk import NewMessage
@@ -88,6 +89,8 @@ class Prepared:
     estimated: int
     plans: tuple[int, ...]
     """Plans of unknown outcome that it brings up."""
+    briefed: Briefed
+    """What of memory it holds."""
     replaces: tuple[Message, ...] = ()
     """Earlier replies to the same words."""
 
@@ -98,6 +101,8 @@ class _Progressing:
 
     rounds: list[ChatMessage] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    brought: list[Told] = field(default_factory=list)
+    """What tools gave of memory."""
     usage: Usage = Usage()
     first: Usage = Usage()
     """Of the first request alone, which is what was estimated."""
@@ -241,7 +246,9 @@ class Companion:
         talk.note_request(db, words.conversation_id, to_text(self._now()), request.cache_life)
         today = self.settings.clock.today()
         plans = tuple(plan.observation_id for plan in extras.due if plan.day < today)
-        return Prepared(request, words, sum(request_tokens(request).values()), plans)
+        blocks, lines = (0, 0) if self.settings.memory == "off" else rows.count_shown(db, words.conversation_id)
+        briefed = Briefed(blocks, lines, told(extras))
+        return Prepared(request, words, sum(request_tokens(request).values()), plans, briefed)
 
     async def _answer(self, prepared: Prepared, listen: Listener) -> TurnResult:
         so_far = _Progressing()
@@ -262,7 +269,7 @@ class Companion:
 
     async def _converse(self, request: Request, so_far: _Progressing, listen: Listener) -> None:
         """Stream the reply into `so_far`, running the tools it calls, a bounded number of rounds."""
-        tools = ToolBox(self.store, self.terms, self.learns, self.forget)
+        tools = ToolBox(self.store, self.terms, self.learns, self.forget, so_far.brought.extend)
         for rounds_left in range(_MOST_TOOL_ROUNDS, -1, -1):
             reply = await self._stream(request, so_far, listen)
             if reply.stop_reason != "tool_use" or not reply.tool_calls or not rounds_left:
@@ -308,6 +315,8 @@ class Companion:
                 )  # fmt: skip
                 message_id = talk.add_message(db, conversation_id, reply, now).id
                 talk.mark_retried(db, _outdone(message_id, prepared.replaces, done=done))
+                briefed = prepared.briefed
+                briefings.note(db, message_id, replace(briefed, told=(*briefed.told, *so_far.brought)))
             if done:
                 rows.note_asked(db, prepared.plans, now)
             if usage != Usage():

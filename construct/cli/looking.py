@@ -174,6 +174,19 @@ def why(env: Environment, reference: Reference, as_json: bool) -> None:
     show_view(why_view(found, env.settings.clock))
 
 
+def why_last(env: Environment, as_json: bool) -> None:
+    """Print what of memory the last reply of the latest conversation was given."""
+    clock = env.settings.clock
+    with env.database() as db:
+        found = trace.why_last(db, talk.latest_conversation(db))
+    if as_json:
+        print_json(shapes.reply(found, clock))
+        return
+    from construct.repl.views.why import why_last_view
+
+    show_view(why_last_view(found, clock))
+
+
 def diff(env: Environment, since: str, until: str | None, as_json: bool) -> None:
     """Print what was learned, what changed and what is gone between two moments."""
     clock = env.settings.clock

@@ -85,14 +85,29 @@ def show(context: typer.Context, reference: Id, as_json: Json = False) -> None:
     looking.show(environment(context), parse_reference(reference), as_json)
 
 
-@memory.command(epilog=examples("construct memory why 42", "construct memory why 42 --json"))
-def why(context: typer.Context, reference: Id, as_json: Json = False) -> None:
+@memory.command(epilog=examples("construct memory why 42", "construct memory why last"))
+def why(
+    context: typer.Context,
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="An observation's number, message:N, memory:N, or `last`: the last reply.",
+            autocompletion=observation_ids,
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
     """Show where it comes from, down to the words that were said.
 
-    The tree goes through every generation of condensing; below it stands what became of it.
+    The tree goes through every generation of condensing; below it stands what became of it. `why last` shows what of
+    memory the last reply was given.
     """
     from construct.cli import looking
 
+    if reference == "last":
+        looking.why_last(environment(context), as_json)
+        return
     looking.why(environment(context), parse_reference(reference), as_json)
 
 

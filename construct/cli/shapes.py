@@ -4,6 +4,7 @@ from typing import Any
 
 from construct.clock import Clock, from_text
 from construct.memory.recall import Hit
+from construct.memory.trace import ReplyTrace
 from construct.store.records import Conversation, Cycle, Memory, Message, Observation
 from construct.store.talk import ConversationSummary
 
@@ -57,6 +58,25 @@ def message(m: Message) -> dict[str, Any]:
 def source_message(m: Message) -> dict[str, Any]:
     """Return a message as `memory why` has it."""
     return {"id": m.id, "role": m.role, "content": m.content, "created_at": m.created_at}
+
+
+def reply(found: ReplyTrace, clock: Clock) -> dict[str, Any]:
+    """Return what a reply was given, as `memory why last` has it."""
+    return {
+        "message": source_message(found.reply),
+        "observations": {"blocks": found.blocks, "lines": found.lines},
+        "given": [{"way": given.way} | _any(given.what, clock) for given in found.given],
+    }
+
+
+def _any(what: Observation | Memory | Message, clock: Clock) -> dict[str, Any]:
+    match what:
+        case Observation():
+            return observation(what)
+        case Memory():
+            return memory(what, clock)
+        case Message():
+            return message(what)
 
 
 def hit(h: Hit) -> dict[str, Any]:

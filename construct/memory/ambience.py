@@ -75,7 +75,9 @@ def _passages(db: sqlite3.Connection, conversation_id: int, text: str, terms: Te
     filters = Filters(conversation=only, zone=terms.clock.zone)
     found = passages(db, text, before, known, today=terms.clock.today(), filters=filters) if text.strip() else []
     return [
-        Passage(date.fromisoformat(hit.date[:10]), _SPEAKER.get(hit.role or hit.kind, "Noted"), hit.text)
+        Passage(
+            hit.kind, hit.id, date.fromisoformat(hit.date[:10]), _SPEAKER.get(hit.role or hit.kind, "Noted"), hit.text
+        )
         for hit in found
         if hit.state != "pending"  # its messages are still in the window
     ]

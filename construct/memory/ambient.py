@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 
 from construct.memory.dates import relative_words
 from construct.memory.transcript import gap_words, inline
+from construct.store.briefings import Told
 
 _PAUSE_WORTH_SAYING = timedelta(hours=1)
 
@@ -23,6 +24,8 @@ class DuePlan:
 class Passage:
     """A passage of earlier talk that recall found."""
 
+    kind: str
+    id: int
     when: date
     who: str
     text: str
@@ -54,6 +57,12 @@ def render(a: Ambience) -> str:
     if a.task:
         lines.append(f"The talk was about: {inline(a.task)}")
     return "<ambient>\n" + "\n".join(lines) + "\n</ambient>"
+
+
+def told(a: Ambience) -> tuple[Told, ...]:
+    """Return what of memory the block says, in its order."""
+    due = [Told("due", "observation", plan.observation_id) for plan in a.due]
+    return (*due, *(Told("passage", passage.kind, passage.id) for passage in a.passages))
 
 
 def due_words(plan: DuePlan, today: date) -> str:

@@ -12,6 +12,7 @@ from construct.memory.recall_stem import stem, words
 from construct.memory.recall_words import IRREGULAR, STOP_WORDS
 
 MOST_WORDS = 48  # of a query are looked for: a pasted page is none
+MOST_PAIRED = 6  # of the words of which two are enough
 
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
 # Scripts written without spaces: a run of them is one word to the tokenizer, so it is looked for in pieces.
@@ -85,23 +86,35 @@ def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
     quoted = [f'"{phrase}"' for phrase in phrases]
     if quoted:
         return f"{{text}} : ({' AND '.join(quoted)})"
-    either = [_either(word) for word in words]
-    return f"{{text}} : ({' OR '.join(either)})" if either else ""
+    either = _or(words)
+    return f"{{text}} : ({either})" if either else ""
+
+
+def with_one_of(word: str, others: Sequence[str]) -> str:
+    """Return the expression for own text with a word and one of others."""
+    return f"{{text}} : ({_either(word)} AND ({_or(others)}))"
 
 
 def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, weighed: int) -> str:
-    """Return the expression for own text with one of the rare words, ranked by all but the commonest.
+    """Return the expression for own text with a rare word or two others, ranked by all but the commonest.
 
-    Ranking costs by the row, and reading a word's rows a little too: the words of which one is required are the rarest
+    Ranking costs by the row, and reading a word's rows a little too: the words of which one is enough are the rarest
     that have `required` rows together, the words weighed those that have `weighed`; the rarest always is among them.
+    Two of the words between them are enough too: few rows have both, and those are often what is meant.
     """
     rarest = sorted(words, key=lambda word: frequency.get(word, 0))
     rows = list(accumulate(frequency.get(word, 0) for word in rarest))
-    rare = rarest[: max(1, sum(total <= required for total in rows))]
-    known = rarest[: max(1, sum(total <= weighed for total in rows))]
-    if len(rare) == len(known):
-        return any_of(rare)
-    return f"{{text}} : (({' OR '.join(map(_either, rare))}) AND ({' OR '.join(map(_either, known))}))"
+    enough = max(1, sum(total <= required for total in rows))
+    known = rarest[: max(enough, sum(total <= weighed for total in rows))]
+    paired = known[enough:][:MOST_PAIRED]
+    if not paired:
+        return any_of(known)
+    pairs = [f"({_either(word)} AND ({_or(paired[i:])}))" for i, word in enumerate(paired[:-1], 1)]
+    return f"{{text}} : (({' OR '.join([_or(known[:enough]), *pairs])}) AND ({_or(known)}))"
+
+
+def _or(words: Iterable[str]) -> str:
+    return " OR ".join(map(_either, words))
 
 
 def _either(word: str) -> str:

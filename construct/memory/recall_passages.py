@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import date
 
 from construct import tokens
-from construct.memory.query import Query, analyse, any_of, forms
+from construct.memory.query import Query, analyse, any_of, forms, with_one_of
 from construct.memory.recall import Hit, called_in, hit, read_around
 from construct.memory.recall_names import Speakers, Turn, speakers
 from construct.memory.recall_rank import Asked, Candidate, Matcher, ranked, weights
@@ -28,7 +28,7 @@ CHANCE = 3.0  # rows that would hold the same words by chance, at most
 BUDGET = 150  # tokens; they stand behind the last cache mark, so every turn pays for them in full
 COUNTED = 1_000  # rows up to which a word's are counted
 COMMON = 0.05  # share of the rows that a word with more is taken to have
-NEWEST = 100  # rows with the rarest word that are read
+NEWEST = 100  # rows with the rarest word that are looked at
 MOST_PASSAGES = 3
 SENTENCES = 2  # of a message are looked at, questions first, then the last ones
 WORDS = 8  # of a sentence
@@ -101,7 +101,10 @@ def _found(
     matcher, weight = Matcher(rarest), weights({word: frequency[word] for word in rarest}, rows)
     asked = Asked(query, weight, matcher, Speakers())
     enough = max(FLOOR * sum(weight.values()), math.log(rows / CHANCE))
-    entries = [e for kind in filters.kinds() for e in _entries(db, kind, rarest[0], filters)]
+    if sum(weight.values()) < enough:
+        return []
+    others = rarest[1:] if weight[rarest[0]] < enough else []
+    entries = [e for kind in filters.kinds() for e in _entries(db, kind, rarest[0], others, filters)]
     held = {(e.kind, e.id): held for e in entries if (held := _held(e, asked)) >= enough}
     good = sorted((e for e in entries if (e.kind, e.id) in held.keys() - known), key=lambda e: -held[e.kind, e.id])
     read = read_around(db, good[:CANDIDATES], filters, results=False)
@@ -120,21 +123,21 @@ def _speakers(names: dict[str, list[Turn]], read: Sequence[Candidate], query: Qu
 
 def _rows(db: sqlite3.Connection, word: str, rows: int) -> int:
     """Return in how many rows a word stands; one that is not counted to the end may be a common one."""
-    expression = any_of([word])
-    counts = [
-        store.count_up_to(db, kind, expression if kind == "message" else expression.removeprefix("{text} : "), COUNTED)
-        for kind in store.KINDS
-    ]
+    counts = [store.count_up_to(db, kind, _of_kind(kind, any_of([word])), COUNTED) for kind in store.KINDS]
     return max(COUNTED, int(COMMON * rows)) if max(counts) >= COUNTED else sum(counts)
 
 
-def _entries(db: sqlite3.Connection, kind: str, rarest: str, filters: Filters) -> list[Entry]:
-    """Return a kind's newest rows with the rarest word."""
-    expression = any_of([rarest])
-    if kind != "message":
-        expression = expression.removeprefix("{text} : ")
-    ids = store.newest(db, kind, expression, NEWEST)
+def _entries(db: sqlite3.Connection, kind: str, rarest: str, others: Sequence[str], filters: Filters) -> list[Entry]:
+    """Return a kind's newest rows with the rarest word; where there are others, those of them with one of these."""
+    ids = store.newest(db, kind, _of_kind(kind, any_of([rarest])), NEWEST)
+    if others and ids:
+        ids = store.newest(db, kind, _of_kind(kind, with_one_of(rarest, others)), NEWEST, since=ids[-1])
     return [e for e in store.entries(db, kind, ids, filters) if e.found and e.state not in ("pending", "superseded")]
+
+
+def _of_kind(kind: str, expression: str) -> str:
+    """Return the expression as a kind's index takes it: only messages have a context beside their own text."""
+    return expression if kind == "message" else expression.removeprefix("{text} : ")
 
 
 def _held(entry: Entry, asked: Asked) -> float:

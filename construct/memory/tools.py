@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 
@@ -14,7 +14,9 @@ from construct.memory.recall import Filters, Hit, search
 from construct.memory.situation import Terms
 from construct.memory.trace import why
 from construct.memory.transcript import escape
+from construct.store.briefings import Told
 from construct.store.database import Store, transaction
+from construct.store.records import Message
 from construct.text import shorten
 
 Confirm = Callable[[str], Awaitable[bool]]
@@ -80,12 +82,14 @@ TOOLS = (
 
 @dataclass(frozen=True, slots=True)
 class ToolBox:
-    """The tools at work in one talk. `forget` is given by whoever can ask the user; None where nobody can."""
+    """The tools at work in one turn. `forget` is given by whoever can ask the user; None where nobody can."""
 
     store: Store
     terms: Terms
     learns: bool
     forget: Forget | None = None
+    brought: Callable[[Iterable[Told]], None] = lambda _: None
+    """Hears what of memory the model is given."""
 
     async def use(self, call: ToolUse) -> ToolResult:
         """Run one call; whatever is wrong with it becomes an answer the model can act on."""
@@ -105,9 +109,11 @@ class ToolBox:
                     zone=self.terms.clock.zone,
                 )  # fmt: skip
                 hits = await self.store.call(search, str(given["query"]), filters, _MOST_HITS)
+                self.brought(Told("recall", h.kind, h.id) for h in hits)
                 return "\n".join(_hit(h) for h in hits) or "Nothing was found."
             case "source":
-                return await self.store.call(_source, int(given["observation"]), int(given.get("page") or 1))
+                messages = await self.store.call(_behind, int(given["observation"]))
+                return self._page(messages, int(given.get("page") or 1))
             case "remember" if not self.learns:
                 return "Memory is read-only now: nothing was stored. Say so."
             case "remember":
@@ -117,6 +123,11 @@ class ToolBox:
             case "forget":
                 return f"Nobody can be asked here. Tell the person to run: construct memory forget {int(given['id'])}"
         raise ValueError("there is no such tool")
+
+    def _page(self, messages: list[Message], page: int) -> str:
+        shown = messages[(page - 1) * _PAGE : page * _PAGE]
+        self.brought(Told("source", "message", m.id) for m in shown)
+        return "\n".join([*map(_said, shown), f"(page {page} of {max(1, -(-len(messages) // _PAGE))})"])
 
     def _remember(self, db: sqlite3.Connection, content: str, category: object) -> str:
         with transaction(db):
@@ -140,12 +151,12 @@ def _hit(hit: Hit) -> str:
     return f"{hit.kind} {hit.id}, {hit.date}{who}{note}: {_cut(' '.join(escape(hit.text).split()))}"
 
 
-def _source(db: sqlite3.Connection, observation_id: int, page: int) -> str:
-    messages = [m for m in why(db, observation_id).messages if not m.withheld]
-    pages = max(1, -(-len(messages) // _PAGE))
-    shown = messages[(page - 1) * _PAGE : page * _PAGE]
-    lines = [f"message {m.id}, {m.created_at[:16]} {m.role}: {_cut(escape(m.content))}" for m in shown]
-    return "\n".join([*lines, f"(page {page} of {pages})"])
+def _behind(db: sqlite3.Connection, observation_id: int) -> list[Message]:
+    return [m for m in why(db, observation_id).messages if not m.withheld]
+
+
+def _said(m: Message) -> str:
+    return f"message {m.id}, {m.created_at[:16]} {m.role}: {_cut(escape(m.content))}"
 
 
 def _cut(text: str) -> str:

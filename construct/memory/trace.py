@@ -4,8 +4,10 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from construct.store import curated, lineage, talk
+from construct.errors import NotFoundError
+from construct.store import briefings, curated, lineage, talk
 from construct.store import observations as rows
+from construct.store.briefings import Told
 from construct.store.records import Cycle, Memory, Message, Observation
 
 
@@ -55,6 +57,25 @@ class MemoryTrace:
     trace: Trace | None
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Something of memory that the model was given, and how: `due`, `passage`, `recall` or `source`."""
+
+    way: str
+    what: Observation | Memory | Message
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTrace:
+    """What the model was given for a reply, beside the talk itself; what was forgotten since is in it no more."""
+
+    reply: Message
+    blocks: int
+    """Blocks of observations that stood before the talk."""
+    lines: int
+    given: tuple[Given, ...]
+
+
 def why(db: sqlite3.Connection, observation_id: int) -> Trace:
     """Return what an observation rests on; raises NotFoundError."""
     found = rows.observation(db, observation_id)
@@ -84,6 +105,23 @@ def why_memory(db: sqlite3.Connection, memory_id: int) -> MemoryTrace:
     """Return where a memory comes from; raises NotFoundError."""
     memory = curated.memory(db, memory_id)
     return MemoryTrace(memory, None if memory.observation_id is None else why(db, memory.observation_id))
+
+
+def why_last(db: sqlite3.Connection, conversation_id: int | None) -> ReplyTrace:
+    """Return what the last reply of a conversation was given; raises NotFoundError."""
+    reply_id = None if conversation_id is None else briefings.last_reply(db, conversation_id)
+    if reply_id is None:
+        raise NotFoundError("There is no reply yet.")
+    reply, briefed = talk.message(db, reply_id), briefings.of_reply(db, reply_id)
+    if briefed is None:
+        raise NotFoundError(f"What the last reply, message:{reply_id}, was given has not been noted.")
+    return ReplyTrace(reply, briefed.blocks, briefed.lines, tuple(Given(t.way, _read(db, t)) for t in briefed.told))
+
+
+def _read(db: sqlite3.Connection, told: Told) -> Observation | Memory | Message:
+    if told.kind == "message":
+        return talk.message(db, told.id)
+    return curated.memory(db, told.id) if told.kind == "memory" else rows.observation(db, told.id)
 
 
 def drawn(tree: Node) -> Iterator[tuple[int, Node, bool]]:

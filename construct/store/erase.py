@@ -81,6 +81,7 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
         f"INSERT OR IGNORE INTO tombstones (message_uid, created_at) SELECT uid, ? FROM messages WHERE id IN {_GIVEN}",
         (now, ids),
     )
+    db.execute(f"DELETE FROM briefed WHERE message_id IN {_GIVEN}", (ids,))
     if words:
         db.execute(
             f"""UPDATE messages SET withheld = 1, content = ?, blocks = NULL, token_count = ?

@@ -142,6 +142,14 @@ def shown_blocks(db: sqlite3.Connection, conversation_id: int) -> list[tuple[int
     ).fetchall()
 
 
+def count_shown(db: sqlite3.Connection, conversation_id: int) -> tuple[int, int]:
+    """Return how many blocks and how many lines a conversation is shown."""
+    blocks, lines = db.execute(
+        "SELECT count(DISTINCT block), count(*) FROM shown WHERE conversation_id = ? AND block > 0", (conversation_id,)
+    ).fetchone()
+    return blocks, lines
+
+
 def replace_shown(db: sqlite3.Connection, conversation_id: int, rows: Iterable[tuple[int, int]]) -> None:
     """Store what a conversation is shown: (observation id, block)."""
     db.execute("DELETE FROM shown WHERE conversation_id = ?", (conversation_id,))

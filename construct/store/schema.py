@@ -319,6 +319,33 @@ def m004_search(db: Database) -> None:
         )
 
 
+@migrations()
+def m005_briefings(db: Database) -> None:
+    """What the model was given for a reply, by id only: the words stay where they are, and go where they go."""
+    _script(
+        db,
+        """
+        CREATE TABLE briefings (           -- of a reply: how many lines of observations stood before it
+            reply_id INTEGER PRIMARY KEY REFERENCES messages(id) ON DELETE CASCADE,
+            blocks INTEGER NOT NULL,
+            lines INTEGER NOT NULL
+        );
+        CREATE TABLE briefed (             -- and what came with it, in order
+            id INTEGER PRIMARY KEY,
+            reply_id INTEGER NOT NULL REFERENCES briefings(reply_id) ON DELETE CASCADE,
+            way TEXT NOT NULL CHECK (way IN ('due', 'passage', 'recall', 'source')),
+            observation_id INTEGER REFERENCES observations(id) ON DELETE CASCADE,
+            memory_id INTEGER REFERENCES memories(id) ON DELETE CASCADE,
+            message_id INTEGER REFERENCES messages(id) ON DELETE CASCADE
+        );
+        CREATE INDEX briefed_by_reply ON briefed(reply_id);
+        CREATE INDEX briefed_by_observation ON briefed(observation_id) WHERE observation_id IS NOT NULL;
+        CREATE INDEX briefed_by_memory ON briefed(memory_id) WHERE memory_id IS NOT NULL;
+        CREATE INDEX briefed_by_message ON briefed(message_id) WHERE message_id IS NOT NULL;
+        """,
+    )
+
+
 def migrate(db: Database, progress: Callable[[str], None] | None = None) -> None:
     """Bring a database of any released version to this one and mark it as ours."""
     for step in migrations.pending(db):

@@ -134,11 +134,14 @@ def total(db: sqlite3.Connection, kind: str) -> int:
     return highest or 0
 
 
-def newest(db: sqlite3.Connection, kind: str, expression: str, limit: int) -> list[int]:
-    """Return the newest ids that match; what it costs does not grow with the file."""
+def newest(db: sqlite3.Connection, kind: str, expression: str, limit: int, since: int = 0) -> list[int]:
+    """Return the newest ids that match, newest first, none below `since`.
+
+    What it costs does not grow with the file: for one word at all, for several with what lies below `since`.
+    """
     table = _TABLES[kind]
-    sql = f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? ORDER BY rowid DESC LIMIT ?"
-    return [row_id for (row_id,) in db.execute(sql, (expression, limit))]
+    sql = f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid DESC LIMIT ?"
+    return [row_id for (row_id,) in db.execute(sql, (expression, since, limit))]
 
 
 def count_up_to(db: sqlite3.Connection, kind: str, expression: str, most: int) -> int:

@@ -133,6 +133,18 @@ def test_why_goes_through_every_generation(lived: Program) -> None:
     assert "I live in Lisbon near the river" in lived.run("memory", "why", "4").stdout
 
 
+def test_why_last_shows_what_the_reply_was_given(lived: Program) -> None:
+    """What came back by itself for the last reply is listed, whatever process answered; before one there is none."""
+    assert lived.run("memory", "why", "last").returncode == 1
+    asked = lived.json("ask", "--json", "--new", "Which chain fits my tandem?")
+    why = lived.json("memory", "why", "last")
+    assert set(why) == {"message", "observations", "given"}
+    assert why["message"]["id"] == asked["message_id"]
+    assert why["observations"] == {"blocks": 1, "lines": 2}
+    assert [(one["way"], one["id"]) for one in why["given"]] == [("passage", "message:9")]
+    assert "came back by itself" in lived.run("memory", "why", "last").stdout
+
+
 @pytest.mark.parametrize("command", ["show", "why", "pin", "edit", "forget"])
 @pytest.mark.parametrize("name", ["99", "message:99", "memory:99", "9" * 30])
 def test_an_unknown_id_is_a_failure(lived: Program, command: str, name: str) -> None:

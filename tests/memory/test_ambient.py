@@ -20,7 +20,7 @@ def test_all_it_says() -> None:
         NOW,
         timedelta(days=3),
         (DuePlan(1, "User sees the dentist at 9:00", date(2026, 3, 2)), DuePlan(2, "User runs", date(2026, 2, 20))),
-        (Passage(date(2026, 2, 15), "user", "I bought\n  a bike"),),
+        (Passage("message", 5, date(2026, 2, 15), "user", "I bought\n  a bike"),),
         "planning a trip",
         "ask about the hotel",
     )
@@ -70,7 +70,8 @@ def test_nothing_forges_a_line(field: str) -> None:
     block = render(
         Ambience(
             NOW, timedelta(days=1), (DuePlan(1, text["plan"], date(2026, 3, 1)),),
-            (Passage(date(2026, 3, 1), text["who"], text["passage"]),), text["task"], text["suggestion"],
+            (Passage("message", 5, date(2026, 3, 1), text["who"], text["passage"]),), text["task"],
+            text["suggestion"],
         )
     )  # fmt: skip
     assert len(block.splitlines()) == 8

@@ -133,6 +133,13 @@ def test_with_many_rows_a_rare_word_is_required() -> None:
     assert gated(["the"], rows, 100, 1000) == any_of(["the"])
 
 
+def test_in_a_large_file_two_commoner_words_are_enough_too() -> None:
+    """Of the words between the rare ones and the commonest, any two let a row in; all of them are weighed."""
+    rows = {"oak": 5, "elm": 200, "ash": 210, "fir": 220, "tree": 5000}
+    paired = '("oak" OR ("elm" AND ("ash" OR "fir")) OR ("ash" AND ("fir")))'
+    assert gated(list(rows), rows, 100, 1000) == f'{{text}} : ({paired} AND ("oak" OR "elm" OR "ash" OR "fir"))'
+
+
 @pytest.mark.parametrize(
     ("text", "first", "last"),
     [

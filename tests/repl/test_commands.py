@@ -47,6 +47,7 @@ SHOWN = {
     "/recall Rosa": "message:1",
     "/why 1": "message:1",
     "/why message:1": "Rosa",
+    "/why last": "observations",
     "/forget 1 --yes": "Deleted: 1 observation",
     "/edit 1 Rosa is my cousin.": "Rosa is my cousin.  yours",
     "/pin 1": "pinned",
@@ -192,7 +193,7 @@ async def test_what_was_shown_last_needs_no_id(settings: Settings, capsys: pytes
         assert "--yes deletes it" in capsys.readouterr().err
         await dialogue.line("/forget 1 --yes")
         await dialogue.line("/why")
-        assert "Which one? It is /why [ID]; /memory shows the ids." in capsys.readouterr().err
+        assert "Which one? It is /why [ID|last]; /memory shows the ids." in capsys.readouterr().err
 
 
 async def test_errors_name_what_can_be_typed_here(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:

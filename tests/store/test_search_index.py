@@ -99,6 +99,7 @@ def test_words_are_counted_by_their_own_text(db: sqlite3.Connection) -> None:
     assert count_up_to(db, "message", '{text} : "oak"', 3) == 3
     assert count_up_to(db, "message", '{text} : "oak"', 30) == 5
     assert newest(db, "message", '{text} : "oak"', 2) == [5, 4]
+    assert newest(db, "message", '{text} : "oak"', 9, since=4) == [5, 4]
 
 
 @pytest.mark.parametrize("table", ["observations", "memories"])

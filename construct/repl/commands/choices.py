@@ -13,6 +13,7 @@ from construct.store import observations as rows
 from construct.store.records import Observation
 from construct.text import shorten
 
+LAST = "last"
 _MOST_OFFERED = 200
 
 
@@ -36,6 +37,11 @@ async def narrowing_choices(chat: Chat) -> Sequence[Choice]:
         Choice(f"on {month}", "of one day, month or year"),
         Choice(narrow.EVERYTHING, "however many there are"),
     ]
+
+
+async def why_choices(chat: Chat) -> Sequence[Choice]:
+    """Return the same, the last reply first."""
+    return [Choice(LAST, "what the last reply was given"), *await observation_choices(chat)]
 
 
 async def entity_choices(chat: Chat) -> Sequence[Choice]:

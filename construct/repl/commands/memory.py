@@ -10,7 +10,7 @@ from construct.memory.graph_answers import USER
 from construct.memory.recall import Filters, search
 from construct.memory.timeline import weeks
 from construct.repl.chat import Chat
-from construct.repl.commands.choices import entity_choices, narrowing_choices, observation_choices, remembered
+from construct.repl.commands.choices import LAST, entity_choices, narrowing_choices, remembered, why_choices
 from construct.repl.commands.references import Reference, named
 from construct.repl.commands.registry import Group, choose
 from construct.repl.output import Output
@@ -25,7 +25,7 @@ _MOST_LISTED = 60
 _MOST_FOUND = 12
 _SINCE = "7d"
 _MOST_WEEKS = 10
-_WHY = "/why [ID]"
+_WHY = "/why [ID|last]"
 _GRAMMAR = (
     "! matters much, - some, ~ little; the number is what /why, /edit, /pin and /forget take.\n"
     f"Narrow it by {', '.join(narrow.PRIORITIES)}; by {', '.join(narrow.STANCES)}; by {', '.join(narrow.MARKS)}; "
@@ -117,14 +117,19 @@ async def graph(chat: Chat, out: Output, argument: str) -> None:
     _WHY,
     "where that comes from",
     details="Down to what was said, word for word, and what became of it. An ID is 12, message:12 or memory:12. "
-    "Without one: what was shown last.",
+    "Without one: what was shown last. /why last: what the last reply was given of memory.",
     example="/why 12",
-    choices=observation_choices,
+    choices=why_choices,
 )
 async def why(chat: Chat, out: Output, argument: str) -> None:
-    """Show what an observation, a memory or a message is connected with."""
+    """Show what an observation, a memory or a message is connected with, or what the last reply was given."""
     from construct.repl.views import why as view
 
+    if argument == LAST:
+        if chat.aside is not None:
+            raise UsageError("Private talk is on: nothing is noted of it. /context shows what would be sent.")
+        out.show(view.why_last_view(await chat.store.call(trace.why_last, chat.conversation_id), chat.clock))
+        return
     reference = named(chat, argument, _WHY)
     found = await chat.store.call(_trace, reference)
     chat.shown = reference

@@ -8,9 +8,9 @@ from rich.tree import Tree
 
 from construct.clock import Clock
 from construct.memory.lines import SIGNS
-from construct.memory.trace import MemoryTrace, MessageTrace, Node, Trace, drawn
-from construct.repl.views.words import when
-from construct.store.records import Cycle, Message, Observation
+from construct.memory.trace import MemoryTrace, MessageTrace, Node, ReplyTrace, Trace, drawn
+from construct.repl.views.words import counted, when
+from construct.store.records import Cycle, Memory, Message, Observation
 from construct.text import one_line, shorten
 
 _MADE_BY = {"observer": "observed", "reflector": "condensed", "edit": "written by you", "graph": "drawn"}
@@ -45,6 +45,32 @@ def why_memory_view(found: MemoryTrace, clock: Clock) -> RenderableType:
         kept = f"kept by the {found.memory.origin}, {when(found.memory.created_at, clock)}"
         return Group(head, Text(kept, style="dim"))
     return Group(head, why_view(found.trace, clock))
+
+
+_WAYS = {"due": "due", "passage": "came back by itself", "recall": "recalled", "source": "read again"}
+
+
+def why_last_view(found: ReplyTrace, clock: Clock) -> RenderableType:
+    """Return what a reply was given of memory, by the way it came."""
+    tree = Tree(_message(found.reply, clock), guide_style="dim")
+    for way, words in _WAYS.items():
+        came = [given.what for given in found.given if given.way == way]
+        branch = tree.add(Text(words, style="dim")) if came else tree
+        for what in came:
+            branch.add(_given(what, clock))
+    lines = f"{counted(found.lines, 'line')} of observations in {counted(found.blocks, 'block')}"
+    tree.add(Text(f"{lines} stood before the talk" if found.lines else "no observations stood before it", style="dim"))
+    return tree
+
+
+def _given(what: Observation | Memory | Message, clock: Clock) -> Text:
+    match what:
+        case Observation():
+            return _observation(what)
+        case Message():
+            return _message(what, clock)
+        case Memory():
+            return Text(f"memory:{what.id}  {one_line(what.content)}")
 
 
 def _tree(root: Node, clock: Clock) -> Tree:

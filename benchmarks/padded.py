@@ -1,0 +1,99 @@
+"""LoCoMo within a large file: what the gate of large files costs in recall, and saves in time.
+
+    uv run python benchmarks/padded.py PATH [--messages 100000] [--queries 786] [--gate 0.1]
+
+All conversations of the dataset (see locomo.py) lie in the middle of one database that is filled up with made-up talk
+in their own words (`madeup.Echo`), so that every word of a question is as common, for its size, as in the talk itself.
+The same questions are asked with the gate as it is, with the gate scaled (0.1 in a file of 100,000 does what the real
+one does in a million), and with the gate open; beside them what comes back by itself for the same words.
+"""
+
+import argparse
+import json
+import random
+import sqlite3
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from locomo import import_talk, judged, turns
+from madeup import Echo, fill
+
+from construct.memory import recall
+from construct.memory.recall import Filters, search
+from construct.memory.recall_passages import passages
+from construct.store.database import open_database
+
+FOUND = 10
+OPEN = 1e6
+Asked = list[tuple[str, set[int]]]
+
+
+def main() -> None:
+    """Build the file, ask, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", type=Path, help="the dataset's JSON file")
+    parser.add_argument("--messages", type=int, default=100_000, help="how many to fill up with")
+    parser.add_argument("--queries", type=int, default=786, help="questions asked, taken at random")
+    parser.add_argument("--gate", type=float, default=0.1, help="what the gate is scaled by")
+    options = parser.parse_args()
+    samples = json.loads(options.path.read_text("utf-8"))
+    with tempfile.TemporaryDirectory() as folder, closing(open_database(Path(folder) / "construct.db")) as db:
+        asked = _built(db, samples, options.messages, Path(folder))
+        asked = random.Random(0).sample(asked, min(options.queries, len(asked)))
+        print(f"{options.messages:,} messages, {len(asked)} questions{'R@10':>14}{'p50 ms':>10}{'p95 ms':>10}")
+        for name, scale in (("as it is", 1.0), (f"times {options.gate:g}", options.gate), ("open", OPEN)):
+            with _gate(scale):
+                _print(f"gate {name}", *_ask(asked, lambda text: _ids(db, text)))
+        _print("comes back by itself", *_ask(asked, lambda text: [hit.id for hit in passages(db, text)]))
+
+
+def _built(db: sqlite3.Connection, samples: list[dict[str, Any]], messages: int, folder: Path) -> Asked:
+    """Fill the database and return the questions with the messages that hold the answers."""
+    said = (line["content"] for sample in samples for _, line in turns(sample))
+    echo = Echo(said)
+    fill(db, echo, messages // 2)
+    asked = [
+        (question["question"], evidence)
+        for sample in samples
+        for question, evidence in judged(sample, import_talk(db, sample, folder))
+    ]
+    fill(db, echo, messages - messages // 2)
+    return asked
+
+
+@contextmanager
+def _gate(scale: float) -> Iterator[None]:
+    required, weighed = recall.REQUIRED_ROWS, recall.WEIGHED_ROWS
+    recall.REQUIRED_ROWS, recall.WEIGHED_ROWS = int(required * scale), int(weighed * scale)
+    try:
+        yield
+    finally:
+        recall.REQUIRED_ROWS, recall.WEIGHED_ROWS = required, weighed
+
+
+def _ids(db: sqlite3.Connection, text: str) -> list[int]:
+    return [hit.id for hit in search(db, text, Filters(kind="message", zone=UTC), FOUND)]
+
+
+def _ask(asked: Asked, find: Callable[[str], list[int]]) -> tuple[float, list[float]]:
+    """Return the mean recall and the CPU milliseconds of each question, ascending."""
+    recalled, times = 0.0, []
+    for text, evidence in asked:
+        start = time.process_time()
+        found = find(text)
+        times.append((time.process_time() - start) * 1000)
+        recalled += len(evidence & set(found)) / len(evidence)
+    return recalled / len(asked), sorted(times)
+
+
+def _print(name: str, recalled: float, times: list[float]) -> None:
+    print(f"{name:32}{recalled:>14.3f}{times[len(times) // 2]:>10.1f}{times[int(len(times) * 0.95)]:>10.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""What a turn costs beside the model: assembling, storing, and what comes back by itself."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from construct.clock import to_text
+from construct.companion import Companion
+from construct.config import Settings
+from construct.llm.providers import Models
+from construct.llm.types import JsonReply, JsonRequest, Reply, Request, Text
+from construct.store import talk
+from construct.tokens import Usage
+
+WARMING = 5
+
+
+class _Answer:
+    """A reply that is there at once."""
+
+    def __init__(self) -> None:
+        self.reply = Reply()
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        self.reply.text = "I see, go on."
+        self.reply.blocks.append(Text(self.reply.text))
+        self.reply.usage, self.reply.stop_reason = Usage(1_000, 0, 0, 5), "end_turn"
+        yield self.reply.text
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+class Nodding:
+    """A model that costs nothing."""
+
+    name, context_window = "nodding", 200_000
+
+    def stream(self, request: Request) -> _Answer:
+        """Return the same reply to everything."""
+        return _Answer()
+
+    async def complete_json(self, request: JsonRequest) -> JsonReply:
+        """Never asked: the worker goes by rule."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+def turn_times(path: Path, texts: Sequence[str]) -> list[float]:
+    """Say these things in a new conversation; return the CPU milliseconds of each turn but the first, ascending."""
+    return asyncio.run(_talk(path, texts))
+
+
+async def _talk(path: Path, texts: Sequence[str]) -> list[float]:
+    settings = Settings(path, config_dir=path.parent, worker_model="extractive")
+    companion = Companion(settings, Models(Nodding(), None, "extractive", settings))
+    times = []
+    try:
+        here = await companion.store.call(talk.create_conversation, to_text(settings.clock.now()))
+        for text in texts:
+            start = time.process_time()
+            await companion.turn(here, text, lambda _: None)
+            times.append((time.process_time() - start) * 1000)
+    finally:
+        await companion.close()
+    return sorted(times[WARMING:])

@@ -1,0 +1,60 @@
+"""What the model was given of memory for a reply: ids only. Plain queries."""
+
+import sqlite3
+from dataclasses import dataclass
+
+_TABLES = {"observation": "observations", "memory": "memories", "message": "messages"}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One thing the model was given: `due` or a `passage` by itself, or by the tool `recall` or `source`."""
+
+    way: str
+    kind: str
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Briefed:
+    """All that the model was given for a reply, but for the talk itself."""
+
+    blocks: int
+    """Blocks of observations that stood before the talk."""
+    lines: int
+    told: tuple[Told, ...]
+
+
+def note(db: sqlite3.Connection, reply_id: int, briefed: Briefed) -> None:
+    """Store what a reply was given; what has been forgotten meanwhile is left out."""
+    db.execute("INSERT INTO briefings VALUES (?, ?, ?)", (reply_id, briefed.blocks, briefed.lines))
+    for told in dict.fromkeys(briefed.told):
+        db.execute(
+            f"INSERT INTO briefed (reply_id, way, {told.kind}_id) SELECT ?, ?, id FROM {_TABLES[told.kind]} "
+            "WHERE id = ?" + (" AND withheld = 0" if told.kind == "message" else ""),
+            (reply_id, told.way, told.id),
+        )
+
+
+def of_reply(db: sqlite3.Connection, reply_id: int) -> Briefed | None:
+    """Return what a reply was given, as far as it still exists; None for one of which that was not noted."""
+    row = db.execute("SELECT blocks, lines FROM briefings WHERE reply_id = ?", (reply_id,)).fetchone()
+    if row is None:
+        return None
+    rows = db.execute(
+        """SELECT way, CASE WHEN memory_id THEN 'memory' WHEN message_id THEN 'message' ELSE 'observation' END,
+                  coalesce(memory_id, message_id, observation_id)
+           FROM briefed WHERE reply_id = ? ORDER BY id""",
+        (reply_id,),
+    )
+    return Briefed(row[0], row[1], tuple(Told(*told) for told in rows))
+
+
+def last_reply(db: sqlite3.Connection, conversation_id: int) -> int | None:
+    """Return the newest reply that stands in a conversation; None when there is none."""
+    row = db.execute(
+        """SELECT id FROM messages WHERE conversation_id = ? AND role = 'assistant' AND retried = 0
+           ORDER BY id DESC LIMIT 1""",
+        (conversation_id,),
+    ).fetchone()
+    return None if row is None else int(row[0])

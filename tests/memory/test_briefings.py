@@ -1,0 +1,84 @@
+"""What the last reply was given of memory: by id, as long as it exists."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from construct.clock import Clock
+from construct.errors import NotFoundError
+from construct.memory import trace
+from construct.memory.deletion import delete_conversation
+from construct.memory.forget import forget
+from construct.store.records import Memory, Message, Observation
+from tests.memory.builders import Life
+from tests.support.fake_api import FakeApi, Reply
+from tests.support.talks import Talk, talking
+
+
+def call(name: str, **given: object) -> Reply:
+    """Return a reply that calls a tool."""
+    return Reply("Let me look.", tool_calls=((name, given),))
+
+
+async def last(t: Talk) -> trace.ReplyTrace:
+    """Return what the last reply was given."""
+    return await t.companion.store.call(trace.why_last, t.id)
+
+
+def words(what: Observation | Memory | Message) -> str:
+    """Return what a thing says, with its kind."""
+    return f"{type(what).__name__}: {what.content}"
+
+
+@pytest.fixture
+def locker(tmp_path: Path) -> int:
+    """Leave a talk about bees, of which nothing was noted, and an observation about a locker; return the latter."""
+    life = Life(tmp_path, "construct.db")
+    here = life.talk("Earlier")
+    life.exchange(here, "My grandmother Ermelinda kept bees behind the old mill in Vouzela.")
+    found = life.learn(here, "My second locker has the code 1002")
+    life.db.close()
+    return found.id
+
+
+async def test_what_a_reply_was_given_is_noted_and_forgotten_with_its_sources(
+    tmp_path: Path, api: FakeApi, locker: int
+) -> None:
+    """What came by itself, what tools brought, and the lines before the talk; not a trace of what is deleted."""
+    api.enqueue("chat", call("recall", query="locker code"), call("source", observation=locker), "Behind the mill.")
+    async with talking(tmp_path, api) as t:
+        reply = await t.say("Where did my grandmother Ermelinda keep her bees?")
+        found = await last(t)
+        assert (found.reply.id, found.blocks, found.lines) == (reply.message_id, 1, 1)
+        told = [f"{given.way} {words(given.what)}" for given in found.given]
+        assert told == sorted(told, key=lambda line: line.split()[0])
+        assert "passage Message: My grandmother Ermelinda kept bees behind the old mill in Vouzela." in told
+        assert "recall Observation: My second locker has the code 1002" in told
+        assert "source Message: My second locker has the code 1002" in told
+
+        await t.companion.store.call(forget, locker, Clock(), words=False, wait=0.0)
+        left = str((await last(t)).given)
+        assert "Vouzela" in left
+        assert "1002" not in left
+        t.check()
+        await t.companion.store.call(delete_conversation, t.id, Clock(), wait=0.0)
+        assert await t.companion.store.call(_noted) == 0
+
+
+async def test_the_reply_that_stands_counts(tmp_path: Path, api: FakeApi) -> None:
+    """Without a reply there is nothing to say; a retried reply is not the last one; memory off shows no lines."""
+    async with talking(tmp_path, api, CONSTRUCT_MEMORY="off") as t:
+        with pytest.raises(NotFoundError):
+            await last(t)
+        await t.say("Hello.")
+        again = await t.companion.retry(t.id, t.heard.append)
+        found = await last(t)
+    assert again is not None
+    assert found.reply.id == again.message_id
+    assert (found.blocks, found.lines, found.given) == (0, 0, ())
+
+
+def _noted(db: sqlite3.Connection) -> int:
+    (count,) = db.execute("SELECT (SELECT count(*) FROM briefings) + (SELECT count(*) FROM briefed)").fetchone()
+    return int(count)
