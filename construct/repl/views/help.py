@@ -14,6 +14,7 @@ KEYS = (
     ("Tab", "complete a command or what it takes"),
     ("Ctrl-C", "stop the reply; clear the line"),
     ("Ctrl-D", "leave"),
+    ("↑", "take back what waits to be sent; else what you typed before"),
     ("Ctrl-R", "search what you typed before"),
     ("→, Ctrl-E", "take the suggestion"),
     ("Ctrl-X Ctrl-E", "write in your editor"),
