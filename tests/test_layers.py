@@ -27,6 +27,7 @@ FOREIGN = {
     "anthropic": {"llm"},
     "httpx2": {"llm"},
     "xllamacpp": {"llm"},
+    "onnxruntime": {"llm"},
     "sqlite_utils": {"store"},
 }
 NOT_FOR = {("store", "prompts")}

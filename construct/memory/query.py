@@ -53,6 +53,7 @@ class Query:
     """Times that are named."""
     bare: bool
     """There are stop words only."""
+    text: str = ""
 
 
 def analyse(text: str, today: date | None = None) -> Query:
@@ -77,6 +78,7 @@ def analyse(text: str, today: date | None = None) -> Query:
         asks_when=bool(_WHEN.search(text)),
         dates=spans(text, today),
         bare=not content,
+        text=text,
     )
 
 

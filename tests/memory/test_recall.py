@@ -230,7 +230,7 @@ def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
     observed = life.learn(here, "I play the bassoon in an orchestra")
     promoted = life.promoted(observed)
     typed = life.remember("The bassoon is in the attic")
-    found = keys(search(life.db, "bassoon", Filters(conversation=here)))
+    found = keys(search(life.db, "bassoon", Filters(conversation=here, kind="memory")))
     assert ("memory", promoted) in found
     assert ("memory", typed) not in found
 
