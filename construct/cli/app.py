@@ -121,6 +121,14 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
 
 
 @app.command()
+def reindex(context: typer.Context, as_json: Json = False) -> None:
+    """Make the vectors that are missing, for search by meaning; resumes where it was left off."""
+    from construct.cli.reindex import reindex as body
+
+    body(environment(context), as_json)
+
+
+@app.command()
 def undo(context: typer.Context, as_json: Json = False) -> None:
     """Take the last memory cycle back."""
     from construct.cli.upkeep import undo as body

@@ -68,6 +68,7 @@ def hit(h: Hit) -> dict[str, Any]:
         "date": h.created_at if h.kind == "message" else h.date,
         "text": h.text,
         "score": round(h.score, 6),
+        "match": h.match,
     }
     if h.kind == "message":
         shape["role"] = h.role

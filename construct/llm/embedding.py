@@ -66,14 +66,14 @@ class Embedder:
     """One model, loaded by `load` or when first needed. Safe to use from several threads."""
 
     def __init__(self, weights: Weights) -> None:
-        self._weights = weights
+        self.weights = weights
         self._loading = threading.Lock()
         self._session: Any = None
 
     @cached_property
     def name(self) -> str:
         """What tells the model from others; vectors of two models cannot be compared."""
-        with self._weights.model.open("rb") as file:
+        with self.weights.model.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL))
             return hashlib.sha256(b"%d" % size + file.read()).hexdigest()[:16]
@@ -89,8 +89,8 @@ class Embedder:
             options.intra_op_num_threads = options.inter_op_num_threads = 1
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
             options.log_severity_level = 4
-            self._words = WordPiece(self._weights.vocabulary)
-            self._session = ort.InferenceSession(self._weights.model, options, providers=["CPUExecutionProvider"])
+            self._words = WordPiece(self.weights.vocabulary)
+            self._session = ort.InferenceSession(self.weights.model, options, providers=["CPUExecutionProvider"])
             self._inputs = {i.name for i in self._session.get_inputs()}
 
     def encode(self, texts: Sequence[str]) -> "list[list[NDArray[np.int8]]]":
@@ -110,7 +110,11 @@ class Embedder:
         import numpy as np
 
         numbers = np.array([pieces], np.int64)
-        given = {"input_ids": numbers, "attention_mask": np.ones_like(numbers), "token_type_ids": np.zeros_like(numbers)}
+        given = {
+            "input_ids": numbers,
+            "attention_mask": np.ones_like(numbers),
+            "token_type_ids": np.zeros_like(numbers),
+        }
         (hidden, *_) = self._session.run(None, {name: given[name] for name in given.keys() & self._inputs})
         mean = hidden[0].mean(axis=0)
         scaled: NDArray[np.int8] = np.round(mean * (127 / max(float(np.abs(mean).max()), 1e-9))).astype(np.int8)

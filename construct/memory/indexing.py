@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from construct.llm.embedding import Embedder
+from construct.memory.meaning import Meaning
 from construct.store import vectors
 from construct.store.database import Store, transaction
 from construct.store.vectors import Text
@@ -50,12 +51,15 @@ def drop_others(db: sqlite3.Connection, name: str) -> bool:
     return True
 
 
-async def index_some(database: Store, embedder: Embedder) -> bool:
-    """Make a batch of what is missing, in threads; False when nothing is."""
-    after = await database.call(beginning, embedder.name)
-    texts = await database.call(batch, embedder.name, after)
+async def index_some(database: Store, meaning: Meaning) -> bool:
+    """Make a batch of what is missing, in threads; False when nothing is, or the model is of no use."""
+    name = meaning.embedder.name
+    after = await database.call(beginning, name)
+    texts = await database.call(batch, name, after)
     if not texts:
-        return await database.call(drop_others, embedder.name)
-    made = await asyncio.to_thread(encode, embedder, texts)
-    await database.call(keep, embedder, texts, made)
+        return await database.call(drop_others, name)
+    if not await asyncio.to_thread(meaning.ready):
+        return False
+    made = await asyncio.to_thread(encode, meaning.embedder, texts)
+    await database.call(keep, meaning.embedder, texts, made)
     return True

@@ -36,23 +36,23 @@ class Meaning:
         self.embedder = embedder
         self._shelves: dict[tuple[str, str], _Shelf] = {}
         self._lock = threading.Lock()
-        self._is_broken = False
+        self._is_ready: bool | None = None
 
-    def warm(self) -> None:
-        """Load the model; to be called in a thread. One that cannot be loaded is left out, and logged."""
-        try:
-            self.embedder.load()
-        except Exception as error:  # noqa: BLE001 - the runtime raises classes of its own; words alone will do
-            log.warning("the model of meaning cannot be loaded: %s", type(error).__name__)
-            self._is_broken = True
+    def ready(self) -> bool:
+        """Load the model and try it, once, in the calling thread; False when it is of no use: words alone will do."""
+        with self._lock:
+            if self._is_ready is None:
+                try:
+                    self._is_ready = bool(self.embedder.encode(["ready"])[0])
+                except Exception as error:  # noqa: BLE001 - the runtime raises classes of its own
+                    log.warning("the model of meaning cannot be used: %s", type(error).__name__)
+                    self._is_ready = False
+            return self._is_ready
 
     def near(self, db: sqlite3.Connection, text: str, kinds: Iterable[str]) -> "Near | None":
         """Return what is near a text; None while there are no vectors, or when the model cannot be loaded."""
         model = rows.model_of(db, self.embedder.name)
-        if model is None or self._is_broken:
-            return None
-        self.warm()
-        if self._is_broken:
+        if model is None or not self.ready():
             return None
         query = self.embedder.encode([text])[0][0]
         with self._lock:
