@@ -8,6 +8,7 @@ from pathlib import Path
 _MARK = r"!-/:-@\[-`{-~"
 _WORD = re.compile(rf"[{_MARK}]|[^\s{_MARK}]+")
 _IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]")
+_CONTROLS = dict.fromkeys(i for i in (*range(32), 127) if not chr(i).isspace())
 _LONGEST_WORD = 100
 
 
@@ -50,7 +51,7 @@ class WordPiece:
 def _folded(text: str) -> str:
     """Return the text in lower case without accents, what is a word by itself set apart."""
     if text.isascii():
-        return text.lower()
+        return text.lower().translate(_CONTROLS)
     return "".join(map(_apart, unicodedata.normalize("NFD", text.lower())))
 
 

@@ -35,7 +35,7 @@ REQUIRED_ROWS, WEIGHED_ROWS = 10_000, 100_000  # the gate of a large file (query
 SIMILAR, SIMILAR_IN_PART = 60, 1000  # of each kind are taken for their meaning; looked through under narrow filters
 ALONE = 0.3  # so near in meaning must the best be when no word is found
 ALIKE = 0.45  # so near in meaning is no loose match, whatever words it has
-WHOLE = 0.5  # nor is what holds this share of the query
+HALF = 0.5  # nor is what holds more than this share of the words
 NAME_GLANCE, NAME_SAMPLE = 16, 100  # turns read to learn whether a word may be a participant's name, and whether it is
 
 
@@ -137,7 +137,7 @@ def _nearness(near: Near, read: Iterable[Candidate]) -> dict[tuple[str, int], fl
 def _match(candidate: Candidate, asked: Asked) -> Match:
     """Tell whether it answers the query as a whole, or only in part."""
     near = asked.near.get((candidate.entry.kind, candidate.entry.id), 0.0)
-    whole = asked.query.phrases or near >= ALIKE or share_held(candidate, asked) >= WHOLE
+    whole = asked.query.phrases or near >= ALIKE or share_held(candidate, asked) > HALF
     return "direct" if whole else "loose"
 
 

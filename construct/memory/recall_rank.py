@@ -202,11 +202,10 @@ def _near_in_context(candidate: Candidate, near: Mapping[tuple[str, int], float]
 
 
 def share_held(candidate: Candidate, asked: Asked) -> float:
-    """Return the share of the query, by weight, that stands in a candidate and the turns around it."""
+    """Return the share of the query's words that stand in a candidate and the turns around it."""
     turns = (candidate.entry, *candidate.before, *candidate.after)
     held = {word for turn in turns for word in asked.matcher.counts(turn)}
-    total = math.fsum(asked.weight.values())
-    return math.fsum(asked.weight[word] for word in held) / total if total else 1.0
+    return len(held) / max(1, len(asked.weight))
 
 
 def _told(first: Features, candidate: Candidate, query: Query) -> Features:

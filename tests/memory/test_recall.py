@@ -235,6 +235,44 @@ def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
     assert ("memory", typed) not in found
 
 
+def test_what_is_two_relations_away_is_found_below_what_is_found_directly(life: Life) -> None:
+    """The graph leads from a name to what shares no word with the query, as one of the last places of the list."""
+    here = life.talk()
+    for number in range(12):
+        life.exchange(here, f"Ermelinda called about her husband again, call {number}.", "What did she say?")
+    direct = life.remember("Ermelinda wed Baltasar")
+    behind = life.remember("Baltasar is a stoker on the Vouga railway")
+    life.relate_as(behind, "Baltasar", "Vouga")
+    life.relate_as(direct, "Ermelinda", "Baltasar")
+    hits = search(life.db, "What does Ermelinda's husband do for a living?", limit=8)
+    places = {(hit.kind, hit.id): place for place, hit in enumerate(hits)}
+    assert hits[places["memory", behind]].match == "related"
+    assert ("memory", direct) in places
+    direct_places = [place for place, hit in enumerate(hits) if hit.match == "direct"]
+    assert direct_places
+    assert max(direct_places) < places["memory", behind]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert ("memory", behind) not in keys(search(life.db, "What does Ermelinda do?", Filters(kind="message")))
+
+
+def test_an_observation_and_the_memory_promoted_from_it_are_one_hit(life: Life) -> None:
+    """The observation, which has date, stance and sources; the memory where only memories are wanted."""
+    observed = life.learn(life.talk(), "I play the bassoon in an orchestra")
+    promoted = life.promoted(observed)
+    noted = [key for key in keys(search(life.db, "bassoon")) if key[0] != "message"]
+    assert noted == [("observation", observed.id)]
+    assert keys(search(life.db, "bassoon", Filters(kind="memory"))) == [("memory", promoted)]
+
+
+@pytest.mark.parametrize(
+    ("text", "match"), [("the tandem's chain", "direct"), ("tandem wheels, spokes and repair", "loose")]
+)
+def test_what_holds_only_a_part_of_the_query_is_loose(life: Life, text: str, match: str) -> None:
+    """Words that were never said count as well."""
+    life.say(life.talk(), "The tandem needs a chain")
+    assert [hit.match for hit in search(life.db, text)] == [match]
+
+
 def test_what_is_superseded_is_found_only_on_demand(life: Life) -> None:
     """A reflection stands in its sources' place, unless all are asked for."""
     here = life.talk()
