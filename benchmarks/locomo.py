@@ -199,7 +199,7 @@ def _print_passages(samples: list[dict[str, Any]], meaning: Meaning | None) -> N
             _index(db, meaning)
             for kind, text, evidence in _asked_of(sample, samples):
                 start = time.process_time()
-                brought = {hit.id for hit in passages(db, text, filters=Filters(zone=UTC))}
+                brought = {hit.id for hit in passages(db, text, filters=Filters(zone=UTC), meaning=meaning)}
                 seconds = time.process_time() - start
                 results[kind].append((bool(brought), bool(brought & {ids.get(i) for i in evidence}), seconds))
     print(f"{'':24}{'n':>6}{'brought':>10}{'evidence':>10}")

@@ -17,6 +17,7 @@ from construct.config import Settings
 from construct.llm.embedding import Embedder, Weights, find_weights, is_available
 from construct.memory.recall_stem import fold
 from construct.store import vectors as rows
+from construct.store.search import Entry
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,6 +104,13 @@ class Near:
             return []
         best = np.argpartition(-scores, most)[:most] if len(scores) > most else np.arange(len(scores))
         return [int(i) for i in ids[best]]
+
+    def of_all(self, entries: Iterable[Entry]) -> dict[tuple[str, int], float]:
+        """Return how near these entries are, those that have a vector."""
+        wanted: dict[str, list[int]] = {}
+        for entry in entries:
+            wanted.setdefault(entry.kind, []).append(entry.id)
+        return {(kind, i): value for kind, ids in wanted.items() for i, value in self.of(kind, ids).items()}
 
     def of(self, kind: str, wanted: Iterable[int]) -> dict[int, float]:
         """Return how near these entries of a kind are, those that have a vector."""

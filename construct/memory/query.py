@@ -55,6 +55,12 @@ class Query:
     """There are stop words only."""
     text: str = ""
 
+    @property
+    def has_more_than_phrases(self) -> bool:
+        """Tell whether something is asked beside quoted words."""
+        quoted = {word for phrase in self.phrases for word in phrase.split()}
+        return bool(quoted) and not quoted.issuperset(self.words)
+
 
 def analyse(text: str, today: date | None = None) -> Query:
     """Take a query apart; `today` is what "yesterday" is counted from.

@@ -23,7 +23,7 @@ from construct.memory.recall_rank import (
 from construct.memory.recall_related import Found, Match, once, with_related
 from construct.memory.recall_stem import stem
 from construct.store import search as store
-from construct.store.search import KINDS, Entry, Filters
+from construct.store.search import Entry, Filters
 
 __all__ = ["Filters", "Hit", "search"]
 
@@ -74,6 +74,9 @@ def search(
     """
     asked = analyse(query, today)
     found = once(db, rank(db, asked, filters, max(0, limit), meaning))
+    if not found and asked.has_more_than_phrases:  # quoted from memory, or a title: the words will do
+        found = once(db, rank(db, replace(asked, phrases=()), filters, max(0, limit), meaning))
+        found = [replace(f, match="loose") for f in found]
     return [hit(f.entry, f.standing, filters.zone, f.match) for f in with_related(db, asked, filters, found, limit)]
 
 
@@ -121,17 +124,16 @@ def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: boo
     for kind in filters.kinds():
         ids = near.nearest(kind, SIMILAR_IN_PART if filters.narrow() else SIMILAR)
         found += [entry for entry in store.entries(db, kind, ids, filters) if entry.found]
-    known = {kind: near.of(kind, [e.id for e in _of(kind, found)]) for kind in filters.kinds()}
-    best = sorted(found, key=lambda e: (-known[e.kind].get(e.id, -1.0), KINDS.index(e.kind), -e.id))
-    if alone and (not best or known[best[0].kind][best[0].id] < ALONE):
+    known = near.of_all(found)
+    if alone and max(known.values(), default=0.0) < ALONE:
         return []
+    best = sorted(found, key=lambda e: (-known.get((e.kind, e.id), -1.0), -e.id))
     return [entry for kind in filters.kinds() for entry in _of(kind, best)[:SIMILAR]]
 
 
 def _nearness(near: Near, read: Iterable[Candidate]) -> dict[tuple[str, int], float]:
     """Return how near in meaning candidates and the turns around them are."""
-    turns = [e for candidate in read for e in (candidate.entry, *candidate.before, *candidate.after)]
-    return {(kind, i): value for kind in KINDS for i, value in near.of(kind, [e.id for e in _of(kind, turns)]).items()}
+    return near.of_all(e for candidate in read for e in (candidate.entry, *candidate.before, *candidate.after))
 
 
 def _match(candidate: Candidate, asked: Asked) -> Match:

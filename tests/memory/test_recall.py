@@ -112,6 +112,8 @@ def test_a_phrase_in_quotes_must_be_there(life: Life) -> None:
     assert texts(search(life.db, 'garden "green tea"')) == ["Green tea in the garden."]
     assert texts(search(life.db, "“is green”")) == ["The garden is green, and there is tea."]
     assert search(life.db, '"tea green"') == []
+    quoted = search(life.db, 'Who was in the garden with "tea green"?')
+    assert [hit.match for hit in quoted] == ["loose"] * 3
 
 
 @pytest.mark.parametrize(
