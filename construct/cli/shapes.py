@@ -68,8 +68,9 @@ def hit(h: Hit) -> dict[str, Any]:
         "date": h.created_at if h.kind == "message" else h.date,
         "text": h.text,
         "score": round(h.score, 6),
-        "match": h.match,
     }
+    if h.match != "direct":
+        shape["match"] = h.match
     if h.kind == "message":
         shape["role"] = h.role
     if h.kind == "memory":

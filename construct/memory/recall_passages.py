@@ -102,13 +102,13 @@ def _found(
     frequency = {word: _rows(db, word, rows) for word in query.words if word not in names}
     rarest = sorted(frequency, key=lambda word: frequency[word])[:WORDS]
     said = rarest and frequency[rarest[0]] and (len(rarest) > 1 or frequency[rarest[0]] <= CHANCE)
-    if not rarest or not (said or meaning):
+    near = meaning.near(db, without(query.text, names), filters.kinds()) if meaning and rarest else None
+    if not (said or near):
         return []
     matcher, weight = Matcher(rarest), weights({word: frequency[word] for word in rarest}, rows)
     asked = Asked(query, weight, matcher, Speakers())
-    enough = max(FLOOR * sum(weight.values()), math.log(rows / CHANCE))
+    enough = max(FLOOR * sum(weight.values()), math.log(max(1, rows) / CHANCE))
     entries = [e for kind in filters.kinds() for e in _entries(db, kind, rarest[0], filters)] if said else []
-    near = meaning.near(db, without(query.text, names), filters.kinds()) if meaning else None
     if near:
         entries += [e for e in _similar(db, near, filters) if e not in entries]
         asked = replace(asked, near=near.of_all(entries))

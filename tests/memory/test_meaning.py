@@ -13,6 +13,7 @@ from construct.memory.deletion import delete_conversation
 from construct.memory.forget import forget
 from construct.memory.meaning import Meaning, without
 from construct.memory.recall import Filters, search
+from construct.memory.recall_passages import passages
 from construct.memory.undo import undo
 from construct.store import vectors
 from construct.store.backup import backup
@@ -53,6 +54,19 @@ def test_what_says_the_same_in_other_words_is_found(life: Life, meaning: Meaning
     assert {("observation", observed.id), ("memory", memory)} <= set(found)
     assert "puppy" not in " ".join(hit.text for hit in hits[: len(found)])
     assert search(life.db, "boat") == []
+
+
+def test_passages_come_back_by_their_meaning(life: Life, meaning: Meaning) -> None:
+    """Nothing of an empty file, nor without vectors; then what is near, and not what is far."""
+    assert passages(life.db, "Is my boat seaworthy?", meaning=meaning) == []
+    here = life.talk()
+    said = life.say(here, "vessel")
+    for _ in range(5):
+        life.say(here, "puppy")
+    assert passages(life.db, "boat?", meaning=meaning) == []
+    index(life, meaning)
+    assert [hit.id for hit in passages(life.db, "boat?", meaning=meaning)] == [said.id]
+    assert passages(life.db, "boat?", known=[("message", said.id)], meaning=meaning) == []
 
 
 def test_words_come_before_mere_likeness(life: Life, meaning: Meaning) -> None:
