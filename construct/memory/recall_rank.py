@@ -29,6 +29,7 @@ LEAST = 0.1  # keeps the logarithm of a small match finite
 # How meaning counts, where vectors are there (benchmarks/README.md):
 LEAST_NEAR = 0.3  # in the place of LEAST: not to hold a word says less
 NEIGHBOUR = 0.2  # what the nearness of the turn before and of the turn after counts
+FAINT = 0.1  # what holds none of the words and is less near than this is not found at all
 SPREAD = 0.3  # the least spread of nearness that is stretched from 0 to 1
 
 
@@ -157,11 +158,11 @@ def score(features: Features) -> float:
 def _found(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) -> list[Features | None]:
     """Return the features that need no text, given how well each candidate's words match.
 
-    None for what holds none of the words, unless meaning is compared.
+    None for what holds none of the words and is not near in meaning either.
     """
     best = max(own, default=0.0) or 1.0
     least = LEAST_NEAR if asked.near else LEAST
-    meaning = _meaning(candidates, asked.near)
+    near = _near(candidates, asked.near)
     session = _sessions(candidates)
     peak: dict[object, float] = {}
     for key, match in zip(session, own, strict=True):
@@ -174,22 +175,26 @@ def _found(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) 
             date=_nearness(candidate.entry, asked.query),
             opens=float(candidate.entry.kind == "message" and not candidate.before),
             noted=float(candidate.entry.kind != "message"),
-            meaning=near,
+            meaning=meaning,
         )
-        if match > 0 or asked.near
+        if match > 0 or value >= FAINT
         else None
-        for candidate, match, key, near in zip(candidates, own, session, meaning, strict=True)
+        for candidate, match, key, value, meaning in zip(candidates, own, session, near, _stretched(near), strict=True)
     ]
 
 
-def _meaning(candidates: Sequence[Candidate], near: Mapping[tuple[str, int], float]) -> list[float]:
-    """Return how near candidates are in meaning with the turns beside them, stretched from 0 to 1."""
+def _near(candidates: Sequence[Candidate], near: Mapping[tuple[str, int], float]) -> list[float]:
+    """Return how near candidates are in meaning, with the turns beside them; 0 without vectors."""
     if not near:
         return [0.0] * len(candidates)
     usual = math.fsum(near.values()) / len(near)
-    found = [_near_in_context(candidate, near, usual) for candidate in candidates]
-    low, high = min(found, default=0.0), max(found, default=0.0)
-    return [(value - low) / max(high - low, SPREAD) for value in found]
+    return [_near_in_context(candidate, near, usual) for candidate in candidates]
+
+
+def _stretched(values: Sequence[float]) -> list[float]:
+    """Return values from 0 for the lowest to 1 for the highest, less where they lie close together."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    return [(value - low) / max(high - low, SPREAD) for value in values]
 
 
 def _near_in_context(candidate: Candidate, near: Mapping[tuple[str, int], float], usual: float) -> float:
