@@ -1,10 +1,12 @@
 """Recall on LoCoMo: of the turns that hold the answer to a question, the share among the first k found.
 
-    uv run python benchmarks/locomo.py PATH [--one-file] [--json | --passages]
+    uv run python benchmarks/locomo.py PATH [--semantic] [--one-file] [--json | --passages]
 
 PATH is `locomo10.json` of https://github.com/snap-research/locomo (Maharana et al., ACL 2024; CC BY-NC 4.0), or
 a part of it. Each conversation is imported into a database of its own as `construct import` does it, speaker A as
 the user, and every question goes through the function that `construct memory search` calls.
+
+With --semantic the same goes by meaning too: the extra `semantic` must be there (uv run --extra semantic).
 
 With --passages every question, those of category 5 too (answers put into the wrong mouth), and questions about other
 conversations, goes through the function that brings passages back by itself: how often is anything brought back, and
@@ -28,6 +30,9 @@ from pathlib import Path
 from typing import Any
 
 from construct.clock import Clock
+from construct.config import load_settings
+from construct.memory import indexing
+from construct.memory.meaning import Meaning, meaning_for
 from construct.memory.recall import Filters, search
 from construct.memory.recall_passages import passages
 from construct.store.database import open_database
@@ -54,18 +59,22 @@ def main() -> None:
     parser.add_argument("path", type=Path, help="the dataset's JSON file")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--one-file", action="store_true", help="import all conversations into one database")
+    parser.add_argument("--semantic", action="store_true", help="compare by meaning too")
     parser.add_argument("--passages", action="store_true", help="judge what comes back by itself instead")
     options = parser.parse_args()
     samples = json.loads(options.path.read_text("utf-8"))
+    meaning = meaning_for(load_settings({})) if options.semantic else None
+    if options.semantic and meaning is None:
+        parser.error("the extra is not there: uv run --extra semantic ...")
     if options.passages:
-        _print_passages(samples)
+        _print_passages(samples, meaning)
         return
     groups = [samples] if options.one_file else [[sample] for sample in samples]
     results: list[Result] = []
     by_conversation: dict[str, list[Result]] = {}
     for group in groups:
         with tempfile.TemporaryDirectory() as folder:
-            for name, result in ask_all(group, Path(folder)):
+            for name, result in ask_all(group, Path(folder), meaning):
                 results.append(result)
                 by_conversation.setdefault(name, []).append(result)
     if options.json:
@@ -75,14 +84,18 @@ def main() -> None:
         _print_table(results, by_conversation)
 
 
-def ask_all(samples: list[dict[str, Any]], folder: Path) -> Iterator[tuple[str, Result]]:
+def ask_all(
+    samples: list[dict[str, Any]], folder: Path, meaning: Meaning | None = None
+) -> Iterator[tuple[str, Result]]:
     """Import conversations into one database and yield the result of each question with its conversation's name."""
     with closing(open_database(folder / "construct.db")) as db:
         imported = [(sample, import_talk(db, sample, folder)) for sample in samples]
+        index(db, meaning)
         for sample, ids in imported:
             for question, evidence in judged(sample, ids):
                 start = time.process_time()
-                hits = search(db, question["question"], Filters(kind="message", zone=UTC), max(DEPTHS))
+                filters = Filters(kind="message", zone=UTC)
+                hits = search(db, question["question"], filters, max(DEPTHS), meaning=meaning)
                 seconds = time.process_time() - start
                 yield str(sample["sample_id"]), _judge(question, [h.id for h in hits], evidence, seconds)
 
@@ -104,6 +117,14 @@ def import_talk(db: sqlite3.Connection, sample: dict[str, Any], folder: Path) ->
     (conversation,) = db.execute("SELECT max(id) FROM conversations").fetchone()
     rows = db.execute("SELECT id FROM messages WHERE conversation_id = ? ORDER BY id", (conversation,))
     return {dia_id: row[0] for (dia_id, _), row in zip(said, rows, strict=True)}
+
+
+def index(db: sqlite3.Connection, meaning: Meaning | None) -> None:
+    """Make all vectors."""
+    after: dict[str, int] = {}
+    while meaning and (texts := indexing.batch(db, meaning.embedder.name, after)):
+        indexing.store(db, meaning.embedder, texts)
+        after[texts[-1].kind] = texts[-1].id
 
 
 def turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -180,14 +201,15 @@ def _print_table(results: list[Result], by_conversation: dict[str, list[Result]]
 _BROUGHT = ("categories 1 to 4", "category 5", "about another talk")
 
 
-def _print_passages(samples: list[dict[str, Any]]) -> None:
+def _print_passages(samples: list[dict[str, Any]], meaning: Meaning | None) -> None:
     results: dict[str, list[tuple[bool, bool, float]]] = {kind: [] for kind in _BROUGHT}
     for sample in samples:
         with tempfile.TemporaryDirectory() as folder, closing(open_database(Path(folder) / "construct.db")) as db:
             ids = import_talk(db, sample, Path(folder))
+            index(db, meaning)
             for kind, text, evidence in _asked_of(sample, samples):
                 start = time.process_time()
-                brought = {hit.id for hit in passages(db, text, filters=Filters(zone=UTC))}
+                brought = {hit.id for hit in passages(db, text, filters=Filters(zone=UTC), meaning=meaning)}
                 seconds = time.process_time() - start
                 results[kind].append((bool(brought), bool(brought & {ids.get(i) for i in evidence}), seconds))
     print(f"{'':24}{'n':>6}{'brought':>10}{'evidence':>10}")

@@ -49,6 +49,7 @@ class Settings:
     model: str | None = None
     worker_model: str | None = None
     local_model: Path | None = None
+    semantic_model: Path | None = None
     api_key: str | None = None
     auth_token: str | None = None
     base_url: str | None = None
@@ -91,6 +92,7 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         model=values.get("CONSTRUCT_MODEL", model_name, None),
         worker_model=values.get("MEMORY_WORKER_MODEL", model_name, None),
         local_model=values.get("CONSTRUCT_LOCAL_MODEL", _path, None),
+        semantic_model=values.get("CONSTRUCT_SEMANTIC_MODEL", _path, None),
         api_key=values.get("ANTHROPIC_API_KEY", _secret, None, shown=False),
         auth_token=values.get("ANTHROPIC_AUTH_TOKEN", _secret, None, shown=False),
         base_url=values.get("ANTHROPIC_BASE_URL", _url, None),

@@ -15,6 +15,7 @@ def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if name.startswith(("ANTHROPIC_", "CONSTRUCT_", "MEMORY_", "XDG_")) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
+    monkeypatch.setattr("construct.llm.embedding._PACKAGE", "no_weights_here")  # installed or not, as if they were not
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))

@@ -218,7 +218,7 @@ async def test_no_reflection_strengthens_or_sweeps(
     api.observer, api.reflector = saying(*KNOWN), reflector
     async with talking(tmp_path, api) as t:
         await t.say(f"{LIFE}\n{mail('The user owes 5000 euros to Recover Services.')}")
-        await t.companion.worker.observe_before_turn(t.id)
+        await t.companion.worker.catch_up(t.id)
         found = {o.content: o for o in await t.companion.store.call(rows.all_observations)}
         pinned = found["User lives in Lisbon with two cats"]
         await t.companion.store.call(pin, pinned.id)

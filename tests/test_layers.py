@@ -30,6 +30,7 @@ FOREIGN = {
     "anthropic": {"llm"},
     "httpx2": {"llm"},
     "xllamacpp": {"llm"},
+    "onnxruntime": {"llm"},
     "sqlite_utils": {"store"},
 }
 NOT_FOR = {("store", "prompts")}

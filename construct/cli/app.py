@@ -202,6 +202,18 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
 
 
 @app.command()
+def reindex(context: typer.Context, as_json: Json = False) -> None:
+    """Make search by meaning ready for all that was said.
+
+    Makes the vectors that are missing; begun anew it goes on where it was. They are made in the background too, while
+    a chat is open. Needs the extra `semantic`.
+    """
+    from construct.cli.reindex import reindex as body
+
+    body(environment(context), as_json)
+
+
+@app.command()
 def undo(context: typer.Context, as_json: Json = False) -> None:
     """Take the last memory cycle back.
 

@@ -12,6 +12,7 @@ from construct.llm.providers import choose_models
 from construct.text import PrintableStream
 
 _MEMORY_SECONDS = 60
+_VECTOR_BATCHES = 4  # what a talk adds; the backlog of an import is left to the chat, or to `reindex`
 log = logging.getLogger("construct.ask")
 
 
@@ -70,6 +71,9 @@ async def _finish_memory(companion: Companion, conversation_id: int) -> None:
         async with asyncio.timeout(_MEMORY_SECONDS):
             await companion.worker.run_due(conversation_id)
             await companion.worker.rest(but=conversation_id)
+            for _ in range(_VECTOR_BATCHES):
+                if not await companion.worker.index():
+                    break
     except (TimeoutError, asyncio.CancelledError):
         log.info("memory work left for the next start")
     except Exception as error:  # noqa: BLE001 - whatever is wrong with the memory, the reply was given

@@ -26,6 +26,7 @@ def doctor(env: Environment, as_json: bool) -> int:
     checks.append(_credentials(settings))
     with env.database() as db:
         checks += _database(db)
+        checks.append(_meaning(db, settings))
     if checks[1].ok:
         checks.append(asyncio.run(_model(settings)))
     ok = all(check.ok for check in checks)
@@ -56,6 +57,22 @@ def _database(db: sqlite3.Connection) -> list[Check]:
         Check("invariants", not broken, "; ".join(broken[:5]) or "all six hold"),
         Check("search index", not index, "; ".join(index[:5]) or "in step"),
     ]
+
+
+def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
+    """Tell whether search goes by meaning too; that it does not is nothing wrong."""
+    from construct.cli.reindex import ABSENT, working_meaning
+    from construct.memory.meaning import meaning_for
+    from construct.store.vectors import count_without
+
+    try:
+        if meaning_for(settings) is None:
+            return Check("meaning", True, ABSENT)
+        missing = count_without(db, working_meaning(settings).embedder.name)
+    except ConstructError as error:
+        return Check("meaning", False, str(error).replace("\n", " "))
+    left = f"{missing} entries have no vector yet: `construct reindex`, or let a chat stay open" if missing else ""
+    return Check("meaning", True, f"search goes by words and meaning; {left or 'every entry has its vector'}")
 
 
 async def _model(settings: Settings) -> Check:

@@ -13,6 +13,7 @@ from construct.clock import Clock, to_text
 from construct.errors import UsageError
 from construct.memory import history, narrow, trace
 from construct.memory.lines import line
+from construct.memory.meaning import meaning_for
 from construct.memory.recall import Filters, search
 from construct.memory.timeline import weeks
 from construct.store import curated, lineage, talk
@@ -122,7 +123,8 @@ def search_memory(
     clock = env.settings.clock
     with env.database() as db:
         moment = None if as_of is None else history.parse_moment(as_of, clock, end_of_day=True)
-        found = search(db, query, Filters(as_of=moment, all=include_all, zone=clock.zone), limit)
+        filters = Filters(as_of=moment, all=include_all, zone=clock.zone)
+        found = search(db, query, filters, limit, meaning=meaning_for(env.settings))
     if as_json:
         print_json([shapes.hit(h) for h in found])
         return
@@ -133,7 +135,8 @@ def search_memory(
         return
     for h in found:
         reference = str(h.id) if h.kind == "observation" else f"{h.kind}:{h.id}"
-        say(f"{reference:>14}  [{h.date}] {h.role + ': ' if h.role else ''}{shorten(h.text, 160)}")
+        note = f"  [{h.match}]" if h.match != "direct" else ""
+        say(f"{reference:>14}  [{h.date}] {h.role + ': ' if h.role else ''}{shorten(h.text, 160)}{note}")
     if not found:
         say("Nothing was found.")
 

@@ -89,6 +89,8 @@ def hit(h: Hit) -> dict[str, Any]:
         "text": h.text,
         "score": round(h.score, 6),
     }
+    if h.match != "direct":
+        shape["match"] = h.match
     if h.kind == "message":
         shape["role"] = h.role
     if h.kind == "memory":

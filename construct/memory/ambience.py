@@ -73,7 +73,8 @@ def _passages(db: sqlite3.Connection, conversation_id: int, text: str, terms: Te
     only = conversation_id if terms.scope == "conversation" else None
     before = next((m.content for m in reversed(window) if m.role == "user"), "")
     filters = Filters(conversation=only, zone=terms.clock.zone)
-    found = passages(db, text, before, known, today=terms.clock.today(), filters=filters) if text.strip() else []
+    today, meaning = terms.clock.today(), terms.meaning
+    found = passages(db, text, before, known, today=today, filters=filters, meaning=meaning) if text.strip() else []
     return [
         Passage(
             hit.kind, hit.id, date.fromisoformat(hit.date[:10]), _SPEAKER.get(hit.role or hit.kind, "Noted"), hit.text

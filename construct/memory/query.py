@@ -54,6 +54,13 @@ class Query:
     """Times that are named."""
     bare: bool
     """There are stop words only."""
+    text: str = ""
+
+    @property
+    def has_more_than_phrases(self) -> bool:
+        """Tell whether something is asked beside quoted words."""
+        quoted = {word for phrase in self.phrases for word in phrase.split()}
+        return bool(quoted) and not quoted.issuperset(self.words)
 
 
 def analyse(text: str, today: date | None = None) -> Query:
@@ -78,6 +85,7 @@ def analyse(text: str, today: date | None = None) -> Query:
         asks_when=bool(_WHEN.search(text)),
         dates=spans(text, today),
         bare=not content,
+        text=text,
     )
 
 

@@ -2,23 +2,25 @@
 
 import math
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo
 
+from construct.memory.meaning import Meaning, Near, without
 from construct.memory.query import Query, analyse, any_of, forms, gated
 from construct.memory.recall_names import Turn, is_called, may_be_called, speakers
 from construct.memory.recall_rank import (
     Asked,
     Candidate,
-    Features,
     Matcher,
     in_context,
     ranked,
     score,
+    share_held,
     shortlist,
     weights,
 )
+from construct.memory.recall_related import Found, Match, once, with_related
 from construct.memory.recall_stem import stem
 from construct.store import search as store
 from construct.store.search import Entry, Filters
@@ -30,6 +32,10 @@ SHORTLIST = 30  # of them are read with the turns around them
 NEARBY = 3  # neighbours are looked for among so many ids to each side: conversations may interleave
 NEWEST_PIECES = 20_000  # rows looked through for scripts without spaces
 REQUIRED_ROWS, WEIGHED_ROWS = 5_000, 100_000  # the gate of a large file (query.gated; benchmarks/README.md, "Scale")
+SIMILAR, SIMILAR_IN_PART = 60, 1000  # of each kind are taken for their meaning; looked through under narrow filters
+ALONE = 0.3  # so near in meaning must the best be when no word is found
+ALIKE = 0.45  # so near in meaning is no loose match, whatever words it has
+HALF = 0.5  # nor is what holds more than this share of the words
 NAME_GLANCE, NAME_SAMPLE = 16, 100  # turns read to learn whether a word may be a participant's name, and whether it is
 
 
@@ -49,32 +55,35 @@ class Hit:
     priority: str | None = None
     stance: str | None = None
     state: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Ranking:
-    """What was found for a query, best first, with what it was judged by."""
-
-    query: Query
-    wanted: tuple[str, ...]
-    """The words looked for: without participants' names."""
-    weight: dict[str, float]
-    found: tuple[tuple[Candidate, Features], ...]
+    match: Match = "direct"
+    """`related`: found by way of the graph; `loose`: only in part, or by what stands around it."""
 
 
 def search(
-    db: sqlite3.Connection, query: str, filters: Filters = Filters(), limit: int = 20, *, today: date | None = None
+    db: sqlite3.Connection,
+    query: str,
+    filters: Filters = Filters(),
+    limit: int = 20,
+    *,
+    today: date | None = None,
+    meaning: Meaning | None = None,
 ) -> list[Hit]:
     """Return what matches best, best first; the same each time. `today` is what "yesterday" is counted from.
 
-    Raises ValueError when the query is blank.
+    With `meaning` what says the same in other words is found too. Raises ValueError when the query is blank.
     """
-    ranking = rank(db, analyse(query, today), filters, max(0, limit))
-    return [hit(candidate.entry, score(known), filters.zone) for candidate, known in ranking.found]
+    asked = analyse(query, today)
+    found = once(db, rank(db, asked, filters, max(0, limit), meaning))
+    if not found and asked.has_more_than_phrases:  # quoted from memory, or a title: the words will do
+        found = once(db, rank(db, replace(asked, phrases=()), filters, max(0, limit), meaning))
+        found = [replace(f, match="loose") for f in found]
+    return [hit(f.entry, f.standing, filters.zone, f.match) for f in with_related(db, asked, filters, found, limit)]
 
 
-def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int) -> Ranking:
-    """Find and rank what holds something of the query."""
+def rank(
+    db: sqlite3.Connection, query: Query, filters: Filters, limit: int, meaning: Meaning | None = None
+) -> list[Found]:
+    """Find and rank what holds something of the query, or is near it in meaning; twice the limit at most."""
     called = called_in(db, query)
     wanted = tuple(word for word in query.words if word not in called) or query.words
     looked_for = tuple(dict.fromkeys((*wanted, *(word for phrase in query.phrases for word in phrase.split()))))
@@ -87,9 +96,51 @@ def rank(db: sqlite3.Connection, query: Query, filters: Filters, limit: int) -> 
     weight = weights(frequency, sum(store.total(db, kind) for kind in store.KINDS))
     asked = _asked(query, weight, matcher, called, found)
     best = [entry for kind in store.KINDS for entry in shortlist(_of(kind, found), asked, max(SHORTLIST, limit))]
+    near = _near(db, query, called, filters, meaning)
+    similar = _similar(db, near, filters, alone=not found) if near else []
+    best += [entry for entry in similar if entry not in best]
     read = read_around(db, best, filters, results=not query.phrases)
     asked = _asked(query, weight, matcher, called, [*found, *(candidate.entry for candidate in read)])
-    return Ranking(query, wanted, weight, tuple(ranked(read, asked, limit)))
+    if near and similar:
+        asked = replace(asked, near=_nearness(near, read))
+    return [
+        Found(candidate.entry, score(known), _match(candidate, asked))
+        for candidate, known in ranked(read, asked, 2 * limit)
+    ]
+
+
+def _near(
+    db: sqlite3.Connection, query: Query, called: Collection[str], filters: Filters, meaning: Meaning | None
+) -> Near | None:
+    """Return what is near the query in meaning; nothing where words in quotes are wanted, or none are given."""
+    if meaning is None or query.phrases or not (query.words or query.pieces):
+        return None
+    return meaning.near(db, without(query.text, called), filters.kinds())
+
+
+def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: bool) -> list[Entry]:
+    """Return the entries that are nearest in meaning; none where no word was found and nothing is near."""
+    found: list[Entry] = []
+    for kind in filters.kinds():
+        ids = near.nearest(kind, SIMILAR_IN_PART if filters.narrow() else SIMILAR)
+        found += [entry for entry in store.entries(db, kind, ids, filters) if entry.found]
+    known = near.of_all(found)
+    if alone and max(known.values(), default=0.0) < ALONE:
+        return []
+    best = sorted(found, key=lambda e: (-known.get((e.kind, e.id), -1.0), -e.id))
+    return [entry for kind in filters.kinds() for entry in _of(kind, best)[:SIMILAR]]
+
+
+def _nearness(near: Near, read: Iterable[Candidate]) -> dict[tuple[str, int], float]:
+    """Return how near in meaning candidates and the turns around them are."""
+    return near.of_all(e for candidate in read for e in (candidate.entry, *candidate.before, *candidate.after))
+
+
+def _match(candidate: Candidate, asked: Asked) -> Match:
+    """Tell whether it answers the query as a whole, or only in part."""
+    near = asked.near.get((candidate.entry.kind, candidate.entry.id), 0.0)
+    whole = asked.query.phrases or near >= ALIKE or share_held(candidate, asked) > HALF
+    return "direct" if whole else "loose"
 
 
 def _asked(
@@ -141,7 +192,7 @@ def _frequencies(db: sqlite3.Connection, wanted: Sequence[str]) -> dict[str, int
     return {word: sum(counts[root] for counts in counted for root in group) for word, group in roots.items()}
 
 
-def hit(entry: Entry, standing: float, zone: tzinfo | None) -> Hit:
+def hit(entry: Entry, standing: float, zone: tzinfo | None, match: Match = "direct") -> Hit:
     """Return an entry as it is handed out."""
     return Hit(
         kind=entry.kind,
@@ -156,6 +207,7 @@ def hit(entry: Entry, standing: float, zone: tzinfo | None) -> Hit:
         priority=entry.priority,
         stance=entry.stance,
         state=entry.state,
+        match=match,
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from datetime import date
 
 from construct import tokens
+from construct.memory.meaning import Meaning, Near, without
 from construct.memory.query import Query, analyse, any_of, forms, with_one_of
 from construct.memory.recall import Hit, called_in, hit, read_around
 from construct.memory.recall_names import Speakers, Turn, speakers
@@ -33,6 +34,9 @@ MOST_PASSAGES = 3
 SENTENCES = 2  # of a message are looked at, questions first, then the last ones
 WORDS = 8  # of a sentence
 CANDIDATES = 20  # of those that are good enough are ranked
+SURE = 0.85  # so near in meaning needs no words
+HALVED = 0.5  # what words count where nearness counts too
+SIMILAR = 5  # of each kind are looked at for their meaning
 SNIPPET = 240  # characters
 OVERHEAD = 12  # tokens of a passage's date and speaker
 
@@ -49,6 +53,7 @@ def passages(
     today: date | None = None,
     filters: Filters = Filters(),
     budget: int = BUDGET,
+    meaning: Meaning | None = None,
 ) -> list[Hit]:
     """Return the best passages for the newest message, cut to the words found; nothing when none is good enough.
 
@@ -57,7 +62,7 @@ def passages(
     """
     found: dict[tuple[str, int], tuple[float, Hit]] = {}
     for query in _queries(newest, previous, today):
-        for worth, passage in _found(db, query, set(known), filters):
+        for worth, passage in _found(db, query, set(known), filters, meaning):
             key = (passage.kind, passage.id)
             if key not in found or worth > found[key][0]:
                 found[key] = (worth, passage)
@@ -89,23 +94,25 @@ _IDLE = frozenset(stem(word) for word in (*SMALL_TALK.split(), *TIME_WORDS))
 
 
 def _found(
-    db: sqlite3.Connection, query: Query, known: set[tuple[str, int]], filters: Filters
+    db: sqlite3.Connection, query: Query, known: set[tuple[str, int]], filters: Filters, meaning: Meaning | None
 ) -> list[tuple[float, Hit]]:
     """Return what is good enough for one sentence, with what the words it holds weigh."""
     names = called_in(db, query)
     rows = sum(store.total(db, kind) for kind in store.KINDS)
     frequency = {word: _rows(db, word, rows) for word in query.words if word not in names}
     rarest = sorted(frequency, key=lambda word: frequency[word])[:WORDS]
-    if not rarest or not frequency[rarest[0]] or (len(rarest) == 1 and frequency[rarest[0]] > CHANCE):
+    said = rarest and frequency[rarest[0]] and (len(rarest) > 1 or frequency[rarest[0]] <= CHANCE)
+    near = meaning.near(db, without(query.text, names), filters.kinds()) if meaning and rarest else None
+    if not (said or near):
         return []
     matcher, weight = Matcher(rarest), weights({word: frequency[word] for word in rarest}, rows)
     asked = Asked(query, weight, matcher, Speakers())
-    enough = max(FLOOR * sum(weight.values()), math.log(rows / CHANCE))
-    if sum(weight.values()) < enough:
-        return []
-    others = rarest[1:] if weight[rarest[0]] < enough else []
-    entries = [e for kind in filters.kinds() for e in _entries(db, kind, rarest[0], others, filters)]
-    held = {(e.kind, e.id): held for e in entries if (held := _held(e, asked)) >= enough}
+    enough = max(FLOOR * sum(weight.values()), math.log(max(1, rows) / CHANCE))
+    entries = _worded(db, rarest, weight, enough, filters) if said else []
+    if near:
+        entries += [e for e in _similar(db, near, filters) if e not in entries]
+        asked = replace(asked, near=near.of_all(entries))
+    held = {(e.kind, e.id): worth for e in entries if (worth := _worth(e, asked, enough)) >= enough}
     good = sorted((e for e in entries if (e.kind, e.id) in held.keys() - known), key=lambda e: -held[e.kind, e.id])
     read = read_around(db, good[:CANDIDATES], filters, results=False)
     asked = replace(asked, speakers=_speakers(names, read, query))
@@ -127,6 +134,16 @@ def _rows(db: sqlite3.Connection, word: str, rows: int) -> int:
     return max(COUNTED, int(COMMON * rows)) if max(counts) >= COUNTED else sum(counts)
 
 
+def _worded(
+    db: sqlite3.Connection, rarest: Sequence[str], weight: dict[str, float], enough: float, filters: Filters
+) -> list[Entry]:
+    """Return the newest rows with the rarest word; none where all words together would not weigh enough."""
+    if sum(weight.values()) < enough:
+        return []
+    others = rarest[1:] if weight[rarest[0]] < enough else []
+    return [e for kind in filters.kinds() for e in _entries(db, kind, rarest[0], others, filters)]
+
+
 def _entries(db: sqlite3.Connection, kind: str, rarest: str, others: Sequence[str], filters: Filters) -> list[Entry]:
     """Return a kind's newest rows with the rarest word; where there are others, those of them with one of these."""
     ids = store.newest(db, kind, _of_kind(kind, any_of([rarest])), NEWEST)
@@ -140,9 +157,18 @@ def _of_kind(kind: str, expression: str) -> str:
     return expression if kind == "message" else expression.removeprefix("{text} : ")
 
 
-def _held(entry: Entry, asked: Asked) -> float:
-    """Return what the words weigh that stand in the entry itself."""
-    return sum(asked.weight[word] for word in asked.matcher.counts(entry))
+def _similar(db: sqlite3.Connection, near: Near, filters: Filters) -> list[Entry]:
+    """Return what is nearest in meaning of each kind."""
+    nearest = {kind: near.nearest(kind, SIMILAR) for kind in filters.kinds()}
+    found = [entry for kind, ids in nearest.items() for entry in store.entries(db, kind, ids, filters)]
+    return [e for e in found if e.found and e.state not in ("pending", "superseded")]
+
+
+def _worth(entry: Entry, asked: Asked, enough: float) -> float:
+    """Return what the words weigh that stand in the entry itself, or half of that with what its nearness weighs."""
+    held = sum(asked.weight[word] for word in asked.matcher.counts(entry))
+    near = asked.near.get((entry.kind, entry.id), 0.0)
+    return max(held, HALVED * held + enough * near / SURE) if near else held
 
 
 def _unseen(

@@ -7,7 +7,7 @@ conversations as a softmax regression; benchmarks/README.md has the figures for 
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from operator import mul
 from typing import NamedTuple
@@ -26,6 +26,11 @@ AFTER = (0.2, 0.1)  # the same for the turns after
 USUAL_WORDS = 24.0  # in a turn, for the discount
 SESSION_GAP_HOURS = 4.0  # a silence that ends a session
 LEAST = 0.1  # keeps the logarithm of a small match finite
+# How meaning counts, where vectors are there (benchmarks/README.md):
+LEAST_NEAR = 0.3  # in the place of LEAST: not to hold a word says less
+NEIGHBOUR = 0.2  # what the nearness of the turn before and of the turn after counts
+FAINT = 0.1  # what holds none of the words and is less near than this is not found at all
+SPREAD = 0.3  # the least spread of nearness that is stretched from 0 to 1
 
 
 class Features(NamedTuple):
@@ -53,9 +58,11 @@ class Features(NamedTuple):
     """First person, up to three."""
     noted: float = 0.0
     """It is an observation or a memory, a fact already."""
+    meaning: float = 0.0
+    """How near it is in meaning, 0 for the farthest candidate and 1 for the nearest; 0 without vectors."""
 
 
-WEIGHTS = Features(2.7, 3.2, 1.0, 4.5, 1.9, 0.8, -0.5, 1.0, 0.3, 0.1, 1.0)
+WEIGHTS = Features(2.7, 3.2, 1.0, 4.5, 1.9, 0.8, -0.5, 1.0, 0.3, 0.1, 1.0, 5.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +120,8 @@ class Asked:
     weight: Mapping[str, float]
     matcher: Matcher
     speakers: Speakers
+    near: Mapping[tuple[str, int], float] = field(default_factory=dict)
+    """How near entries are in meaning, -1 to 1; empty without vectors."""
 
 
 def ranked(candidates: Sequence[Candidate], asked: Asked, most: int) -> list[tuple[Candidate, Features]]:
@@ -147,25 +156,61 @@ def score(features: Features) -> float:
 
 
 def _found(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) -> list[Features | None]:
-    """Return the features that need no text, given how well each candidate's words match."""
+    """Return the features that need no text, given how well each candidate's words match.
+
+    None for what holds none of the words and is not near in meaning either.
+    """
     best = max(own, default=0.0) or 1.0
+    least = LEAST_NEAR if asked.near else LEAST
+    near = _near(candidates, asked.near)
     session = _sessions(candidates)
     peak: dict[object, float] = {}
     for key, match in zip(session, own, strict=True):
         peak[key] = max(match / best, peak.get(key, 0.0))
     return [
         Features(
-            match=math.log((match / best + LEAST) / (1 + LEAST)),
+            match=math.log((match / best + least) / (1 + least)),
             session=peak[key],
             speaker=asked.speakers.sign(candidate.entry),
             date=_nearness(candidate.entry, asked.query),
             opens=float(candidate.entry.kind == "message" and not candidate.before),
             noted=float(candidate.entry.kind != "message"),
+            meaning=meaning,
         )
-        if match > 0
+        if match > 0 or value >= FAINT
         else None
-        for candidate, match, key in zip(candidates, own, session, strict=True)
+        for candidate, match, key, value, meaning in zip(candidates, own, session, near, _stretched(near), strict=True)
     ]
+
+
+def _near(candidates: Sequence[Candidate], near: Mapping[tuple[str, int], float]) -> list[float]:
+    """Return how near candidates are in meaning, with the turns beside them; 0 without vectors."""
+    if not near:
+        return [0.0] * len(candidates)
+    usual = math.fsum(near.values()) / len(near)
+    return [_near_in_context(candidate, near, usual) for candidate in candidates]
+
+
+def _stretched(values: Sequence[float]) -> list[float]:
+    """Return values from 0 for the lowest to 1 for the highest, less where they lie close together."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    return [(value - low) / max(high - low, SPREAD) for value in values]
+
+
+def _near_in_context(candidate: Candidate, near: Mapping[tuple[str, int], float], usual: float) -> float:
+    """Return a candidate's nearness with that of the turns beside it; what has no vector yet is as near as usual."""
+    own = near.get((candidate.entry.kind, candidate.entry.id), usual)
+    if candidate.entry.kind != "message":
+        return own
+    beside = [near.get((e.kind, e.id), usual) for e in (*candidate.before[:1], *candidate.after[:1])]
+    return (own + NEIGHBOUR * math.fsum(beside)) / (1 + 2 * NEIGHBOUR)
+
+
+def share_held(candidate: Candidate, asked: Asked) -> float:
+    """Return the share of the query's words that stand in a candidate and the turns around it."""
+    turns = (candidate.entry, *candidate.before, *candidate.after)
+    held = {word for turn in turns for word in asked.matcher.counts(turn)}
+    return len(held) / max(1, len(asked.weight))
 
 
 def _told(first: Features, candidate: Candidate, query: Query) -> Features:

@@ -2,12 +2,13 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from construct.clock import Clock, from_text
 from construct.config import Settings, Thresholds
 from construct.memory.compaction import next_window
 from construct.memory.forks import inherited_window
+from construct.memory.meaning import Meaning, meaning_for
 from construct.memory.policy import REGROWTH, Situation, fit_to, is_cold
 from construct.memory.view import Frame, scope_ids
 from construct.store import cycles, talk
@@ -23,6 +24,8 @@ class Terms:
     scope: str
     clock: Clock
     daily_usd: float
+    meaning: Meaning | None = field(default=None, compare=False)
+    """How recall compares by meaning; None: by words alone."""
 
     @property
     def frame(self) -> Frame:
@@ -37,7 +40,8 @@ class Terms:
 
 def terms_for(settings: Settings, context_window: int) -> Terms:
     """Return the terms of memory work for a main model with this context window."""
-    return Terms(fit_to(settings.thresholds, context_window), settings.scope, settings.clock, settings.worker_daily_usd)
+    thresholds, meaning = fit_to(settings.thresholds, context_window), meaning_for(settings)
+    return Terms(thresholds, settings.scope, settings.clock, settings.worker_daily_usd, meaning)
 
 
 def observable(messages: Sequence[Message], *, at_rest: bool) -> list[Message]:

@@ -108,7 +108,9 @@ class ToolBox:
                     since=_day(given.get("since")), until=_day(given.get("until")), kind=given.get("kind") or None,
                     zone=self.terms.clock.zone,
                 )  # fmt: skip
-                hits = await self.store.call(search, str(given["query"]), filters, _MOST_HITS)
+                hits = await self.store.call(
+                    search, str(given["query"]), filters, _MOST_HITS, meaning=self.terms.meaning
+                )
                 self.brought(Told("recall", h.kind, h.id) for h in hits)
                 return "\n".join(_hit(h) for h in hits) or "Nothing was found."
             case "source":
@@ -147,7 +149,9 @@ def summary(call: ToolUse) -> str:
 
 def _hit(hit: Hit) -> str:
     who = f" {hit.role}" if hit.role else ""
-    note = f" ({hit.stance})" if hit.stance and hit.stance != "stated" else ""
+    notes = [hit.stance] if hit.stance and hit.stance != "stated" else []
+    notes += [f"{hit.match} match"] if hit.match != "direct" else []
+    note = f" ({', '.join(notes)})" if notes else ""
     return f"{hit.kind} {hit.id}, {hit.date}{who}{note}: {_cut(' '.join(escape(hit.text).split()))}"
 
 

@@ -23,6 +23,7 @@ from construct.memory.forks import condensable, uncommitted_below
 from construct.memory.graph_answers import Drawing
 from construct.memory.graph_cycle import GraphLot
 from construct.memory.guard import Verdict
+from construct.memory.indexing import index_some
 from construct.memory.memories import promote
 from construct.memory.observer import batch_tokens, observe
 from construct.memory.proposals import Extraction
@@ -99,6 +100,10 @@ class MemoryWorker:
         """Observe and compact the conversations that were left or went cold with something unobserved."""
         for conversation_id in await self._store.call(_at_rest, self.terms, but):
             await self.run_due(conversation_id)
+
+    async def index(self) -> bool:
+        """Make some of the vectors that are missing; False when none is, or nothing makes any."""
+        return self.terms.meaning is not None and await index_some(self._store, self.terms.meaning)
 
     async def now(self, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
         """Observe, compact and reflect now, whatever is due; return observations made, and what changed."""

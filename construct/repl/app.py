@@ -28,6 +28,7 @@ from construct.text import printable, shorten
 
 if TYPE_CHECKING:
     from construct.llm.providers import Models
+    from construct.memory.situation import Terms
     from construct.memory.worker import Progress
     from construct.repl.chat import Chat
     from construct.repl.commands.registry import Registry
@@ -126,7 +127,7 @@ class Session:
         with suppress(ConstructError):
             await self._show_due(parts)
         await self._refresh(parts)
-        await asyncio.to_thread(_warm, self._opening.models)
+        await asyncio.to_thread(_warm, self._opening.models, parts.chat.companion.terms)
 
     async def _begin(self) -> _Parts:
         parts = self._build()
@@ -321,7 +322,7 @@ def _load() -> None:
     import construct.repl.terminal  # noqa: F401
 
 
-def _warm(models: "Models") -> None:
+def _warm(models: "Models", terms: "Terms") -> None:
     """Import and build what the first reply needs; what fails here fails again where it is reported."""
     from construct import tokens
     from construct.repl import markdown
@@ -330,3 +331,5 @@ def _warm(models: "Models") -> None:
         markdown.warm()
         tokens.count("warm")
         models.warm()
+        if terms.meaning is not None:
+            terms.meaning.ready()

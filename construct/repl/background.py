@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from construct.errors import ConstructError
 from construct.memory.worker import MemoryWorker
 
+_BREATH = 0.05  # seconds between two batches of vectors: the talk and other programs come first
 log = logging.getLogger("construct.memory")
 
 
@@ -30,6 +31,7 @@ class Upkeep:
         self._learns = learns
         self._jobs: dict[Job, None] = {}
         self._task: asyncio.Task[None] | None = None
+        self._indexing: asyncio.Task[None] | None = None
         self._last_complaint = ""
 
     @property
@@ -44,6 +46,8 @@ class Upkeep:
         self._jobs[job] = None
         if not self.busy:
             self._task = asyncio.create_task(self._work(), name="memory")
+        if self._indexing is None or self._indexing.done():
+            self._indexing = asyncio.create_task(self._index(), name="vectors")
 
     async def finish(self, seconds: float | None = None) -> bool:
         """Wait until all that is wanted is done, `seconds` at most; False when some of it was left."""
@@ -59,10 +63,11 @@ class Upkeep:
     async def stop(self) -> None:
         """Leave what is not done to the next start."""
         self._jobs.clear()
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        for task in (self._indexing, self._task):
+            if task is not None:
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
 
     async def _work(self) -> None:
         while self._jobs:
@@ -74,6 +79,18 @@ class Upkeep:
                 self._failed(error, str(error).splitlines()[0])
             except Exception as error:  # noqa: BLE001 - whatever is wrong with the memory, the talk goes on
                 self._failed(error, f"something went wrong ({type(error).__name__})")
+
+    async def _index(self) -> None:
+        """Make the vectors that are missing while nothing else is to be done; nobody ever waits for them."""
+        try:
+            while True:
+                if self._task is not None:
+                    await asyncio.wait([self._task])
+                if not await self._worker.index():
+                    return
+                await asyncio.sleep(_BREATH)
+        except Exception as error:  # noqa: BLE001 - what is without a vector is found by its words
+            log.warning("no vectors were made: %s", type(error).__name__)
 
     async def _do(self, job: Job) -> None:
         if job.elsewhere:

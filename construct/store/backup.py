@@ -15,7 +15,10 @@ _BESIDE = ("-wal", "-shm", "-journal")
 
 
 def backup(db: sqlite3.Connection, path: Path) -> None:
-    """Write the database as it stands to an empty file: nothing of running cycles or open chats, nothing deleted."""
+    """Write the database as it stands to an empty file: nothing deleted, nothing of running cycles or open chats.
+
+    Vectors are left out too: they are made again.
+    """
     with closing(sqlite3.connect(path, isolation_level=None)) as copy:
         db.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")
@@ -27,6 +30,8 @@ def _strip(copy: sqlite3.Connection) -> None:
     copy.execute("PRAGMA foreign_keys = ON")
     copy.execute("BEGIN")
     copy.execute("DELETE FROM sessions")
+    copy.execute("DELETE FROM vectors")
+    copy.execute("DELETE FROM vector_models")
     copy.execute("UPDATE cycles SET owner = NULL, heartbeat = NULL WHERE owner IS NOT NULL OR heartbeat IS NOT NULL")
     running = copy.execute("SELECT id FROM cycles WHERE status = 'running'").fetchall()
     for cycle in running:

@@ -346,6 +346,48 @@ def m005_briefings(db: Database) -> None:
     )
 
 
+@migrations()
+def m006_vectors(db: Database) -> None:
+    """Vectors, made of what is there already; they go with what is deleted, emptied, withheld or undone."""
+    _script(
+        db,
+        """
+        CREATE TABLE vector_models (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL UNIQUE      -- a fingerprint of its weights
+        );
+        CREATE TABLE vectors (
+            model INTEGER NOT NULL REFERENCES vector_models(id),
+            kind TEXT NOT NULL CHECK (kind IN ('message', 'observation', 'memory')),
+            entry_id INTEGER NOT NULL,
+            part INTEGER NOT NULL DEFAULT 0,  -- a long text has several
+            vector BLOB NOT NULL,          -- int8; its direction is what counts
+            PRIMARY KEY (model, kind, entry_id, part)
+        ) WITHOUT ROWID;
+        """,
+    )
+    for kind, table in (("message", "messages"), ("observation", "observations"), ("memory", "memories")):
+        gone = f"""DELETE FROM vectors WHERE model IN (SELECT id FROM vector_models)
+                AND kind = '{kind}' AND entry_id = old.id;"""
+        columns = "content, withheld" if kind == "message" else "content"
+        _script(
+            db,
+            f"""
+            CREATE TRIGGER {table}_vectors_delete AFTER DELETE ON {table} BEGIN {gone} END;
+            CREATE TRIGGER {table}_vectors_update AFTER UPDATE OF {columns} ON {table} BEGIN {gone} END;
+            """,
+        )
+    _script(
+        db,
+        """
+        CREATE TRIGGER cycles_vectors_revert AFTER UPDATE OF status ON cycles WHEN new.status = 'reverted' BEGIN
+            DELETE FROM vectors WHERE model IN (SELECT id FROM vector_models) AND kind = 'observation'
+                AND entry_id IN (SELECT id FROM observations WHERE cycle_id = new.id);
+        END;
+        """,
+    )
+
+
 def migrate(db: Database, progress: Callable[[str], None] | None = None) -> None:
     """Bring a database of any released version to this one and mark it as ours."""
     for step in migrations.pending(db):

@@ -18,7 +18,7 @@ from construct.store.transfer_format import KINDS, Field, Kind, time
 VERSION = 1
 COUNTED = ("conversation", "message", "observation", "memory")
 """What the first line gives the number of, so that a file that was cut off can be told."""
-LEFT_OUT_TABLES = frozenset({"sessions", "meta", "token_factors", "briefings", "briefed"})
+LEFT_OUT_TABLES = frozenset({"sessions", "meta", "token_factors", "briefings", "briefed", "vectors", "vector_models"})
 LEFT_OUT_COLUMNS = frozenset({("cycles", "owner"), ("cycles", "heartbeat")})
 
 

@@ -161,7 +161,7 @@ def test_doctor_finds_all_in_order(lived: Program) -> None:
     found = lived.json("doctor")
     assert found["ok"] is True
     names = [check["name"] for check in found["checks"]]
-    assert names == ["settings", "credentials", "integrity", "invariants", "search index", "model"]
+    assert names == ["settings", "credentials", "integrity", "invariants", "search index", "meaning", "model"]
     assert {frozenset(check) for check in found["checks"]} == {frozenset({"name", "ok", "detail"})}
 
 

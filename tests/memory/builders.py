@@ -127,16 +127,21 @@ class Life:
     def relate(self, memory: int) -> int:
         """Relate two entities, of a memory's first and last words, and return the memory."""
         words = curated.memory(self.db, memory).content.split()
-        ends = [
-            self.db.execute("INSERT INTO entities (name) VALUES (?)", (word,)).lastrowid
-            for word in (words[0], words[-1])
-        ]
+        return self.relate_as(memory, words[0], words[-1])
+
+    def relate_as(self, memory: int, subject: str, object_: str) -> int:
+        """Relate two entities by a memory; one that is there already is taken."""
+        ends = [self._entity(name) for name in (subject, object_)]
         self.db.execute(
             """INSERT INTO relations (subject_id, predicate, object_id, memory_id, created_at)
                VALUES (?, 'concerns', ?, ?, ?)""",
             (*ends, memory, self.tick()),
         )
         return memory
+
+    def _entity(self, name: str) -> int | None:
+        row = self.db.execute("SELECT id FROM entities WHERE name = ?", (name,)).fetchone()
+        return row[0] if row else self.db.execute("INSERT INTO entities (name) VALUES (?)", (name,)).lastrowid
 
     def read(self, o: Observation) -> Observation:
         """Return an observation as it is now."""

@@ -112,6 +112,8 @@ def test_a_phrase_in_quotes_must_be_there(life: Life) -> None:
     assert texts(search(life.db, 'garden "green tea"')) == ["Green tea in the garden."]
     assert texts(search(life.db, "“is green”")) == ["The garden is green, and there is tea."]
     assert search(life.db, '"tea green"') == []
+    quoted = search(life.db, 'Who was in the garden with "tea green"?')
+    assert [hit.match for hit in quoted] == ["loose"] * 3
 
 
 @pytest.mark.parametrize(
@@ -230,9 +232,47 @@ def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
     observed = life.learn(here, "I play the bassoon in an orchestra")
     promoted = life.promoted(observed)
     typed = life.remember("The bassoon is in the attic")
-    found = keys(search(life.db, "bassoon", Filters(conversation=here)))
+    found = keys(search(life.db, "bassoon", Filters(conversation=here, kind="memory")))
     assert ("memory", promoted) in found
     assert ("memory", typed) not in found
+
+
+def test_what_is_two_relations_away_is_found_below_what_is_found_directly(life: Life) -> None:
+    """The graph leads from a name to what shares no word with the query, as one of the last places of the list."""
+    here = life.talk()
+    for number in range(12):
+        life.exchange(here, f"Ermelinda called about her husband again, call {number}.", "What did she say?")
+    direct = life.remember("Ermelinda wed Baltasar")
+    behind = life.remember("Baltasar is a stoker on the Vouga railway")
+    life.relate_as(behind, "Baltasar", "Vouga")
+    life.relate_as(direct, "Ermelinda", "Baltasar")
+    hits = search(life.db, "What does Ermelinda's husband do for a living?", limit=8)
+    places = {(hit.kind, hit.id): place for place, hit in enumerate(hits)}
+    assert hits[places["memory", behind]].match == "related"
+    assert ("memory", direct) in places
+    direct_places = [place for place, hit in enumerate(hits) if hit.match == "direct"]
+    assert direct_places
+    assert max(direct_places) < places["memory", behind]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert ("memory", behind) not in keys(search(life.db, "What does Ermelinda do?", Filters(kind="message")))
+
+
+def test_an_observation_and_the_memory_promoted_from_it_are_one_hit(life: Life) -> None:
+    """The observation, which has date, stance and sources; the memory where only memories are wanted."""
+    observed = life.learn(life.talk(), "I play the bassoon in an orchestra")
+    promoted = life.promoted(observed)
+    noted = [key for key in keys(search(life.db, "bassoon")) if key[0] != "message"]
+    assert noted == [("observation", observed.id)]
+    assert keys(search(life.db, "bassoon", Filters(kind="memory"))) == [("memory", promoted)]
+
+
+@pytest.mark.parametrize(
+    ("text", "match"), [("the tandem's chain", "direct"), ("tandem wheels, spokes and repair", "loose")]
+)
+def test_what_holds_only_a_part_of_the_query_is_loose(life: Life, text: str, match: str) -> None:
+    """Words that were never said count as well."""
+    life.say(life.talk(), "The tandem needs a chain")
+    assert [hit.match for hit in search(life.db, text)] == [match]
 
 
 def test_what_is_superseded_is_found_only_on_demand(life: Life) -> None:

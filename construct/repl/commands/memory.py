@@ -74,7 +74,8 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
 
     if not argument:
         raise UsageError("Say what to look for: /recall WORDS")
-    found = await chat.store.call(search, argument, Filters(zone=chat.clock.zone), _MOST_FOUND)
+    filters = Filters(zone=chat.clock.zone)
+    found = await chat.store.call(search, argument, filters, _MOST_FOUND, meaning=chat.companion.terms.meaning)
     if found:
         chat.shown = (found[0].kind, found[0].id)
     out.show(hits_view(found))

@@ -37,4 +37,6 @@ def _text(hit: Hit) -> Text:
     text.append(shorten(hit.text, _TEXT_WIDTH))
     if hit.state and hit.state != "active":
         text.append(f"  {hit.state}", style="dim")
+    if hit.match != "direct":
+        text.append(f"  {hit.match}", style="dim")
     return text

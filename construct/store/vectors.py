@@ -1,0 +1,109 @@
+"""Vectors of what was said and noted, by model: derived data, deleted with what it was made from. Plain queries.
+
+The triggers of migration 5 delete the vectors of what is deleted, emptied, withheld or undone.
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from construct.store.erase import REMOVED
+from construct.store.search import KINDS
+
+_FROM = {
+    "message": f"messages AS m WHERE m.withheld = 0 AND m.retried = 0 AND m.content NOT IN ('', '{REMOVED}')",
+    "observation": "observations AS m JOIN cycles AS c ON c.id = m.cycle_id WHERE c.status <> 'reverted'",
+    "memory": "memories AS m WHERE 1",
+}
+_NONE = "NOT EXISTS (SELECT 1 FROM vectors WHERE model = ? AND kind = ? AND entry_id = m.id)"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """An entry of which a vector can be made."""
+
+    kind: str
+    id: int
+    content: str
+
+
+def model_of(db: sqlite3.Connection, name: str) -> int | None:
+    """Return the number of a model, None while it has no vector."""
+    row = db.execute("SELECT id FROM vector_models WHERE name = ?", (name,)).fetchone()
+    return None if row is None else int(row[0])
+
+
+def last(db: sqlite3.Connection, name: str, kind: str) -> int:
+    """Return the highest id of a kind with a vector, 0 when none has."""
+    row = db.execute(
+        "SELECT max(entry_id) FROM vectors WHERE model = (SELECT id FROM vector_models WHERE name = ?) AND kind = ?",
+        (name, kind),
+    ).fetchone()
+    return row[0] or 0
+
+
+def without(db: sqlite3.Connection, name: str, kind: str, after: int, limit: int) -> list[Text]:
+    """Return the entries of a kind above an id that have no vector, lowest first."""
+    rows = db.execute(
+        f"SELECT m.id, m.content FROM {_FROM[kind]} AND m.id > ? AND {_NONE} ORDER BY m.id LIMIT ?",
+        (after, model_of(db, name), kind, limit),
+    )
+    return [Text(kind, *row) for row in rows]
+
+
+def count_without(db: sqlite3.Connection, name: str) -> int:
+    """Return how many entries have no vector."""
+    model = model_of(db, name)
+    counts = [
+        db.execute(f"SELECT count(*) FROM {_FROM[kind]} AND {_NONE}", (model, kind)).fetchone()[0] for kind in KINDS
+    ]
+    return sum(counts)
+
+
+def add(db: sqlite3.Connection, name: str, made: Iterable[tuple[Text, Sequence[bytes]]]) -> None:
+    """Store the vectors of entries that still say the same; inside the caller's transaction."""
+    db.execute("INSERT OR IGNORE INTO vector_models (name) VALUES (?)", (name,))
+    model = model_of(db, name)
+    for text, parts in made:
+        db.executemany(
+            f"""INSERT OR REPLACE INTO vectors (model, kind, entry_id, part, vector)
+                SELECT ?, ?, m.id, ?, ? FROM {_FROM[text.kind]} AND m.id = ? AND m.content = ?""",
+            [(model, text.kind, part, vector, text.id, text.content) for part, vector in enumerate(parts)],
+        )
+
+
+def newest(db: sqlite3.Connection, model: int, kind: str, after: int, limit: int) -> list[tuple[int, bytes]]:
+    """Return (entry, vector) of a kind's newest entries above an id, lowest first."""
+    rows = db.execute(
+        """SELECT entry_id, vector FROM vectors WHERE model = ? AND kind = ? AND entry_id > ?
+           ORDER BY entry_id DESC LIMIT ?""",
+        (model, kind, after, limit),
+    )
+    return rows.fetchall()[::-1]
+
+
+def of(db: sqlite3.Connection, model: int, kind: str, ids: Iterable[int]) -> list[tuple[int, bytes]]:
+    """Return (entry, vector) of these entries."""
+    return db.execute(
+        """SELECT entry_id, vector FROM vectors
+           WHERE model = ? AND kind = ? AND entry_id IN (SELECT value FROM json_each(?)) ORDER BY entry_id""",
+        (model, kind, json.dumps(list(ids))),
+    ).fetchall()
+
+
+def has_others(db: sqlite3.Connection, name: str) -> bool:
+    """Tell whether vectors of another model are left."""
+    return db.execute("SELECT 1 FROM vector_models WHERE name <> ?", (name,)).fetchone() is not None
+
+
+def drop_others(db: sqlite3.Connection, name: str, limit: int) -> None:
+    """Delete some vectors of other models, and those models once none is left."""
+    others = "SELECT id FROM vector_models WHERE name <> ?"
+    went = db.execute(
+        f"""DELETE FROM vectors WHERE (model, kind, entry_id, part) IN (
+               SELECT model, kind, entry_id, part FROM vectors WHERE model IN ({others}) LIMIT ?)""",
+        (name, limit),
+    ).rowcount
+    if not went:
+        db.execute("DELETE FROM vector_models WHERE name <> ?", (name,))

@@ -1,0 +1,61 @@
+"""`construct reindex`, and what doctor says of search by meaning."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.memory.builders import Life
+from tests.support.program import Program
+
+FOLDER = Path(__file__).parent.parent / "support" / "meanings"
+WITH = {"CONSTRUCT_SEMANTIC_MODEL": str(FOLDER)}
+
+
+def meaning_line(program: Program, more: dict[str, str]) -> str:
+    """Return what doctor says of it."""
+    checks = json.loads(program.run("doctor", "--json", more=more).stdout)["checks"]
+    return next(f"{check['ok']} {check['detail']}" for check in checks if check["name"] == "meaning")
+
+
+def test_without_weights_it_is_one_line(lived: Program) -> None:
+    """Reindex exits 3 and says what to install; to doctor it is nothing wrong."""
+    done = lived.run("reindex")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert "pip install 'construct-companion[semantic]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert meaning_line(lived, {}).startswith("True search goes by words alone")
+
+
+def test_every_entry_is_given_its_vector(lived: Program) -> None:
+    """Doctor counts what is missing; a second run has nothing to do; search goes by meaning then."""
+    pytest.importorskip("onnxruntime")
+    assert "have no vector yet" in meaning_line(lived, WITH)
+    made = json.loads(lived.run("reindex", "--json", more=WITH).stdout)["made"]
+    assert made > 5
+    assert "every entry has its vector" in meaning_line(lived, WITH)
+    assert lived.run("reindex", more=WITH).stdout.startswith("0 entries")
+    assert lived.run("memory", "search", "boat", more=WITH).stdout == "Nothing was found.\n"
+
+
+def test_a_folder_without_a_model_is_a_wrong_setting(lived: Program, tmp_path: Path) -> None:
+    """It exits 2 and names the variable; doctor says so too."""
+    more = {"CONSTRUCT_SEMANTIC_MODEL": str(tmp_path / "nowhere")}
+    for command in (["memory", "search", "tandem"], ["reindex"], ["status"]):
+        done = lived.run(*command, more=more)
+        assert done.returncode == 2, command
+        assert "CONSTRUCT_SEMANTIC_MODEL" in done.stderr
+    assert meaning_line(lived, more).startswith("False CONSTRUCT_SEMANTIC_MODEL")
+
+
+def test_a_loose_hit_is_marked(program: Program, life: Life) -> None:
+    """What holds only a part of what is asked says so, in print and in JSON."""
+    here = life.talk()
+    life.say(here, "The tandem needs a chain")
+    life.pass_days(1)
+    life.say(here, "A lamp for the corridor, and a chain")
+    life.db.close()
+    done = program.run("memory", "search", "tandem chain wheels repair")
+    assert done.stdout.splitlines()[-1].endswith("[loose]")
+    found = json.loads(program.run("memory", "search", "tandem chain", "--json").stdout)
+    assert [hit.get("match") for hit in found] == [None, "loose"]
