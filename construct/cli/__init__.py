@@ -4,7 +4,7 @@ import gc
 import logging
 import sys
 
-_COLLECT_AFTER = 20_000
+COLLECT_AFTER = 20_000
 """Objects made and not yet let go; with Python's 700 a tenth of the time to the prompt goes into looking for garbage
 among modules just imported."""
 
@@ -13,7 +13,7 @@ logging.getLogger("construct").addHandler(logging.NullHandler())  # without --lo
 
 def main() -> None:
     """Run `construct` and exit with its status."""
-    gc.set_threshold(_COLLECT_AFTER)
+    gc.set_threshold(COLLECT_AFTER)
 
     from construct.cli.run import run
 
