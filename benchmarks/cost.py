@@ -4,9 +4,10 @@
 
 The same made-up talk goes through the whole program and the strict fake Messages API, whose cache simulation says
 what is read, written and new, priced by data/models.toml. `construct` and `last 20` (CONSTRUCT_MEMORY=off) are
-driven; `full history` is computed by the cache's rules from the same messages (tests/benchmarks holds it against a
-driven run). Worker answers have realistic sizes (benchmarks/world.py). Without other options one talk with a minute
-between turns; --pauses adds other rhythms and both cache lives, --thresholds other settings, one at a time.
+driven, the latter's cache writes taken for plain input; `full history` is computed by the cache's rules from the same
+messages (tests/benchmarks holds it against a driven run). Worker answers have realistic sizes (benchmarks/world.py).
+Without other options one talk with a minute between turns; --pauses adds other rhythms and both cache lives,
+--thresholds other settings, one at a time.
 """
 
 import argparse
@@ -180,6 +181,13 @@ def full_history(turns: int, rhythm: str, first: Usage) -> list[Spent]:
     return spent
 
 
+def _uncached(one: Spent) -> Spent:
+    """Return a turn without its cache writes: a window that slides every turn never reads them again."""
+    chat = one.usage["chat"]
+    chat = Usage(chat.input_tokens + chat.cache_write_tokens, chat.cache_read_tokens, 0, chat.output_tokens)
+    return Spent({"chat": chat}, _dollars(chat, "5m"), talk_tokens=one.talk_tokens)
+
+
 def _dollars(usage: Usage, life: CacheLife) -> float:
     dollars = cost_usd(main_model(), usage, life)
     assert dollars is not None
@@ -257,7 +265,7 @@ async def three_ways(turns: int, rhythm: str) -> dict[str, list[Spent]]:
     ours = await drive(turns, rhythm, {})
     return {
         "construct": ours,
-        "last 20": await drive(turns, rhythm, OFF),
+        "last 20": [_uncached(one) for one in await drive(turns, rhythm, OFF)],
         "full history": full_history(turns, rhythm, ours[0].usage["chat"]),
     }
 
