@@ -310,7 +310,7 @@ def draw(report: Report, talks: Mapping[str, Sequence[Spent]]) -> None:
             axes.barh([i + offset for i in range(len(names))], dollars, 0.38, label=rhythm)
         axes.set_yticks(range(len(names)), [name.removeprefix("CONSTRUCT_").lower() for name in names])
         axes.set(title="Dollars for a thousand turns, one setting changed")
-        axes.legend(frameon=False)
+        fig.legend(loc="outside lower center", ncols=2, frameon=False)
         fig.savefig(FIGURES / "thresholds.svg", metadata={"Date": None})
 
 

@@ -1,6 +1,7 @@
 """The reflector: from observations to fewer, shorter ones, as far as the guard allows."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -12,7 +13,6 @@ from construct.memory.asking import Account, ask
 from construct.memory.extractive import condense
 from construct.memory.guard import Verdict, judge
 from construct.memory.proposals import Condensation
-from construct.memory.terms import content_words, stem
 from construct.memory.transcript import observation_lines
 from construct.prompts import prompt
 from construct.store.records import Observation
@@ -20,6 +20,7 @@ from construct.store.records import Observation
 INPUT_TOKENS = 16_000
 TRIES = 4
 _REPLY_TOKENS = 8_192
+_WORD = re.compile(r"\w+")
 
 
 async def reflect(
@@ -78,7 +79,7 @@ def _fitting(observations: Sequence[Observation], most: int) -> list[Observation
 
 def _related(rest: Sequence[Observation], unread: Sequence[Observation]) -> list[Observation]:
     """Return the observations, those first that share the rarest words with the unread ones."""
-    said = {o.id: {stem(word) for word in content_words(o.content)} for o in (*rest, *unread)}
+    said = {o.id: set(_WORD.findall(o.content.casefold())) for o in (*rest, *unread)}
     spread = Counter(word for of_one in said.values() for word in of_one)
     asked = {word for o in unread for word in said[o.id]}
     return sorted(rest, key=lambda o: sum(1 / spread[word] for word in said[o.id] & asked), reverse=True)
