@@ -30,6 +30,7 @@ from pathlib import Path
 from benchmarks.world import BEGINS, Played, Speech, observer, playing, reflector, settings_in
 from construct.cli import COLLECT_AFTER
 from construct.clock import to_text
+from construct.llm.catalog import main_model, worker_model
 from construct.llm.providers import Models
 from construct.llm.types import JsonReply, JsonRequest, Reply, Request
 from construct.memory import schemas
@@ -99,10 +100,10 @@ class Report:
 class StandIn:
     """A model in this process that answers what it is told to, and keeps account of the CPU time that takes it."""
 
-    name = "claude-sonnet-5-5"
     context_window = 1_000_000
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.played: Played | None = None
         self.spent = 0.0
 
@@ -148,10 +149,10 @@ async def measure_turns(folder: Path, turns: int, stored: int, traced: int = TUR
     made_up = _resident_mb() - before
     with closing(open_database(settings.db)) as db:
         fill(db, speech, stored)
-    model = StandIn()
-    async with playing(settings, Models(model, model, model.name, settings), speech) as played:
-        model.played = played
-        times = [await _timed(played, model) for _ in range(turns)]
+    main, worker = StandIn(main_model()), StandIn(worker_model())
+    async with playing(settings, Models(main, worker, worker.name, settings), speech) as played:
+        main.played = played
+        times = [await _timed(played, worker) for _ in range(turns)]
         resident = _resident_mb() - made_up
         kilobytes = await _traced(played, traced)
     with closing(open_database(settings.db)) as db:
@@ -164,14 +165,14 @@ async def measure_turns(folder: Path, turns: int, stored: int, traced: int = TUR
     )  # fmt: skip
 
 
-async def _timed(played: Played, model: StandIn) -> tuple[float, float]:
+async def _timed(played: Played, worker: StandIn) -> tuple[float, float]:
     """Return the CPU milliseconds of a turn and of the memory work behind it, the model's taken off."""
     words = played.listen()
     begun = time.process_time()
     await played.say(words)
-    said, spent = time.process_time(), model.spent
+    said, spent = time.process_time(), worker.spent
     await played.upkeep()
-    return 1000 * (said - begun), 1000 * (time.process_time() - said - (model.spent - spent))
+    return 1000 * (said - begun), 1000 * (time.process_time() - said - (worker.spent - spent))
 
 
 async def _traced(played: Played, turns: int) -> tuple[float, float]:
