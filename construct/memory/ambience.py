@@ -68,8 +68,8 @@ def _nothing_since(db: sqlite3.Connection, conversation_id: int, marks: Watermar
 def _passages(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms) -> list[Passage]:
     """Return what recall brings back by itself for these words, but for what the model sees anyway."""
     window = talk.live_messages(db, conversation_id, talk.watermarks(db, conversation_id).window)
-    shown = rows.shown_blocks(db, conversation_id)
-    known = {("message", m.id) for m in window} | {("observation", i) for i, block in shown if block}
+    shown = rows.shown_ids(db, conversation_id)
+    known = {("message", m.id) for m in window} | {("observation", i) for i in shown}
     only = conversation_id if terms.scope == "conversation" else None
     before = next((m.content for m in reversed(window) if m.role == "user"), "")
     filters = Filters(conversation=only, zone=terms.clock.zone)

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
+from construct.clock import gap_words
 from construct.memory.dates import relative_words
-from construct.memory.transcript import gap_words, inline
+from construct.memory.transcript import inline
 from construct.store.briefings import Told
 
 _PAUSE_WORTH_SAYING = timedelta(hours=1)

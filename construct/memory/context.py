@@ -8,6 +8,7 @@ the last block of observations, behind the newest words of the user's.
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
@@ -114,8 +115,14 @@ def block_kind(block: Block) -> str:
 
 def _observation_blocks(blocks: Blocks) -> tuple[Text, ...]:
     """Return one text block a commit, the mark on the last."""
-    texts = ["<observations>\n" + "\n".join(inline(line(o)) for o in block) + "\n</observations>" for block in blocks]
+    texts = ["<observations>\n" + "\n".join(_cleaned(line(o)) for o in block) + "\n</observations>" for block in blocks]
     return tuple(Text(text, mark=i == len(texts)) for i, text in enumerate(texts, 1))
+
+
+@lru_cache(maxsize=2048)
+def _cleaned(text: str) -> str:
+    """Return a line as it goes out; the same ones go out every turn, and cleaning them took a third of it."""
+    return inline(text)
 
 
 def _rendered(message: Message, previous: Message | None, clock: Clock) -> list[ChatMessage]:

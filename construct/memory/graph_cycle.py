@@ -4,6 +4,7 @@ With the extractive worker there is no graph. A cycle that failed or was undone 
 only when new memories come.
 """
 
+import asyncio
 import re
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -70,7 +71,7 @@ async def draw(model: Model, lot: GraphLot, account: Account) -> Drawing | None:
     for _ in range(_ATTEMPTS):
         data = await ask(model, _request(model, lot), account, part="relations")
         if data is not None:
-            return drawing(data, lot.texts)
+            return await asyncio.to_thread(drawing, data, lot.texts)  # up to a tenth of a second
     return None
 
 

@@ -1,6 +1,10 @@
 """The reflector: from observations to fewer, shorter ones, as far as the guard allows."""
 
+import asyncio
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from construct.llm.types import JsonRequest, Model
 from construct.memory import schemas
@@ -16,6 +20,7 @@ from construct.store.records import Observation
 INPUT_TOKENS = 16_000
 TRIES = 4
 _REPLY_TOKENS = 8_192
+_WORD = re.compile(r"\w+")
 
 
 async def reflect(
@@ -26,7 +31,7 @@ async def reflect(
     Each try carries the whole input and firmer guidance than the one before.
     """
     if model is None:
-        return judge(condense(given), given, newest_message)
+        return await asyncio.to_thread(_by_rule, given, newest_message)
     verdict = Verdict()
     for level in range(TRIES):
         data = await ask(model, _request(model, given, level), account)
@@ -34,7 +39,7 @@ async def reflect(
             continue
         _, anchors = observation_lines(given)
         proposal = condensation(data, anchors)
-        verdict = judge(proposal, given, newest_message)
+        verdict = await asyncio.to_thread(judge, proposal, given, newest_message)  # a tenth of a second
         if verdict.shrinks:
             return verdict
         account.problems.append(_shortfall(verdict))
@@ -43,20 +48,41 @@ async def reflect(
     return verdict
 
 
-def choose(active: Sequence[Observation], most: int = INPUT_TOKENS) -> list[Observation]:
+def _by_rule(given: Sequence[Observation], newest_message: Mapping[int, int]) -> Verdict:
+    return judge(condense(given), given, newest_message)
+
+
+def choose(active: Sequence[Observation], read_until: str = "", most: int = INPUT_TOKENS) -> list[Observation]:
     """Return the observations a reflector is given, at most `most` tokens, in order of age.
 
-    Those condensed least come first, the oldest of them before the newer; pinned lines and the
-    user's own stay out of its hands.
+    What was committed after `read_until`, the stored time of the last reading, comes first, those
+    condensed least and of them the oldest before the others. Of the rest as much again by half, what
+    speaks of the same before the others: to read all of it each time would cost more than the
+    observer does, and lines that nothing can shorten would in the end leave no room for new ones.
+    When nothing is new, the rest is all there is. Pinned lines and the user's own stay out of its hands.
     """
     free = sorted((o for o in active if not o.pinned and o.origin != "user"), key=lambda o: (o.generation, o.id))
-    chosen: list[Observation] = []
-    for o in free:
-        most -= o.token_count
-        if most < 0 and chosen:
-            break
-        chosen.append(o)
+    unread = [o for o in free if (o.committed_at or "") > read_until]
+    chosen = _fitting(unread or free, most) or free[:1]
+    if unread:
+        rest = [o for o in free if (o.committed_at or "") <= read_until]
+        size = sum(o.token_count for o in chosen)
+        chosen += _fitting(_related(rest, chosen), min(size // 2, most - size))
     return sorted(chosen, key=lambda o: (o.observation_date, o.id))
+
+
+def _fitting(observations: Sequence[Observation], most: int) -> list[Observation]:
+    """Return the first observations, as many as `most` tokens hold."""
+    sizes = accumulate(o.token_count for o in observations)
+    return [o for o, size in zip(observations, sizes, strict=True) if size <= most]
+
+
+def _related(rest: Sequence[Observation], unread: Sequence[Observation]) -> list[Observation]:
+    """Return the observations, those first that share the rarest words with the unread ones."""
+    said = {o.id: set(_WORD.findall(o.content.casefold())) for o in (*rest, *unread)}
+    spread = Counter(word for of_one in said.values() for word in of_one)
+    asked = {word for o in unread for word in said[o.id]}
+    return sorted(rest, key=lambda o: sum(1 / spread[word] for word in said[o.id] & asked), reverse=True)
 
 
 def input_tokens(model: Model | None) -> int:

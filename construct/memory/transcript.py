@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from construct import tokens
-from construct.clock import Clock, from_text
+from construct.clock import Clock, from_text, gap_words
 from construct.memory.lines import line
 from construct.store.records import Message, Observation
 from construct.text import printable
@@ -64,17 +64,6 @@ def pause_words(before: Message, after: Message) -> str | None:
     """Return "3 days later" when a long pause lies between two messages, else None."""
     gap = from_text(after.created_at) - from_text(before.created_at)
     return f"{gap_words(gap)} later" if gap >= LONG_PAUSE else None
-
-
-def gap_words(gap: timedelta) -> str:
-    """Return a length of time in the largest fitting unit, rounded."""
-    seconds = gap.total_seconds()
-    for unit, size in (("year", 31_557_600), ("month", 2_629_800), ("week", 604_800), ("day", 86_400), ("hour", 3_600)):
-        if seconds >= 0.95 * size and (unit not in {"week", "month"} or seconds >= 1.9 * size):
-            count = round(seconds / size)
-            return f"{count} {unit}" + ("s" if count != 1 else "")
-    minutes = max(1, round(seconds / 60))
-    return f"{minutes} minute" + ("s" if minutes != 1 else "")
 
 
 def turns(messages: Sequence[Message]) -> list[list[Message]]:

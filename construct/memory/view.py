@@ -6,6 +6,8 @@ The blocks stay put between compactions; they are redone only when something sho
 
 import sqlite3
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 from construct.memory import budget
 from construct.store import observations as rows
@@ -37,12 +39,10 @@ def scope_ids(db: sqlite3.Connection, scope: str, conversation_id: int) -> list[
 
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Return what is shown, taking in what replaced a line that is gone."""
-    shown = [(i, block) for i, block in rows.shown_blocks(db, conversation_id) if block != budget.FELL_OFF]
-    by_id = {o.id: o for o in rows.observations(db, [i for i, _ in shown])}
-    active = {o.id for o in by_id.values() if o.state == "active"}
-    if len(active) < len(shown):
+    shown = rows.shown(db, conversation_id)
+    if any(o.state != "active" for _, o in shown):
         return take_in(db, conversation_id, frame)
-    return budget.in_blocks(shown, by_id)
+    return tuple(tuple(o for _, o in block) for _, block in groupby(shown, key=itemgetter(0)))
 
 
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:

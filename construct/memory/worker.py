@@ -241,10 +241,12 @@ class MemoryWorker:
             active = rows.active_in_scope(db, scope_ids(db, self.terms.scope, conversation_id))
             if self.terms.scope == "conversation":
                 active = condensable(db, conversation_id, active)
-            given = choose(active, input_tokens(model))
+            home = reflector_scope(self.terms.scope, conversation_id)
+            # By rule all may be read each time: it costs nothing.
+            read_until = "" if model is None else cycles.answered_until(db, "reflector", home)
+            given = choose(active, read_until, input_tokens(model))
             if len(given) < 2:
                 return None
-            home = reflector_scope(self.terms.scope, conversation_id)
             cycle_id = cycles.start_cycle(db, "reflector", home, self._now(), model=_name(model))
             if cycle_id is None:
                 return None

@@ -153,6 +153,16 @@ def last_cycle(
     )
 
 
+def answered_until(db: sqlite3.Connection, kind: str, conversation_id: int | None) -> str:
+    """Return when the last cycle of a kind that a model answered came to its end; "" when there is none."""
+    row = db.execute(
+        """SELECT max(finished_at) FROM cycles WHERE kind = ? AND conversation_id IS ?
+           AND status IN ('succeeded', 'failed') AND output_tokens > 0""",
+        (kind, conversation_id),
+    ).fetchone()
+    return row[0] or ""
+
+
 def running(db: sqlite3.Connection) -> list[Cycle]:
     """Return the cycles at work in any process."""
     return read(Cycle, db.execute(f"SELECT {columns(Cycle)} FROM cycles WHERE status = 'running' ORDER BY id"))

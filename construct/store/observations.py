@@ -150,6 +150,22 @@ def count_shown(db: sqlite3.Connection, conversation_id: int) -> tuple[int, int]
     return blocks, lines
 
 
+def shown(db: sqlite3.Connection, conversation_id: int) -> list[tuple[int, Observation]]:
+    """Return (block, observation) as the conversation is shown them, in order, without what fell off the budget."""
+    found = db.execute(
+        f"""SELECT block, {columns(Observation, "o")} FROM shown JOIN observations AS o ON o.id = observation_id
+            WHERE shown.conversation_id = ? AND block > 0 ORDER BY block, o.id""",
+        (conversation_id,),
+    )
+    return [(block, Observation(*row)) for block, *row in found]
+
+
+def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:
+    """Return the observations that a conversation is shown."""
+    found = db.execute("SELECT observation_id FROM shown WHERE conversation_id = ? AND block > 0", (conversation_id,))
+    return [row[0] for row in found]
+
+
 def replace_shown(db: sqlite3.Connection, conversation_id: int, rows: Iterable[tuple[int, int]]) -> None:
     """Store what a conversation is shown: (observation id, block)."""
     db.execute("DELETE FROM shown WHERE conversation_id = ?", (conversation_id,))

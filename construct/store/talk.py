@@ -1,7 +1,7 @@
 """Conversations, messages and watermarks: plain queries."""
 
+import os
 import sqlite3
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class NewMessage:
 
 def new_uid() -> str:
     """Return an id that is unique across machines."""
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()
 
 
 def create_conversation(db: sqlite3.Connection, now: str, title: str | None = None) -> int:

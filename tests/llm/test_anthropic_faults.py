@@ -15,8 +15,9 @@ from construct.errors import (
     ModelRejectedError,
     ModelUnreachableError,
 )
-from construct.llm import anthropic_errors, anthropic_model
-from construct.llm.anthropic_model import AnthropicModel, AnthropicStream
+from construct.llm import anthropic_errors, anthropic_stream
+from construct.llm.anthropic_model import AnthropicModel
+from construct.llm.anthropic_stream import AnthropicStream
 from construct.llm.types import JsonRequest, Text
 from tests.llm.conftest import KEY, Connect, RawServer, asking, events, status
 from tests.support.fake_api import FakeApi, Fault, faults
@@ -32,7 +33,7 @@ END = '{"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the pauses between attempts short."""
-    monkeypatch.setattr(anthropic_model, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(anthropic_stream, "FIRST_PAUSE", 0.01)
 
 
 async def read(stream: AnthropicStream) -> ModelError | None:
@@ -242,7 +243,7 @@ async def test_a_network_that_swallows_everything(model: AnthropicModel, monkeyp
         attempts += 1
         raise httpx2.ConnectTimeout("")
 
-    monkeypatch.setattr(model, "_send", give_up)
+    monkeypatch.setattr(model, "send", give_up)
     error = await read(model.stream(asking()))
     assert isinstance(error, ModelUnreachableError)
     assert "it takes too long" in str(error)

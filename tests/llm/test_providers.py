@@ -6,7 +6,7 @@ import pytest
 
 from construct.config import load_settings
 from construct.errors import NotConfiguredError, UsageError
-from construct.llm import providers
+from construct.llm import local_model
 from construct.llm.anthropic_model import AnthropicModel
 from construct.llm.local_model import LocalModel, find_weights
 from construct.llm.providers import Models, choose_models
@@ -76,7 +76,7 @@ def test_another_main_model_needs_credentials() -> None:
 
 def test_nothing_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     """With neither credentials nor an embedded model the error names the three ways, in two lines."""
-    monkeypatch.setattr(providers, "is_available", lambda: False)
+    monkeypatch.setattr(local_model, "is_available", lambda: False)
     with pytest.raises(NotConfiguredError) as caught:
         chosen()
     message = str(caught.value)
@@ -87,7 +87,7 @@ def test_nothing_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_weights_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """llama.cpp without weights is told apart from nothing at all, when it is asked for."""
-    monkeypatch.setattr(providers, "find_weights", lambda _: None)
+    monkeypatch.setattr(local_model, "find_weights", lambda _: None)
     with pytest.raises(NotConfiguredError, match="no weights"):
         chosen(CONSTRUCT_PROVIDER="local")
     with pytest.raises(NotConfiguredError, match="No model is configured"):

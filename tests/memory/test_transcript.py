@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from construct import tokens
-from construct.clock import Clock
+from construct.clock import Clock, gap_words
 from construct.memory.transcript import (
     batches,
     escape,
-    gap_words,
     halves,
     inline,
     observation_lines,

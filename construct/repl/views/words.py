@@ -4,8 +4,7 @@ import textwrap
 from collections.abc import Sequence
 from datetime import timedelta
 
-from construct.clock import Clock, from_text
-from construct.memory.transcript import gap_words
+from construct.clock import Clock, from_text, gap_words
 from construct.store.records import Conversation
 from construct.text import shorten
 

@@ -1,0 +1,295 @@
+"""Does it stay light: CPU, allocations and memory a turn, the file's size, and the time to the first prompt.
+
+    uv run python benchmarks/turn.py [--turns 2500] [--sizes 1000,100000,1000000] [--start 15] [--json]
+
+The talk of benchmarks/world.py, led by the whole program but for the models: those answer in this process, their CPU
+time taken off. A turn goes from the user's words to the stored reply; the memory work behind it is given apart.
+--sizes plays 300 turns in files that hold so many messages of other conversations. --start runs the program in a
+pseudo-terminal up to the first drawn prompt and, alternately, the bare imports; the ratio is that of the medians.
+"""
+
+import argparse
+import asyncio
+import gc
+import json
+import os
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
+from dataclasses import asdict, dataclass, field
+from datetime import timedelta
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+
+from benchmarks.world import BEGINS, Played, Speech, observer, playing, reflector, settings_in
+from construct.cli import COLLECT_AFTER
+from construct.clock import to_text
+from construct.llm.catalog import main_model, worker_model
+from construct.llm.providers import Models
+from construct.llm.types import JsonReply, JsonRequest, Reply, Request
+from construct.memory import schemas
+from construct.store.database import open_database, transaction
+from construct.tokens import Usage, by_bytes
+from tests.support import fake_worker
+from tests.support.emulator import PseudoTerminal, python
+
+VOCABULARY = 60_000
+TURNS_AT_A_SIZE = 300
+TURNS_TRACED = 30
+TURNS_A_TALK = 200
+BATCH = 5_000
+# What a chat has imported, so that resident memory is that of the program.
+_PROGRAM = (
+    "anthropic",
+    "prompt_toolkit",
+    "construct.repl.app",
+    "construct.repl.chat",
+    "construct.repl.markdown_render",
+)
+_BARE = 'import prompt_toolkit, sqlite3, time, os; open(os.environ["TOOK"], "w").write(str(time.process_time()))'
+_DRAWN = """
+import os, sys, time
+import prompt_toolkit.renderer
+draw = prompt_toolkit.renderer.Renderer.render
+def draw_and_go(*arguments, **options):
+    draw(*arguments, **options)
+    open(os.environ["TOOK"], "w").write(str(time.process_time()))
+    os._exit(0)
+prompt_toolkit.renderer.Renderer.render = draw_and_go
+sys.argv = ["construct"]
+from construct.cli import main
+main()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The figures of one file; times are CPU milliseconds."""
+
+    stored: int
+    """Messages in the file before the first turn."""
+    turns: int
+    turn_p50: float
+    turn_p95: float
+    upkeep_mean: float
+    """Of the memory work, over all turns."""
+    upkeep_most: float
+    resident_mb: float
+    """Of the process, less what the made-up words take."""
+    peak_kb: float
+    """Memory allocated in a turn and let go again, at its peak."""
+    kept_kb: float
+    """Memory that a turn allocates and does not let go."""
+    bytes_a_byte: float
+
+
+@dataclass(slots=True)
+class Report:
+    """All that one run of the benchmark found."""
+
+    rows: list[Row] = field(default_factory=list)
+    start_ms: dict[str, float] = field(default_factory=dict)
+
+
+class StandIn:
+    """A model in this process that answers what it is told to, and keeps account of the CPU time that takes it."""
+
+    context_window = 1_000_000
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.played: Played | None = None
+        self.spent = 0.0
+
+    def stream(self, request: Request) -> "StandInStream":
+        """Return the reply that the played talk has next."""
+        assert self.played is not None
+        text = self.played.reply
+        return StandInStream(Reply(text, usage=Usage(2_000, 0, 0, by_bytes(text)), stop_reason="end_turn"))
+
+    async def complete_json(self, request: JsonRequest) -> JsonReply:
+        """Answer as the benchmarks' workers do."""
+        begun = time.process_time()
+        answer = {id(schemas.OBSERVER): observer, id(schemas.REFLECTOR): reflector}.get(
+            id(request.schema), fake_worker.graph
+        )
+        text = json.dumps(answer({"messages": [{"role": "user", "content": request.user}]}))
+        self.spent += time.process_time() - begun
+        return JsonReply(text, Usage(by_bytes(request.user), 0, 0, by_bytes(text)), "end_turn")
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+class StandInStream:
+    """A reply that comes in one piece."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        """Give the words."""
+        yield self.reply.text
+
+    async def aclose(self) -> None:
+        """Do nothing."""
+
+
+async def measure_turns(folder: Path, turns: int, stored: int, traced: int = TURNS_TRACED) -> Row:
+    """Play a talk in a file that holds so many messages already."""
+    settings = settings_in(folder, ANTHROPIC_API_KEY="none")
+    before = _resident_mb()
+    speech = Speech(vocabulary=VOCABULARY)
+    made_up = _resident_mb() - before
+    with closing(open_database(settings.db)) as db:
+        fill(db, speech, stored)
+    main, worker = StandIn(main_model()), StandIn(worker_model())
+    async with playing(settings, Models(main, worker, worker.name, settings), speech) as played:
+        main.played = played
+        times = [await _timed(played, worker) for _ in range(turns)]
+        resident = _resident_mb() - made_up
+        kilobytes = await _traced(played, traced)
+    with closing(open_database(settings.db)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (said,) = db.execute("SELECT sum(length(CAST(content AS BLOB))) FROM messages").fetchone()
+    own, upkeep = sorted(t for t, _ in times), [t for _, t in times]
+    return Row(
+        stored, turns, own[len(own) // 2], own[int(0.95 * len(own))], statistics.fmean(upkeep), max(upkeep),
+        resident, *kilobytes, settings.db.stat().st_size / said,
+    )  # fmt: skip
+
+
+async def _timed(played: Played, worker: StandIn) -> tuple[float, float]:
+    """Return the CPU milliseconds of a turn and of the memory work behind it, the model's taken off."""
+    words = played.listen()
+    begun = time.process_time()
+    await played.say(words)
+    said, spent = time.process_time(), worker.spent
+    await played.upkeep()
+    return 1000 * (said - begun), 1000 * (time.process_time() - said - (worker.spent - spent))
+
+
+async def _traced(played: Played, turns: int) -> tuple[float, float]:
+    """Return the kilobytes that a turn takes at its peak, and those it keeps, in the median of some turns."""
+    peaks, kept = [], []
+    tracemalloc.start()
+    for _ in range(turns):
+        words = played.listen()
+        before, _ = tracemalloc.get_traced_memory()
+        tracemalloc.reset_peak()
+        await played.say(words)
+        after, peak = tracemalloc.get_traced_memory()
+        peaks.append((peak - before) / 1024)
+        kept.append((after - before) / 1024)
+        await played.upkeep()
+    tracemalloc.stop()
+    return statistics.median(peaks), statistics.median(kept)
+
+
+def _resident_mb() -> float:
+    import psutil
+
+    return float(psutil.Process().memory_info().rss) / 1e6
+
+
+def fill(db: sqlite3.Connection, speech: Speech, messages: int) -> None:
+    """Store messages of other conversations, as an import does."""
+    rows = _messages(speech, messages)
+    for number in range(0, messages, BATCH):
+        with transaction(db):
+            db.executemany(
+                "INSERT OR IGNORE INTO conversations (id, uid, created_at) VALUES (?, ?, ?)",
+                [(i, f"c{i}", to_text(BEGINS)) for i in range(1, (number + BATCH) // TURNS_A_TALK + 2)],
+            )
+            db.executemany(
+                """INSERT INTO messages (uid, conversation_id, role, content, archived, token_count, created_at)
+                   VALUES (?, ?, ?, ?, 1, ?, ?)""",
+                islice(rows, BATCH),
+            )
+
+
+def _messages(speech: Speech, messages: int) -> Iterator[tuple[str, int, str, str, int, str]]:
+    for i in range(messages):
+        text = speech.fact() if i % 2 else speech.sentence(24)
+        when = to_text(BEGINS - timedelta(minutes=messages - i))
+        yield f"m{i}", i // TURNS_A_TALK + 1, ("assistant", "user")[i % 2], text, by_bytes(text), when
+
+
+def measure_start(times: int) -> dict[str, float]:
+    """Return the median CPU milliseconds to the first prompt, of the bare imports, and the ratio of both."""
+    found: dict[str, list[float]] = {"bare imports": [], "first prompt": []}
+    with tempfile.TemporaryDirectory() as folder:
+        env = {
+            "PATH": os.environ["PATH"], "HOME": folder, "XDG_CONFIG_HOME": folder, "XTERM_VERSION": "1",
+            "CONSTRUCT_DB": f"{folder}/construct.db", "ANTHROPIC_API_KEY": "none", "TOOK": f"{folder}/took",
+        }  # fmt: skip
+        for _ in range(times + 1):
+            for name, code in (("bare imports", _BARE), ("first prompt", _DRAWN)):
+                found[name].append(_run(code, env))
+    medians = {name: statistics.median(all_of[1:]) for name, all_of in found.items()}  # the first run makes the file
+    return medians | {"ratio": medians["first prompt"] / medians["bare imports"]}
+
+
+def _run(code: str, env: dict[str, str]) -> float:
+    terminal = PseudoTerminal(python(code), env)
+    try:
+        terminal.wait()
+    finally:
+        terminal.close()
+    return 1000 * float(Path(env["TOOK"]).read_text())
+
+
+async def measure(options: argparse.Namespace) -> Report:
+    """Run what was asked for."""
+    gc.set_threshold(COLLECT_AFTER)  # as the program does
+    for name in _PROGRAM:
+        import_module(name)
+    report = Report()
+    plays = [(options.turns, 0), *((TURNS_AT_A_SIZE, int(size)) for size in options.sizes.split(",") if size)]
+    for turns, stored in plays:
+        with tempfile.TemporaryDirectory() as folder:
+            report.rows.append(await measure_turns(Path(folder), turns, stored))
+        print(f"{stored} messages, {turns} turns: measured", file=sys.stderr)
+    if options.start:
+        report.start_ms = measure_start(options.start)
+    return report
+
+
+def _print_tables(report: Report) -> None:
+    names = {
+        "stored": "messages stored before", "turns": "turns", "turn_p50": "CPU a turn, p50, ms",
+        "turn_p95": "CPU a turn, p95, ms", "upkeep_mean": "memory work a turn, mean, ms",
+        "upkeep_most": "memory work, most, ms", "resident_mb": "resident, MB", "peak_kb": "allocated, peak, kB",
+        "kept_kb": "allocated and kept, kB", "bytes_a_byte": "file bytes a byte of talk",
+    }  # fmt: skip
+    for key, name in names.items():
+        values = [asdict(row)[key] for row in report.rows]
+        print(f"{name:30}" + "".join(f"{v:>12,}" if isinstance(v, int) else f"{v:>12.2f}" for v in values))
+    for name, value in report.start_ms.items():
+        print(f"{name:30}{value:>12.2f}")
+
+
+def main() -> None:
+    """Measure, and print tables, or JSON and nothing else."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--turns", type=int, default=2_500)
+    parser.add_argument("--sizes", default="1000,100000,1000000", help="messages stored before; empty: none")
+    parser.add_argument("--start", type=int, default=15, help="starts to measure; 0: none")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args()
+    report = asyncio.run(measure(options))
+    if options.json:
+        json.dump(asdict(report), sys.stdout, indent=2)
+        print()
+    else:
+        _print_tables(report)
+
+
+if __name__ == "__main__":
+    main()

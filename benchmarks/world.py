@@ -1,0 +1,194 @@
+"""A made-up talk, worker answers of realistic size, and a companion that is talked to, for the benchmarks.
+
+A turn has about 200 tokens: the user's words, two sentences of them worth remembering, and a longer
+reply. The observer writes each of the two down as a line of its own: a line of some 25 tokens for
+100 tokens of talk. The reflector leaves lines of high priority alone, drops those of low priority
+and joins the others by threes, which halves what is new; what was joined once is joined again by
+twos and hardly shorter, up to a length, as a careful model does it.
+"""
+
+import random
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+from pathlib import Path
+
+from construct.clock import Clock, to_text
+from construct.companion import Companion
+from construct.config import Settings, load_settings
+from construct.llm.providers import Models
+from construct.store import talk
+from tests.support.fake_types import Json
+from tests.support.fake_worker import Line, Said, read_lines, read_transcript, sentences
+
+BEGINS = datetime(2026, 3, 2, 8, tzinfo=UTC)
+_JOINED = "; "
+_LONG = 240
+"""Characters of a line that is not made longer."""
+_SUBJECTS = """sister brother mother father cousin neighbour colleague boss doctor dentist garden kitchen bicycle
+car house project band choir dog cat school team landlord teacher""".split()
+_SMALL = "the of and a to in that it was with as for on he is his at by from her which they were had".split()
+_VERBS = "likes brought found repaired painted sold bought ordered finished lost described cooked".split()
+
+
+class Speech:
+    """Made-up words, the same for the same seed; every fourth is one of the small words of English."""
+
+    def __init__(self, seed: int = 20261122, vocabulary: int = 8_000) -> None:
+        self.chance = random.Random(seed)
+        syllables = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
+        spoken: dict[str, None] = {}
+        while len(spoken) < vocabulary:
+            spoken["".join(self.chance.choices(syllables, k=self.chance.choice((2, 2, 3, 3, 4)))) + "n"] = None
+        self.words = list(spoken)
+        self.names = [word.capitalize() for word in self.words[-400:]]
+        self._shares = list(accumulate(1 / (rank + 20) for rank in range(vocabulary)))
+
+    def turn(self) -> tuple[str, str]:
+        """Return what the user says, about 80 tokens, and the reply, about 120."""
+        facts = [self.fact(), self.fact()]
+        return " ".join([self.sentence(8), *facts, self.sentence(8)]), " ".join(self.sentence(14) for _ in range(5))
+
+    def sentence(self, length: int) -> str:
+        """Return a sentence that is worth no line."""
+        said = self.chance.choices(self.words, cum_weights=self._shares, k=length)
+        said = [self.chance.choice(_SMALL) if i % 4 == 1 else word for i, word in enumerate(said)]
+        return " ".join(said).capitalize() + "."
+
+    def fact(self) -> str:
+        """Return a sentence worth a line: in a tenth with a number (high), in a quarter without a name (low)."""
+        kind = self.chance.random()
+        subject, verb = self.chance.choice(_SUBJECTS), self.chance.choice(_VERBS)
+        words = self.chance.choices(self.words, cum_weights=self._shares, k=8)
+        first, second = self.chance.sample(self.names, 2)
+        if kind < 0.10:
+            return f"My {subject} {first} {verb} {self.chance.randint(2, 999)} {' '.join(words[:6])} for {second}."
+        if kind < 0.75:
+            return f"My {subject} {verb} the {' '.join(words[:4])} of {first} in {' '.join(words[4:6])} near {second}."
+        return f"My {subject} {verb} the {' '.join(words[:4])} with the {' '.join(words[4:])} this morning."
+
+
+def observer(body: Json) -> Json:
+    """Answer as the observer."""
+    said = [message for message in read_transcript(body) if message.role == "user"]
+    last = sentences(said[-1].text)[-1] if said else "Nothing."
+    return {
+        "observations": [found for message in said for found in _facts(message)],
+        "current_task": f"User is talking about this: {last}",
+        "suggested_response": f"Go on from what the user said: {last}",
+        "conversation_title": "A long talk",
+    }
+
+
+def _facts(message: Said) -> Iterator[Json]:
+    for sentence in sentences(message.text):
+        if sentence.startswith("My "):
+            content = "User's " + sentence.removeprefix("My ").rstrip(".")
+            yield _observation(content, _priority(sentence), message.date, [message.anchor])
+
+
+def _priority(sentence: str) -> str:
+    if re.search(r"\d", sentence):
+        return "high"
+    return "medium" if re.search(r" [A-Z]", sentence) else "low"
+
+
+def _observation(content: str, priority: str, day: str, sources: list[str]) -> Json:
+    return {
+        "content": content,
+        "priority": priority,
+        "stance": "stated",
+        "observation_date": day,
+        "referenced_date": None,
+        "sources": sources,
+    }
+
+
+def reflector(body: Json) -> Json:
+    """Answer as the reflector."""
+    lines = read_lines(body)
+    medium = sorted((line for line in lines if line.priority == "medium"), key=_matter)
+    fresh = [line for line in medium if _JOINED not in line.text]
+    joined = [line for line in medium if _JOINED in line.text and len(line.text) < _LONG]
+    groups = [*_by(3, fresh), *_by(2, joined)]
+    low = [line.anchor for line in lines if line.priority == "low"]
+    return {
+        "observations": [_joined(group) for group in groups],
+        "superseded": [line.anchor for group in groups for line in group] + low,
+        "outdated": [],
+    }
+
+
+def _matter(line: Line) -> str:
+    return " ".join(line.text.split()[:2])
+
+
+def _by(size: int, lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
+    """Yield the lines in groups of so many; a last smaller one is left alone."""
+    yield from (lines[i : i + size] for i in range(0, len(lines) - size + 1, size))
+
+
+def _joined(group: Sequence[Line]) -> Json:
+    parts = [_shorter(line.text.removeprefix("User's "), 0.9 if _JOINED in line.text else 0.55) for line in group]
+    content = "User's " + _JOINED.join(parts)
+    return _observation(content, "medium", max(line.date for line in group), [line.anchor for line in group])
+
+
+def _shorter(text: str, share: float) -> str:
+    """Return this share of a text's words: its names, and of the others the first."""
+    words = text.split()
+    room = max(2, round(share * len(words)))
+    kept = {i for i, word in enumerate(words) if word[:1].isupper()}
+    kept |= set([i for i in range(len(words)) if i not in kept][: max(0, room - len(kept))])
+    return " ".join(words[i] for i in sorted(kept))
+
+
+class Played:
+    """A conversation of one speech with the companion, by a clock of its own."""
+
+    def __init__(self, companion: Companion, conversation_id: int, speech: Speech) -> None:
+        self.companion = companion
+        self.id = conversation_id
+        self.now = BEGINS
+        self.reply = ""
+        """What the model is to answer."""
+        self._speech = speech
+
+    def listen(self, pause: timedelta = timedelta(minutes=1)) -> str:
+        """Let time pass, and return what the user says next."""
+        self.now += pause
+        clock = Clock(self.now, UTC)
+        self.companion.settings = replace(self.companion.settings, clock=clock)
+        self.companion.terms = replace(self.companion.terms, clock=clock)
+        self.companion.worker.terms = self.companion.terms
+        words, self.reply = self._speech.turn()
+        return words
+
+    async def say(self, words: str) -> None:
+        """Have one turn."""
+        result = await self.companion.turn(self.id, words, lambda _: None)
+        assert result.complete, result.error
+
+    async def upkeep(self) -> None:
+        """Do the memory work that is due."""
+        if self.companion.learns:
+            await self.companion.worker.run_due(self.id)
+
+
+@asynccontextmanager
+async def playing(settings: Settings, models: Models, speech: Speech) -> AsyncIterator[Played]:
+    """Open a companion with a new conversation."""
+    companion = Companion(settings, models)
+    try:
+        conversation_id = await companion.store.call(talk.create_conversation, to_text(BEGINS))
+        yield Played(companion, conversation_id, speech)
+    finally:
+        await companion.close()
+
+
+def settings_in(folder: Path, **more: str) -> Settings:
+    """Return settings with a database in the folder, untouched by the machine's."""
+    return load_settings({"CONSTRUCT_DB": str(folder / "construct.db"), "CONSTRUCT_TZ": "UTC", **more})
