@@ -33,16 +33,16 @@ from platformdirs import user_cache_path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from benchmarks.remembering.asking import WAYS, Answer, Files, ask, play
+from benchmarks.remembering.judging import judge
+from benchmarks.remembering.lives import Life, Question, chosen, read_lives
+from benchmarks.remembering.models import KeptModel, Picker
+from benchmarks.remembering.report import Scored, figures, print_table, scored
 from construct.config import load_settings
 from construct.llm.local_engine import Pace
 from construct.llm.local_model import LocalModel, find_weights
 from construct.llm.providers import EXTRACTIVE, LOCAL, choose_models
 from construct.llm.types import Model
-from remembering.asking import WAYS, Answer, Files, ask, play
-from remembering.judging import judge
-from remembering.lives import Life, Question, chosen, read_lives
-from remembering.models import KeptModel, Picker
-from remembering.report import Scored, figures, print_table, scored
 
 _LOCAL_REPLY, _SERVED_REPLY = 120, 4096
 """Tokens of an answer at most; what is served may think before it speaks."""
@@ -120,7 +120,7 @@ async def _run(options: argparse.Namespace, lives: Sequence[Life]) -> list[Score
     async with AsyncExitStack() as stack:
         cabinet = _Cabinet(options, stack)
         worker, judging = cabinet.model(options.worker), cabinet.model(options.judge)
-        reader = cabinet.model(options.reader) or KeptModel(Picker(), options.cache)
+        reader = cabinet.model(options.reader) or KeptModel(Picker(), None)
         with Progress(*columns, console=Console(stderr=True)) as progress:
             return await Bench(options, worker, reader, judging, progress).run(lives)
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.remembering.lives import Exchange, Life, Question
+from benchmarks.remembering.models import KeptModel, Script
 from construct import prompts
 from construct.clock import Clock, to_text
 from construct.companion import Companion, TurnResult
@@ -23,8 +25,6 @@ from construct.offrecord import OffRecord
 from construct.store import talk
 from construct.store.database import transaction
 from construct.store.talk import NewMessage
-from remembering.lives import Exchange, Life, Question
-from remembering.models import KeptModel, Script
 
 RECENT, FULL, RECALL, OBSERVATIONS, CONSTRUCT = "recent", "full", "recall", "observations", "construct"
 WAYS = {

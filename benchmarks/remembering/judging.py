@@ -2,9 +2,9 @@
 
 import json
 
+from benchmarks.remembering.lives import Question
 from construct.errors import ModelError
 from construct.llm.types import JsonRequest, Model
-from remembering.lives import Question
 
 _SYSTEM = """You mark answers to questions about a long talk. Right is a reply that says the same as the answer given, \
 in whatever words; more detail does not hurt; a date may be written in any form, and a day that falls into the time \

@@ -33,14 +33,13 @@ _BLOCKS: dict[str, Callable[..., Block]] = {kind.__name__: kind for kind in (Tex
 class KeptModel:
     """A model whose answers are kept in a folder by the hash of the whole request; asked again it answers from there.
 
-    What failed or broke off is not kept. `requests` are those of the present turn, for whoever wants to look at them.
+    What failed or broke off is not kept; without a folder nothing is. `requests` are those of the present turn, for
+    whoever wants to look at them.
     """
 
-    def __init__(self, model: Model, folder: Path, identity: str = "", most_tokens: int = 8192) -> None:
+    def __init__(self, model: Model, folder: Path | None, identity: str = "", most_tokens: int = 8192) -> None:
         self.name, self.context_window = model.name, model.context_window
         self.requests: list[Request] = []
-        self.asked = 0
-        """Calls that the model itself was asked for."""
         self._model, self._folder, self._most = model, folder, most_tokens
         self._identity = identity or model.name
 
@@ -48,38 +47,42 @@ class KeptModel:
         """Return the kept reply as a stream, or the model's own, which is kept once it is whole."""
         request = replace(request, max_tokens=min(request.max_tokens, self._most))
         self.requests.append(request)
-        file = self._file("stream", request)
-        if file.is_file():
-            return Said(_loaded(json.loads(file.read_text("utf-8"))["reply"]))
-        self.asked += 1
-        return _Keeping(self._model.stream(request), lambda reply: _keep(file, request, _dumped(reply)))
+        if kept := self._kept(request):
+            return Said(_loaded(kept))
+        return _Keeping(self._model.stream(request), lambda reply: self._keep(request, _dumped(reply)))
 
     async def complete_json(self, request: JsonRequest) -> JsonReply:
         """Return the kept answer, or the model's own."""
-        file = self._file("json", request)
-        if file.is_file():
-            kept = json.loads(file.read_text("utf-8"))["reply"]
+        if kept := self._kept(request):
             return JsonReply(kept["text"], Usage(**kept["usage"]), kept["stop_reason"])
-        self.asked += 1
         reply = await self._model.complete_json(request)
         if reply.stop_reason is not None:
-            _keep(file, request, asdict(reply))
+            self._keep(request, asdict(reply))
         return reply
 
     async def close(self) -> None:
         """Do nothing: a companion closes its models, and here many follow each other."""
 
-    def _file(self, kind: str, request: Request | JsonRequest) -> Path:
+    def _kept(self, request: Request | JsonRequest) -> dict[str, Any] | None:
+        if self._folder is None or not (file := self._file(self._folder, request)).is_file():
+            return None
+        kept: dict[str, Any] = json.loads(file.read_text("utf-8"))["reply"]
+        return kept
+
+    def _keep(self, request: Request | JsonRequest, reply: dict[str, Any]) -> None:
+        if self._folder is None:
+            return
+        file = self._file(self._folder, request)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        half = file.with_suffix(".new")
+        half.write_text(json.dumps({"request": asdict(request), "reply": reply}, default=str), "utf-8")
+        half.replace(file)
+
+    def _file(self, folder: Path, request: Request | JsonRequest) -> Path:
+        kind = "stream" if isinstance(request, Request) else "json"
         whole = json.dumps([self._identity, kind, asdict(request)], sort_keys=True, default=str)
         name = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()
-        return self._folder / name[:2] / f"{name}.json"
-
-
-def _keep(file: Path, request: Request | JsonRequest, reply: dict[str, Any]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    half = file.with_suffix(".new")
-    half.write_text(json.dumps({"request": asdict(request), "reply": reply}, default=str), "utf-8")
-    half.replace(file)
+        return folder / name[:2] / f"{name}.json"
 
 
 def _dumped(reply: Reply) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from remembering import scores
-from remembering.asking import CONSTRUCT, Answer
-from remembering.lives import Question
+from benchmarks.remembering import scores
+from benchmarks.remembering.asking import CONSTRUCT, Answer
+from benchmarks.remembering.lives import Question
 
 Key = tuple[str, str]
 """A life's name and a question's id."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import quality
+from benchmarks import quality
+from benchmarks.remembering.lives import Exchange, chosen, read_lives
+from benchmarks.remembering.models import KeptModel, Said, Script
+from benchmarks.remembering.scores import abstains, contained, interval, score
 from construct.errors import ModelBrokenError
 from construct.llm.types import ChatMessage, JsonReply, JsonRequest, Reply, ReplyStream, Request, Text, Usage
-from remembering.lives import Exchange, chosen, read_lives
-from remembering.models import KeptModel, Said, Script
-from remembering.scores import abstains, contained, interval, score
 
 SMALL_TALK = ["Nice weather, is it not?", "It is, and so warm.", "Let us hope that it stays.", "Yes, for a while."]
 
