@@ -2,7 +2,8 @@
 
     uv run --extra local python benchmarks/quality.py PATH [--worker extractive|local|NAME]
         [--reader extractive|local|NAME] [--judge NAME] [--gguf FILE] [--conversations 2 | conv-26,conv-41/Maria]
-        [--sessions N] [--questions N] [--ways recent,construct] [--cache DIR] [--show] [--keep DIR] [--json]
+        [--sessions N] [--questions N] [--ways recent,construct] [--cache DIR] [--show] [--keep DIR]
+        [--figure FILE.svg] [--json]
 
 PATH is `locomo10.json` of https://github.com/snap-research/locomo (Maharana et al., ACL 2024; CC BY-NC 4.0), or a file
 of LongMemEval (https://github.com/xiaowu0162/LongMemEval), or a part of either. Of a LoCoMo conversation each speaker
@@ -34,6 +35,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from benchmarks.remembering.asking import WAYS, Answer, Files, ask, play
+from benchmarks.remembering.figure import draw
 from benchmarks.remembering.judging import judge
 from benchmarks.remembering.lives import Life, Question, chosen, read_lives
 from benchmarks.remembering.models import KeptModel, Picker
@@ -108,6 +110,8 @@ def main() -> None:
         sys.exit(f"{options.path} cannot be read: {error}")
     results = asyncio.run(_run(options, lives))
     found = figures(results)
+    if options.figure:
+        draw(found, options.figure)
     if options.json:
         json.dump(found, sys.stdout, indent=2)
         print()
@@ -172,6 +176,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--cache", type=Path, default=user_cache_path("construct") / "quality", help="where answers are kept")
     add("--keep", type=Path, help="a new folder in which the lives' databases are left")
     add("--show", action="store_true", help="print each answer")
+    add("--figure", type=Path, help="an SVG file to draw (needs the group bench)")
     add("--json", action="store_true", help="print JSON")
     return parser
 
