@@ -66,7 +66,8 @@ _WEEK_BEFORE = re.compile(r"(?i)\b(?:(next)|(last)) week\s*,?\s*(?:on\s+)?$")
 _ORDINAL = re.compile(
     r"(?i)(?:\b(?:on|by|until|till|before|after|from|since|for|to|is|was|it['’]s|\w{3,6}day,?)\s+|^\s*)the\s+"
     r"(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?!\s+(?!(?:at|in|and|or|to|for|with|if|when|because|so|but|then|is|was|from|till|"
-    r"until|this|next|already|works|suits|i|we)\b|of (?:this|the|next|last) month)\w)"
+    r"until|after|before|during|by|as|since|while|he|she|they|it|this|next|already|works|suits|i|we)\b|"
+    r"of (?:this|the|next|last) month)\w)"
     r"(?:\s+of (?:(?P<next>next)|(?P<last>last)|this|the) month)?"
 )
 _DAY_WORD = re.compile(
