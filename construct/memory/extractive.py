@@ -52,6 +52,8 @@ _LIFE_STARTS = word_set(
 )
 _LIFE_PHRASE = re.compile(
     r"(?i)\b(?:my name|call me|years old|grew up|passed away|laid off|signed up|blood pressure|from now on|I live in|"
+    r"(?:his|her|its|their) names?(?:['’]s| is| was| are| were) (?-i:[A-Z]\w*)|"
+    r"(?:named|call|called) (?:him|her|it|them) (?-i:[A-Z]\w*)|"
     r"I work (?:as|at|for|in)|broke (?:my|his|her)|I['’]m (?:from|an? \w+(?:er|or|ist|ian|ant)))\b"
 )
 _TASTE = word_set(
