@@ -25,22 +25,24 @@ import asyncio
 import json
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from platformdirs import user_cache_path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from benchmarks.remembering.asking import WAYS, Answer, Files, ask, play
+from benchmarks.remembering.asking import WAYS, Answer, Files, ask, cycles, play
 from benchmarks.remembering.figure import draw
 from benchmarks.remembering.judging import judge
 from benchmarks.remembering.lives import Life, Question, chosen, read_lives
 from benchmarks.remembering.models import KeptModel, Picker
 from benchmarks.remembering.report import Scored, figures, print_table, scored
 from construct.config import load_settings
+from construct.errors import ConstructError, ContextOverflowError
 from construct.llm.local_engine import Pace
 from construct.llm.local_model import LocalModel, find_weights
 from construct.llm.providers import EXTRACTIVE, LOCAL, choose_models
@@ -59,6 +61,8 @@ class Bench:
     reader: KeptModel
     judge: KeptModel | None
     progress: Progress
+    cycles: Counter[str] = field(default_factory=Counter)
+    """Who did the memory work; where a model fails, it is the extractive worker."""
 
     async def run(self, lives: Sequence[Life]) -> list[Scored]:
         """Play all lives and ask all questions."""
@@ -70,6 +74,7 @@ class Bench:
             with tempfile.TemporaryDirectory() as temporary:
                 self.progress.update(sittings, description=f"playing {life.name}")
                 files = await self._play(life, self._folder(life, temporary), sittings)
+                self.cycles += cycles(files.lived)
                 for way in ways:  # one way's questions in a row: they begin alike
                     for question in life.questions:
                         results.append(await self._ask(life, question, way, files))
@@ -87,6 +92,8 @@ class Bench:
 
     async def _ask(self, life: Life, question: Question, way: str, files: Files) -> Scored:
         answer = await ask(life, question, way, files, self.reader)
+        if answer.error is not None and not isinstance(answer.error, ContextOverflowError):
+            raise answer.error
         judged = await judge(self.judge, question, answer.reply) if self.judge else None
         result = scored(answer, question, judged)
         if self.options.show:
@@ -108,8 +115,15 @@ def main() -> None:
         lives = chosen(read_lives(options.path), options.conversations, options.sessions, options.questions)
     except (OSError, ValueError, KeyError) as error:
         sys.exit(f"{options.path} cannot be read: {error}")
-    results = asyncio.run(_run(options, lives))
-    found = figures(results)
+    if not lives:
+        sys.exit(f"--conversations: {options.path} has none of these.")
+    if options.keep and options.keep.exists():
+        sys.exit(f"--keep: {options.keep} is there already; name a new folder.")
+    try:
+        results, worked = asyncio.run(_run(options, lives))
+    except ConstructError as error:
+        sys.exit(f"{error}\nRun it again: it goes on where it stopped.")
+    found = figures(results) | {"cycles": dict(worked)}
     if options.figure:
         draw(found, options.figure)
     if options.json:
@@ -119,14 +133,15 @@ def main() -> None:
         print_table(found)
 
 
-async def _run(options: argparse.Namespace, lives: Sequence[Life]) -> list[Scored]:
+async def _run(options: argparse.Namespace, lives: Sequence[Life]) -> tuple[list[Scored], Counter[str]]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     async with AsyncExitStack() as stack:
         cabinet = _Cabinet(options, stack)
         worker, judging = cabinet.model(options.worker), cabinet.model(options.judge)
         reader = cabinet.model(options.reader) or KeptModel(Picker(), None)
         with Progress(*columns, console=Console(stderr=True)) as progress:
-            return await Bench(options, worker, reader, judging, progress).run(lives)
+            bench = Bench(options, worker, reader, judging, progress)
+            return await bench.run(lives), bench.cycles
 
 
 class _Cabinet:

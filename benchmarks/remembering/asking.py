@@ -5,7 +5,9 @@ Every question goes the way a turn goes, over a copy of the file, so that none s
 
 import shutil
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +18,7 @@ from construct import prompts
 from construct.clock import Clock, to_text
 from construct.companion import Companion, TurnResult
 from construct.config import Settings
+from construct.errors import ModelError
 from construct.llm.providers import Models
 from construct.llm.types import Model, Request
 from construct.memory.asking import EXTRACTIVE
@@ -23,7 +26,7 @@ from construct.memory.briefing import SMALL_WINDOW
 from construct.memory.context import block_text, request_tokens
 from construct.offrecord import OffRecord
 from construct.store import talk
-from construct.store.database import transaction
+from construct.store.database import open_database, transaction
 from construct.store.talk import NewMessage
 
 RECENT, FULL, RECALL, OBSERVATIONS, CONSTRUCT = "recent", "full", "recall", "observations", "construct"
@@ -56,7 +59,7 @@ class Answer:
     """What the model was shown, the system text and the question apart."""
     tokens: int
     """Of the first request, estimated."""
-    error: str | None
+    error: ModelError | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,13 @@ async def play(life: Life, folder: Path, worker: Model | None, window: int, step
                 await companion.close()
             step()
     return files
+
+
+def cycles(db: Path) -> Counter[str]:
+    """Return who did the memory work of a life: cycles by kind and worker, the extractive one where a model failed."""
+    with closing(open_database(db)) as opened:
+        found = opened.execute("SELECT kind, model, count(*) FROM cycles WHERE status = 'succeeded' GROUP BY 1, 2")
+        return Counter({f"{kind} by {model}": n for kind, model, n in found})
 
 
 async def _sit(companion: Companion, script: Script, exchanges: tuple[Exchange, ...]) -> None:
@@ -137,16 +147,8 @@ async def ask(life: Life, question: Question, way: str, files: Files, reader: Ke
         await companion.close()
         copy.unlink()
     first, last = reader.requests[0], reader.requests[-1]
-    error = str(result.error).splitlines()[0] if result.error else None
-    return Answer(
-        life.name,
-        question.id,
-        way,
-        result.text,
-        _shown(last, question.text),
-        sum(request_tokens(first).values()),
-        error,
-    )
+    size = sum(request_tokens(first).values())
+    return Answer(life.name, question.id, way, result.text, _shown(last, question.text), size, result.error)
 
 
 def _settings_of(way: str, db: Path, life: Life, window: int) -> Settings:

@@ -99,6 +99,7 @@ def print_table(found: Mapping[str, Any], show: Callable[[str], None] = print) -
     for way, own in found["construct_minus"].items():
         f1, holds = own["f1"], own["contained"]
         show(f"construct - {way}: F1 {_signed(f1)}, holds {_signed(holds)}")
+    show("cycles: " + ", ".join(f"{n} {what}" for what, n in sorted(found["cycles"].items())))
 
 
 def _cell(own: Mapping[str, Any], metric: str) -> str:

@@ -203,6 +203,7 @@ def test_every_way_is_asked_of_a_life(
     assert {way: own["n"] for way, own in found["overall"].items()} == dict.fromkeys(shown, 2)
     assert set(found["categories"]) == {"single-hop", "temporal", "adversarial"}
     assert found["construct_minus"]["recent"]["f1"]["n"] == 2
+    assert found["cycles"] == {"observer by extractive": 1}
 
 
 def test_a_longmemeval_file_is_run(
@@ -214,3 +215,20 @@ def test_a_longmemeval_file_is_run(
         text.split()
     )
     assert "construct - full" in text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (["--ways", "full,best"], "best"),
+        (["--conversations", "c-9"], "none of these"),
+        (["--keep", "."], "already"),
+        (["--reader", "claude-sonnet-5-5"], "credentials"),
+    ],
+)
+def test_wrong_use_gets_plain_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: list[str], said: str
+) -> None:
+    """No traceback: what is wrong, in a line or two."""
+    with pytest.raises(SystemExit, match=said):
+        run(monkeypatch, capsys, locomo(tmp_path), *wrong)
