@@ -14,6 +14,7 @@ from benchmarks.remembering.models import KeptModel, Said, Script
 from benchmarks.remembering.scores import abstains, contained, interval, score
 from construct.errors import ModelBrokenError
 from construct.llm.types import ChatMessage, JsonReply, JsonRequest, Reply, ReplyStream, Request, Text, Usage
+from tests.support.fake_api import FakeApi, faults
 
 SMALL_TALK = ["Nice weather, is it not?", "It is, and so warm.", "Let us hope that it stays.", "Yes, for a while."]
 
@@ -232,3 +233,21 @@ def test_wrong_use_gets_plain_words(
     """No traceback: what is wrong, in a line or two."""
     with pytest.raises(SystemExit, match=said):
         run(monkeypatch, capsys, locomo(tmp_path), *wrong)
+
+
+def test_any_server_may_observe_and_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], api: FakeApi
+) -> None:
+    """Over the Messages API, as worker, reader and judge; a run that a rejected key ended goes on where it was."""
+    for name, value in api.env().items():
+        monkeypatch.setenv(name, value)
+    names = ("--worker", "claude-haiku-5-5", "--reader", "claude-sonnet-5-5", "--judge", "claude-haiku-5-5", "--json")
+    ask = (longmemeval(tmp_path), "--ways", "construct", "--conversations", "1", "--cache", tmp_path / "cache", *names)
+    monkeypatch.setattr("construct.memory.policy.LEFTOVER_TOKENS", 1)
+    api.fail("chat", faults.http(401))
+    with pytest.raises(SystemExit, match="goes on where it stopped"):
+        run(monkeypatch, capsys, *ask)
+    found = json.loads(run(monkeypatch, capsys, *ask))
+    assert found["cycles"] == {"observer by claude-haiku-5-5": 2}
+    assert [r.purpose for r in api.requests].count("observer") == 2
+    assert [r.status for r in api.requests if r.body["model"] == "claude-sonnet-5-5"] == [401, 200]
