@@ -33,6 +33,6 @@ def draw(found: Mapping[str, Any], path: Path) -> None:
         axes.barh(rows, means, height, xerr=errors, label=_NAMES[metric], error_kw={"linewidth": 0.8})
     axes.set_yticks(range(len(ways)), [f"{way}\n{found['overall'][way]['tokens']:,} tokens" for way in ways])
     axes.set_xlim(0, 1)
-    axes.legend(frameon=False, loc="lower right")
+    fig.legend(loc="outside upper center", ncols=len(metrics), frameon=False)
     fig.savefig(path, metadata={"Date": None})
     plt.close(fig)
