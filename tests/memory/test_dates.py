@@ -21,6 +21,8 @@ REFERENCES: list[tuple[str, str | None]] = [
     ("yesterday I ran", "2026-03-03"),
     ("I slept badly last night", "2026-03-03"),
     ("the day before yesterday", "2026-03-02"),
+    ("it feels like just yesterday that we married", None),
+    ("I remember our first talk as if it were yesterday", None),
     ("I ran on Friday", "2026-02-27"),
     ("I'll run on Friday", "2026-03-06"),
     ("I don't work on Friday", "2026-03-06"),
