@@ -19,8 +19,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from locomo import import_talk, judged, turns
-
+from benchmarks.locomo import import_talk, judged, turns
 from construct.memory.recall import Filters, search
 from construct.store.database import open_database
 

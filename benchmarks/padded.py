@@ -20,9 +20,8 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from locomo import import_talk, judged, turns
-from madeup import Echo, fill
-
+from benchmarks.locomo import import_talk, judged, turns
+from benchmarks.madeup import Echo, fill
 from construct.memory import recall
 from construct.memory.recall import Filters, search
 from construct.memory.recall_passages import passages

@@ -20,9 +20,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC
 from pathlib import Path
 
-from madeup import Zipf, fill
-from turns import turn_times
-
+from benchmarks.madeup import Zipf, fill
+from benchmarks.turns import turn_times
 from construct.memory import recall
 from construct.memory.recall import Filters, search
 from construct.memory.recall_passages import passages

@@ -18,9 +18,8 @@ from construct.memory.archive import Backlog
 from construct.memory.asking import EXTRACTIVE
 from construct.memory.history import parse_moment
 from construct.memory.observer import batch_tokens
-from construct.memory.situation import Terms
-from construct.memory.worker import WORKER_PURPOSES, is_over_limit
-from construct.store import books, cycles
+from construct.memory.spending import is_over_limit, spent_today
+from construct.store import cycles
 from construct.store.database import transaction
 
 
@@ -76,13 +75,13 @@ async def _run(
     terms = companion.terms
     done = Outcome(messages_left=sum(b.messages for b in waiting))
     try:
-        before = await companion.store.call(_spent, terms)
+        before = await companion.store.call(spent_today, terms)
         companion.worker.terms = replace(terms, daily_usd=terms.daily_usd if budget is None else before + budget)
         for backlog in waiting:
             while done.stopped is None and (step := await _step(companion, backlog.conversation_id, since)):
                 done = _sum(done, step)
                 advance(done.messages)
-        return replace(done, cost_usd=await companion.store.call(_spent, terms) - before)
+        return replace(done, cost_usd=await companion.store.call(spent_today, terms) - before)
     finally:
         await companion.close()
 
@@ -112,10 +111,6 @@ def _trouble(db: sqlite3.Connection, conversation_id: int) -> str | None:
         return None
     why = json.loads(cycle.notes)[-1] if cycle.notes else "it gave no usable answer"
     return f"the worker model failed, and the last batch was read by rule ({why})"
-
-
-def _spent(db: sqlite3.Connection, terms: Terms) -> float:
-    return books.spent_since(db, to_text(terms.clock.midnight()), WORKER_PURPOSES)
 
 
 def _sum(done: Outcome, step: Outcome) -> Outcome:

@@ -9,6 +9,7 @@ import atexit
 import os
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,25 @@ _EXIT_SECONDS = 5.0
 _ONE_LINE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How hard llama.cpp may work. As it stands, beside a chat; a benchmark has the machine to itself."""
+
+    threads: int = 0
+    """0: half of the processors at hand."""
+    batch: int = 64
+    """Small, so that a long prompt of one slot does not hold up the other, and can be stopped."""
+    repack: bool = False
+    """Weights rearranged for the processor: read faster, loaded slower, in twice the memory."""
+
+
 class Engine:
     """One model in memory, loaded by `load` or when first asked."""
 
-    def __init__(self, path: Path, window: int) -> None:
+    def __init__(self, path: Path, window: int, pace: Pace = Pace()) -> None:
         self._path = path
         self._window = window
+        self._pace = pace
         self._server: Server | None = None
         self._lock = threading.Lock()
         self._calls: set[Call] = set()
@@ -39,7 +53,7 @@ class Engine:
         """Load the model unless it is loaded. Half a second or more, in which no Python code runs anywhere."""
         with self._lock:
             if self._server is None:
-                self._server = _new_server(self._path, self._window)
+                self._server = _new_server(self._path, self._window, self._pace)
             return self._server
 
     def start(self, body: Body) -> "Call":
@@ -152,7 +166,7 @@ def _rejected(error: Exception) -> ModelError:
     return ModelRejectedError(f"The local model cannot work with this request ({error}).")
 
 
-def _new_server(path: Path, window: int) -> "Server":
+def _new_server(path: Path, window: int, pace: Pace) -> "Server":
     try:
         from xllamacpp import Server
     except ImportError as error:
@@ -161,26 +175,25 @@ def _new_server(path: Path, window: int) -> "Server":
             "Install it: pip install 'construct-companion[local]'"
         ) from error
     try:
-        return Server(_params(path, window))
+        return Server(_params(path, window, pace))
     except RuntimeError as error:  # damaged, of a kind unknown to llama.cpp, or too large for the memory
         raise ModelRejectedError(
             f"{path} cannot be loaded as a model. Check CONSTRUCT_LOCAL_MODEL: it must be a whole GGUF file."
         ) from error
 
 
-def _params(path: Path, window: int) -> "CommonParams":
+def _params(path: Path, window: int, pace: Pace) -> "CommonParams":
     from xllamacpp import CommonParams
 
     params = CommonParams()
     params.model.path = str(path)
     # Both slots share the window. The idle one keeps what it has read until the room is needed.
     params.n_ctx, params.n_parallel, params.kv_unified, params.cache_idle_slots = window, 2, True, False
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads()
-    # Small batches, so that a long prompt of one slot does not hold up the other, and can be stopped.
-    params.n_batch = params.n_ubatch = 64
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = pace.threads or threads()
+    params.n_batch = params.n_ubatch = pace.batch
     params.cache_ram_mib = 64
     # Loading holds Python's global lock: these three cut it from 0.8 to 0.4 seconds, for larger files from 6 to 1.5.
-    params.fit_params, params.warmup, params.no_extra_bufts = False, False, True
+    params.fit_params, params.warmup, params.no_extra_bufts = False, False, not pace.repack
     params.verbosity = -1
     params.api_keys, params.cors_origins = [os.urandom(16).hex()], ""
     params.ui, params.endpoint_slots = False, False

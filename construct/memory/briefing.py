@@ -27,7 +27,7 @@ STAND_IN = "(your next message)"
 _REPLY_TOKENS = 8192
 _REPLY_SHARE = 32
 """Of the context window; a small model that is not stopped goes on for ever, and slowly."""
-_SMALL_WINDOW = 32_768
+SMALL_WINDOW = 32_768
 """Models below this get a few plain sentences to go by: long guidance only confuses them."""
 _MARGIN = 300
 
@@ -112,14 +112,14 @@ class Briefing:
         return () if self.settings.memory == "off" else current_blocks(db, conversation_id, self.terms.frame)
 
     def _system(self) -> tuple[Text, ...]:
-        if self.model.context_window < _SMALL_WINDOW:
+        if self.model.context_window < SMALL_WINDOW:
             return context.system_text(prompts.persona(self.settings.config_dir, "small"), "", "")
         return context.system_text(
             prompts.persona(self.settings.config_dir), prompts.prompt("memory"), prompts.prompt("continuation")
         )
 
     def _tools(self) -> tuple[Tool, ...]:
-        has_memory = self.settings.memory != "off" and self.model.context_window >= _SMALL_WINDOW
+        has_memory = self.settings.memory != "off" and self.model.context_window >= SMALL_WINDOW
         return TOOLS if has_memory else ()
 
     def _life(self, db: sqlite3.Connection, conversation_id: int) -> CacheLife:

@@ -66,7 +66,8 @@ _WEEK_BEFORE = re.compile(r"(?i)\b(?:(next)|(last)) week\s*,?\s*(?:on\s+)?$")
 _ORDINAL = re.compile(
     r"(?i)(?:\b(?:on|by|until|till|before|after|from|since|for|to|is|was|it['’]s|\w{3,6}day,?)\s+|^\s*)the\s+"
     r"(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?!\s+(?!(?:at|in|and|or|to|for|with|if|when|because|so|but|then|is|was|from|till|"
-    r"until|this|next|already|works|suits|i|we)\b|of (?:this|the|next|last) month)\w)"
+    r"until|after|before|during|by|as|since|while|he|she|they|it|this|next|already|works|suits|i|we)\b|"
+    r"of (?:this|the|next|last) month)\w)"
     r"(?:\s+of (?:(?P<next>next)|(?P<last>last)|this|the) month)?"
 )
 _DAY_WORD = re.compile(
@@ -74,6 +75,7 @@ _DAY_WORD = re.compile(
     r"(?P<plus1>tomm?orr?ow|tmrw?)|(?P<minus1>yesterday|last night)|"
     r"(?P<zero>today|tonight|this (?:morning|afternoon|evening)))\b"
 )
+_AS_IF = re.compile(r"(?i)\b(?:like|as if)\s+(?:it\s+(?:was|were)\s+)?(?:just\s+|only\s+)?$")
 _OFFSETS = {"plus2": (1, 2), "minus2": (2, -2), "plus1": (1, 1), "minus1": (2, -1), "zero": (3, 0)}
 _YEAR_WORD = re.compile(r"(?i)\b(?:(next)|(last)|this) year\b")
 
@@ -286,6 +288,8 @@ def _ordinals(text: str, base: date) -> Iterator[Found]:
 def _day_words(text: str, base: date) -> Iterator[Found]:
     for match in _DAY_WORD.finditer(text):
         rank, offset = _OFFSETS[match.lastgroup or "zero"]
+        if match["minus1"] and _AS_IF.search(text[: match.start()]):  # "it feels like yesterday"
+            continue
         if found := _plus(base, offset):
             yield rank, match.start(), found
 

@@ -52,6 +52,8 @@ _LIFE_STARTS = word_set(
 )
 _LIFE_PHRASE = re.compile(
     r"(?i)\b(?:my name|call me|years old|grew up|passed away|laid off|signed up|blood pressure|from now on|I live in|"
+    r"(?:his|her|its|their) names?(?:['’]s| is| was| are| were) (?-i:[A-Z]\w*)|"
+    r"(?:named|call|called) (?:him|her|it|them) (?-i:[A-Z]\w*)|"
     r"I work (?:as|at|for|in)|broke (?:my|his|her)|I['’]m (?:from|an? \w+(?:er|or|ist|ian|ant)))\b"
 )
 _TASTE = word_set(
@@ -77,6 +79,12 @@ _FILLER = re.compile(
     r"|great (?:job|to|idea|work)|congrat|take care|see you|talk (?:to|soon)|bye|have (?:a|fun)|hope (?:you|it|that|to)"
     r"|no (?:problem|worries)|your?\b|same here|me too|looking forward|here['’]s|check)"
 )
+_CATCHING_UP = word_set(
+    "a an the i we it i've we've it's its my me our all since last talked talk spoke spoken chatted chat caught up lot "
+    "lots lot's so much many some big few things thing stuff something happened happening changed been going on days "
+    "weeks week while time ages forever long quite bit busy crazy wild awesome eventful had have has to"
+)
+_TALKED = word_set("talked talk spoke spoken chatted chat caught")
 _COMMAND = re.compile(
     r"(?i)^(?:(?:please|just|now|then|ok|okay|also|and|hey|so)\b,?\s*|(?:can|could|would|will) you (?:please )?)*"
     r"(?:write|explain|tell me|show|give me|help|summari[sz]e|translate|list|make (?:me|an?|it|this|that|sure)|create|"
@@ -175,6 +183,11 @@ def _seen(text: str, stance: str) -> _Piece:
     )  # fmt: skip
 
 
+def _only_catches_up(said: Sequence[str]) -> bool:
+    """Tell whether no more is said than that the last talk was long ago; the first two words may greet by name."""
+    return "since" in said and not _TALKED.isdisjoint(said) and _CATCHING_UP.issuperset(said[2:])
+
+
 def _worth(piece: _Piece, dated: bool) -> float:
     """Return how much a piece is worth remembering: whose it is, what it is about, and what it holds."""
     said = set(piece.words)
@@ -182,6 +195,7 @@ def _worth(piece: _Piece, dated: bool) -> float:
     score += 2.0 * piece.own + 1.0 * piece.life + 0.7 * piece.taste + 3.0 * piece.kept
     score += 0.7 * (not piece.own and not _THEY.isdisjoint(said))
     score -= 2.0 * bool(_FILLER.search(piece.text)) + 3.0 * bool(_WELCOME_ABROAD.search(piece.text))
+    score -= 3.0 * _only_catches_up(piece.words)
     if not _YOU.isdisjoint(said) and not _TO_ASSISTANT.search(piece.text):
         score -= 0.5 if piece.own else 2.0
     if not piece.kept and _COMMAND.search(piece.text):

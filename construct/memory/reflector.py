@@ -19,6 +19,8 @@ from construct.store.records import Observation
 
 INPUT_TOKENS = 16_000
 TRIES = 4
+_KNOWN_TOKENS = 4_000
+"""Of lines that a reflector has read before."""
 _REPLY_TOKENS = 8_192
 _WORD = re.compile(r"\w+")
 
@@ -56,10 +58,11 @@ def choose(active: Sequence[Observation], read_until: str = "", most: int = INPU
     """Return the observations a reflector is given, at most `most` tokens, in order of age.
 
     What was committed after `read_until`, the stored time of the last reading, comes first, those
-    condensed least and of them the oldest before the others. Of the rest as much again by half, what
-    speaks of the same before the others: to read all of it each time would cost more than the
-    observer does, and lines that nothing can shorten would in the end leave no room for new ones.
-    When nothing is new, the rest is all there is. Pinned lines and the user's own stay out of its hands.
+    condensed least and of them the oldest before the others. Of the rest some thousand tokens, what
+    speaks of the same before the others: usually all of it, since a new line may make any old one
+    outdated ("moved to Porto"); but lines that nothing can shorten must not be paid for each time, nor
+    in the end leave no room for new ones. When nothing is new, the rest is all there is. Pinned lines
+    and the user's own stay out of its hands.
     """
     free = sorted((o for o in active if not o.pinned and o.origin != "user"), key=lambda o: (o.generation, o.id))
     unread = [o for o in free if (o.committed_at or "") > read_until]
@@ -67,7 +70,7 @@ def choose(active: Sequence[Observation], read_until: str = "", most: int = INPU
     if unread:
         rest = [o for o in free if (o.committed_at or "") <= read_until]
         size = sum(o.token_count for o in chosen)
-        chosen += _fitting(_related(rest, chosen), min(size // 2, most - size))
+        chosen += _fitting(_related(rest, chosen), min(_KNOWN_TOKENS, most - size))
     return sorted(chosen, key=lambda o: (o.observation_date, o.id))
 
 

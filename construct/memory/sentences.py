@@ -133,7 +133,9 @@ _SELF_ABROAD = word_set(
     "제가 내가 우리"
 )
 _SELF_CJK = re.compile(r"我|私|僕|わたし")
-_NAME = re.compile(r"(?<=[a-z0-9] )(?!I\b)[A-Z][\w'’-]+|(?<=, )(?!I\b)[A-Z][\w'’-]+(?=,| (?:and|is|was) )|[\"“«]\w")
+_NAME = re.compile(
+    r"(?<=[a-z0-9] )(?!I\b)[A-Z][\w'’-]+|(?<=[,–—-] )(?!I\b)[A-Z][\w'’-]+(?=,| (?:and|is|was) )|[\"“«]\w"
+)
 _GREETED = re.compile(r"(?i)^\W*(?:hey|hi|thanks|wow|yeah|yes|ok|okay|oh|well|cool)[, ]+(?-i:[A-Z])\w+\b")
 _FIRST_IS_NAME = re.compile(r"([A-Z][a-z]+)(?:['’]s)? (?:is|was|has|and|loves|likes|got|went|will|said)\b")
 _SUFFIX = re.compile(r"(?:ing|ied|ed|ies|es|s|ly|e|y)$")

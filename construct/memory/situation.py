@@ -4,12 +4,12 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from construct.clock import Clock, from_text
+from construct.clock import Clock, from_text, to_text
 from construct.config import Settings, Thresholds
 from construct.memory.compaction import next_window
 from construct.memory.forks import inherited_window
 from construct.memory.meaning import Meaning, meaning_for
-from construct.memory.policy import REGROWTH, Situation, fit_to, is_cold
+from construct.memory.policy import LEFTOVER_TOKENS, LIVES, REGROWTH, Situation, fit_to, is_cold
 from construct.memory.view import Frame, scope_ids
 from construct.store import cycles, talk
 from construct.store import observations as rows
@@ -106,3 +106,19 @@ def reflect_from(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> 
 def reflector_scope(scope: str, conversation_id: int) -> int | None:
     """Return the conversation a reflector cycle is booked under: none when it goes over all of them."""
     return None if scope == "user" else conversation_id
+
+
+def conversations_at_rest(db: sqlite3.Connection, terms: Terms, but: int | None) -> list[int]:
+    """Return the conversations, beside one, that are cold and have more unobserved than may be left."""
+    long_ago = to_text(terms.clock.now() - max(LIVES.values()))
+    found = db.execute(
+        """SELECT c.id FROM conversations AS c
+           LEFT JOIN watermarks AS w ON w.conversation_id = c.id AND w.name = 'observed'
+           WHERE c.id IS NOT ? AND (c.last_request_at IS NULL OR c.last_request_at < ?)
+             AND ((SELECT sum(token_count) FROM messages AS m WHERE m.conversation_id = c.id AND m.archived = 0
+                   AND m.id > coalesce(w.message_id, 0)) > ?
+                  OR EXISTS (SELECT 1 FROM observations WHERE conversation_id = c.id AND committed_at IS NULL
+                             AND superseded_at IS NULL))""",
+        (but, long_ago, LEFTOVER_TOKENS),
+    )
+    return [row[0] for row in found]

@@ -4,13 +4,12 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
-from construct.clock import to_text
 from construct.config import Settings
 from construct.memory.asking import EXTRACTIVE
 from construct.memory.situation import Terms, held_tokens, read_situation, reflect_from, reflector_scope
+from construct.memory.spending import spent_today
 from construct.memory.view import scope_ids
-from construct.memory.worker import WORKER_PURPOSES
-from construct.store import books, cycles, talk
+from construct.store import cycles, talk
 from construct.store import observations as rows
 from construct.store.records import Cycle
 
@@ -75,7 +74,7 @@ def standing(db: sqlite3.Connection, conversation_id: int | None, terms: Terms, 
         reflector_undone=last is not None and last.status == "reverted",
         running=tuple(cycles.running(db)),
         worker=worker,
-        spent_usd=books.spent_since(db, to_text(terms.clock.midnight()), WORKER_PURPOSES),
+        spent_usd=spent_today(db, terms),
         limit_usd=terms.daily_usd,
     )
 

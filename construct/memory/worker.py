@@ -28,15 +28,14 @@ from construct.memory.memories import promote
 from construct.memory.observer import batch_tokens, observe
 from construct.memory.proposals import Extraction
 from construct.memory.reflector import choose, input_tokens, reflect
-from construct.memory.situation import Terms, observable, read_situation, reflector_scope
+from construct.memory.situation import Terms, conversations_at_rest, observable, read_situation, reflector_scope
+from construct.memory.spending import is_over_limit
 from construct.memory.transcript import batches
 from construct.memory.view import scope_ids
 from construct.store import books, cycles, talk
 from construct.store import observations as rows
 from construct.store.database import Store, transaction
 from construct.store.records import Message, Observation
-
-WORKER_PURPOSES = ("observer", "reflector", "graph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ class MemoryWorker:
 
     async def rest(self, *, but: int | None = None) -> None:
         """Observe and compact the conversations that were left or went cold with something unobserved."""
-        for conversation_id in await self._store.call(_at_rest, self.terms, but):
+        for conversation_id in await self._store.call(conversations_at_rest, self.terms, but):
             await self.run_due(conversation_id)
 
     async def index(self) -> bool:
@@ -372,27 +371,6 @@ class MemoryWorker:
 
     def _now(self) -> str:
         return to_text(self.terms.clock.now())
-
-
-def is_over_limit(db: sqlite3.Connection, terms: Terms) -> bool:
-    """Tell whether the worker has cost what it may cost in the user's day."""
-    return books.spent_since(db, to_text(terms.clock.midnight()), WORKER_PURPOSES) >= terms.daily_usd
-
-
-def _at_rest(db: sqlite3.Connection, terms: Terms, but: int | None) -> list[int]:
-    """Return the conversations, beside one, that are cold and have more unobserved than may be left."""
-    long_ago = to_text(terms.clock.now() - max(policy.LIVES.values()))
-    found = db.execute(
-        """SELECT c.id FROM conversations AS c
-           LEFT JOIN watermarks AS w ON w.conversation_id = c.id AND w.name = 'observed'
-           WHERE c.id IS NOT ? AND (c.last_request_at IS NULL OR c.last_request_at < ?)
-             AND ((SELECT sum(token_count) FROM messages AS m WHERE m.conversation_id = c.id AND m.archived = 0
-                   AND m.id > coalesce(w.message_id, 0)) > ?
-                  OR EXISTS (SELECT 1 FROM observations WHERE conversation_id = c.id AND committed_at IS NULL
-                             AND superseded_at IS NULL))""",
-        (but, long_ago, policy.LEFTOVER_TOKENS),
-    )
-    return [row[0] for row in found]
 
 
 def _name(model: Model | None, account: Account | None = None) -> str:

@@ -43,6 +43,11 @@ I prefer short answers, please. | medium | stated
 Just got back from a trip to Rome with Bob | medium | stated
 How do I sort a list in Python 3.11? | low | asked
 The views were stunning and I felt relaxed. | low | stated
+Since we last talked I lost my job. | high | stated
+Her name is Shadow! | medium | stated
+Their names were Tom and Lily. | medium | stated
+We named him Ned. | high | stated
+Yes I do - Oscar, my guinea pig. | medium | stated
 Mudei-me para o Porto em março e trabalho como enfermeira. | high | stated
 Ich bin letzte Woche nach Berlin umgezogen. | high | stated
 J'habite à Lyon depuis 2019 et je suis allergique aux noix. | high | stated
@@ -67,6 +72,8 @@ def test_kept(row: str) -> None:
         "hello there how are you today?",
         "ok thanks!",
         "That's so cool, Anna!",
+        "Hey Anna, it's been a few days since we talked.",
+        "So much has happened to me since our last chat!",
         "I'm glad you like it!",
         "Can you write me a poem about love?",
         "Explain quantum computing to me like I'm five",

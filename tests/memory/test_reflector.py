@@ -19,11 +19,14 @@ def ids(chosen: Sequence[Observation]) -> list[int]:
 
 
 def test_what_is_new_comes_first_and_of_the_rest_what_speaks_of_the_same() -> None:
-    """All that came since the last reading, and of the rest half as much again: the nearest, whatever its age."""
+    """All that came since the last reading, and of the rest what room there is: the nearest, whatever its age."""
     old = [line(i, f"User's neighbour painted fence {i}", "2026-01-01") for i in range(1, 9)]
     old[4] = line(5, "User's sister Ana keeps bees", "2026-01-01", generation=2)
     new = [line(10, "Ana sold the honey", "2026-02-01"), line(11, "User is tired", "2026-02-01")]
-    assert ids(choose([*old, *new], "2026-01-15")) == [5, 10, 11]
+    assert ids(choose([*old, *new], "2026-01-15", most=300)) == [5, 10, 11]
+    assert ids(choose([*old, *new], "2026-01-15")) == ids([*old, *new])
+    many = [line(i, f"User's neighbour painted fence {i}", "2026-01-01") for i in range(20, 100)]
+    assert len(choose([*many, *new], "2026-01-15")) == 42
 
 
 def test_lines_that_cannot_be_shortened_leave_room_for_new_ones() -> None:

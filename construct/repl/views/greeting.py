@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from construct.clock import Clock, from_text
+from construct.clock import Clock, from_text, gap_words
 from construct.config import Settings
-from construct.memory.transcript import gap_words
 from construct.repl.views.words import ago, title_of
 from construct.store.records import Conversation
 from construct.text import shorten

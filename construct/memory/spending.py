@@ -1,0 +1,19 @@
+"""What the memory worker has cost in the user's day, and may cost."""
+
+import sqlite3
+
+from construct.clock import to_text
+from construct.memory.situation import Terms
+from construct.store import books
+
+_PURPOSES = ("observer", "reflector", "graph")
+
+
+def spent_today(db: sqlite3.Connection, terms: Terms) -> float:
+    """Return the US dollars that memory work has cost since midnight."""
+    return books.spent_since(db, to_text(terms.clock.midnight()), _PURPOSES)
+
+
+def is_over_limit(db: sqlite3.Connection, terms: Terms) -> bool:
+    """Tell whether the worker has cost what it may cost in the user's day."""
+    return spent_today(db, terms) >= terms.daily_usd
