@@ -145,11 +145,26 @@ def newest(db: sqlite3.Connection, kind: str, expression: str, limit: int, since
 
 
 def count_up_to(db: sqlite3.Connection, kind: str, expression: str, most: int) -> int:
-    """Return how many rows match, at most so many: what it costs does not grow with the file."""
+    """Return how many rows match, at most so many: what it costs does not grow with the file.
+
+    Of a large file's words most are as common as that, and stay so: those are not counted again by this process.
+    """
+    if expression in _plenty and (_path(db), kind, most) in _plenty[expression]:
+        return most
     table = _TABLES[kind]
     sql = f"SELECT count(*) FROM (SELECT 1 FROM {table}_fts WHERE {table}_fts MATCH ? LIMIT ?)"
     (rows,) = db.execute(sql, (expression, most)).fetchone()
+    if rows >= most:
+        _plenty.setdefault(expression, set()).add((_path(db), kind, most))
     return int(rows)
+
+
+_plenty: dict[str, set[tuple[str, str, int]]] = {}
+
+
+def _path(db: sqlite3.Connection) -> str:
+    (path,) = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
+    return str(path)
 
 
 def noted(db: sqlite3.Connection, messages: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
@@ -181,8 +196,7 @@ def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict
     rows = total(db, kind)
     known: dict[str, int] = {}
     if rows >= _MANY_ROWS:
-        (path,) = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
-        known = _counted.setdefault((path, kind, round(math.log(rows, 1.1))), known)
+        known = _counted.setdefault((_path(db), kind, round(math.log(rows, 1.1))), known)
     known |= _count(db, kind, [stem for stem in stems if stem not in known])
     return {stem: known[stem] for stem in stems}
 
