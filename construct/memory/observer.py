@@ -12,6 +12,7 @@ from typing import Any
 from construct.clock import Clock, from_text
 from construct.llm.types import JsonRequest, Model
 from construct.memory import schemas
+from construct.memory.anchoring import anchored, said_by
 from construct.memory.answers import extraction
 from construct.memory.asking import Account, ask
 from construct.memory.extractive import extract
@@ -77,8 +78,9 @@ def _believed(
 ) -> Extraction:
     days = {m.id: clock.local(from_text(m.created_at)).date() for m in messages}
     found = extraction(data, anchors, days)
-    quoted = quoted_stems(messages)
-    return replace(found, drafts=tuple(_checked(draft, messages, quoted) for draft in found.drafts))
+    quoted, said = quoted_stems(messages), said_by(messages)
+    drafts = [anchored(draft, said, days) for draft in found.drafts]
+    return replace(found, drafts=tuple(_checked(draft, messages, quoted) for draft in drafts))
 
 
 def _closing(anchors: Mapping[str, int]) -> str:
