@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import islice
 
 from construct import tokens
 from construct.memory.meaning import Meaning, Near, without
@@ -71,10 +72,13 @@ def passages(
 
 
 def _queries(newest: str, previous: str, today: date | None) -> list[Query]:
-    asked = [query for text in _sentences(newest) for query in _query(text, today)]
-    if not asked and _ASKS_ON.search(newest):
-        asked = [query for text in _sentences(previous) for query in _query(text, today)]
-    return asked[:SENTENCES]
+    asked = _asked(newest, today)
+    return _asked(previous, today) if not asked and _ASKS_ON.search(newest) else asked
+
+
+def _asked(text: str, today: date | None) -> list[Query]:
+    found = (query for sentence in _sentences(text) for query in _query(sentence, today))
+    return list(islice(found, SENTENCES))
 
 
 def _sentences(text: str) -> list[str]:
