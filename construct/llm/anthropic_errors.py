@@ -167,7 +167,8 @@ def _from_status(end: Endpoint, status: int, error: Mapping[str, Any], wait: flo
     said = end.quote(error.get("message"))
     quoted = f" ({said})" if said else ""
     if status == 413 or _TOO_LONG.search(f"{said} {error.get('type')}"):
-        return Failure(ContextOverflowError(f"This is more than {end.model} can read at once{quoted}."))
+        words = f"This is more than {end.model} can read at once{quoted}. {ContextOverflowError.ADVICE}"
+        return Failure(ContextOverflowError(words))
     if status in _BUSY:
         return Failure(ModelBusyError(_busy(end, status, quoted, wait)), may_retry=True)
     if status >= 500:

@@ -5,6 +5,7 @@ direction is what counts, so each is scaled by itself.
 """
 
 import hashlib
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -62,6 +63,18 @@ def find_weights(settings: Settings) -> Weights | None:
     return Weights(model, shipped("data/minilm-vocab.txt")) if model.is_file() else None
 
 
+def _onnxruntime() -> Any:
+    """Import it with its telemetry off: since 1.29 it keeps a device id and tells Microsoft of each process and model.
+
+    The variable works before the import only; the call is for versions on Windows that do not know the variable.
+    """
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    import onnxruntime as ort
+
+    ort.disable_telemetry_events()
+    return ort
+
+
 class Embedder:
     """One model, loaded by `load` or when first needed. Safe to use from several threads."""
 
@@ -83,8 +96,7 @@ class Embedder:
         with self._loading:
             if self._session is not None:
                 return
-            import onnxruntime as ort
-
+            ort = _onnxruntime()
             options = ort.SessionOptions()
             options.intra_op_num_threads = options.inter_op_num_threads = 1
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC

@@ -58,7 +58,10 @@ def _usage(chunk: Chunk, before: Usage, spoke: bool) -> Usage:
 def _error(error: Mapping[str, Any]) -> ModelError:
     said = shorten(str(error.get("message")), 200)
     if "context size" in said.lower():
-        return ContextOverflowError(f"This is more than the local model can read at once ({said}).")
+        size = said.removesuffix(", try increasing it")  # which nobody can
+        return ContextOverflowError(
+            f"This is more than the local model can read at once ({size}). {ContextOverflowError.ADVICE}"
+        )
     return ModelBrokenError(f"The local model failed ({said}). Try again.")
 
 

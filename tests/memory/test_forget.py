@@ -204,7 +204,9 @@ def test_other_facts_of_the_same_message_stay(life: Life) -> None:
     here = life.talk()
     said = life.exchange(here, "Ana lives in Porto and Rui in Faro")
     ana, rui = life.observe(here, ("Ana lives in Porto", [said]), ("Rui lives in Faro", [said]))
-    forget(life.db, ana.id, life.clock, words=True)
+    assert plan_forget(life.db, ana.id, words=False).beside == ()
+    found = forget(life.db, ana.id, life.clock, words=True)
+    assert (found.emptied, found.beside) == (2, (rui.id,))
     assert (life.state(ana), life.state(rui)) == ("gone", "pending")
     assert life.broken() == []
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from construct.llm.embedding import PART, Embedder, Weights
+from construct.llm.embedding import PART, Embedder, Weights, is_available
 from construct.llm.wordpiece import WordPiece
 from construct.memory import indexing
 from construct.memory.deletion import delete_conversation
@@ -20,7 +20,7 @@ from construct.store.backup import backup
 from construct.store.database import Store, open_database, transaction
 from tests.memory.builders import Life, draft
 
-pytest.importorskip("onnxruntime")
+pytestmark = pytest.mark.skipif(not is_available(), reason="onnxruntime has no wheels here")
 FOLDER = Path(__file__).parent.parent / "support" / "meanings"
 
 

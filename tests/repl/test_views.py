@@ -303,12 +303,17 @@ def test_forgetting_says_what_stays() -> None:
     text = to_text(plan_view(plan(), TODAY))
     assert "3 other messages" in text
     assert "--words empties them too" in text
-    emptying = to_text(plan_view(plan(words=True, messages=(message(1, "I owe Rui 900"),)), TODAY))
+    emptying = to_text(plan_view(plan(words=True, messages=(message(1, "I owe Rui 900"),), beside=(8, 9)), TODAY))
     assert "emptied to “[removed]”" in emptying
     assert "message:1 you “I owe Rui 900”" in emptying
+    assert "What else was drawn from them (8, 9) would stay." in emptying
     counts: dict[str, Any] = dict.fromkeys((field.name for field in fields(Forgotten)), 0)
     gone = Forgotten(**(counts | {"observations": 2, "memories": 1, "relations": 3, "pending_erasure": True}))
     assert forgotten_words(gone).startswith("Deleted: 2 observations, 1 memory, 3 relations. Another process")
+    emptied = Forgotten(**(counts | {"observations": 1, "emptied": 2, "beside": (8,)}))
+    assert forgotten_words(emptied) == (
+        "Deleted: 1 observation, every word of 2 messages. What else was drawn from them (8) stays."
+    )
 
 
 def test_undone_lists_both_sides() -> None:

@@ -52,10 +52,18 @@ def forgotten_words(gone: Forgotten) -> str:
     parts = [counted(gone.observations, "observation")]
     parts += [counted(gone.memories, "memory")] if gone.memories else []
     parts += [counted(gone.relations, "relation")] if gone.relations else []
+    parts += [f"every word of {counted(gone.emptied, 'message')}"] if gone.emptied else []
     words = f"Deleted: {', '.join(parts)}."
+    if gone.beside:
+        words += f" {_beside(gone.beside)} stays."
     if gone.pending_erasure:
         words += " Another process reads the file: its bytes are cleared out when that has ended."
     return words
+
+
+def _beside(ids: Sequence[int]) -> str:
+    """Return what else was drawn from the messages, to be forgotten by its id."""
+    return f"What else was drawn from them ({', '.join(map(str, ids))})"
 
 
 def _consequences(plan: ForgetPlan) -> Iterator[str]:
@@ -64,6 +72,8 @@ def _consequences(plan: ForgetPlan) -> Iterator[str]:
         messages = counted(concerned, "message")
         if plan.words:
             yield f"{messages}, the whole of them and replies too, would be emptied to “[removed]”."
+            if plan.beside:
+                yield f"{_beside(plan.beside)} would stay."
         else:
             yield f"{messages} it comes from would leave the window and recall; --words empties them too."
     if plan.threads:
