@@ -63,10 +63,11 @@ def is_there(db: sqlite3.Connection, conversation_id: int) -> bool:
 
 
 def latest_conversation(db: sqlite3.Connection) -> int | None:
-    """Return the conversation last talked in; one that was only imported is nobody's present talk."""
+    """Return the conversation last talked in; one that was only imported, observed or not, is nobody's present talk."""
     row = db.execute(
         """SELECT c.id, coalesce(
-               (SELECT created_at FROM messages WHERE conversation_id = c.id AND archived = 0 ORDER BY id DESC LIMIT 1),
+               (SELECT created_at FROM messages WHERE conversation_id = c.id AND archived = 0
+                AND c.last_request_at IS NOT NULL ORDER BY id DESC LIMIT 1),
                CASE WHEN NOT EXISTS (SELECT 1 FROM messages WHERE conversation_id = c.id) THEN c.created_at END
            ) AS last_at,
            (SELECT max(id) FROM messages WHERE conversation_id = c.id AND archived = 0) AS last_id
@@ -210,10 +211,12 @@ def mark_retried(db: sqlite3.Connection, replies: Sequence[int]) -> None:
 
 
 def prompt_history(db: sqlite3.Connection, limit: int = 2000) -> list[str]:
-    """Return what the user typed, newest first, over all conversations."""
+    """Return what the user typed, newest first, over all conversations but those that were only imported."""
     rows = db.execute(
         """SELECT content FROM messages WHERE role = 'user' AND NOT archived AND NOT withheld
-           AND content <> '[removed]' ORDER BY id DESC LIMIT ?""",
+           AND content <> '[removed]'
+           AND conversation_id IN (SELECT id FROM conversations WHERE last_request_at IS NOT NULL)
+           ORDER BY id DESC LIMIT ?""",
         (limit,),
     )
     return [row[0] for row in rows]

@@ -1,10 +1,13 @@
 """`construct observe`: learning from imported talk, with its price said first."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from construct.store import talk
+from construct.store.database import open_database
 from tests.support.fake_api import FakeApi, faults
 from tests.support.program import Program
 
@@ -102,3 +105,12 @@ def test_undone_it_is_not_learned_again_by_itself(past: Program) -> None:
     past.run("ask", "--new", "Hello")
     assert sources(past) == set()
     assert past.json("doctor")["ok"] is True
+
+
+def test_it_is_nobodys_present_talk(past: Program) -> None:
+    """What was observed was still said elsewhere: the next words begin a talk of their own."""
+    past.run("observe", "--yes")
+    assert past.json("status")["conversation"] is None
+    assert past.json("ask", "Hello")["conversation"] == 3
+    with closing(open_database(past.db)) as db:
+        assert talk.prompt_history(db) == ["Hello"]
