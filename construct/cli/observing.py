@@ -14,7 +14,7 @@ from construct.companion import Companion
 from construct.errors import ExitStatus, UsageError
 from construct.llm.types import Model
 from construct.memory import archive
-from construct.memory.archive import Backlog
+from construct.memory.archive import Backlog, Revived
 from construct.memory.asking import EXTRACTIVE
 from construct.memory.history import parse_moment
 from construct.memory.observer import batch_tokens
@@ -92,14 +92,14 @@ async def _step(companion: Companion, conversation_id: int, since: str) -> Outco
     if model is not None and await store.call(is_over_limit, worker.terms):
         return Outcome(stopped="the money for it is spent. Set --budget for more, or go on tomorrow")
     revived = await store.call(_revive, conversation_id, since, batch_tokens(model))
-    if not revived:
+    if revived is None:
         return None
-    made = await worker.catch_up(conversation_id)
+    made = await worker.catch_up(conversation_id, revived.until)
     trouble = None if model is None else await store.call(_trouble, conversation_id)
-    return Outcome(revived, made, stopped=trouble)
+    return Outcome(revived.messages, made, stopped=trouble)
 
 
-def _revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int) -> int:
+def _revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int) -> Revived | None:
     with transaction(db):
         return archive.revive(db, conversation_id, since, most)
 

@@ -19,6 +19,10 @@ def message_tokens(content: str, blocks: str | None = None) -> int:
     return tokens.count(content) + tokens.count(blocks or "") + _MESSAGE_OVERHEAD
 
 
+LAST = 1 << 62
+"""Stands behind every message."""
+
+
 @dataclass(frozen=True, slots=True)
 class NewMessage:
     """A message about to be stored."""
@@ -154,7 +158,7 @@ def messages_of(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
     return read(Message, rows)
 
 
-def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, until: int = 1 << 62) -> list[Message]:
+def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, until: int = LAST) -> list[Message]:
     """Return a conversation's messages with after < id <= until that are not archived, oldest first."""
     rows = db.execute(
         f"""SELECT {columns(Message)} FROM messages

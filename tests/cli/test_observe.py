@@ -8,7 +8,9 @@ import pytest
 
 from construct.store import talk
 from construct.store.database import open_database
+from construct.store.talk import NewMessage
 from tests.support.fake_api import FakeApi, faults
+from tests.support.fake_types import Answer, Json
 from tests.support.program import Program
 
 REPLY = """Thank you for telling me. Whoever comes to a new place finds other streets, another light at dawn, shops
@@ -95,6 +97,42 @@ def test_a_talk_that_went_on_is_observed_whole(past: Program, api: FakeApi, tmp_
     assert past.json("observe", "--yes")["messages"] == 12
     assert past.json("doctor")["ok"] is True
     assert past.json("status")["messages"]["unobserved"] == 0
+
+
+@pytest.fixture
+def long(program: Program) -> Program:
+    """Return a program with an imported talk of three batches."""
+    lines = [
+        {
+            "type": "message",
+            "conversation": "A long one",
+            "role": "user",
+            "content": f"I lived in house number {turn}. " + REPLY * 120,
+            "created_at": f"2024-03-0{turn}T10:00:00+00:00",
+        }
+        for turn in (1, 2, 3)
+    ]
+    (program.folder / "past.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert program.run("import", "past.jsonl").returncode == 0
+    return program
+
+
+def test_a_talk_that_goes_on_meanwhile_is_observed_whole(long: Program, api: FakeApi) -> None:
+    """What is said between two batches does not cut off what is still archived."""
+
+    def observer(body: Json) -> Answer:
+        if len(api.of("observer")) == 1:
+            with closing(open_database(long.db)) as db:
+                talk.add_message(db, 1, NewMessage("user", "Where was that?"), "2026-03-10T12:00:00+00:00")
+        return observed(body)
+
+    observed, api.observer = api.observer, observer
+    done = long.json("observe", "--yes")
+    assert (done["messages"], done["messages_left"]) == (3, 0)
+    with closing(open_database(long.db)) as db:
+        assert talk.watermarks(db, 1).observed >= 3
+        assert not any(m.archived for m in talk.messages_of(db, 1))
+    assert long.json("doctor")["ok"] is True
 
 
 def test_undone_it_is_not_learned_again_by_itself(past: Program) -> None:
