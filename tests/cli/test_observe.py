@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from construct.store import talk
+from construct.store import cycles, talk
 from construct.store.database import open_database
 from construct.store.talk import NewMessage
 from tests.support.fake_api import FakeApi, faults
@@ -133,6 +133,16 @@ def test_a_talk_that_goes_on_meanwhile_is_observed_whole(long: Program, api: Fak
         assert talk.watermarks(db, 1).observed >= 3
         assert not any(m.archived for m in talk.messages_of(db, 1))
     assert long.json("doctor")["ok"] is True
+
+
+def test_what_another_process_observes_is_left_to_it(past: Program, api: FakeApi) -> None:
+    """Nothing is counted as observed that is not."""
+    with closing(open_database(past.db)) as db:
+        cycles.start_cycle(db, "observer", 1, "2026-03-10T12:00:00+00:00", span=(1, 6))
+    done = past.json("observe", "--yes")
+    assert (done["messages"], done["messages_left"]) == (0, 12)
+    assert "conversation 1 is being observed" in done["stopped"]
+    assert not api.of("observer")
 
 
 def test_undone_it_is_not_learned_again_by_itself(past: Program) -> None:
