@@ -98,7 +98,7 @@ async def _step(companion: Companion, conversation_id: int, since: str) -> Outco
     if revived is None:
         return None
     made = await worker.catch_up(conversation_id, revived.until)
-    trouble = None if model is None else await store.call(_trouble, conversation_id)
+    trouble = None if model is None else await store.call(_trouble, conversation_id, worker.terms)
     return Outcome(revived.messages, made, stopped=trouble)
 
 
@@ -113,11 +113,13 @@ def _revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int)
         return archive.revive(db, conversation_id, since, most)
 
 
-def _trouble(db: sqlite3.Connection, conversation_id: int) -> str | None:
+def _trouble(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> str | None:
     """Return why the worker model was of no use for the last batch: many more would go the same way."""
     cycle = cycles.last_cycle(db, "observer", conversation_id, ("succeeded",))
     if cycle is None or cycle.model != EXTRACTIVE:
         return None
+    if is_over_limit(db, terms):
+        return "the money for it is spent, and the end of that conversation was read by rule"
     why = json.loads(cycle.notes)[-1] if cycle.notes else "it gave no usable answer"
     return f"the worker model failed, and the last batch was read by rule ({why})"
 

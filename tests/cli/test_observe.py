@@ -135,6 +135,14 @@ def test_a_talk_that_goes_on_meanwhile_is_observed_whole(long: Program, api: Fak
     assert long.json("doctor")["ok"] is True
 
 
+def test_money_spent_is_no_failure(long: Program) -> None:
+    """A talk that went on is read to its end; it says by what means, and why."""
+    long.run("ask", "--conversation", "1", "And then?", "--no-wait")
+    done = long.json("observe", "--budget", "0.0001", "--yes")
+    assert done["messages_left"] == 0
+    assert done["stopped"] == "the money for it is spent, and the end of that conversation was read by rule"
+
+
 def test_what_another_process_observes_is_left_to_it(past: Program, api: FakeApi) -> None:
     """Nothing is counted as observed that is not."""
     with closing(open_database(past.db)) as db:
