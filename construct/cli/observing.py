@@ -14,10 +14,11 @@ from construct.companion import Companion
 from construct.errors import ExitStatus, UsageError
 from construct.llm.types import Model
 from construct.memory import archive
-from construct.memory.archive import Backlog
+from construct.memory.archive import Backlog, Revived
 from construct.memory.asking import EXTRACTIVE
 from construct.memory.history import parse_moment
 from construct.memory.observer import batch_tokens
+from construct.memory.situation import Terms
 from construct.memory.spending import is_over_limit, spent_today
 from construct.store import cycles
 from construct.store.database import transaction
@@ -91,24 +92,34 @@ async def _step(companion: Companion, conversation_id: int, since: str) -> Outco
     store, worker, model = companion.store, companion.worker, companion.models.worker
     if model is not None and await store.call(is_over_limit, worker.terms):
         return Outcome(stopped="the money for it is spent. Set --budget for more, or go on tomorrow")
+    if await store.call(_is_observed_now, conversation_id, worker.terms):
+        return Outcome(stopped=f"conversation {conversation_id} is being observed by another process")
     revived = await store.call(_revive, conversation_id, since, batch_tokens(model))
-    if not revived:
+    if revived is None:
         return None
-    made = await worker.catch_up(conversation_id)
-    trouble = None if model is None else await store.call(_trouble, conversation_id)
-    return Outcome(revived, made, stopped=trouble)
+    made = await worker.catch_up(conversation_id, revived.until)
+    trouble = None if model is None else await store.call(_trouble, conversation_id, worker.terms)
+    return Outcome(revived.messages, made, stopped=trouble)
 
 
-def _revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int) -> int:
+def _is_observed_now(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> bool:
+    with transaction(db):
+        cycles.abandon_dead(db, to_text(terms.clock.now()))
+        return any(c.kind == "observer" and c.conversation_id == conversation_id for c in cycles.running(db))
+
+
+def _revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int) -> Revived | None:
     with transaction(db):
         return archive.revive(db, conversation_id, since, most)
 
 
-def _trouble(db: sqlite3.Connection, conversation_id: int) -> str | None:
+def _trouble(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> str | None:
     """Return why the worker model was of no use for the last batch: many more would go the same way."""
     cycle = cycles.last_cycle(db, "observer", conversation_id, ("succeeded",))
     if cycle is None or cycle.model != EXTRACTIVE:
         return None
+    if is_over_limit(db, terms):
+        return "the money for it is spent, and the end of that conversation was read by rule"
     why = json.loads(cycle.notes)[-1] if cycle.notes else "it gave no usable answer"
     return f"the worker model failed, and the last batch was read by rule ({why})"
 

@@ -28,6 +28,15 @@ class Backlog:
 
 
 @dataclass(frozen=True, slots=True)
+class Revived:
+    """Messages that are archived no more."""
+
+    messages: int
+    until: int
+    """Up to which message an observer may read now: behind it others are still archived."""
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """What observing a backlog will take, roughly; `usd` is None where the model's prices are not known."""
 
@@ -67,8 +76,8 @@ def estimate(waiting: Iterable[Backlog], model: Model | None) -> Estimate:
     return Estimate(calls, None if each is None else each * calls)
 
 
-def revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int) -> int:
-    """Make the oldest such messages, about `most` tokens, part of the living talk: now they are due. Return how many.
+def revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int) -> Revived | None:
+    """Make the oldest such messages, about `most` tokens, part of the living talk: now they are due.
 
     Where the talk has gone on since, all at once: an observer's batch must not step over what is still archived.
     """
@@ -76,8 +85,8 @@ def revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int) 
     messages = [m for m in talk.messages_of(db, conversation_id) if m.id > observed]
     archived = [m for m in messages if m.archived and m.created_at >= since]
     if not archived:
-        return 0
+        return None
     went_on = any(m.id > archived[0].id for m in messages if not m.archived)
     chosen = archived if went_on else batches(archived, most)[0]
     db.executemany("UPDATE messages SET archived = 0 WHERE id = ?", [(m.id,) for m in chosen])
-    return len(chosen)
+    return Revived(len(chosen), talk.LAST if len(chosen) == len(archived) else chosen[-1].id)

@@ -83,17 +83,7 @@ class MemoryWorker:
     async def run_due(self, conversation_id: int, *, leaving: bool = False) -> None:
         """Do what is due in a conversation until nothing is, or another process is at it."""
         async with self._turn:
-            tried: set[policy.Work] = set()
-            while True:
-                situation = await self._store.call(read_situation, conversation_id, self.terms, leaving=leaving)
-                situation = replace(situation, rewriting="compact" in tried)
-                todo = [w for w in policy.due(situation, self.terms.thresholds) if w not in tried]
-                if not todo:
-                    break
-                if not await self._do(todo[0], conversation_id, at_rest=situation.cold or leaving):
-                    tried.add(todo[0])
-            await self._draw(compacted="compact" in tried)
-            self._report(Progress("idle"))
+            await self._do_due(conversation_id, set(), leaving=leaving)
 
     async def rest(self, *, but: int | None = None) -> None:
         """Observe and compact the conversations that were left or went cold with something unobserved."""
@@ -116,13 +106,16 @@ class MemoryWorker:
             self._report(Progress("idle"))
             return made, compacted, verdict
 
-    async def catch_up(self, conversation_id: int) -> int:
-        """Observe all that is not observed yet, then do what that makes due; return the observations made."""
+    async def catch_up(self, conversation_id: int, until: int = talk.LAST) -> int:
+        """Observe what is not observed yet, up to a message, then do what that makes due; return observations made.
+
+        What comes behind that message stays unobserved: an observer would step over what is archived in between.
+        """
         made = 0
         async with self._turn:
-            while (stored := await self._observe(conversation_id, at_rest=True)) is not None:
+            while (stored := await self._observe(conversation_id, at_rest=True, until=until)) is not None:
                 made += stored
-        await self.run_due(conversation_id, leaving=True)
+            await self._do_due(conversation_id, {"observe"}, leaving=True)
         return made
 
     async def observe_before_turn(self, conversation_id: int) -> None:
@@ -138,6 +131,19 @@ class MemoryWorker:
                     return
                 if await self._observe_alone(conversation_id, at_rest=False) is None:
                     return
+
+    async def _do_due(self, conversation_id: int, tried: set[policy.Work], *, leaving: bool) -> None:
+        """Do what is due, but for what was `tried`, until nothing is."""
+        while True:
+            situation = await self._store.call(read_situation, conversation_id, self.terms, leaving=leaving)
+            situation = replace(situation, rewriting="compact" in tried)
+            todo = [w for w in policy.due(situation, self.terms.thresholds) if w not in tried]
+            if not todo:
+                break
+            if not await self._do(todo[0], conversation_id, at_rest=situation.cold or leaving):
+                tried.add(todo[0])
+        await self._draw(compacted="compact" in tried)
+        self._report(Progress("idle"))
 
     async def _do(self, work: policy.Work, conversation_id: int, *, at_rest: bool) -> bool:
         """Do one piece of work; False when it could not be done now."""
@@ -170,14 +176,14 @@ class MemoryWorker:
             promote(db, self._now())
             return compacted
 
-    async def _observe(self, conversation_id: int, *, at_rest: bool) -> int | None:
+    async def _observe(self, conversation_id: int, *, at_rest: bool, until: int = talk.LAST) -> int | None:
         """Run one observer cycle over the oldest batch; None when there is none, or another process has it."""
         async with self._observing[conversation_id]:
-            return await self._observe_alone(conversation_id, at_rest=at_rest)
+            return await self._observe_alone(conversation_id, at_rest=at_rest, until=until)
 
-    async def _observe_alone(self, conversation_id: int, *, at_rest: bool) -> int | None:
+    async def _observe_alone(self, conversation_id: int, *, at_rest: bool, until: int = talk.LAST) -> int | None:
         model = await self._affordable()
-        batch = await self._begun(self._store.call(self._begin_observer, conversation_id, model, at_rest))
+        batch = await self._begun(self._store.call(self._begin_observer, conversation_id, model, at_rest, until))
         if batch is None:
             return None
         self._report(Progress("observing"))
@@ -190,12 +196,12 @@ class MemoryWorker:
         return stored
 
     def _begin_observer(
-        self, db: sqlite3.Connection, conversation_id: int, model: Model | None, at_rest: bool
+        self, db: sqlite3.Connection, conversation_id: int, model: Model | None, at_rest: bool, until: int
     ) -> _Batch | None:
         with transaction(db):
             cycles.abandon_dead(db, self._now())
             observed = talk.watermarks(db, conversation_id).observed
-            messages = observable(talk.live_messages(db, conversation_id, observed), at_rest=at_rest)
+            messages = observable(talk.live_messages(db, conversation_id, observed, until), at_rest=at_rest)
             if not messages:
                 return None
             batch = batches(messages, batch_tokens(model))[0]

@@ -19,6 +19,10 @@ def message_tokens(content: str, blocks: str | None = None) -> int:
     return tokens.count(content) + tokens.count(blocks or "") + _MESSAGE_OVERHEAD
 
 
+LAST = 1 << 62
+"""Stands behind every message."""
+
+
 @dataclass(frozen=True, slots=True)
 class NewMessage:
     """A message about to be stored."""
@@ -63,10 +67,11 @@ def is_there(db: sqlite3.Connection, conversation_id: int) -> bool:
 
 
 def latest_conversation(db: sqlite3.Connection) -> int | None:
-    """Return the conversation last talked in; one that was only imported is nobody's present talk."""
+    """Return the conversation last talked in; one that was only imported, observed or not, is nobody's present talk."""
     row = db.execute(
         """SELECT c.id, coalesce(
-               (SELECT created_at FROM messages WHERE conversation_id = c.id AND archived = 0 ORDER BY id DESC LIMIT 1),
+               (SELECT created_at FROM messages WHERE conversation_id = c.id AND archived = 0
+                AND c.last_request_at IS NOT NULL ORDER BY id DESC LIMIT 1),
                CASE WHEN NOT EXISTS (SELECT 1 FROM messages WHERE conversation_id = c.id) THEN c.created_at END
            ) AS last_at,
            (SELECT max(id) FROM messages WHERE conversation_id = c.id AND archived = 0) AS last_id
@@ -153,7 +158,7 @@ def messages_of(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
     return read(Message, rows)
 
 
-def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, until: int = 1 << 62) -> list[Message]:
+def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, until: int = LAST) -> list[Message]:
     """Return a conversation's messages with after < id <= until that are not archived, oldest first."""
     rows = db.execute(
         f"""SELECT {columns(Message)} FROM messages
@@ -210,10 +215,12 @@ def mark_retried(db: sqlite3.Connection, replies: Sequence[int]) -> None:
 
 
 def prompt_history(db: sqlite3.Connection, limit: int = 2000) -> list[str]:
-    """Return what the user typed, newest first, over all conversations."""
+    """Return what the user typed, newest first, over all conversations but those that were only imported."""
     rows = db.execute(
         """SELECT content FROM messages WHERE role = 'user' AND NOT archived AND NOT withheld
-           AND content <> '[removed]' ORDER BY id DESC LIMIT ?""",
+           AND content <> '[removed]'
+           AND conversation_id IN (SELECT id FROM conversations WHERE last_request_at IS NOT NULL)
+           ORDER BY id DESC LIMIT ?""",
         (limit,),
     )
     return [row[0] for row in rows]

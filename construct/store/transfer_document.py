@@ -83,7 +83,7 @@ class _Text:
         size = _CHUNK
         while True:
             try:
-                found, self._at = _DECODER.raw_decode(self._held, self._at)
+                found, end = _DECODER.raw_decode(self._held, self._at)
             except RecursionError:
                 raise RefusedError("", "it is not JSON (nested too deeply)") from None
             except ValueError as error:  # perhaps only since the rest has not been read yet
@@ -91,7 +91,9 @@ class _Text:
                     raise not_json(error) from None
                 size *= 2
             else:
-                if self._at < len(self._held) or not self.more():  # a number may go on
+                length = end - self._at
+                if end < len(self._held) or not self.more():  # a number may go on
+                    self._at += length  # from where `more` put it
                     return found
 
     def rest(self) -> str:

@@ -1,11 +1,16 @@
 """`construct observe`: learning from imported talk, with its price said first."""
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from construct.store import cycles, talk
+from construct.store.database import open_database
+from construct.store.talk import NewMessage
 from tests.support.fake_api import FakeApi, faults
+from tests.support.fake_types import Answer, Json
 from tests.support.program import Program
 
 REPLY = """Thank you for telling me. Whoever comes to a new place finds other streets, another light at dawn, shops
@@ -94,6 +99,60 @@ def test_a_talk_that_went_on_is_observed_whole(past: Program, api: FakeApi, tmp_
     assert past.json("status")["messages"]["unobserved"] == 0
 
 
+@pytest.fixture
+def long(program: Program) -> Program:
+    """Return a program with an imported talk of three batches."""
+    lines = [
+        {
+            "type": "message",
+            "conversation": "A long one",
+            "role": "user",
+            "content": f"I lived in house number {turn}. " + REPLY * 120,
+            "created_at": f"2024-03-0{turn}T10:00:00+00:00",
+        }
+        for turn in (1, 2, 3)
+    ]
+    (program.folder / "past.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert program.run("import", "past.jsonl").returncode == 0
+    return program
+
+
+def test_a_talk_that_goes_on_meanwhile_is_observed_whole(long: Program, api: FakeApi) -> None:
+    """What is said between two batches does not cut off what is still archived."""
+
+    def observer(body: Json) -> Answer:
+        if len(api.of("observer")) == 1:
+            with closing(open_database(long.db)) as db:
+                talk.add_message(db, 1, NewMessage("user", "Where was that?"), "2026-03-10T12:00:00+00:00")
+        return observed(body)
+
+    observed, api.observer = api.observer, observer
+    done = long.json("observe", "--yes")
+    assert (done["messages"], done["messages_left"]) == (3, 0)
+    with closing(open_database(long.db)) as db:
+        assert talk.watermarks(db, 1).observed >= 3
+        assert not any(m.archived for m in talk.messages_of(db, 1))
+    assert long.json("doctor")["ok"] is True
+
+
+def test_money_spent_is_no_failure(long: Program) -> None:
+    """A talk that went on is read to its end; it says by what means, and why."""
+    long.run("ask", "--conversation", "1", "And then?", "--no-wait")
+    done = long.json("observe", "--budget", "0.0001", "--yes")
+    assert done["messages_left"] == 0
+    assert done["stopped"] == "the money for it is spent, and the end of that conversation was read by rule"
+
+
+def test_what_another_process_observes_is_left_to_it(past: Program, api: FakeApi) -> None:
+    """Nothing is counted as observed that is not."""
+    with closing(open_database(past.db)) as db:
+        cycles.start_cycle(db, "observer", 1, "2026-03-10T12:00:00+00:00", span=(1, 6))
+    done = past.json("observe", "--yes")
+    assert (done["messages"], done["messages_left"]) == (0, 12)
+    assert "conversation 1 is being observed" in done["stopped"]
+    assert not api.of("observer")
+
+
 def test_undone_it_is_not_learned_again_by_itself(past: Program) -> None:
     """`undo` takes a batch back; the next start leaves it alone."""
     past.run("observe", "--since", "2025-01-01", "--yes")
@@ -102,3 +161,12 @@ def test_undone_it_is_not_learned_again_by_itself(past: Program) -> None:
     past.run("ask", "--new", "Hello")
     assert sources(past) == set()
     assert past.json("doctor")["ok"] is True
+
+
+def test_it_is_nobodys_present_talk(past: Program) -> None:
+    """What was observed was still said elsewhere: the next words begin a talk of their own."""
+    past.run("observe", "--yes")
+    assert past.json("status")["conversation"] is None
+    assert past.json("ask", "Hello")["conversation"] == 3
+    with closing(open_database(past.db)) as db:
+        assert talk.prompt_history(db) == ["Hello"]

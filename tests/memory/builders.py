@@ -50,7 +50,10 @@ class Life:
 
     def talk(self, title: str | None = None) -> int:
         """Begin a conversation."""
-        return talk.create_conversation(self.db, self.tick(), title)
+        now = self.tick()
+        here = talk.create_conversation(self.db, now, title)
+        talk.note_request(self.db, here, now, "5m")
+        return here
 
     def say(self, here: int, text: str, role: str = "user", blocks: str | None = None) -> Message:
         """Store a message."""

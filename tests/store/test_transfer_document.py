@@ -36,6 +36,13 @@ def test_whatever_is_held_at_once_the_same_is_read(
         assert read(b'{"conversations": ' + raw + b"}", start) == listed
 
 
+def test_a_piece_may_end_anywhere() -> None:
+    """Also right behind a conversation."""
+    listed = [conversation(n) for n in range(3)]
+    raw = json.dumps(listed, ensure_ascii=False).encode()
+    assert [start for start in range(len(raw) + 1) if read(raw, start) != listed] == []
+
+
 def test_memory_does_not_grow_with_the_file() -> None:
     """Of eight megabytes only a few chunks are held."""
     raw = json.dumps([conversation(n, 40_000) for n in range(200)], ensure_ascii=False).encode()
