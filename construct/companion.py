@@ -226,13 +226,14 @@ class Companion:
         return talk.add_message(db, conversation_id, NewMessage("user", text), to_text(self._now()))
 
     def _begin_again(self, db: sqlite3.Connection, conversation_id: int) -> Prepared | None:
+        last = talk.last_messages(db, conversation_id, 50)
+        words = next((m for m in reversed(last) if m.role == "user"), None)
+        if words is None:
+            return None
+        extras = self.briefing.extras(db, conversation_id, words.content)
         with transaction(db):
-            last = talk.last_messages(db, conversation_id, 50)
-            words = next((m for m in reversed(last) if m.role == "user"), None)
-            if words is None:
-                return None
-            prepared = self._prepare(db, words, self.briefing.extras(db, conversation_id, words.content))
-            return replace(prepared, replaces=tuple(m for m in last if m.id > words.id))
+            prepared = self._prepare(db, words, extras)
+        return replace(prepared, replaces=tuple(m for m in last if m.id > words.id))
 
     def unstored(
         self, db: sqlite3.Connection, conversation_id: int | None, said: Sequence[Message], words: str

@@ -158,7 +158,7 @@ def compact(context: typer.Context, as_json: Json = False) -> int:
 def observe(
     context: typer.Context,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="DATE", help="Only what was said from then on: 2025-03-01, 90d.")
+        str | None, typer.Option("--since", metavar="DATE", help="Only talks that went on after that: 2025-03-01, 90d.")
     ] = None,
     budget: Annotated[
         float | None,

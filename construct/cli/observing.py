@@ -19,7 +19,7 @@ from construct.memory.asking import EXTRACTIVE
 from construct.memory.history import parse_moment
 from construct.memory.observer import batch_tokens
 from construct.memory.situation import Terms
-from construct.memory.spending import is_over_limit, spent_today
+from construct.memory.spending import is_over_limit, spent_ever, spent_today
 from construct.store import cycles
 from construct.store.database import transaction
 
@@ -64,37 +64,37 @@ def observe(env: Environment, wish: Wish) -> int:
             complain("Nothing was observed.")
             return ExitStatus.OK
     with _progress(sum(b.messages for b in waiting)) as advance:
-        outcome = asyncio.run(_run(Companion(env.settings, models), waiting, since, wish.budget, advance))
+        outcome = asyncio.run(_run(Companion(env.settings, models), waiting, wish.budget, advance))
     print_json(asdict(outcome)) if wish.as_json else say(_words(outcome))
     return ExitStatus.OK
 
 
-async def _run(
-    companion: Companion, waiting: Sequence[Backlog], since: str, budget: float | None, advance: Advance
-) -> Outcome:
+async def _run(companion: Companion, waiting: Sequence[Backlog], budget: float | None, advance: Advance) -> Outcome:
     """Observe batch by batch, the oldest conversation first, until nothing is left or the money is spent."""
     terms = companion.terms
     done = Outcome(messages_left=sum(b.messages for b in waiting))
     try:
-        before = await companion.store.call(spent_today, terms)
-        companion.worker.terms = replace(terms, daily_usd=terms.daily_usd if budget is None else before + budget)
+        before = await companion.store.call(spent_ever)
+        if budget is not None:
+            limit = await companion.store.call(spent_today, terms) + budget
+            companion.worker.terms = replace(terms, daily_usd=limit)
         for backlog in waiting:
-            while done.stopped is None and (step := await _step(companion, backlog.conversation_id, since)):
+            while done.stopped is None and (step := await _step(companion, backlog.conversation_id)):
                 done = _sum(done, step)
                 advance(done.messages)
-        return replace(done, cost_usd=await companion.store.call(spent_today, terms) - before)
+        return replace(done, cost_usd=await companion.store.call(spent_ever) - before)
     finally:
         await companion.close()
 
 
-async def _step(companion: Companion, conversation_id: int, since: str) -> Outcome | None:
+async def _step(companion: Companion, conversation_id: int) -> Outcome | None:
     """Observe one batch of a conversation; None when nothing of it is left."""
     store, worker, model = companion.store, companion.worker, companion.models.worker
     if model is not None and await store.call(is_over_limit, worker.terms):
         return Outcome(stopped="the money for it is spent. Set --budget for more, or go on tomorrow")
     if await store.call(_is_observed_now, conversation_id, worker.terms):
         return Outcome(stopped=f"conversation {conversation_id} is being observed by another process")
-    revived = await store.call(_revive, conversation_id, since, batch_tokens(model))
+    revived = await store.call(_revive, conversation_id, batch_tokens(model))
     if revived is None:
         return None
     made = await worker.catch_up(conversation_id, revived.until)
@@ -108,9 +108,9 @@ def _is_observed_now(db: sqlite3.Connection, conversation_id: int, terms: Terms)
         return any(c.kind == "observer" and c.conversation_id == conversation_id for c in cycles.running(db))
 
 
-def _revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int) -> Revived | None:
+def _revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived | None:
     with transaction(db):
-        return archive.revive(db, conversation_id, since, most)
+        return archive.revive(db, conversation_id, most)
 
 
 def _trouble(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> str | None:

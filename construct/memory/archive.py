@@ -45,17 +45,17 @@ class Estimate:
 
 
 def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
-    """Return the conversations with archived messages from a stored time on, the oldest talk first.
+    """Return the conversations with archived messages that went on after a stored time, the oldest talk first.
 
-    Messages that a conversation's observers have already passed are beyond their reach and do not count.
+    Each is taken whole, from its beginning: what observers have passed is beyond their reach, and does not count.
     """
     return [
         Backlog(*row)
         for row in db.execute(
             """SELECT m.conversation_id, count(*), sum(m.token_count) FROM messages AS m
                LEFT JOIN watermarks AS w ON w.conversation_id = m.conversation_id AND w.name = 'observed'
-               WHERE m.archived AND m.created_at >= ? AND m.id > coalesce(w.message_id, 0)
-               GROUP BY 1 ORDER BY min(m.created_at), 1""",
+               WHERE m.archived AND m.id > coalesce(w.message_id, 0)
+               GROUP BY 1 HAVING max(m.created_at) >= ? ORDER BY min(m.created_at), 1""",
             (since,),
         )
     ]
@@ -76,14 +76,14 @@ def estimate(waiting: Iterable[Backlog], model: Model | None) -> Estimate:
     return Estimate(calls, None if each is None else each * calls)
 
 
-def revive(db: sqlite3.Connection, conversation_id: int, since: str, most: int) -> Revived | None:
-    """Make the oldest such messages, about `most` tokens, part of the living talk: now they are due.
+def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived | None:
+    """Make the oldest messages of a backlog, about `most` tokens, part of the living talk: now they are due.
 
     Where the talk has gone on since, all at once: an observer's batch must not step over what is still archived.
     """
     observed = talk.watermarks(db, conversation_id).observed
     messages = [m for m in talk.messages_of(db, conversation_id) if m.id > observed]
-    archived = [m for m in messages if m.archived and m.created_at >= since]
+    archived = [m for m in messages if m.archived]
     if not archived:
         return None
     went_on = any(m.id > archived[0].id for m in messages if not m.archived)

@@ -52,7 +52,10 @@ class Meaning:
 
     def near(self, db: sqlite3.Connection, text: str, kinds: Iterable[str]) -> "Near | None":
         """Return what is near a text; None while there are no vectors, or when the model cannot be loaded."""
-        model = rows.model_of(db, self.embedder.name)
+        try:
+            model = rows.model_of(db, self.embedder.name)
+        except OSError:  # gone, or not ours to read
+            return None
         if model is None or not self.ready():
             return None
         query = self.embedder.encode([text])[0][0]

@@ -14,6 +14,11 @@ def spent_today(db: sqlite3.Connection, terms: Terms) -> float:
     return books.spent_since(db, to_text(terms.clock.midnight()), _PURPOSES)
 
 
+def spent_ever(db: sqlite3.Connection) -> float:
+    """Return the US dollars that memory work has cost in all."""
+    return books.spent_since(db, "", _PURPOSES)
+
+
 def is_over_limit(db: sqlite3.Connection, terms: Terms) -> bool:
     """Tell whether the worker has cost what it may cost in the user's day."""
     return spent_today(db, terms) >= terms.daily_usd

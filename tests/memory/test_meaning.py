@@ -56,6 +56,13 @@ def test_what_says_the_same_in_other_words_is_found(life: Life, meaning: Meaning
     assert search(life.db, "boat") == []
 
 
+def test_without_its_weights_words_alone_serve(life: Life, tmp_path: Path) -> None:
+    """Weights that went away while the program runs are no reason to fail."""
+    life.learn(life.talk(), "My boat is green")
+    gone = Meaning(Embedder(Weights(tmp_path / "model.onnx", FOLDER / "vocab.txt")))
+    assert search(life.db, "boat", meaning=gone) != []
+
+
 def test_passages_come_back_by_their_meaning(life: Life, meaning: Meaning) -> None:
     """Nothing of an empty file, nor without vectors; then what is near, and not what is far."""
     assert passages(life.db, "Is my boat seaworthy?", meaning=meaning) == []
