@@ -16,6 +16,7 @@ from construct.memory.lines import line
 from construct.memory.meaning import meaning_for
 from construct.memory.recall import Filters, search
 from construct.memory.timeline import weeks
+from construct.repl.views.words import NOTHING_YET
 from construct.store import curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.records import Memory, Observation
@@ -34,20 +35,22 @@ class View:
 
 
 def list_memory(env: Environment, view: View, as_json: bool) -> None:
-    """Print observations and memories by day, the newest of them."""
-    clock = env.settings.clock
+    """Print observations and memories by day, the newest of them; on a terminal as the chat shows them."""
+    clock, for_people = env.settings.clock, sys.stdout.isatty() and not as_json
     wanted, today = narrow.parse(view.wanted, clock), clock.today()
     moment = None if view.as_of is None else to_text(history.parse_moment(view.as_of, clock, end_of_day=True))
     with env.database() as db:
         listed = [o for o in _listed(db, moment, view.include_all) if wanted.holds(o, today)]
         by_hand = [m for m in _kept(db, moment, view.include_all) if wanted.holds_memory(m, clock)]
+        if for_people:  # what was promoted stands among the observations
+            by_hand = [m for m in by_hand if m.observation_id is None]
         found, memories = _newest(listed, by_hand, view.limit, clock)
         kept = [shapes.memory(m, clock, _conversation(db, m)) for m in memories]
     if as_json:
         print_json([shapes.observation(o) for o in found] + kept)
     elif not found and not memories:
-        say("Nothing remembered is like that." if wanted.narrows else "Nothing is remembered yet.")
-    elif sys.stdout.isatty():
+        say("Nothing remembered is like that." if wanted.narrows else NOTHING_YET.format(compact="construct compact"))
+    elif for_people:
         from construct.repl.views.observations import memory_view
 
         show_view(memory_view(found, today, kept=memories, narrowed=list(wanted.parts())))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.memory.builders import Life
+from tests.support.emulator import PseudoTerminal, python
 from tests.support.fake_api import FakeApi
 from tests.support.program import Program
 from tests.support.talks import LOW, facts
@@ -286,6 +287,23 @@ def test_a_list_can_be_narrowed(lived: Program) -> None:
     assert lived.run("memory", "list", "since", "2026-99").returncode == 2
 
 
+def test_on_a_terminal_the_list_is_the_chats(lived: Program) -> None:
+    """What was kept by hand stands apart; what was promoted stands among the observations alone."""
+    memories = [one for one in lived.json("memory", "list") if one["kind"] == "memory"]
+    promoted = [one["id"] for one in memories if one["observation"] is not None]
+    assert promoted
+    code = "from construct.cli.run import run; run(['memory', 'list'])"
+    terminal = PseudoTerminal(python(code), lived.environment(), 100)
+    try:
+        assert terminal.wait() == 0
+        shown = terminal.screen.text
+    finally:
+        terminal.close()
+    assert "The alarm code is 9917" in shown
+    assert "1 kept for good" in shown
+    assert not [one for one in promoted if one in shown]
+
+
 def test_the_timeline(lived: Program) -> None:
     """Week by week: what was learned, condensed, and active at the end."""
     first, second, third = lived.json("memory", "timeline")
@@ -295,7 +313,7 @@ def test_the_timeline(lived: Program) -> None:
     assert second["learned"] == third["learned"] == 0
     shown = lived.run("memory", "timeline").stdout
     assert "4 observations learned in 3 weeks; 3 known today" in shown
-    assert "2 condensed into 1" in shown
+    assert "2 superseded, 1 reflection" in shown
 
 
 def test_undo_says_what_the_chat_says(lived: Program) -> None:

@@ -241,7 +241,7 @@ def test_memory_is_grouped_by_day() -> None:
         "Tuesday 2026-03-10  today",
         "  ! 5 Newest  pending",
         "",
-        "3 observations high · planned · 1 pending, 1 outcome unknown, 1 pinned, 1 condensed from others",
+        "3 observations · high · planned · 1 pending, 1 outcome unknown, 1 pinned, 1 reflection",
     ]
     assert "1 older not shown: /memory all" in to_text(memory_view(found, TODAY, most=2))
 
