@@ -44,11 +44,13 @@ def _table(found: Sequence[Generation]) -> Table:
         origin += " and below" if g.number > 1 else ""
         head = Text(f"generation {g.number}", style="accent").append(f"\n{origin}", style="dim")
         bar = Bar(most, 0, g.active + g.pending, color="magenta")
-        table.add_row(head, bar, Text(", ".join(_words(g))))
+        table.add_row(head, bar, Text("\n".join(_words(g))))
     return table
 
 
 def _words(g: Generation) -> list[str]:
-    words = [f"{g.active:,} active ({counted(g.tokens, 'token')}) of {g.made:,}"]
-    words += [f"{g.pending:,} pending"] if g.pending else []
-    return words + ([f"{g.condensed:,} condensed further"] if g.condensed else [])
+    """Return a line of what it has now, and one of what else became of it."""
+    now = f"{g.active:,} active ({counted(g.tokens, 'token')}) of {g.made:,}"
+    further = [f"{g.pending:,} pending"] if g.pending else []
+    further += [f"{g.condensed:,} condensed further"] if g.condensed else []
+    return [now, *([", ".join(further)] if further else [])]

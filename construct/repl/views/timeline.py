@@ -65,9 +65,9 @@ def _known(week: Week) -> str:
 
 
 def _notes(week: Week) -> Iterator[str]:
+    if week.condensed:
+        yield f"{week.condensed:,} superseded"
     if week.into:
-        yield f"{week.condensed:,} condensed into {week.into:,}"
-    elif week.condensed:
-        yield f"{week.condensed:,} let go"
+        yield counted(week.into, "reflection")
     if week.corrected:
         yield f"{week.corrected:,} corrected"
