@@ -11,7 +11,10 @@ from construct.memory import indexing
 from construct.memory.meaning import Meaning, meaning_for
 from construct.store import vectors
 
-ABSENT = "search goes by words alone; for meaning too: pip install 'construct-companion[semantic]'"
+ABSENT = (
+    "search goes by words alone; for meaning too: pip install 'construct-companion[semantic]'"
+    " (in a clone: uv run --extra semantic construct)"
+)
 
 
 def working_meaning(settings: Settings) -> Meaning:
