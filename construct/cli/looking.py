@@ -163,21 +163,22 @@ def show(env: Environment, reference: Reference, as_json: bool) -> None:
 
 
 def why(env: Environment, reference: Reference, as_json: bool) -> None:
-    """Print where an observation or a memory comes from."""
+    """Print where an observation or a memory comes from, or what rests on a message."""
     with env.database() as db:
-        found = trace.why(db, curated.observation_behind(db, reference))
+        found = _traced(db, reference)
     if as_json:
-        print_json(
-            {
-                "observation": shapes.observation(found.observation),
-                "sources": [shapes.observation(o) for o in found.sources],
-                "messages": [shapes.source_message(m) for m in found.messages],
-            }
-        )
+        print_json(shapes.traced(found))
         return
-    from construct.repl.views.why import why_view
+    from construct.repl.views.why import traced_view
 
-    show_view(why_view(found, env.settings.clock))
+    show_view(traced_view(found, env.settings.clock))
+
+
+def _traced(db: sqlite3.Connection, reference: Reference) -> trace.Trace | trace.MessageTrace | trace.MemoryTrace:
+    kind, number = reference
+    if kind == "message":
+        return trace.why_message(db, number)
+    return trace.why_memory(db, number) if kind == "memory" else trace.why(db, number)
 
 
 def why_last(env: Environment, as_json: bool) -> None:

@@ -146,6 +146,16 @@ def test_why_last_shows_what_the_reply_was_given(lived: Program) -> None:
     assert "came back by itself" in lived.run("memory", "why", "last").stdout
 
 
+def test_why_a_message_or_what_was_kept_by_hand(lived: Program) -> None:
+    """It says what rests on a message; what was kept by hand rests on nothing, and says who kept it."""
+    found = lived.json("memory", "why", "message:1")
+    assert (found["message"]["content"], ids(found["observations"])) == ("I live in Lisbon near the river", [1, 4])
+    assert "message:1" in lived.run("memory", "why", "message:1").stdout
+    (by_hand,) = (m["id"] for m in lived.json("memory", "list", "yours") if m["kind"] == "memory")
+    assert "kept by the user" in lived.run("memory", "why", by_hand).stdout
+    assert lived.json("memory", "why", by_hand) == {"observation": None, "sources": [], "messages": []}
+
+
 @pytest.mark.parametrize("command", ["show", "why", "pin", "edit", "forget"])
 @pytest.mark.parametrize("name", ["99", "message:99", "memory:99", "9" * 30])
 def test_an_unknown_id_is_a_failure(lived: Program, command: str, name: str) -> None:

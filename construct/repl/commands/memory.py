@@ -135,13 +135,7 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
     reference = named(chat, argument, _WHY)
     found = await chat.store.call(_trace, reference)
     chat.shown = reference
-    match found:
-        case trace.Trace():
-            out.show(view.why_view(found, chat.clock))
-        case trace.MessageTrace():
-            out.show(view.why_message_view(found, chat.clock))
-        case trace.MemoryTrace():
-            out.show(view.why_memory_view(found, chat.clock))
+    out.show(view.traced_view(found, chat.clock))
 
 
 @group.command(
