@@ -42,7 +42,7 @@ def _table(found: Sequence[Generation]) -> Table:
     for g in found:
         origin = "from messages" if g.number == 0 else f"from generation {g.number - 1}"
         origin += " and below" if g.number > 1 else ""
-        head = Text(f"generation {g.number}", style="accent").append(f"\n{origin}", style="dim")
+        head = Text().append(f"generation {g.number}", style="accent").append(f"\n{origin}", style="dim")
         bar = Bar(most, 0, g.active + g.pending, color="magenta")
         table.add_row(head, bar, Text("\n".join(_words(g))))
     return table
