@@ -26,7 +26,7 @@ from construct.memory.trace import MemoryTrace, MessageTrace, Node, Trace
 from construct.memory.undo import Undone
 from construct.memory.whatif import Estimate
 from construct.repl.commands import all_commands
-from construct.repl.themes import PLAIN
+from construct.repl.themes import LIGHT, PLAIN
 from construct.repl.views.console import to_ansi, to_text
 from construct.repl.views.context import context_view
 from construct.repl.views.conversations import conversations_view
@@ -203,6 +203,14 @@ VIEWS: dict[str, RenderableType] = {
     "forget words": plan_view(plan(words=True, messages=tuple(message(n, EVIL) for n in range(1, 20))), TODAY),
     "undo": undone_view(UNDONE, TODAY),
 }
+
+
+@pytest.mark.parametrize("name", ["timeline", "generations", "usage", "context"])
+def test_bars_are_in_the_colour_of_the_theme(name: str) -> None:
+    """On a ground that is known they are drawn as all else is, not in the terminal's own magenta."""
+    drawn = to_ansi(VIEWS[name], 80, LIGHT)
+    assert "\x1b[38;5;91m" in drawn
+    assert "\x1b[35m" not in drawn
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

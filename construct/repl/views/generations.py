@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from construct.repl.views.bars import AccentBar
 from construct.repl.views.observations import observation_table
 from construct.repl.views.words import counted
 from construct.store.lineage import Generation
@@ -43,7 +43,7 @@ def _table(found: Sequence[Generation]) -> Table:
         origin = "from messages" if g.number == 0 else f"from generation {g.number - 1}"
         origin += " and below" if g.number > 1 else ""
         head = Text().append(f"generation {g.number}", style="accent").append(f"\n{origin}", style="dim")
-        bar = Bar(most, 0, g.active + g.pending, color="magenta")
+        bar = AccentBar(most, 0, g.active + g.pending)
         table.add_row(head, bar, Text("\n".join(_words(g))))
     return table
 
