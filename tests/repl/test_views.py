@@ -210,7 +210,7 @@ def test_bars_are_in_the_colour_of_the_theme(name: str) -> None:
     """On a ground that is known they are drawn as all else is, not in the terminal's own magenta."""
     drawn = to_ansi(VIEWS[name], 80, LIGHT)
     assert "\x1b[38;5;91m" in drawn
-    assert "\x1b[35m" not in drawn
+    assert "\x1b[35" not in drawn
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
