@@ -48,6 +48,7 @@ SCENES: dict[str, tuple[str, ...]] = {
     "status": ("/status",),
     "recall": ("/recall when does Inês get married",),
     "diff": ("/diff 2026-03-15",),
+    "timeline": ("/timeline", "/generations"),
     "forget": ("/forget {Zambujal} --words", "no"),
 }
 """What is typed for each picture; {words} stands for the id of the observation that holds them."""

@@ -16,6 +16,7 @@ from construct.memory.lines import line
 from construct.memory.meaning import meaning_for
 from construct.memory.recall import Filters, search
 from construct.memory.timeline import weeks
+from construct.repl.views.words import NOTHING_YET
 from construct.store import curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.records import Memory, Observation
@@ -34,20 +35,22 @@ class View:
 
 
 def list_memory(env: Environment, view: View, as_json: bool) -> None:
-    """Print observations and memories by day, the newest of them."""
-    clock = env.settings.clock
+    """Print observations and memories by day, the newest of them; on a terminal as the chat shows them."""
+    clock, for_people = env.settings.clock, sys.stdout.isatty() and not as_json
     wanted, today = narrow.parse(view.wanted, clock), clock.today()
     moment = None if view.as_of is None else to_text(history.parse_moment(view.as_of, clock, end_of_day=True))
     with env.database() as db:
         listed = [o for o in _listed(db, moment, view.include_all) if wanted.holds(o, today)]
         by_hand = [m for m in _kept(db, moment, view.include_all) if wanted.holds_memory(m, clock)]
+        if for_people:  # what was promoted stands among the observations
+            by_hand = [m for m in by_hand if m.observation_id is None]
         found, memories = _newest(listed, by_hand, view.limit, clock)
         kept = [shapes.memory(m, clock, _conversation(db, m)) for m in memories]
     if as_json:
         print_json([shapes.observation(o) for o in found] + kept)
     elif not found and not memories:
-        say("Nothing remembered is like that." if wanted.narrows else "Nothing is remembered yet.")
-    elif sys.stdout.isatty():
+        say("Nothing remembered is like that." if wanted.narrows else NOTHING_YET.format(compact="construct compact"))
+    elif for_people:
         from construct.repl.views.observations import memory_view
 
         show_view(memory_view(found, today, kept=memories, narrowed=list(wanted.parts())))
@@ -160,21 +163,22 @@ def show(env: Environment, reference: Reference, as_json: bool) -> None:
 
 
 def why(env: Environment, reference: Reference, as_json: bool) -> None:
-    """Print where an observation or a memory comes from."""
+    """Print where an observation or a memory comes from, or what rests on a message."""
     with env.database() as db:
-        found = trace.why(db, curated.observation_behind(db, reference))
+        found = _traced(db, reference)
     if as_json:
-        print_json(
-            {
-                "observation": shapes.observation(found.observation),
-                "sources": [shapes.observation(o) for o in found.sources],
-                "messages": [shapes.source_message(m) for m in found.messages],
-            }
-        )
+        print_json(shapes.traced(found))
         return
-    from construct.repl.views.why import why_view
+    from construct.repl.views.why import traced_view
 
-    show_view(why_view(found, env.settings.clock))
+    show_view(traced_view(found, env.settings.clock))
+
+
+def _traced(db: sqlite3.Connection, reference: Reference) -> trace.Trace | trace.MessageTrace | trace.MemoryTrace:
+    kind, number = reference
+    if kind == "message":
+        return trace.why_message(db, number)
+    return trace.why_memory(db, number) if kind == "memory" else trace.why(db, number)
 
 
 def why_last(env: Environment, as_json: bool) -> None:

@@ -53,7 +53,7 @@ def list_memory(
 
 @memory.command()
 def timeline(context: typer.Context, as_json: Json = False) -> None:
-    """Show what was learned week by week, and what was condensed."""
+    """Show what was learned week by week, and what was superseded."""
     from construct.cli import looking
 
     looking.timeline(environment(context), as_json)

@@ -20,6 +20,7 @@ from construct.memory.history import parse_moment
 from construct.memory.observer import batch_tokens
 from construct.memory.situation import Terms
 from construct.memory.spending import is_over_limit, spent_ever, spent_today
+from construct.repl.views.words import counted, money
 from construct.store import cycles
 from construct.store.database import transaction
 
@@ -136,22 +137,23 @@ def _sum(done: Outcome, step: Outcome) -> Outcome:
 def _plan_words(waiting: Sequence[Backlog], model: Model | None) -> str:
     found = archive.estimate(waiting, model)
     messages, tokens = sum(b.messages for b in waiting), sum(b.tokens for b in waiting)
-    how = "by rule, for nothing" if model is None else f"with {model.name}, in about {found.calls} calls"
-    cost = "" if not found.usd else f" and for about ${found.usd:.2f}"
+    how = "by rule, for nothing" if model is None else f"with {model.name}, in about {counted(found.calls, 'call')}"
+    cost = "" if not found.usd else f" and for about {money(found.usd)}"
     return (
-        f"{messages} imported messages in {len(waiting)} conversations, about {tokens} tokens, are not observed.\n"
-        f"They would be read {how}{cost}."
+        f"Not observed yet: {counted(messages, 'imported message')} in {counted(len(waiting), 'conversation')}, "
+        f"about {counted(tokens, 'token')}.\nThey would be read {how}{cost}."
     )
 
 
 def _words(outcome: Outcome) -> str:
     if not outcome.messages and outcome.stopped is None:
         return "Nothing imported is left to observe."
-    lines = [f"Observed {outcome.messages} messages: {outcome.observations} observations, ${outcome.cost_usd:.4f}."]
+    learned = f"{counted(outcome.messages, 'message')}: {counted(outcome.observations, 'observation')}"
+    lines = [f"Observed {learned}, {money(outcome.cost_usd)}."]
     if outcome.stopped:
         lines.append(f"Stopped: {outcome.stopped}.")
     if outcome.messages_left:
-        lines.append(f"{outcome.messages_left} messages are left; the same command goes on with them.")
+        lines.append(f"Left: {counted(outcome.messages_left, 'message')}; the same command goes on from there.")
     return "\n".join(lines)
 
 

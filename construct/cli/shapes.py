@@ -4,7 +4,7 @@ from typing import Any
 
 from construct.clock import Clock, from_text
 from construct.memory.recall import Hit
-from construct.memory.trace import ReplyTrace
+from construct.memory.trace import MemoryTrace, MessageTrace, ReplyTrace, Trace
 from construct.store.records import Conversation, Cycle, Memory, Message, Observation
 from construct.store.talk import ConversationSummary
 
@@ -58,6 +58,26 @@ def message(m: Message) -> dict[str, Any]:
 def source_message(m: Message) -> dict[str, Any]:
     """Return a message as `memory why` has it."""
     return {"id": m.id, "role": m.role, "content": m.content, "created_at": m.created_at}
+
+
+def traced(found: Trace | MessageTrace | MemoryTrace | None) -> dict[str, Any]:
+    """Return where something comes from, or what rests on a message, as `memory why` has it."""
+    match found:
+        case MemoryTrace():
+            return traced(found.trace)
+        case MessageTrace():
+            return {
+                "message": source_message(found.message),
+                "observations": [observation(o) for o in found.observations],
+            }
+        case Trace():
+            return {
+                "observation": observation(found.observation),
+                "sources": [observation(o) for o in found.sources],
+                "messages": [source_message(m) for m in found.messages],
+            }
+        case None:  # kept by hand: it rests on nothing
+            return {"observation": None, "sources": [], "messages": []}
 
 
 def reply(found: ReplyTrace, clock: Clock) -> dict[str, Any]:

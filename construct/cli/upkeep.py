@@ -185,4 +185,6 @@ def _usage_line(line: books.UsageLine) -> dict[str, Any]:
 def _total(lines: list[books.UsageLine]) -> dict[str, Any]:
     fields = ("calls", "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
     known = [line.cost_usd for line in lines if line.cost_usd is not None]
-    return {f: sum(getattr(line, f) for line in lines) for f in fields} | {"cost_usd": sum(known) if known else None}
+    return {f: sum(getattr(line, f) for line in lines) for f in fields} | {
+        "cost_usd": sum(known) if known or not lines else None
+    }

@@ -210,7 +210,7 @@ class Session:
             case "remembered" if progress.count:
                 parts.out.notice(counted(progress.count, "new observation"))
             case "condensed" | "let go" if progress.count:
-                parts.out.notice(f"{counted(progress.count, 'observation')} {progress.kind}")
+                parts.out.notice(f"{counted(progress.count, 'observation')} superseded")
         self.screen.toolbar = replace(self.screen.toolbar, running="")
         if self._refreshing is None or self._refreshing.done():
             self._refreshing = asyncio.create_task(self._refresh_quietly(parts), name="refresh")

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.memory.builders import Life
+from tests.support.emulator import PseudoTerminal, python
 from tests.support.fake_api import FakeApi
 from tests.support.program import Program
 from tests.support.talks import LOW, facts
@@ -143,6 +144,16 @@ def test_why_last_shows_what_the_reply_was_given(lived: Program) -> None:
     assert why["observations"] == {"blocks": 1, "lines": 2}
     assert [(one["way"], one["id"]) for one in why["given"]] == [("passage", "message:9")]
     assert "came back by itself" in lived.run("memory", "why", "last").stdout
+
+
+def test_why_a_message_or_what_was_kept_by_hand(lived: Program) -> None:
+    """It says what rests on a message; what was kept by hand rests on nothing, and says who kept it."""
+    found = lived.json("memory", "why", "message:1")
+    assert (found["message"]["content"], ids(found["observations"])) == ("I live in Lisbon near the river", [1, 4])
+    assert "message:1" in lived.run("memory", "why", "message:1").stdout
+    (by_hand,) = (m["id"] for m in lived.json("memory", "list", "yours") if m["kind"] == "memory")
+    assert "kept by the user" in lived.run("memory", "why", by_hand).stdout
+    assert lived.json("memory", "why", by_hand) == {"observation": None, "sources": [], "messages": []}
 
 
 @pytest.mark.parametrize("command", ["show", "why", "pin", "edit", "forget"])
@@ -286,6 +297,23 @@ def test_a_list_can_be_narrowed(lived: Program) -> None:
     assert lived.run("memory", "list", "since", "2026-99").returncode == 2
 
 
+def test_on_a_terminal_the_list_is_the_chats(lived: Program) -> None:
+    """What was kept by hand stands apart; what was promoted stands among the observations alone."""
+    memories = [one for one in lived.json("memory", "list") if one["kind"] == "memory"]
+    promoted = [one["id"] for one in memories if one["observation"] is not None]
+    assert promoted
+    code = "from construct.cli.run import run; run(['memory', 'list'])"
+    terminal = PseudoTerminal(python(code), lived.environment(), 100)
+    try:
+        assert terminal.wait() == 0
+        shown = terminal.screen.text
+    finally:
+        terminal.close()
+    assert "The alarm code is 9917" in shown
+    assert "1 kept for good" in shown
+    assert not [one for one in promoted if one in shown]
+
+
 def test_the_timeline(lived: Program) -> None:
     """Week by week: what was learned, condensed, and active at the end."""
     first, second, third = lived.json("memory", "timeline")
@@ -295,7 +323,7 @@ def test_the_timeline(lived: Program) -> None:
     assert second["learned"] == third["learned"] == 0
     shown = lived.run("memory", "timeline").stdout
     assert "4 observations learned in 3 weeks; 3 known today" in shown
-    assert "2 condensed into 1" in shown
+    assert "2 superseded, 1 reflection" in shown
 
 
 def test_undo_says_what_the_chat_says(lived: Program) -> None:

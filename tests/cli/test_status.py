@@ -27,6 +27,11 @@ COMMANDS = [
 ]
 
 
+def test_no_call_costs_nothing(program: Program) -> None:
+    """A cost is null only where a price is not known."""
+    assert program.json("usage")["total"]["cost_usd"] == 0
+
+
 def test_an_empty_memory_has_the_shape_of_the_contract(program: Program) -> None:
     """Every key is there, all figures are zero, every id null; thresholds are the defaults."""
     nothing = {"count": 0, "tokens": 0}

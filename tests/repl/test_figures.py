@@ -92,8 +92,8 @@ def test_the_timeline_is_by_week() -> None:
     assert lines[0] == "15 observations learned in 5 weeks; 7 known today"
     assert re.fullmatch(r"2026-02-09 +█+ +12 +12", lines[2])
     assert lines[3] == "1 quiet week"
-    assert lines[4].split()[2:] == ["3", "6", "+", "2", "9", "condensed", "into", "2,", "1", "corrected"]
-    assert lines[5].split()[1:] == ["0", "5", "+", "2", "1", "let", "go"]
+    assert lines[4].split()[2:] == ["3", "6", "+", "2", "9", "superseded,", "2", "reflections,", "1", "corrected"]
+    assert lines[5].split()[1:] == ["0", "5", "+", "2", "1", "superseded"]
     newest = to_text(timeline_view(WEEKS, 1))
     assert "2 earlier weeks not shown: /timeline all" in newest
     assert "2026-02" not in newest

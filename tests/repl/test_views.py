@@ -26,7 +26,7 @@ from construct.memory.trace import MemoryTrace, MessageTrace, Node, Trace
 from construct.memory.undo import Undone
 from construct.memory.whatif import Estimate
 from construct.repl.commands import all_commands
-from construct.repl.themes import PLAIN
+from construct.repl.themes import LIGHT, PLAIN
 from construct.repl.views.console import to_ansi, to_text
 from construct.repl.views.context import context_view
 from construct.repl.views.conversations import conversations_view
@@ -205,6 +205,14 @@ VIEWS: dict[str, RenderableType] = {
 }
 
 
+@pytest.mark.parametrize("name", ["timeline", "generations", "usage", "context"])
+def test_bars_are_in_the_colour_of_the_theme(name: str) -> None:
+    """On a ground that is known they are drawn as all else is, not in the terminal's own magenta."""
+    drawn = to_ansi(VIEWS[name], 80, LIGHT)
+    assert "\x1b[38;5;91m" in drawn
+    assert "\x1b[35" not in drawn
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 @pytest.mark.parametrize("name", VIEWS)
 def test_fits_its_width_and_is_printable(name: str, width: int) -> None:
@@ -241,7 +249,7 @@ def test_memory_is_grouped_by_day() -> None:
         "Tuesday 2026-03-10  today",
         "  ! 5 Newest  pending",
         "",
-        "3 observations high · planned · 1 pending, 1 outcome unknown, 1 pinned, 1 condensed from others",
+        "3 observations · high · planned · 1 pending, 1 outcome unknown, 1 pinned, 1 reflection",
     ]
     assert "1 older not shown: /memory all" in to_text(memory_view(found, TODAY, most=2))
 

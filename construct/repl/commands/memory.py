@@ -65,7 +65,8 @@ async def memory(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/recall WORDS",
     "search all ever said",
-    details="Messages, observations and what was kept, best first. The id in front is what /why takes.",
+    details="Messages, observations and what was kept, best first. The id in front is what /why takes. "
+    "loose: only some of the words, or near them; related: by way of the graph.",
     example="/recall the dentist in Porto",
 )
 async def recall(chat: Chat, out: Output, argument: str) -> None:
@@ -134,13 +135,7 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
     reference = named(chat, argument, _WHY)
     found = await chat.store.call(_trace, reference)
     chat.shown = reference
-    match found:
-        case trace.Trace():
-            out.show(view.why_view(found, chat.clock))
-        case trace.MessageTrace():
-            out.show(view.why_message_view(found, chat.clock))
-        case trace.MemoryTrace():
-            out.show(view.why_memory_view(found, chat.clock))
+    out.show(view.traced_view(found, chat.clock))
 
 
 @group.command(
@@ -164,7 +159,7 @@ async def diff(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/timeline [all]",
     "what was learned when",
-    details=f"Week by week: how many observations were learned, how many were known at its end, what was condensed. "
+    details=f"Week by week: how many observations were learned, how many were known at its end, what was superseded. "
     f"The last {_MOST_WEEKS} weeks with any news, unless you say all.",
     example="/timeline",
     choices=choose(("all", "from the beginning")),

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -12,6 +11,7 @@ from construct import tokens
 from construct.llm.types import Block, Request, ToolResult
 from construct.llm.types import Text as TextBlock
 from construct.memory.context import block_kind, block_text, request_tokens
+from construct.repl.views.bars import AccentBar
 from construct.repl.views.words import counted, percent
 from construct.text import one_line, printable, shorten
 
@@ -53,7 +53,7 @@ def _bars(request: Request, sizes: dict[str, int]) -> Table:
     begin = 0
     for name, size in sizes.items():
         if size:
-            bar = Bar(total, begin, begin + size, color="magenta")
+            bar = AccentBar(total, begin, begin + size)
             table.add_row(_NAMES[name], bar, f"{size:,}", percent(size / total), _count_words(request, name))
         begin += size
     return table

@@ -13,7 +13,7 @@ from construct.text import one_line
 def diff_view(found: Diff) -> RenderableType:
     """Return what was learned (+), changed (- and + together) and is gone (-)."""
     if not (found.learned or found.changed or found.gone):
-        return Text("Nothing changed between the two.", style="dim")
+        return Text("Nothing changed in that time.", style="dim")
     parts: list[RenderableType] = []
     for title, lines in _sections(found):
         if lines:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from construct.repl.views.bars import AccentBar
 from construct.repl.views.observations import observation_table
 from construct.repl.views.words import counted
 from construct.store.lineage import Generation
@@ -42,13 +42,15 @@ def _table(found: Sequence[Generation]) -> Table:
     for g in found:
         origin = "from messages" if g.number == 0 else f"from generation {g.number - 1}"
         origin += " and below" if g.number > 1 else ""
-        head = Text(f"generation {g.number}", style="accent").append(f"\n{origin}", style="dim")
-        bar = Bar(most, 0, g.active + g.pending, color="magenta")
-        table.add_row(head, bar, Text(", ".join(_words(g))))
+        head = Text().append(f"generation {g.number}", style="accent").append(f"\n{origin}", style="dim")
+        bar = AccentBar(most, 0, g.active + g.pending)
+        table.add_row(head, bar, Text("\n".join(_words(g))))
     return table
 
 
 def _words(g: Generation) -> list[str]:
-    words = [f"{g.active:,} active ({counted(g.tokens, 'token')}) of {g.made:,}"]
-    words += [f"{g.pending:,} pending"] if g.pending else []
-    return words + ([f"{g.condensed:,} condensed further"] if g.condensed else [])
+    """Return a line of what it has now, and one of what else became of it."""
+    now = f"{g.active:,} active ({counted(g.tokens, 'token')}) of {g.made:,}"
+    further = [f"{g.pending:,} pending"] if g.pending else []
+    further += [f"{g.condensed:,} condensed further"] if g.condensed else []
+    return [now, *([", ".join(further)] if further else [])]

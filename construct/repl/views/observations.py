@@ -11,7 +11,7 @@ from rich.text import Text
 from construct.memory.dates import relative_words
 from construct.memory.lines import SIGNS
 from construct.memory.narrow import outcome_unknown
-from construct.repl.views.words import counted
+from construct.repl.views.words import NOTHING_YET, counted
 from construct.store.records import Memory, Observation
 from construct.text import one_line
 
@@ -36,7 +36,7 @@ def memory_view(
     Older ones than the newest `most` are only counted; `narrowed` says by what all were chosen, in words.
     """
     if not observations and not kept:
-        return Text("Nothing is remembered yet.", style="dim")
+        return Text(NOTHING_YET.format(compact="/compact"), style="dim")
     parts: list[RenderableType] = [Text("Kept for good", style="heading3"), memory_table(kept)] if kept else []
     shown = by_day(observations)[-most:] if most else by_day(observations)
     if left_out := len(observations) - len(shown):
@@ -51,7 +51,7 @@ def _closing(observations: Sequence[Observation], kept: Sequence[Memory], today:
     """Return what there is in all, so that it stands next to the prompt."""
     closing = Text(counted(len(observations), "observation"), style="strong")
     if narrowed:
-        closing.append(f" {' · '.join(narrowed)}", style="accent")
+        closing.append(f" · {' · '.join(narrowed)}", style="accent")
     counts = ", ".join(_counts(observations, kept, today))
     return closing.append(f" · {counts}" if counts else "", style="dim")
 
@@ -61,11 +61,12 @@ def _counts(observations: Sequence[Observation], kept: Sequence[Memory], today: 
         (sum(o.state == "pending" for o in observations), "pending"),
         (sum(outcome_unknown(o, today) for o in observations), "outcome unknown"),
         (sum(bool(o.pinned) for o in observations), "pinned"),
-        (sum(o.generation > 0 for o in observations), "condensed from others"),
         (len(kept), "kept for good"),
     ):
         if number:
             yield f"{number:,} {words}"
+    if reflections := sum(o.generation > 0 for o in observations):
+        yield counted(reflections, "reflection")
 
 
 def memory_table(memories: Sequence[Memory]) -> Table:
@@ -74,9 +75,14 @@ def memory_table(memories: Sequence[Memory]) -> Table:
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
     for m in memories:
-        who = "" if m.origin == "user" else f"  by the {m.origin}"
-        table.add_row(f"  memory:{m.id}", Text(one_line(m.content)).append(who, style="dim"))
+        table.add_row(f"  memory:{m.id}", Text(one_line(m.content)).append(_whence(m), style="dim"))
     return table
+
+
+def _whence(m: Memory) -> str:
+    if m.observation_id is not None:
+        return f"  from {m.observation_id}"
+    return "" if m.origin == "user" else f"  by the {m.origin}"
 
 
 def observation_table(observations: Sequence[Observation], today: date) -> Table:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from construct.memory.timeline import Week
+from construct.repl.views.bars import AccentBar
 from construct.repl.views.words import counted
 
 _BAR_WIDTH = 24
@@ -54,7 +54,7 @@ def _table(shown: Sequence[Week]) -> Table:
             table.add_row(Text(f"{counted(len(weeks), 'quiet week')}", style="dim"))
             continue
         for week in weeks:
-            bar = Bar(most, 0, week.learned, color="magenta")
+            bar = AccentBar(most, 0, week.learned)
             table.add_row(str(week.monday), bar, f"{week.learned:,}", _known(week), ", ".join(_notes(week)))
     return table
 
@@ -65,9 +65,9 @@ def _known(week: Week) -> str:
 
 
 def _notes(week: Week) -> Iterator[str]:
+    if week.condensed:
+        yield f"{week.condensed:,} superseded"
     if week.into:
-        yield f"{week.condensed:,} condensed into {week.into:,}"
-    elif week.condensed:
-        yield f"{week.condensed:,} let go"
+        yield counted(week.into, "reflection")
     if week.corrected:
         yield f"{week.corrected:,} corrected"

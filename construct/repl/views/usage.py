@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from rich.bar import Bar
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -11,6 +10,7 @@ from rich.text import Text
 from construct.clock import Clock, from_text
 from construct.memory.accounts import Books
 from construct.memory.whatif import Estimate
+from construct.repl.views.bars import AccentBar
 from construct.repl.views.words import counted, money, monies, percent
 from construct.store.books import Spent, UsageLine
 from construct.text import one_line
@@ -78,7 +78,7 @@ def _by_day(days: Sequence[tuple[str, float, float]]) -> Table:
         table.add_column(name, justify="right", no_wrap=True, style="" if name == "cost" else "dim")
     shown = monies([sum_ for _, talk, work in days for sum_ in (talk + work, talk, work)])
     for number, (day, talk, work) in enumerate(days):
-        bar = Bar(most or 1.0, 0, talk + work, color="magenta")
+        bar = AccentBar(most or 1.0, 0, talk + work)
         table.add_row(day, bar, *shown[3 * number : 3 * number + 3])
     return table
 
@@ -93,7 +93,7 @@ def _compared(spent: float, instead: Estimate) -> Table:
     table.add_column(justify="right", no_wrap=True)
     table.add_column(style="dim", overflow="fold")
     for name, cost, shown, note in zip(names, costs, monies(costs), notes, strict=True):
-        table.add_row(name, Bar(max(costs) or 1.0, 0, cost, color="magenta"), shown, note)
+        table.add_row(name, AccentBar(max(costs) or 1.0, 0, cost), shown, note)
     return table
 
 

@@ -17,6 +17,17 @@ _MADE_BY = {"observer": "observed", "reflector": "condensed", "edit": "written b
 _WORDS_WIDTH = 300
 
 
+def traced_view(found: Trace | MessageTrace | MemoryTrace, clock: Clock) -> RenderableType:
+    """Return where something comes from, or what rests on a message."""
+    match found:
+        case Trace():
+            return why_view(found, clock)
+        case MessageTrace():
+            return why_message_view(found, clock)
+        case MemoryTrace():
+            return why_memory_view(found, clock)
+
+
 def why_view(found: Trace, clock: Clock) -> RenderableType:
     """Return what an observation rests on, and what became of it."""
     parts: list[RenderableType] = [_tree(found.tree, clock), Text(_made(found.cycle, clock), style="dim")]

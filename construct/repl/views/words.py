@@ -8,6 +8,7 @@ from construct.clock import Clock, from_text, gap_words
 from construct.store.records import Conversation
 from construct.text import shorten
 
+NOTHING_YET = "Nothing is remembered yet: what is said is observed as it adds up, or at once by {compact}."
 _CENTS_FROM = 0.1
 _HALF_PERCENT = 0.005
 
