@@ -6,6 +6,7 @@ from typing import Any
 
 from construct.config import Settings
 from construct.memory.asking import EXTRACTIVE
+from construct.memory.forks import inherited_window
 from construct.memory.situation import Terms, held_tokens, read_situation, reflect_from, reflector_scope
 from construct.memory.spending import spent_today
 from construct.memory.view import scope_ids
@@ -115,7 +116,8 @@ def _message_counts(db: sqlite3.Connection, conversation_id: int | None) -> dict
            FROM messages WHERE conversation_id = ?""",
         (marks.observed if marks else 0, marks.window if marks else 0, conversation_id),
     ).fetchone()
-    return {"total": total, "unobserved": unobserved, "window": window}
+    inherited = 0 if conversation_id is None else len(inherited_window(db, conversation_id))
+    return {"total": total, "unobserved": unobserved, "window": window + inherited}
 
 
 def _observation_counts(db: sqlite3.Connection, scope: list[int] | None) -> dict[str, Any]:

@@ -46,6 +46,16 @@ def test_a_fork_goes_its_own_way(lived: Program) -> None:
     assert len(lived.json("conversations", "show", "2")["messages"]) == 2
 
 
+def test_a_fork_counts_the_window_it_inherits(lived: Program) -> None:
+    """Messages and tokens in the window are those that its model is shown."""
+    parent = lived.json("status")
+    new = lived.json("conversations", "fork", "2")
+    here = lived.json("status")
+    assert here["conversation"] == new["id"] != parent["conversation"]
+    assert here["messages"]["window"] == parent["messages"]["window"] > 0
+    assert here["messages"]["window_tokens"] == parent["messages"]["window_tokens"]
+
+
 def test_delete_asks_unless_told(lived: Program) -> None:
     """Where nobody can answer it is refused without `--yes`; with it the words are gone."""
     asked = lived.run("conversations", "delete", "2")
