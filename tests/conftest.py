@@ -1,12 +1,18 @@
 """What every test has: a home of its own, no settings from outside, a fake Messages API on request."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.fake_api import FakeApi
+
+
+def pytest_configure() -> None:
+    """Hear Ctrl-C: what a shell starts in the background ignores it, and so would every program that tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
