@@ -290,7 +290,7 @@ class Companion:
         try:
             async for piece in stream:
                 listen(Delta(piece))
-        except BaseException:
+        except BaseException:  # cancelled too: what came is kept; it is raised again
             so_far.finish(stream.reply)
             raise
         finally:

@@ -92,7 +92,7 @@ class AnthropicStream:
                                 await _drain(events)
                 finally:
                     builder.finish()
-        except Exception as error:
+        except Exception as error:  # httpx2's and the SDK's, and what neither declares (facts.md)
             failure = _failure(self._end, error)  # None: a defect, not to be taken for bad luck
             if failure is None:
                 raise

@@ -27,7 +27,7 @@ from construct.text import one_line
 
 FLOOR = 0.6  # share of the weight of the words looked for that must have been said
 CHANCE = 3.0  # rows that would hold the same words by chance, at most
-BUDGET = 150  # tokens; they stand behind the last cache mark, so every turn pays for them in full
+BUDGET = 120  # tokens; they stand behind the last cache mark, so every turn pays for them in full
 COUNTED = 1_000  # rows up to which a word's are counted
 COMMON = 0.05  # share of the rows that a word with more is taken to have
 NEWEST = 100  # rows with the rarest word that are looked at

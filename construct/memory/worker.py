@@ -357,7 +357,7 @@ class MemoryWorker:
         heart = asyncio.create_task(beat())
         try:
             yield
-        except BaseException:
+        except BaseException:  # cancelled too: no cycle may stay running; it is raised again
             await self._store.call(self._abandon, cycle_id, account, conversation_id)
             raise
         finally:

@@ -133,7 +133,7 @@ class Session:
         parts = self._build()
         try:
             await parts.chat.start()
-        except BaseException:
+        except BaseException:  # cancelled too: nothing may stay open; it is raised again
             await parts.chat.close()
             raise
         return parts
@@ -256,7 +256,7 @@ class Session:
         try:
             yield
         finally:
-            with suppress(NotImplementedError):
+            with suppress(NotImplementedError):  # Windows
                 for name in names:
                     loop.remove_signal_handler(getattr(signal, name))
 
@@ -292,7 +292,7 @@ class Session:
             return
         loop = asyncio.get_running_loop()
         work = asyncio.create_task(parts.chat.finish(LEAVING_SECONDS), name="leaving")
-        with suppress(NotImplementedError):
+        with suppress(NotImplementedError):  # Windows
             loop.add_signal_handler(signal.SIGINT, work.cancel)
         try:
             await asyncio.wait({work}, timeout=_PATIENCE_SECONDS)
@@ -303,7 +303,7 @@ class Session:
         except asyncio.CancelledError:
             parts.out.notice("left for the next start")
         finally:
-            with suppress(NotImplementedError):
+            with suppress(NotImplementedError):  # Windows
                 loop.remove_signal_handler(signal.SIGINT)
 
 

@@ -82,7 +82,7 @@ class Dialogue:
 
         try:
             result = await ask(listen)
-        except BaseException:
+        except BaseException:  # cancelled too: what is on the screen must be ended; it is raised again
             view.end(None)
             raise
         view.end(result)

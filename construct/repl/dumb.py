@@ -71,7 +71,7 @@ async def _chat(opening: Opening) -> int:
     chat = Chat(settings, opening.models, here.id if here else None, private=opening.private, complain=out.notice)
     chat.companion.forget = partial(forget_for_model, chat, out)
     dialogue = Dialogue(chat, out, all_commands())
-    with suppress(NotImplementedError):
+    with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _interrupt, dialogue, out)
     try:
         await chat.start()

@@ -107,7 +107,7 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
-    except BaseException:
+    except BaseException:  # Ctrl-C too must leave nothing half written; it is raised again
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
@@ -296,7 +296,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     _OPEN[db.identity] += 1
     try:
         _prepare(db, path)
-    except BaseException:
+    except BaseException:  # whatever it was, the file must not stay open; it is raised again
         db.close()
         raise
     return db

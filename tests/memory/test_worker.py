@@ -183,17 +183,22 @@ async def test_a_living_owner_keeps_its_cycle(tmp_path: Path, api: FakeApi) -> N
         await observed_once(t)
 
 
+async def interrupt_at(t: Talk, api: FakeApi, call: int) -> None:
+    """Let the worker begin, and cancel it while it waits for so many an observer call."""
+    for text in facts(8):
+        await t.say(text)
+    work = asyncio.create_task(t.companion.worker.run_due(t.id))
+    await asyncio.to_thread(api.wait_for, call, "observer")
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+
+
 async def test_cancelled_work_is_abandoned_and_due_again(tmp_path: Path, api: FakeApi) -> None:
     """Leaving in the middle of a worker call leaves no running cycle."""
     api.fail("observer", faults.hang(30))
     async with talking(tmp_path, api, **LOW) as t:
-        for text in facts(8):
-            await t.say(text)
-        work = asyncio.create_task(t.companion.worker.run_due(t.id))
-        await asyncio.to_thread(api.wait_for, 1, "observer")
-        work.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await work
+        await interrupt_at(t, api, 1)
         assert not await t.companion.store.call(cycles.running)
         api.heal()
         await t.companion.worker.run_due(t.id)
@@ -205,13 +210,7 @@ async def test_the_calls_of_cancelled_work_are_booked_all_the_same(tmp_path: Pat
     api.fail("observer", faults.refusal())
     api.fail("observer", faults.hang(30))
     async with talking(tmp_path, api, **LOW) as t:
-        for text in facts(8):
-            await t.say(text)
-        work = asyncio.create_task(t.companion.worker.run_due(t.id))
-        await asyncio.to_thread(api.wait_for, 2, "observer")
-        work.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await work
+        await interrupt_at(t, api, 2)
         booked = "SELECT c.status, c.attempts, u.purpose FROM cycles AS c JOIN usage AS u ON u.cycle_id = c.id"
         assert await t.companion.store.call(lambda db: db.execute(booked).fetchall()) == [("abandoned", 2, "observer")]
 
