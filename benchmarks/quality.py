@@ -2,7 +2,7 @@
 
     uv run --extra local python benchmarks/quality.py PATH [--worker extractive|local|NAME]
         [--reader extractive|local|NAME] [--judge NAME] [--gguf FILE] [--conversations 2 | conv-26,conv-41/Maria]
-        [--sessions N] [--questions N] [--ways recent,construct] [--cache DIR] [--show] [--keep DIR]
+        [--sessions N] [--questions N] [--ways recent,construct] [--budget N] [--cache DIR] [--show] [--keep DIR]
         [--figure FILE.svg] [--json]
 
 PATH is `locomo10.json` of https://github.com/snap-research/locomo (Maharana et al., ACL 2024; CC BY-NC 4.0), or a file
@@ -35,13 +35,13 @@ from platformdirs import user_cache_path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from benchmarks.remembering.asking import WAYS, Answer, Files, ask, cycles, play
+from benchmarks.remembering.asking import WAYS, Answer, Files, Room, ask, cycles, play
 from benchmarks.remembering.figure import draw
 from benchmarks.remembering.judging import judge
 from benchmarks.remembering.lives import Life, Question, chosen, read_lives
 from benchmarks.remembering.models import KeptModel, Picker
 from benchmarks.remembering.report import Scored, figures, print_table, scored
-from construct.config import load_settings
+from construct.config import Thresholds, load_settings
 from construct.errors import ConstructError, ContextOverflowError
 from construct.llm.local_engine import Pace
 from construct.llm.local_model import LocalModel, find_weights
@@ -87,11 +87,14 @@ class Bench:
         return folder
 
     async def _play(self, life: Life, folder: Path, task: TaskID) -> Files:
-        window = self.reader.context_window
-        return await play(life, folder, self.worker, window, lambda: self.progress.advance(task))
+        return await play(life, folder, self.worker, self._room, lambda: self.progress.advance(task))
+
+    @property
+    def _room(self) -> Room:
+        return Room(self.reader.context_window, self.options.budget)
 
     async def _ask(self, life: Life, question: Question, way: str, files: Files) -> Scored:
-        answer = await ask(life, question, way, files, self.reader)
+        answer = await ask(life, question, way, files, self.reader, self._room)
         if answer.error is not None and not isinstance(answer.error, ContextOverflowError):
             raise answer.error
         judged = await judge(self.judge, question, answer.reply) if self.judge else None
@@ -188,6 +191,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--sessions", type=int, default=0, help="so many sittings of each life, and what is asked of them")
     add("--questions", type=int, default=0, help="so many questions of each life, drawn by lot")
     add("--ways", default=",".join(WAYS), help="ways to ask")
+    add("--budget", type=int, default=Thresholds().budget, help="CONSTRUCT_OBSERVATION_BUDGET")
     add("--cache", type=Path, default=user_cache_path("construct") / "quality", help="where answers are kept")
     add("--keep", type=Path, help="a new folder in which the lives' databases are left")
     add("--show", action="store_true", help="print each answer")

@@ -17,7 +17,7 @@ from benchmarks.remembering.models import KeptModel, Script
 from construct import prompts
 from construct.clock import Clock, to_text
 from construct.companion import Companion, TurnResult
-from construct.config import Settings
+from construct.config import Settings, Thresholds
 from construct.errors import ModelError
 from construct.llm.providers import Models
 from construct.llm.types import Model, Request
@@ -70,24 +70,33 @@ class Files:
     lived: Path
 
 
-def settings_for(db: Path, life: Life, moment: datetime, memory: str, window: int) -> Settings:
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a reader has room for."""
+
+    window: int
+    budget: int = Thresholds().budget
+    """Tokens of observations at most."""
+
+
+def settings_for(db: Path, life: Life, moment: datetime, memory: str, room: Room) -> Settings:
     """Return the settings of one sitting; the persona stands beside the database."""
-    persona = prompts.prompt("small" if window < SMALL_WINDOW else "companion")
+    persona = prompts.prompt("small" if room.window < SMALL_WINDOW else "companion")
     who = _WHO.format(user=life.user, other=life.other) if life.user else ""
     (db.parent / "companion.md").write_text(persona + _FRAME.format(who=who), "utf-8")
     return Settings(
         db=db, config_dir=db.parent, clock=Clock(moment, UTC), memory=memory, worker_daily_usd=_NO_LIMIT,
-        recent_messages=_EVERYTHING,
+        recent_messages=_EVERYTHING, thresholds=Thresholds(budget=room.budget),
     )  # fmt: skip
 
 
-async def play(life: Life, folder: Path, worker: Model | None, window: int, step: Callable[[], None]) -> Files:
-    """Live a life twice, learning and not; `window` is the reader's, `step` is called after each sitting."""
+async def play(life: Life, folder: Path, worker: Model | None, room: Room, step: Callable[[], None]) -> Files:
+    """Live a life twice, learning and not; `room` is the reader's, `step` is called after each sitting."""
     files = Files(folder / "plain.db", folder / "lived.db")
     for db, memory in ((files.plain, "off"), (files.lived, "on")):
         for session in life.sessions:
-            script = Script(window)
-            settings = settings_for(db, life, session.begins, memory, window)
+            script = Script(room.window)
+            settings = settings_for(db, life, session.begins, memory, room)
             companion = Companion(settings, _models(script, worker, settings))
             try:
                 await _sit(companion, script, session.exchanges)
@@ -133,12 +142,12 @@ async def _hear(companion: Companion, conversation_id: int, words: str) -> None:
     await companion.store.call(store)
 
 
-async def ask(life: Life, question: Question, way: str, files: Files, reader: KeptModel) -> Answer:
+async def ask(life: Life, question: Question, way: str, files: Files, reader: KeptModel, room: Room) -> Answer:
     """Ask one question one way."""
     source = files.lived if way in {OBSERVATIONS, CONSTRUCT} else files.plain
     copy = source.with_name("asked.db")
     shutil.copyfile(source, copy)
-    settings = _settings_of(way, copy, life, reader.context_window)
+    settings = _settings_of(way, copy, life, room)
     companion = Companion(settings, _models(reader, None, settings))
     reader.requests.clear()
     try:
@@ -151,9 +160,9 @@ async def ask(life: Life, question: Question, way: str, files: Files, reader: Ke
     return Answer(life.name, question.id, way, result.text, _shown(last, question.text), size, result.error)
 
 
-def _settings_of(way: str, db: Path, life: Life, window: int) -> Settings:
+def _settings_of(way: str, db: Path, life: Life, room: Room) -> Settings:
     memory = {RECENT: "off", FULL: "off", RECALL: "read-only"}.get(way, "on")
-    settings = settings_for(db, life, life.asked_at, memory, window)
+    settings = settings_for(db, life, life.asked_at, memory, room)
     return replace(settings, recent_messages=20) if way == RECENT else settings
 
 
