@@ -114,10 +114,9 @@ def reflector(body: Json) -> Json:
     fresh = [line for line in medium if _JOINED not in line.text]
     joined = [line for line in medium if _JOINED in line.text and len(line.text) < _LONG]
     groups = [*_by(3, fresh), *_by(2, joined)]
-    low = [line.anchor for line in lines if line.priority == "low"]
     return {
         "observations": [_joined(group) for group in groups],
-        "superseded": [line.anchor for group in groups for line in group] + low,
+        "superseded": [line.anchor for line in lines if line.priority == "low"],
         "outdated": [],
     }
 
