@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from construct.store.talk import new_uid
 from construct.tokens import Usage
 
 _SAMPLE_MINIMUM = 200
@@ -27,22 +28,23 @@ def book(
     """Store the usage of one call; what it was for may have been deleted meanwhile."""
     u = call.usage
     db.execute(
-        """INSERT INTO usage (created_at, purpose, model, input_tokens, cache_read_tokens, cache_write_tokens,
+        """INSERT INTO usage (uid, created_at, purpose, model, input_tokens, cache_read_tokens, cache_write_tokens,
                               output_tokens, cost_usd, conversation_id, cycle_id)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM conversations WHERE id = ?),
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM conversations WHERE id = ?),
                    (SELECT id FROM cycles WHERE id = ?))""",
         (
-            now, call.purpose, call.model, u.input_tokens, u.cache_read_tokens, u.cache_write_tokens,
+            new_uid(), now, call.purpose, call.model, u.input_tokens, u.cache_read_tokens, u.cache_write_tokens,
             u.output_tokens, call.cost_usd, conversation_id, cycle_id,
         ),
     )  # fmt: skip
 
 
 def spent_since(db: sqlite3.Connection, since: str, purposes: tuple[str, ...]) -> float:
-    """Return the dollars booked for the purposes since a stored time."""
+    """Return the dollars booked for purposes of memory work since a stored time; chat is not in its index."""
     marks = ",".join("?" * len(purposes))
     row = db.execute(
-        f"SELECT coalesce(sum(cost_usd), 0) FROM usage WHERE created_at >= ? AND purpose IN ({marks})",
+        "SELECT coalesce(sum(cost_usd), 0) FROM usage "
+        f"WHERE purpose <> 'chat' AND created_at >= ? AND purpose IN ({marks})",
         (since, *purposes),
     ).fetchone()
     return float(row[0])

@@ -48,11 +48,6 @@ def delete_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
 
     Forks go on without what they took from it.
     """
-    ids = db.execute(
-        "SELECT id FROM messages WHERE conversation_id = ? ORDER BY id DESC", (conversation_id,)
-    ).fetchall()
-    # From the end: an index entry has the two messages before it as context.
-    db.executemany("DELETE FROM messages WHERE id = ?", ids)
     db.execute(
         """UPDATE conversations SET parent_id = NULL, forked_at_message_id = NULL, forked_window_message_id = NULL
            WHERE parent_id = ?""",

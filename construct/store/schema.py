@@ -7,27 +7,13 @@ from collections.abc import Callable
 
 from sqlite_utils import Database, Migrations
 
+from construct.store.schema_search import m004_search, m006_vectors, m007_own_words, script
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
 
-migrations = Migrations("construct")
 
-
-def _script(db: Database, statements: str) -> None:
-    """Run statements one by one: `executescript` would commit the migration's transaction."""
-    import sqlite3
-
-    statement = ""
-    for line in statements.splitlines():
-        statement += line + "\n"
-        if sqlite3.complete_statement(statement):
-            db.execute(statement)
-            statement = ""
-
-
-@migrations()
 def m001_talk(db: Database) -> None:
     """Conversations and messages: what was said, word for word."""
-    _script(
+    script(
         db,
         """
         CREATE TABLE conversations (
@@ -80,10 +66,9 @@ def m001_talk(db: Database) -> None:
     )
 
 
-@migrations()
 def m002_memory(db: Database) -> None:
     """Observations, where they come from, and the cycles that made them."""
-    _script(
+    script(
         db,
         """
         CREATE TABLE cycles (
@@ -170,10 +155,9 @@ def m002_memory(db: Database) -> None:
     )
 
 
-@migrations()
 def m003_curated(db: Database) -> None:
     """Memories and their graph, the books, and what is learned about models."""
-    _script(
+    script(
         db,
         """
         CREATE TABLE memories (
@@ -239,90 +223,9 @@ def m003_curated(db: Database) -> None:
     )
 
 
-@migrations()
-def m004_search(db: Database) -> None:
-    """Full-text indexes, kept in step by triggers.
-
-    A message is indexed with the two messages before it as a second column: they never
-    change, so the index is append-only. When words are rewritten, withheld or deleted (forget
-    does), the entry and the two that have it as context are taken out before and put back after.
-    What is withheld stands in the index with no words, neither as text nor as context. Of a
-    long message its beginning and end are context: whole ones doubled the size of the file.
-    """
-    _script(
-        db,
-        """
-        CREATE VIEW messages_search AS SELECT id, iif(withheld, '', content) AS text, (
-            SELECT group_concat(words, char(10)) FROM (
-                SELECT CASE WHEN before.withheld THEN NULL WHEN length(before.content) <= 400 THEN before.content
-                    ELSE substr(before.content, 1, 200) || ' ' || substr(before.content, -200) END AS words
-                FROM messages AS before
-                WHERE before.conversation_id = messages.conversation_id AND before.id < messages.id
-                ORDER BY before.id DESC LIMIT 2)) AS ctx
-            FROM messages;
-        CREATE VIRTUAL TABLE messages_fts USING fts5(
-            text, ctx, content='messages_search', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
-        CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
-            INSERT INTO messages_fts(rowid, text, ctx) SELECT id, text, ctx FROM messages_search WHERE id = new.id;
-        END;
-        CREATE TRIGGER messages_fts_before_update BEFORE UPDATE OF content, conversation_id, withheld ON messages BEGIN
-            INSERT INTO messages_fts(messages_fts, rowid, text, ctx)
-                SELECT 'delete', id, text, ctx FROM messages_search WHERE id IN (
-                    SELECT id FROM (
-                        SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id >= old.id
-                        ORDER BY id LIMIT 3)
-                    UNION SELECT id FROM (
-                        SELECT id FROM messages WHERE conversation_id = new.conversation_id AND id > old.id
-                        ORDER BY id LIMIT 2));
-        END;
-        CREATE TRIGGER messages_fts_after_update AFTER UPDATE OF content, conversation_id, withheld ON messages BEGIN
-            INSERT INTO messages_fts(rowid, text, ctx)
-                SELECT id, text, ctx FROM messages_search WHERE id IN (
-                    SELECT id FROM (
-                        SELECT id FROM messages WHERE conversation_id = new.conversation_id AND id >= new.id
-                        ORDER BY id LIMIT 3)
-                    UNION SELECT id FROM (
-                        SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id > old.id
-                        ORDER BY id LIMIT 2));
-        END;
-        CREATE TRIGGER messages_fts_before_delete BEFORE DELETE ON messages BEGIN
-            INSERT INTO messages_fts(messages_fts, rowid, text, ctx)
-                SELECT 'delete', id, text, ctx FROM messages_search WHERE id IN (
-                    SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id >= old.id
-                    ORDER BY id LIMIT 3);
-        END;
-        CREATE TRIGGER messages_fts_after_delete AFTER DELETE ON messages BEGIN
-            INSERT INTO messages_fts(rowid, text, ctx)
-                SELECT id, text, ctx FROM messages_search WHERE id IN (
-                    SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id > old.id
-                    ORDER BY id LIMIT 2);
-        END;
-        """,
-    )
-    for table in ("observations", "memories"):
-        _script(
-            db,
-            f"""
-            CREATE VIRTUAL TABLE {table}_fts USING fts5(
-                content, content='{table}', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
-            CREATE TRIGGER {table}_fts_insert AFTER INSERT ON {table} BEGIN
-                INSERT INTO {table}_fts(rowid, content) VALUES (new.id, new.content);
-            END;
-            CREATE TRIGGER {table}_fts_delete AFTER DELETE ON {table} BEGIN
-                INSERT INTO {table}_fts({table}_fts, rowid, content) VALUES ('delete', old.id, old.content);
-            END;
-            CREATE TRIGGER {table}_fts_update AFTER UPDATE OF content ON {table} BEGIN
-                INSERT INTO {table}_fts({table}_fts, rowid, content) VALUES ('delete', old.id, old.content);
-                INSERT INTO {table}_fts(rowid, content) VALUES (new.id, new.content);
-            END;
-            """,
-        )
-
-
-@migrations()
 def m005_briefings(db: Database) -> None:
     """What the model was given for a reply, by id only: the words stay where they are, and go where they go."""
-    _script(
+    script(
         db,
         """
         CREATE TABLE briefings (           -- of a reply: how many lines of observations stood before it
@@ -346,46 +249,9 @@ def m005_briefings(db: Database) -> None:
     )
 
 
-@migrations()
-def m006_vectors(db: Database) -> None:
-    """Vectors, made of what is there already; they go with what is deleted, emptied, withheld or undone."""
-    _script(
-        db,
-        """
-        CREATE TABLE vector_models (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            name TEXT NOT NULL UNIQUE      -- a fingerprint of its weights
-        );
-        CREATE TABLE vectors (
-            model INTEGER NOT NULL REFERENCES vector_models(id),
-            kind TEXT NOT NULL CHECK (kind IN ('message', 'observation', 'memory')),
-            entry_id INTEGER NOT NULL,
-            part INTEGER NOT NULL DEFAULT 0,  -- a long text has several
-            vector BLOB NOT NULL,          -- int8; its direction is what counts
-            PRIMARY KEY (model, kind, entry_id, part)
-        ) WITHOUT ROWID;
-        """,
-    )
-    for kind, table in (("message", "messages"), ("observation", "observations"), ("memory", "memories")):
-        gone = f"""DELETE FROM vectors WHERE model IN (SELECT id FROM vector_models)
-                AND kind = '{kind}' AND entry_id = old.id;"""
-        columns = "content, withheld" if kind == "message" else "content"
-        _script(
-            db,
-            f"""
-            CREATE TRIGGER {table}_vectors_delete AFTER DELETE ON {table} BEGIN {gone} END;
-            CREATE TRIGGER {table}_vectors_update AFTER UPDATE OF {columns} ON {table} BEGIN {gone} END;
-            """,
-        )
-    _script(
-        db,
-        """
-        CREATE TRIGGER cycles_vectors_revert AFTER UPDATE OF status ON cycles WHEN new.status = 'reverted' BEGIN
-            DELETE FROM vectors WHERE model IN (SELECT id FROM vector_models) AND kind = 'observation'
-                AND entry_id IN (SELECT id FROM observations WHERE cycle_id = new.id);
-        END;
-        """,
-    )
+migrations = Migrations("construct")
+for _step in (m001_talk, m002_memory, m003_curated, m004_search, m005_briefings, m006_vectors, m007_own_words):
+    migrations()(_step)
 
 
 def migrate(db: Database, progress: Callable[[str], None] | None = None) -> None:

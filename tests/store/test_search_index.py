@@ -34,7 +34,7 @@ def say(db: sqlite3.Connection, text: str, conversation: int = 1) -> int:
 
 
 def holds(db: sqlite3.Connection, word: str) -> list[int]:
-    """Return the messages under which the index files a word, as text or as context."""
+    """Return the messages that the index files under a word."""
     return [row for (row,) in db.execute("SELECT rowid FROM messages_fts WHERE messages_fts MATCH ?", (word,))]
 
 
@@ -68,30 +68,22 @@ def test_the_indexes_keep_in_step(db: sqlite3.Connection, seed: int) -> None:
         "UPDATE messages SET content = '[removed]' WHERE id = 2",
         "UPDATE messages SET withheld = 1 WHERE id = 2",
         "DELETE FROM messages WHERE id = 2",
+        "DELETE FROM conversations WHERE id = 1",
     ],
 )
-def test_a_word_that_is_gone_is_gone_from_its_neighbours_too(db: sqlite3.Connection, deed: str) -> None:
-    """A rewritten, withheld or deleted message's words are nobody's context."""
-    for text in ("first", "heliotrope", "third", "fourth", "fifth"):
+def test_a_word_that_is_gone_is_gone_from_the_index(db: sqlite3.Connection, deed: str) -> None:
+    """A message is filed under its own words; when it is rewritten, withheld or deleted they are nobody's."""
+    for text in ("first", "heliotrope", "third"):
         say(db, text)
-    assert holds(db, "heliotrope") == [2, 3, 4]
+    assert holds(db, "heliotrope") == [2]
     db.execute(deed)
     assert holds(db, "heliotrope") == []
-    assert 3 in holds(db, "first")  # as context: the turn that is gone leaves its place or not
     with transaction(db):
         assert index_violations(db) == []
 
 
-def test_of_a_long_message_the_ends_are_context(db: sqlite3.Connection) -> None:
-    """What stands in the middle of a page is found in it, and is not filed again under its neighbours."""
-    say(db, f"alpha {'filler ' * 100} omega {'filler ' * 100} zeta")
-    say(db, "next")
-    assert holds(db, "alpha") == holds(db, "zeta") == [1, 2]
-    assert holds(db, "omega") == [1]
-
-
 def test_words_are_counted_by_their_own_text(db: sqlite3.Connection) -> None:
-    """Context does not count, and counting ends where it is told to."""
+    """Each message counts once, and counting ends where it is told to."""
     for _ in range(5):
         say(db, "the oak")
     say(db, "an elm")

@@ -1,0 +1,174 @@
+"""The steps of the schema that concern searching, in the order of their numbers; schema.py has the others."""
+
+import sqlite3
+
+from sqlite_utils import Database
+
+
+def script(db: Database, statements: str) -> None:
+    """Run statements one by one: `executescript` would commit the migration's transaction."""
+    statement = ""
+    for line in statements.splitlines():
+        statement += line + "\n"
+        if sqlite3.complete_statement(statement):
+            db.execute(statement)
+            statement = ""
+
+
+def m004_search(db: Database) -> None:
+    """Full-text indexes, kept in step by triggers.
+
+    A message is indexed with the two messages before it as a second column: they never
+    change, so the index is append-only. When words are rewritten, withheld or deleted (forget
+    does), the entry and the two that have it as context are taken out before and put back after.
+    What is withheld stands in the index with no words, neither as text nor as context. Of a
+    long message its beginning and end are context: whole ones doubled the size of the file.
+    """
+    script(
+        db,
+        """
+        CREATE VIEW messages_search AS SELECT id, iif(withheld, '', content) AS text, (
+            SELECT group_concat(words, char(10)) FROM (
+                SELECT CASE WHEN before.withheld THEN NULL WHEN length(before.content) <= 400 THEN before.content
+                    ELSE substr(before.content, 1, 200) || ' ' || substr(before.content, -200) END AS words
+                FROM messages AS before
+                WHERE before.conversation_id = messages.conversation_id AND before.id < messages.id
+                ORDER BY before.id DESC LIMIT 2)) AS ctx
+            FROM messages;
+        CREATE VIRTUAL TABLE messages_fts USING fts5(
+            text, ctx, content='messages_search', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
+        CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
+            INSERT INTO messages_fts(rowid, text, ctx) SELECT id, text, ctx FROM messages_search WHERE id = new.id;
+        END;
+        CREATE TRIGGER messages_fts_before_update BEFORE UPDATE OF content, conversation_id, withheld ON messages BEGIN
+            INSERT INTO messages_fts(messages_fts, rowid, text, ctx)
+                SELECT 'delete', id, text, ctx FROM messages_search WHERE id IN (
+                    SELECT id FROM (
+                        SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id >= old.id
+                        ORDER BY id LIMIT 3)
+                    UNION SELECT id FROM (
+                        SELECT id FROM messages WHERE conversation_id = new.conversation_id AND id > old.id
+                        ORDER BY id LIMIT 2));
+        END;
+        CREATE TRIGGER messages_fts_after_update AFTER UPDATE OF content, conversation_id, withheld ON messages BEGIN
+            INSERT INTO messages_fts(rowid, text, ctx)
+                SELECT id, text, ctx FROM messages_search WHERE id IN (
+                    SELECT id FROM (
+                        SELECT id FROM messages WHERE conversation_id = new.conversation_id AND id >= new.id
+                        ORDER BY id LIMIT 3)
+                    UNION SELECT id FROM (
+                        SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id > old.id
+                        ORDER BY id LIMIT 2));
+        END;
+        CREATE TRIGGER messages_fts_before_delete BEFORE DELETE ON messages BEGIN
+            INSERT INTO messages_fts(messages_fts, rowid, text, ctx)
+                SELECT 'delete', id, text, ctx FROM messages_search WHERE id IN (
+                    SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id >= old.id
+                    ORDER BY id LIMIT 3);
+        END;
+        CREATE TRIGGER messages_fts_after_delete AFTER DELETE ON messages BEGIN
+            INSERT INTO messages_fts(rowid, text, ctx)
+                SELECT id, text, ctx FROM messages_search WHERE id IN (
+                    SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id > old.id
+                    ORDER BY id LIMIT 2);
+        END;
+        """,
+    )
+    for table in ("observations", "memories"):
+        script(
+            db,
+            f"""
+            CREATE VIRTUAL TABLE {table}_fts USING fts5(
+                content, content='{table}', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
+            CREATE TRIGGER {table}_fts_insert AFTER INSERT ON {table} BEGIN
+                INSERT INTO {table}_fts(rowid, content) VALUES (new.id, new.content);
+            END;
+            CREATE TRIGGER {table}_fts_delete AFTER DELETE ON {table} BEGIN
+                INSERT INTO {table}_fts({table}_fts, rowid, content) VALUES ('delete', old.id, old.content);
+            END;
+            CREATE TRIGGER {table}_fts_update AFTER UPDATE OF content ON {table} BEGIN
+                INSERT INTO {table}_fts({table}_fts, rowid, content) VALUES ('delete', old.id, old.content);
+                INSERT INTO {table}_fts(rowid, content) VALUES (new.id, new.content);
+            END;
+            """,
+        )
+
+
+def m006_vectors(db: Database) -> None:
+    """Vectors, made of what is there already; they go with what is deleted, emptied, withheld or undone."""
+    script(
+        db,
+        """
+        CREATE TABLE vector_models (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL UNIQUE      -- a fingerprint of its weights
+        );
+        CREATE TABLE vectors (
+            model INTEGER NOT NULL REFERENCES vector_models(id),
+            kind TEXT NOT NULL CHECK (kind IN ('message', 'observation', 'memory')),
+            entry_id INTEGER NOT NULL,
+            part INTEGER NOT NULL DEFAULT 0,  -- a long text has several
+            vector BLOB NOT NULL,          -- int8; its direction is what counts
+            PRIMARY KEY (model, kind, entry_id, part)
+        ) WITHOUT ROWID;
+        """,
+    )
+    for kind, table in (("message", "messages"), ("observation", "observations"), ("memory", "memories")):
+        gone = f"""DELETE FROM vectors WHERE model IN (SELECT id FROM vector_models)
+                AND kind = '{kind}' AND entry_id = old.id;"""
+        columns = "content, withheld" if kind == "message" else "content"
+        script(
+            db,
+            f"""
+            CREATE TRIGGER {table}_vectors_delete AFTER DELETE ON {table} BEGIN {gone} END;
+            CREATE TRIGGER {table}_vectors_update AFTER UPDATE OF {columns} ON {table} BEGIN {gone} END;
+            """,
+        )
+    script(
+        db,
+        """
+        CREATE TRIGGER cycles_vectors_revert AFTER UPDATE OF status ON cycles WHEN new.status = 'reverted' BEGIN
+            DELETE FROM vectors WHERE model IN (SELECT id FROM vector_models) AND kind = 'observation'
+                AND entry_id IN (SELECT id FROM observations WHERE cycle_id = new.id);
+        END;
+        """,
+    )
+
+
+def m007_own_words(db: Database) -> None:
+    """A message is indexed by its own words alone, and what no query reads goes: a third of a talk's file.
+
+    The turns around a message are weighed when it is read (memory/recall_rank.py); as a column they filed every word
+    three times. What is withheld stands in the index with no words, as before. The pages that come free are given
+    back as after forgetting (erase.py).
+    """
+    for moment in ("insert", "before_update", "after_update", "before_delete", "after_delete"):
+        db.execute(f"DROP TRIGGER messages_fts_{moment}")
+    script(
+        db,
+        """
+        DROP TABLE messages_fts;
+        DROP VIEW messages_search;
+        CREATE VIEW messages_search AS SELECT id, iif(withheld, '', content) AS text FROM messages;
+        CREATE VIRTUAL TABLE messages_fts USING fts5(
+            text, content='messages_search', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
+        CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
+            INSERT INTO messages_fts(rowid, text) VALUES (new.id, iif(new.withheld, '', new.content));
+        END;
+        CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages BEGIN
+            INSERT INTO messages_fts(messages_fts, rowid, text)
+                VALUES ('delete', old.id, iif(old.withheld, '', old.content));
+        END;
+        CREATE TRIGGER messages_fts_update AFTER UPDATE OF content, withheld ON messages BEGIN
+            INSERT INTO messages_fts(messages_fts, rowid, text)
+                VALUES ('delete', old.id, iif(old.withheld, '', old.content));
+            INSERT INTO messages_fts(rowid, text) VALUES (new.id, iif(new.withheld, '', new.content));
+        END;
+        DROP INDEX messages_by_time;
+        DROP INDEX usage_by_time;
+        CREATE INDEX usage_of_work ON usage(created_at) WHERE purpose <> 'chat';
+        """,
+    )
+    if db.execute("SELECT 1 FROM messages LIMIT 1").fetchone():
+        db.execute("INSERT INTO messages_fts(messages_fts) VALUES ('rebuild')")
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('pruning', 'rewrite')")
