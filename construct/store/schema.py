@@ -3,8 +3,6 @@
 The extra columns and tables beyond contract.md are explained where they stand.
 """
 
-from collections.abc import Callable
-
 from sqlite_utils import Database, Migrations
 
 from construct.store.schema_search import m004_search, m006_vectors, m007_own_words, script
@@ -254,11 +252,8 @@ for _step in (m001_talk, m002_memory, m003_curated, m004_search, m005_briefings,
     migrations()(_step)
 
 
-def migrate(db: Database, progress: Callable[[str], None] | None = None) -> None:
+def migrate(db: Database) -> None:
     """Bring a database of any released version to this one and mark it as ours."""
-    for step in migrations.pending(db):
-        if progress:
-            progress(step.name)
     migrations.apply(db)
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
