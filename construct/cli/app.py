@@ -266,6 +266,7 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
     epilog=examples(
         "construct import backup.jsonl           an export of another machine",
         "construct import conversations.json     ChatGPT's or Claude's export",
+        "construct import export.zip             the same, as it was sent",
     ),
 )
 def import_(
@@ -277,8 +278,9 @@ def import_(
 ) -> None:
     """Bring in talk from a file.
 
-    All of it or nothing; the same file twice adds nothing. What comes in can be searched at once; it is no part of
-    the context, and nothing is learned from it by itself.
+    All of it or nothing; the same file twice adds nothing, and after an interruption running it again goes on. What
+    comes in can be searched at once; it is no part of the context, and nothing is learned from it before you say
+    `construct observe`.
     """
     from construct.cli.files import import_file as body
 

@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from construct.cli import shapes
 from construct.cli.environment import Environment, complain, confirmed, print_json, say
+from construct.cli.progress import searchable
 from construct.cli.references import Reference
 from construct.clock import Clock, to_text
 from construct.errors import NotFoundError, UsageError
@@ -50,6 +51,7 @@ def forget(env: Environment, reference: Reference, *, words: bool, yes: bool, as
 
     clock = env.settings.clock
     with env.database() as db:
+        searchable(db)
         plan = _plan(db, reference, words)
         if not yes:
             complain(plain(plan_view(plan, clock.today())))

@@ -5,6 +5,7 @@ import sqlite3
 from dataclasses import asdict, dataclass
 
 from construct.cli.environment import Environment, print_json, say
+from construct.cli.progress import searchable
 from construct.config import Settings
 from construct.errors import ConstructError, ExitStatus
 from construct.store.invariants import index_violations, violations
@@ -25,6 +26,7 @@ def doctor(env: Environment, as_json: bool) -> int:
     checks = [Check("settings", True, f"database {settings.db}, memory {settings.memory}, scope {settings.scope}")]
     checks.append(_credentials(settings))
     with env.database() as db:
+        searchable(db)
         checks += _database(db)
         checks.append(_meaning(db, settings))
     if checks[1].ok:

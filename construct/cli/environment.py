@@ -15,7 +15,7 @@ from construct.clock import to_text
 from construct.config import Settings, load_settings
 from construct.errors import UsageError
 from construct.store import cycles, erase, talk
-from construct.store.database import open_database, transaction
+from construct.store.database import explain, open_database, transaction
 from construct.text import printable
 
 if TYPE_CHECKING:
@@ -36,10 +36,13 @@ class Environment:
 
     @contextmanager
     def database(self) -> Iterator[sqlite3.Connection]:
-        """Open the database, what a stopped process left behind put right."""
+        """Open the database, what a stopped process left behind put right; raises ConstructError when it fails."""
         with closing(open_database(self.settings.db)) as db:
-            tidy(db, self.settings)
-            yield db
+            try:
+                tidy(db, self.settings)
+                yield db
+            except sqlite3.Error as error:
+                raise explain(error, self.settings.db) from error
 
 
 def tidy(db: sqlite3.Connection, settings: Settings) -> None:

@@ -1,13 +1,13 @@
 """`export`, `report` and `import`."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 from construct.cli.environment import Environment, complain, confirmed, print_json, say
+from construct.cli.progress import progress_bar
 from construct.errors import UsageError
+from construct.store import search_index
 from construct.store.backup import explaining, refuse_database, text_file
 from construct.store.transfer import write_export
 from construct.store.transfer_import import ImportReport
@@ -75,8 +75,13 @@ def import_file(env: Environment, file: Path, as_json: bool) -> None:
     """Bring in talk from a file, all of it or nothing."""
     if file.exists() and env.settings.db.exists() and file.samefile(env.settings.db):
         raise UsageError(f"{file} is the database itself: there is nothing to import from it.")
-    with env.database() as db, _progress(file) as advance:
-        report = import_into(db, file, env.settings.clock, advance)
+    with env.database() as db:
+        try:
+            with progress_bar() as advance:
+                report = import_into(db, file, env.settings.clock, advance)
+        except KeyboardInterrupt:
+            complain(_left_off(search_index.count_missing(db)))
+            raise
     if as_json:
         print_json(asdict(report))
         return
@@ -85,36 +90,19 @@ def import_file(env: Environment, file: Path, as_json: bool) -> None:
         complain(report.warning)
 
 
+def _left_off(unsearchable: int) -> str:
+    if unsearchable:
+        return f"Left off. All of it is here, {unsearchable:,} messages cannot be searched yet: run it again to go on."
+    return "Left off. Nothing of it is here yet: run it again."
+
+
 def _words(report: ImportReport) -> str:
     from construct.repl.views.words import counted
 
+    if not (report.messages or report.conversations or report.observations or report.memories):
+        return f"Nothing new. Here already: {report.known:,}."
     new = f"{counted(report.messages, 'message')} in {counted(report.conversations, 'new conversation')}"
     more = [counted(report.observations, "observation")] if report.observations else []
     more += [counted(report.memories, "memory")] if report.memories else []
     known = f" Here already: {report.known:,}." if report.known else ""
     return f"Imported {', '.join([new, *more])}.{known}"
-
-
-@contextmanager
-def _progress(file: Path) -> Iterator["_Advance"]:
-    """Draw a progress bar on a terminal, for files that take longer than a moment."""
-    if not sys.stderr.isatty() or not file.is_file() or file.stat().st_size < 5_000_000:
-        yield _Advance(None)
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        yield _Advance(bar)
-
-
-class _Advance:
-    def __init__(self, bar: object) -> None:
-        from rich.progress import Progress
-
-        self._bar = bar if isinstance(bar, Progress) else None
-        self._task = self._bar.add_task("Importing", total=None) if self._bar else None
-
-    def __call__(self, done: int, total: int) -> None:
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=done, total=total)

@@ -65,7 +65,11 @@ def observe(env: Environment, wish: Wish) -> int:
             complain("Nothing was observed.")
             return ExitStatus.OK
     with _progress(sum(b.messages for b in waiting)) as advance:
-        outcome = asyncio.run(_run(Companion(env.settings, models), waiting, wish.budget, advance))
+        try:
+            outcome = asyncio.run(_run(Companion(env.settings, models), waiting, wish.budget, advance))
+        except KeyboardInterrupt:
+            complain("Left off. What was observed is kept; the same command goes on from there.")
+            raise
     print_json(asdict(outcome)) if wish.as_json else say(_words(outcome))
     return ExitStatus.OK
 
@@ -95,12 +99,18 @@ async def _step(companion: Companion, conversation_id: int) -> Outcome | None:
         return Outcome(stopped="the money for it is spent. Set --budget for more, or go on tomorrow")
     if await store.call(_is_observed_now, conversation_id, worker.terms):
         return Outcome(stopped=f"conversation {conversation_id} is being observed by another process")
-    revived = await store.call(_revive, conversation_id, batch_tokens(model))
-    if revived is None:
+    before = await store.call(archive.unread, conversation_id)
+    if not before:
         return None
-    made = await worker.catch_up(conversation_id, revived.until)
+    made = await worker.catch_up_passed(conversation_id)
+    if made is None:
+        revived = await store.call(_revive, conversation_id, batch_tokens(model))
+        made = 0 if revived is None else await worker.catch_up(conversation_id, revived.until)
+    read = before - await store.call(archive.unread, conversation_id)
+    if not read:
+        return Outcome(stopped=f"conversation {conversation_id} could not be observed")
     trouble = None if model is None else await store.call(_trouble, conversation_id, worker.terms)
-    return Outcome(revived.messages, made, stopped=trouble)
+    return Outcome(read, made, stopped=trouble)
 
 
 def _is_observed_now(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> bool:

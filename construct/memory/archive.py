@@ -1,4 +1,9 @@
-"""Imported talk that nobody has observed: how much there is, what observing it may cost, and letting it be observed."""
+"""Imported talk that nobody has observed: how much there is, what observing it may cost, and letting it be observed.
+
+What stands above its conversation's `observed` mark becomes part of the living talk, and is due. Where the talk has
+gone on and been observed meanwhile, the mark has passed it: it stays archived, in no window, and is read by cycles that
+move no mark. Such a cycle is told by having nothing but archived messages in its range.
+"""
 
 import sqlite3
 from collections.abc import Iterable
@@ -10,12 +15,20 @@ from construct.llm.types import Model
 from construct.memory.observer import batch_tokens
 from construct.memory.transcript import batches
 from construct.store import talk
+from construct.store.records import Message, columns, read
 from construct.tokens import Usage
 
 # Around one call stand about as many tokens of prompt and schema; an observer writes a line of 80 for each 200 of talk,
 # and a reflector reads what it wrote about once and writes half of it.
 _PROMPT_TOKENS = 1_500
 _WRITTEN, _READ_AGAIN, _CONDENSED = 0.4, 0.2, 0.2
+
+
+_UNREAD = """m.archived AND NOT EXISTS (
+    SELECT 1 FROM cycles AS c WHERE c.conversation_id = m.conversation_id
+    AND c.kind = 'observer' AND c.status = 'succeeded' AND m.id BETWEEN c.first_message_id AND c.last_message_id
+    AND NOT EXISTS (SELECT 1 FROM messages AS live WHERE live.conversation_id = c.conversation_id
+                    AND live.archived = 0 AND live.id BETWEEN c.first_message_id AND c.last_message_id))"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +60,12 @@ class Estimate:
 def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
     """Return the conversations with archived messages that went on after a stored time, the oldest talk first.
 
-    Each is taken whole, from its beginning: what observers have passed is beyond their reach, and does not count.
+    Each is taken whole, from its beginning.
     """
     return [
         Backlog(*row)
         for row in db.execute(
-            """SELECT m.conversation_id, count(*), sum(m.token_count) FROM messages AS m
-               LEFT JOIN watermarks AS w ON w.conversation_id = m.conversation_id AND w.name = 'observed'
-               WHERE m.archived AND m.id > coalesce(w.message_id, 0)
+            f"""SELECT m.conversation_id, count(*), sum(m.token_count) FROM messages AS m WHERE {_UNREAD}
                GROUP BY 1 HAVING max(m.created_at) >= ? ORDER BY min(m.created_at), 1""",
             (since,),
         )
@@ -74,6 +85,29 @@ def estimate(waiting: Iterable[Backlog], model: Model | None) -> Estimate:
     )
     each = cost_usd(model.name, one)
     return Estimate(calls, None if each is None else each * calls)
+
+
+def unread(db: sqlite3.Connection, conversation_id: int) -> int:
+    """Return how many messages of a conversation's backlog there are."""
+    (count,) = db.execute(
+        f"SELECT count(*) FROM messages AS m WHERE conversation_id = ? AND {_UNREAD}", (conversation_id,)
+    ).fetchone()
+    return int(count)
+
+
+def passed(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
+    """Return the oldest messages of a backlog that the `observed` mark has passed, up to the next living one."""
+    observed = talk.watermarks(db, conversation_id).observed
+    found = db.execute(
+        f"""SELECT {columns(Message, "m")} FROM messages AS m
+            WHERE conversation_id = :conversation AND id <= :observed AND {_UNREAD}
+            AND id < ifnull((
+                SELECT min(id) FROM messages WHERE conversation_id = :conversation AND archived = 0 AND id > (
+                    SELECT min(id) FROM messages AS m WHERE conversation_id = :conversation AND {_UNREAD})), 1 << 62)
+            ORDER BY id""",
+        {"conversation": conversation_id, "observed": observed},
+    )
+    return read(Message, found)
 
 
 def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived | None:

@@ -21,12 +21,19 @@ class StaleError(Exception):
 def store_extraction(
     db: sqlite3.Connection, cycle_id: int, found: Extraction, batch: Sequence[Message], based_on: int, now: str
 ) -> int:
-    """Store an observer's pending observations, move `observed` over the batch; return how many."""
+    """Store an observer's pending observations, move `observed` over the batch; return how many.
+
+    A batch of archived messages is one that the mark has passed: it stays where it is.
+    """
     conversation_id = batch[0].conversation_id
     _must_run(db, cycle_id)
-    if talk.watermarks(db, conversation_id).observed != based_on:
+    present = [talk.message(db, m.id) for m in batch]
+    if [m.archived for m in present] != [m.archived for m in batch]:
         raise StaleError
-    allowed = {m.id for m in talk.live_messages(db, conversation_id, based_on, batch[-1].id) if talk.is_shown(m)}
+    passed = bool(batch[0].archived)
+    if not passed and talk.watermarks(db, conversation_id).observed != based_on:
+        raise StaleError
+    allowed = {m.id for m in present if talk.is_readable(m)}
     stored = 0
     for draft in found.drafts:
         sources = [i for i in draft.sources if i in allowed]
@@ -35,6 +42,8 @@ def store_extraction(
         observation_id = _insert(db, draft, cycle_id, conversation_id, 0, now, committed_at=None)
         rows.link_messages(db, observation_id, sources)
         stored += 1
+    if passed:
+        return stored
     talk.set_watermark(db, conversation_id, "observed", batch[-1].id, now)
     if found.title:
         talk.rename_conversation(db, conversation_id, found.title, by="observer")

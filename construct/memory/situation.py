@@ -44,6 +44,12 @@ def terms_for(settings: Settings, context_window: int) -> Terms:
     return Terms(thresholds, settings.scope, settings.clock, settings.worker_daily_usd, meaning)
 
 
+def unobserved(db: sqlite3.Connection, conversation_id: int, *, until: int, at_rest: bool) -> list[Message]:
+    """Return what an observer may read now of a conversation, up to a message."""
+    observed = talk.watermarks(db, conversation_id).observed
+    return observable(talk.live_messages(db, conversation_id, observed, until), at_rest=at_rest)
+
+
 def observable(messages: Sequence[Message], *, at_rest: bool) -> list[Message]:
     """Return what an observer may read now: a last question without its answer waits, unless the talk is at rest."""
     last = len(messages)

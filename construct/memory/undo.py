@@ -80,7 +80,7 @@ def _built_on(db: sqlite3.Connection, cycle: Cycle) -> list[Cycle]:
             "id": cycle.id,
             "kind": cycle.kind,
             "conversation": cycle.conversation_id,
-            "last": cycle.last_message_id,
+            "last": cycle.last_message_id if _moved_marks(db, cycle) else None,
         },
     )
     return read(Cycle, found)
@@ -133,6 +133,8 @@ def _lower_watermarks(db: sqlite3.Connection, cycle: Cycle, now: str) -> Waterma
     """Set each watermark that has passed the cycle's beginning to the message before it."""
     assert cycle.conversation_id is not None
     first = cycle.first_message_id or 0
+    if not _moved_marks(db, cycle):
+        return talk.watermarks(db, cycle.conversation_id)
     (before,) = db.execute(
         "SELECT coalesce(max(id), 0) FROM messages WHERE conversation_id = ? AND archived = 0 AND id < ?",
         (cycle.conversation_id, first),
@@ -143,6 +145,12 @@ def _lower_watermarks(db: sqlite3.Connection, cycle: Cycle, now: str) -> Waterma
             talk.set_watermark(db, cycle.conversation_id, name, before, now)
     talk.set_thread(db, cycle.conversation_id, None, None)
     return talk.watermarks(db, cycle.conversation_id)
+
+
+def _moved_marks(db: sqlite3.Connection, cycle: Cycle) -> bool:
+    """Tell whether an observer cycle was more than a reading of imported messages that the talk had gone past."""
+    first, last = cycle.first_message_id or 0, cycle.last_message_id or 0
+    return cycle.conversation_id is not None and bool(talk.live_messages(db, cycle.conversation_id, first - 1, last))
 
 
 def _mark_reverted(db: sqlite3.Connection, cycle: Cycle, now: str) -> None:

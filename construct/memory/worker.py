@@ -10,12 +10,13 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from construct.clock import to_text
 from construct.errors import ConstructError
 from construct.llm.types import Model
-from construct.memory import graph_cycle, policy
+from construct.memory import archive, graph_cycle, policy
 from construct.memory.asking import EXTRACTIVE, Account
 from construct.memory.commit import StaleError, store_extraction, store_verdict
 from construct.memory.compaction import Compacted, compact
@@ -28,11 +29,11 @@ from construct.memory.memories import promote
 from construct.memory.observer import batch_tokens, observe
 from construct.memory.proposals import Extraction
 from construct.memory.reflector import choose, input_tokens, reflect
-from construct.memory.situation import Terms, conversations_at_rest, observable, read_situation, reflector_scope
+from construct.memory.situation import Terms, conversations_at_rest, read_situation, reflector_scope, unobserved
 from construct.memory.spending import is_over_limit
 from construct.memory.transcript import batches
 from construct.memory.view import scope_ids
-from construct.store import books, cycles, talk
+from construct.store import books, cycles, search_index, talk
 from construct.store import observations as rows
 from construct.store.database import Store, transaction
 from construct.store.records import Message, Observation
@@ -53,6 +54,7 @@ class _Started(Protocol):
 
 
 B = TypeVar("B", bound=_Started)
+_Find = Callable[[sqlite3.Connection, int], list[Message]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,9 @@ class MemoryWorker:
             await self.run_due(conversation_id)
 
     async def index(self) -> bool:
-        """Make some of the vectors that are missing; False when none is, or nothing makes any."""
+        """Make some of what the search indexes lack; False when it is nothing, or nothing makes any."""
+        if await self._store.call(search_index.make_some):
+            return True
         return self.terms.meaning is not None and await index_some(self._store, self.terms.meaning)
 
     async def now(self, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
@@ -117,6 +121,13 @@ class MemoryWorker:
                 made += stored
             await self._do_due(conversation_id, {"observe"}, leaving=True)
         return made
+
+    async def catch_up_passed(self, conversation_id: int) -> int | None:
+        """Observe a batch of the imported messages that the talk has gone past; None when none could be."""
+        async with self._turn, self._observing[conversation_id]:
+            made = await self._observe_some(conversation_id, archive.passed)
+            await self._do_due(conversation_id, {"observe"}, leaving=True)
+            return made
 
     async def observe_before_turn(self, conversation_id: int) -> None:
         """Observe and compact until the window is no longer past its limit, since a turn waits for that.
@@ -182,26 +193,29 @@ class MemoryWorker:
             return await self._observe_alone(conversation_id, at_rest=at_rest, until=until)
 
     async def _observe_alone(self, conversation_id: int, *, at_rest: bool, until: int = talk.LAST) -> int | None:
+        return await self._observe_some(conversation_id, partial(unobserved, until=until, at_rest=at_rest))
+
+    async def _observe_some(self, conversation_id: int, find: _Find) -> int | None:
         model = await self._affordable()
-        batch = await self._begun(self._store.call(self._begin_observer, conversation_id, model, at_rest, until))
+        batch = await self._begun(self._store.call(self._begin_observer, conversation_id, model, find))
         if batch is None:
             return None
         self._report(Progress("observing"))
         account = Account("observer")
         async with self._lease(batch.cycle_id, account, conversation_id):
-            readable = [m for m in batch.messages if talk.is_shown(m)]
+            readable = [m for m in batch.messages if talk.is_readable(m)]
             found = await observe(model, readable, self.terms.clock, account)
             stored = await self._store.call(self._end_observer, batch, found, account, _name(model, account))
         self._report(Progress("remembered", stored or 0))
         return stored
 
     def _begin_observer(
-        self, db: sqlite3.Connection, conversation_id: int, model: Model | None, at_rest: bool, until: int
+        self, db: sqlite3.Connection, conversation_id: int, model: Model | None, find: _Find
     ) -> _Batch | None:
         with transaction(db):
             cycles.abandon_dead(db, self._now())
             observed = talk.watermarks(db, conversation_id).observed
-            messages = observable(talk.live_messages(db, conversation_id, observed, until), at_rest=at_rest)
+            messages = find(db, conversation_id)
             if not messages:
                 return None
             batch = batches(messages, batch_tokens(model))[0]

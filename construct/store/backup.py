@@ -47,13 +47,13 @@ def _strip(copy: sqlite3.Connection) -> None:
             copy.execute(f"INSERT INTO {table}_fts({table}_fts) VALUES ('optimize')")
 
 
-def readable_copy(path: Path, copy: Path) -> None:
-    """Copy a database that may be in use to a file of ours, and leave it as it is; raises sqlite3.Error."""
+def read_into(path: Path, copy: sqlite3.Connection) -> None:
+    """Copy a database that may be in use into one of ours, and leave it as it is; raises sqlite3.Error."""
     live = any(_beside(path, suffix).exists() for suffix in _BESIDE)
     how = "mode=ro" if live else "mode=ro&immutable=1"
     source = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
-    with closing(source), closing(sqlite3.connect(copy)) as target:
-        source.backup(target)
+    with closing(source):
+        source.backup(copy)
 
 
 @contextmanager

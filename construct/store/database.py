@@ -70,6 +70,18 @@ def open_database(path: Path) -> sqlite3.Connection:
         raise explain(error, path) from error
 
 
+def bring_up(copy: sqlite3.Connection, path: Path) -> None:
+    """Bring a copy of a database, which nobody else has, to this version.
+
+    Raises DatabaseUnusableError when it is none of ours, newer or damaged.
+    """
+    if copy.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        raise _foreign(path)
+    _refuse_newer(copy, path)
+    _check_pages(copy, path)
+    _upgrade(copy)
+
+
 def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
     """Return the error the user is shown for one of SQLite's."""
     text, name = str(error), getattr(error, "sqlite_errorname", "") or ""
@@ -211,16 +223,12 @@ def _check_header(path: Path) -> None:
         raise _damaged(path, "; it was not touched")
     version, application_id = struct.unpack_from(">i4xI", header, 60)
     if application_id != APPLICATION_ID and not (application_id == 0 and _is_blank(path)):
-        raise DatabaseUnusableError(
-            f"{path} belongs to another program.\nName another file with --db; this one was not touched."
-        )
+        raise _foreign(path)
     logged = _has(path, "-wal")
     if logged:  # a newer version may stand there only; a connection that may write would move it on closing
         (version,) = _read_only(path, "PRAGMA user_version", "mode=ro")
     if version > SCHEMA_VERSION:
-        raise DatabaseUnusableError(
-            f"{path} was written by a newer Construct.\nUpdate Construct to open it; the file was not touched."
-        )
+        raise _newer(path)
     if _is_cut_off(path, header, size):
         raise _damaged(path, "; it was not touched")
     if logged and size <= _CHECKED_BYTES:
@@ -278,6 +286,18 @@ def _reading(path: Path, how: str) -> closing[sqlite3.Connection]:
     return closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=_BUSY_SECONDS))
 
 
+def _foreign(path: Path) -> DatabaseUnusableError:
+    return DatabaseUnusableError(
+        f"{path} belongs to another program.\nName another file with --db; this one was not touched."
+    )
+
+
+def _newer(path: Path) -> DatabaseUnusableError:
+    return DatabaseUnusableError(
+        f"{path} was written by a newer Construct.\nUpdate Construct to open it; the file was not touched."
+    )
+
+
 def _damaged(path: Path | str, untouched: str = "") -> DatabaseUnusableError:
     return DatabaseUnusableError(
         f"The database {path} is damaged{untouched}.\n"
@@ -303,11 +323,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
-    (version,) = db.execute("PRAGMA user_version").fetchone()
-    if version > SCHEMA_VERSION:
-        raise DatabaseUnusableError(
-            f"{path} was written by a newer Construct.\nUpdate Construct to open it; the file was not touched."
-        )
+    version = _refuse_newer(db, path)
     if path.stat().st_size <= _CHECKED_BYTES and not _has(path, "-wal"):
         _check_pages(db, path)
     db.execute("PRAGMA foreign_keys = ON")
@@ -320,6 +336,14 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     for file in (_beside(path, suffix) for suffix in ("", "-wal", "-shm")):
         if file.exists() and file.stat().st_mode & 0o077:
             file.chmod(0o600)
+
+
+def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
+    """Return the version; raises DatabaseUnusableError where it is not known yet."""
+    version = int(db.execute("PRAGMA user_version").fetchone()[0])
+    if version > SCHEMA_VERSION:
+        raise _newer(path)
+    return version
 
 
 def _check_pages(db: sqlite3.Connection, path: Path) -> None:

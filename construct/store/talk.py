@@ -182,7 +182,12 @@ def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int) -> l
 
 def is_shown(message: Message) -> bool:
     """Tell whether a message may stand in a window."""
-    return not (message.archived or message.withheld or message.retried)
+    return is_readable(message) and not message.archived
+
+
+def is_readable(message: Message) -> bool:
+    """Tell whether an observer may read a message."""
+    return not (message.withheld or message.retried)
 
 
 def message(db: sqlite3.Connection, message_id: int) -> Message:

@@ -32,7 +32,7 @@ def conversations(start: bytes, file: IO[bytes], advance: Advance) -> Iterator[A
     found = _elements(text) if text.peek() == "[" else iter(_whole(text))
     first = next(found, None)
     if not is_conversation(first):
-        raise RefusedError("", _FOREIGN, "JSONL holds one JSON object a line")
+        raise RefusedError("", _FOREIGN, "ChatGPT and Claude call theirs conversations.json")
     yield first
     yield from found
 
@@ -40,13 +40,13 @@ def conversations(start: bytes, file: IO[bytes], advance: Advance) -> Iterator[A
 def zipped(path: Path, advance: Advance) -> Iterator[Any]:
     """Yield the conversations in the archive that ChatGPT or Claude sends."""
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as packed, zipfile.ZipFile(packed) as archive:
             members = [m for m in archive.infolist() if _MEMBER.fullmatch(m.filename)]
             if not members:
                 raise RefusedError("", "there is no conversations.json in it", "Name the file that holds them")
             for member in members:
                 with archive.open(member) as file:
-                    yield from conversations(b"", file, advance)
+                    yield from conversations(b"", file, lambda _: advance(packed.tell()))
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError):
         raise RefusedError(
             "", "it is a damaged or locked zip archive", "Unpack it, and import the file in it"
@@ -82,19 +82,36 @@ class _Text:
         """Return the JSON value that begins here; raises RefusedError."""
         size = _CHUNK
         while True:
+            begun = self._at
             try:
-                found, end = _DECODER.raw_decode(self._held, self._at)
+                found, end = _DECODER.raw_decode(self._held, begun)
             except RecursionError:
                 raise RefusedError("", "it is not JSON (nested too deeply)") from None
             except ValueError as error:  # perhaps only since the rest has not been read yet
-                if len(self._held) - self._at > _LARGEST_ELEMENT or not self.more(size):
-                    raise not_json(error) from None
+                if len(self._held) - self._at > _LARGEST_ELEMENT:
+                    raise RefusedError("", f"one conversation is more than {_LARGEST_ELEMENT >> 20} MB") from None
+                if not self.more(size):
+                    raise self._broken(error, begun) from None
                 size *= 2
             else:
                 length = end - self._at
                 if end < len(self._held) or not self.more():  # a number may go on
                     self._at += length  # from where `more` put it
                     return found
+
+    def _broken(self, error: ValueError, begun: int) -> RefusedError:
+        """Return the refusal of a value that is none, with all of the file read since it was tried from `begun`."""
+        if not isinstance(error, json.JSONDecodeError):
+            return not_json(error)
+        at = error.pos - begun + self._at
+        if at >= len(self._held) or error.msg.startswith("Unterminated"):
+            return self.breaks_off()
+        place = self._bytes - len(self._held[at:].encode())
+        return RefusedError("", f"it is not JSON at byte {place:,} ({shorten(error.msg, 80)})")
+
+    def breaks_off(self) -> RefusedError:
+        """Return the refusal of a file of which the end is missing."""
+        return RefusedError("", f"it breaks off after {self._bytes:,} bytes", "Download or export it again")
 
     def rest(self) -> str:
         """Return all that is left."""
@@ -129,8 +146,10 @@ def _elements(text: _Text) -> Iterator[Any]:
         text.skip()
         if follows == "]" and not text.peek():
             return
+        if not follows:
+            raise text.breaks_off()
         if follows != ",":
-            raise RefusedError("", "it is not JSON (a list of conversations is broken off, or more follows it)")
+            raise RefusedError("", "it is not JSON (something else follows a conversation, or the list of them)")
 
 
 def _whole(text: _Text) -> list[Any]:

@@ -2,10 +2,12 @@
 
 Own exports (jsonl and sqlite), hand-made JSONL, and the conversations of ChatGPT and Claude,
 bare or in their zip archive. Only the line or conversation that is being read is held in memory.
+
+It is read first, then stored in one short transaction, then entered into the search index, some at a time: other
+processes hardly wait, and what takes longest goes on where it was interrupted.
 """
 
 import sqlite3
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,21 +16,25 @@ from typing import IO, Any
 
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, DatabaseUnusableError
-from construct.store.backup import readable_copy
-from construct.store.database import open_database, snapshot, transaction
+from construct.store import search_index
+from construct.store.backup import read_into
+from construct.store.database import bring_up, snapshot, transaction
 from construct.store.invariants import violations
 from construct.store.transfer_document import conversations, not_json, zipped
 from construct.store.transfer_format import RefusedError, read_json
 from construct.store.transfer_jsonl import COUNTED, VERSION, lines
 from construct.store.transfer_restore import Restore
 from construct.store.transfer_shapes import Talk, is_conversation, talks
-from construct.store.transfer_talks import HandMade, Stored, store_talk
+from construct.store.transfer_talks import HandMade, Stored, Waiting
 from construct.text import one_line, shorten
 
-Progress = Callable[[int, int], None]
-"""Called with how much is done, and of how much."""
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and of how much (0: nobody knows)."""
+READING, STORING, INDEXING = "Reading", "Storing", "Indexing"
 _Records = Iterator[tuple[int, dict[str, Any]]]
-_LONGEST_LINE = 64 << 20
+_BEGINNING, _LONGEST_LINE = 1 << 16, 64 << 20
+_CACHE_KB = 64_000
+"""The indexes of hundreds of thousands of messages: with SQLite's own 2 MB storing them takes half as long again."""
 _SPACE = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
 _SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
@@ -52,9 +58,24 @@ class ImportReport:
 
 
 def import_file(db: sqlite3.Connection, path: Path, clock: Clock, progress: Progress | None = None) -> ImportReport:
-    """Add what a file holds, in one transaction; raises ConstructError, nothing changed, when it cannot be done."""
+    """Add what a file holds, in one transaction; raises ConstructError, nothing changed, when it cannot be done.
+
+    Afterwards the search index is completed; what an import that was interrupted has left of that comes first.
+    """
+    report = progress or (lambda doing, done, total: None)
+    db.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+    _index(db, report)
+    found = _read_and_store(db, path, clock, report)
+    _index(db, report)
+    return found
+
+
+def _index(db: sqlite3.Connection, progress: Progress) -> None:
+    search_index.complete(db, lambda done, total: progress(INDEXING, done, total))
+
+
+def _read_and_store(db: sqlite3.Connection, path: Path, clock: Clock, report: Progress) -> ImportReport:
     name = one_line(str(path))
-    report = progress or (lambda done, total: None)
     try:
         with path.open("rb") as file:
             return _import(db, file, path, clock, report)
@@ -69,20 +90,22 @@ def import_file(db: sqlite3.Connection, path: Path, clock: Clock, progress: Prog
 
 
 def _import(db: sqlite3.Connection, file: IO[bytes], path: Path, clock: Clock, progress: Progress) -> ImportReport:
-    first = file.readline(_LONGEST_LINE)
+    first = file.readline(_BEGINNING)
 
     def advance(done: int) -> None:
-        progress(done, path.stat().st_size)
+        progress(READING, done, path.stat().st_size)
 
     if first.startswith((_SQLITE, _ZIP)):
         if not path.is_file():
             raise RefusedError("", "it comes through a pipe", "Name the file itself")
         if first.startswith(_SQLITE):
             return _import_sqlite(db, path)
-        return _import_talks(db, zipped(path, advance), clock)
+        return _import_talks(db, zipped(path, advance), clock, progress)
     first = first.removeprefix(_BOM)
     if _is_document(first):
-        return _import_talks(db, conversations(first, file, advance), clock)
+        return _import_talks(db, conversations(first, file, advance), clock, progress)
+    if not first.endswith(b"\n"):
+        first += file.readline(_LONGEST_LINE)
     found = _records(file, first, advance)
     head = next(found, None)
     if head is None:
@@ -90,8 +113,8 @@ def _import(db: sqlite3.Connection, file: IO[bytes], path: Path, clock: Clock, p
     if head[1].get("type") == "construct-export":
         return _import_export(db, head[1], found)
     if is_conversation(head[1]):
-        return _import_talks(db, [head[1]], clock) if next(found, None) is None else _refuse_lines()
-    return _import_messages(db, clock, _chain(head, found))
+        return _import_talks(db, [head[1]], clock, progress) if next(found, None) is None else _refuse_lines()
+    return _import_messages(db, _chain(head, found), clock, progress)
 
 
 # Reading
@@ -153,7 +176,7 @@ def _import_export(db: sqlite3.Connection, head: dict[str, Any], found: _Records
         raise RefusedError("line 1", '"version" must be a whole number')
     if version > VERSION:
         raise RefusedError("line 1", "it was written by a newer Construct", "Update Construct, then import it again")
-    with transaction(db):
+    with transaction(db), search_index.put_off(db):
         restore = Restore(db)
         for number, record in found:
             restore.take(number, record)
@@ -184,28 +207,28 @@ def _missing(counts: Any, restore: Restore) -> str | None:
     return None
 
 
-def _import_messages(db: sqlite3.Connection, clock: Clock, found: _Records) -> ImportReport:
-    with transaction(db):
-        hand_made = HandMade(db, clock)
-        for number, record in found:
-            hand_made.take(number, record)
-        stored = _store(db, hand_made.talks(), clock)
-    return _talks_report("messages", stored)
+def _import_messages(db: sqlite3.Connection, found: _Records, clock: Clock, progress: Progress) -> ImportReport:
+    hand_made = HandMade(db, clock)
+    for number, record in found:
+        hand_made.take(number, record)
+    return _talks_report("messages", _store(db, hand_made.talks(), clock, progress))
 
 
-def _import_talks(db: sqlite3.Connection, found: Iterable[Any], clock: Clock) -> ImportReport:
-    with transaction(db):
-        stored = _store(db, talks(found), clock)
-    return _talks_report("conversations", stored)
+def _import_talks(db: sqlite3.Connection, found: Iterable[Any], clock: Clock, progress: Progress) -> ImportReport:
+    return _talks_report("conversations", _store(db, talks(found), clock, progress))
 
 
-def _store(db: sqlite3.Connection, found: Iterable[Talk], clock: Clock) -> Stored:
-    now, stored = to_text(clock.now()), Stored()
+def _store(db: sqlite3.Connection, found: Iterable[Talk], clock: Clock, progress: Progress) -> Stored:
+    waiting = Waiting(db, to_text(clock.now()))
     for talk in found:
-        store_talk(db, talk, now, stored)
-    broken = violations(db, stored.conversations)
-    if broken:
-        raise RefusedError("", broken[0].rstrip("."), "Run `construct doctor`")
+        waiting.take(talk)
+    progress(STORING, 0, 0)
+    with transaction(db), search_index.put_off(db):
+        stored = waiting.store()
+        broken = violations(db, stored.conversations)
+        if broken:
+            raise RefusedError("", broken[0].rstrip("."), "Run `construct doctor`")
+    waiting.drop()
     return stored
 
 
@@ -214,18 +237,20 @@ def _talks_report(source: str, stored: Stored) -> ImportReport:
 
 
 def _import_sqlite(db: sqlite3.Connection, path: Path) -> ImportReport:
-    """Import an sqlite export by way of its lines, from a copy that is brought to this version first."""
-    with tempfile.TemporaryDirectory(prefix="construct-") as folder:
-        copy = Path(folder) / "import.db"
+    """Import an sqlite export by way of its lines, from a copy that is brought to this version first.
+
+    The copy has no name: whatever becomes of us, it is gone with us.
+    """
+    with closing(sqlite3.connect("", isolation_level=None)) as copy:
         try:
-            readable_copy(path, copy)
-            source = open_database(copy)
+            read_into(path, copy)
+            bring_up(copy, path)
         except sqlite3.Error as error:
             raise RefusedError("", f"it cannot be read as a database ({shorten(str(error), 80)})") from error
         except DatabaseUnusableError as error:
-            raise RefusedError("", _why(error, copy), "Import an export of Construct") from error
-        with closing(source), snapshot(source):
-            found = _lines_of(source)
+            raise RefusedError("", _why(error, path), "Import an export of Construct") from error
+        with snapshot(copy):
+            found = _lines_of(copy)
             return _import_export(db, next(found)[1], found)
 
 
@@ -237,6 +262,6 @@ def _lines_of(source: sqlite3.Connection) -> _Records:
         raise RefusedError("", f"it is damaged ({shorten(str(error), 80)})") from error
 
 
-def _why(error: DatabaseUnusableError, copy: Path) -> str:
-    """Return what is wrong with the file, of which only a copy was opened."""
-    return str(error).partition("\n")[0].replace(f"The database {copy}", "it").replace(str(copy), "it").rstrip(".")
+def _why(error: DatabaseUnusableError, path: Path) -> str:
+    """Return what is wrong with the file, in a sentence that begins with its name already."""
+    return str(error).partition("\n")[0].replace(f"The database {path}", "it").replace(str(path), "it").rstrip(".")

@@ -59,7 +59,7 @@ def talks(conversations: Iterable[Any]) -> Iterator[Talk]:
             yield _chatgpt(conversation) if "mapping" in conversation else _claude(conversation)
         except ValueError as error:
             title = conversation.get("title") or conversation.get("name")
-            name = f" “{shorten(title, 60)}”" if isinstance(title, str) else ""
+            name = f" “{shorten(title, 60)}”" if isinstance(title, str) and title.strip() else ""
             raise RefusedError(where + name, error) from None
 
 

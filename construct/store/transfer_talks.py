@@ -1,6 +1,7 @@
 """Talks that come from elsewhere on their way into the database: archived, and each message once.
 
-A hand-made file is sorted in a temporary table, since it may be larger than memory.
+They wait in temporary tables until all have been read: a file may be larger than memory, and nobody else
+should wait for its reading.
 """
 
 import sqlite3
@@ -16,6 +17,8 @@ from construct.store.talk import message_tokens
 from construct.store.transfer_format import RefusedError, one_of, text, time
 from construct.store.transfer_shapes import Said, Talk, identity
 
+_NEW = "FROM temp.said AS s WHERE s.talk = ? AND NOT EXISTS (SELECT 1 FROM messages WHERE uid = s.uid)"
+
 
 @dataclass(slots=True)
 class Stored:
@@ -26,22 +29,81 @@ class Stored:
     conversations: set[int] = field(default_factory=set)
 
 
-def store_talk(db: sqlite3.Connection, talk: Talk, now: str, stored: Stored) -> None:
-    """Store the messages of a talk that are not known yet.
+class Waiting:
+    """Talks that have been read: those of their messages that are not known yet."""
 
-    They go on its conversation; where they would have to stand before what is there, they
-    become a conversation of their own.
-    """
-    conversation_id: int | None = None
-    for said in talk.said:
-        if db.execute("SELECT 1 FROM messages WHERE uid = ?", (said.uid,)).fetchone():
-            stored.known += 1
-            continue
-        created_at = said.created_at or talk.created_at or now
-        if conversation_id is None:
-            conversation_id = _conversation_for(db, talk, said.uid, created_at, stored)
-        _insert(db, conversation_id, said, created_at)
-        stored.added["message"] += 1
+    def __init__(self, db: sqlite3.Connection, now: str) -> None:
+        self._db = db
+        self._now = now
+        self._read = 0
+        self.drop()
+        db.execute("CREATE TEMP TABLE talk (number INTEGER PRIMARY KEY, uid TEXT, title TEXT, created_at TEXT)")
+        db.execute(
+            "CREATE TEMP TABLE said (place INTEGER PRIMARY KEY, talk INTEGER, uid TEXT UNIQUE, role TEXT,"
+            " content TEXT, token_count INTEGER, created_at TEXT)"
+        )
+        db.execute("CREATE INDEX temp.said_by_talk ON said(talk, place)")
+
+    def take(self, talk: Talk) -> None:
+        """Keep a talk."""
+        self._read += len(talk.said)
+        new = [said for said in talk.said if not self._is_known(said.uid)]
+        if not new:
+            return
+        number = self._db.execute(
+            "INSERT INTO talk (uid, title, created_at) VALUES (?, ?, ?)", (talk.uid, talk.title, talk.created_at)
+        ).lastrowid
+        self._db.executemany(
+            """INSERT OR IGNORE INTO said (talk, uid, role, content, token_count, created_at)
+               VALUES (?, ?, ?, ?, ?, ?)""",
+            [
+                (
+                    number,
+                    s.uid,
+                    s.role,
+                    s.content,
+                    message_tokens(s.content),
+                    s.created_at or talk.created_at or self._now,
+                )
+                for s in new
+            ],
+        )
+
+    def store(self) -> Stored:
+        """Store them, inside the caller's transaction.
+
+        They go on their conversations; what would have to stand before what is there becomes a conversation of its own.
+        """
+        stored = Stored()
+        for number, uid, title, at in self._db.execute(
+            "SELECT number, uid, title, created_at FROM talk ORDER BY number"
+        ):
+            first = self._db.execute(f"SELECT s.uid, s.created_at {_NEW} ORDER BY place LIMIT 1", (number,)).fetchone()
+            if first is not None:
+                first_uid, created_at = first
+                conversation_id = _conversation_for(self._db, Talk(uid, title, at, ()), first_uid, created_at, stored)
+                stored.added["message"] += self._insert(number, conversation_id)
+        stored.known = self._read - stored.added["message"]
+        return stored
+
+    def drop(self) -> None:
+        """Forget all."""
+        self._db.execute("DROP TABLE IF EXISTS temp.said")
+        self._db.execute("DROP TABLE IF EXISTS temp.talk")
+
+    def _is_known(self, uid: str) -> bool:
+        return self._db.execute("SELECT 1 FROM messages WHERE uid = ?", (uid,)).fetchone() is not None
+
+    def _insert(self, talk: int, conversation_id: int) -> int:
+        """Store a talk's new messages as archived; one that was forgotten here comes without its words."""
+        return self._db.execute(
+            """INSERT OR IGNORE INTO messages
+                   (uid, conversation_id, role, content, archived, token_count, created_at, withheld)
+               SELECT uid, ?, role, iif(t.message_uid IS NULL, content, ?), 1,
+                      iif(t.message_uid IS NULL, token_count, ?), s.created_at, t.message_uid IS NOT NULL
+               FROM temp.said AS s LEFT JOIN tombstones AS t ON t.message_uid = s.uid WHERE talk = ? ORDER BY place""",
+            (conversation_id, REMOVED, message_tokens(REMOVED), talk),
+        ).rowcount
 
 
 def _conversation_for(db: sqlite3.Connection, talk: Talk, first_uid: str, created_at: str, stored: Stored) -> int:
@@ -54,6 +116,7 @@ def _conversation_for(db: sqlite3.Connection, talk: Talk, first_uid: str, create
                 (uid, talk.title, "user" if talk.title else None, talk.created_at or created_at),
             ).fetchone()
             stored.added["conversation"] += 1
+            break
         if _goes_on(db, int(row[0]), created_at):
             break
     stored.conversations.add(int(row[0]))
@@ -65,25 +128,6 @@ def _goes_on(db: sqlite3.Connection, conversation_id: int, created_at: str) -> b
         "SELECT created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1", (conversation_id,)
     ).fetchone()
     return last is None or from_text(last[0]) <= from_text(created_at)
-
-
-def _insert(db: sqlite3.Connection, conversation_id: int, said: Said, created_at: str) -> None:
-    """Store a message as archived; one that was forgotten here comes without its words."""
-    forgotten = db.execute("SELECT 1 FROM tombstones WHERE message_uid = ?", (said.uid,)).fetchone() is not None
-    content = REMOVED if forgotten else said.content
-    db.execute(
-        """INSERT INTO messages (uid, conversation_id, role, content, archived, token_count, created_at, withheld)
-           VALUES (?, ?, ?, ?, 1, ?, ?, ?)""",
-        (
-            said.uid,
-            conversation_id,
-            said.role,
-            content,
-            message_tokens(content),
-            created_at,
-            forgotten,
-        ),
-    )
 
 
 class HandMade:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from construct.errors import ConstructError
-from construct.store.backup import readable_copy, replacing
+from construct.store.backup import read_into, replacing
 from construct.store.invariants import file_violations, index_violations, violations
 from construct.store.transfer import write_export
 from tests.store.transfer_world import World, exported, furnish, new_database, run_something
@@ -139,8 +139,9 @@ def test_reading_another_database_leaves_it_alone(db: sqlite3.Connection, place:
     rest = save(db, place)
     for source in (rest, place / "a.db"):
         before = {path: path.read_bytes() for path in place.iterdir() if not path.name.endswith("-shm")}
-        readable_copy(source, place / "read.db")
-        assert sqlite3.connect(place / "read.db").execute("SELECT count(*) FROM messages").fetchone() == (15,)
-        (place / "read.db").unlink()
+        copy = sqlite3.connect("")
+        read_into(source, copy)
+        assert copy.execute("SELECT count(*) FROM messages").fetchone() == (15,)
+        copy.close()
         after = {path: path.read_bytes() for path in before}
         assert after == before

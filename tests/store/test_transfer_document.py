@@ -3,12 +3,14 @@
 import io
 import json
 import tracemalloc
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from construct.store import transfer_document
-from construct.store.transfer_document import conversations
+from construct.store.transfer_document import conversations, zipped
 from construct.store.transfer_format import RefusedError
 
 
@@ -61,9 +63,11 @@ def test_memory_does_not_grow_with_the_file() -> None:
 @pytest.mark.parametrize(
     ("end", "why"),
     [
-        (b"", "not JSON"),
-        (b", ", "not JSON"),
-        (b', {"a": ', "not JSON"),
+        (b"", r"breaks off after \d+ bytes"),
+        (b", ", "breaks off"),
+        (b', {"a": ', "breaks off"),
+        (b', {"a": "', "breaks off"),
+        (b', {"a": nope}]', r"not JSON at byte \d+ \(Expecting value"),
         (b"] []", "not JSON"),
         (b"}", "not JSON"),
         (b', "\xff"]', "not UTF-8"),
@@ -83,3 +87,13 @@ def test_what_is_no_list_of_conversations_is_refused(raw: bytes) -> None:
     """Other JSON is not taken for an export."""
     with pytest.raises(RefusedError, match="neither an export"):
         read(raw)
+
+
+def test_in_an_archive_progress_is_told_of_what_is_packed(tmp_path: Path) -> None:
+    """It ends at the archive's size, however small the words were packed."""
+    path, told = tmp_path / "export.zip", list[int]()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", json.dumps([conversation(n, 3_000_000) for n in range(2)]))
+    assert len(list(zipped(path, told.append))) == 2
+    assert told == sorted(told)
+    assert 0 < told[0] <= told[-1] <= path.stat().st_size

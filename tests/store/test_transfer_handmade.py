@@ -178,14 +178,15 @@ def test_wrong_line(db: sqlite3.Connection, tmp_path: Path, wrong: dict[str, obj
 
 
 def test_progress(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """Progress is told in bytes, up to the file's size."""
+    """Reading is told in bytes, up to the file's size."""
     from construct.clock import Clock
     from construct.store.transfer import import_file
 
     path = tmp_path / "x.jsonl"
     path.write_text("".join(message(f"word {i}") for i in range(1200)))
-    seen: list[tuple[int, int]] = []
-    import_file(db, path, Clock(), lambda done, total: seen.append((done, total)))
+    told: list[tuple[str, int, int]] = []
+    import_file(db, path, Clock(), lambda *step: told.append(step))
+    seen = [(done, total) for doing, done, total in told if doing == "Reading"]
     size = path.stat().st_size
     assert seen[-1] == (size, size)
     assert [done for done, _ in seen] == sorted(done for done, _ in seen)

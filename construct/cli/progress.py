@@ -1,0 +1,48 @@
+"""A progress bar on standard error, where somebody looks and it takes longer than a moment."""
+
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from construct.store import search_index
+
+Advance = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and of how much (0: nobody knows)."""
+_MOMENT = 0.5  # seconds
+
+
+@contextmanager
+def progress_bar() -> Iterator[Advance]:
+    """Give what draws the bar, which is gone at the end."""
+    if not sys.stderr.isatty():
+        yield lambda doing, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    bar = Progress(console=Console(stderr=True), transient=True)
+    begun = time.monotonic()
+
+    def advance(doing: str, done: int, total: int) -> None:
+        if not bar.tasks or bar.tasks[0].description != doing:
+            for task in bar.task_ids:
+                bar.remove_task(task)
+            bar.add_task(doing, total=total or None)
+        bar.update(bar.task_ids[0], completed=done)
+        if time.monotonic() - begun > _MOMENT:
+            bar.start()
+
+    try:
+        yield advance
+    finally:
+        bar.stop()
+
+
+def searchable(db: sqlite3.Connection) -> None:
+    """Complete the search index where an import was interrupted; costs nothing otherwise."""
+    if not search_index.count_missing(db):
+        return
+    with progress_bar() as advance:
+        search_index.complete(db, lambda done, total: advance("Indexing", done, total))

@@ -1,0 +1,109 @@
+"""The full-text index of messages, for many at once: their entries are made after them, some at a time.
+
+Of the time that it takes to store an import two thirds go into the index, and with an entry for each row as it comes
+(FTS5 then writes a segment for each) it would be six sevenths. So the rows come first, in one transaction, and what is
+not in the index yet can be told by its having no row in `messages_fts_docsize`. `meta` has a row `unindexed` while
+there is any: the lowest id that may lack its entry. Whoever is stopped half-way leaves it to the next.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import accumulate
+
+from construct.store.database import transaction
+from construct.store.lineage import given
+
+_BATCH_TOKENS = 100_000
+"""The write lock is held for about a tenth of a second."""
+_BATCH_MESSAGES = 2_000
+_BREATH = 0.03  # seconds between two batches: SQLite's lock knows no queue
+_TRIGGER = "messages_fts_insert"
+_MISSING = "NOT EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = messages.id)"
+
+
+@contextmanager
+def put_off(db: sqlite3.Connection) -> Iterator[None]:
+    """Store messages in the block without their entries, inside the caller's transaction.
+
+    Where they are few, those are made at its end; else `complete` makes them.
+    """
+    (trigger,) = db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (_TRIGGER,)).fetchone()
+    (newest,) = db.execute("SELECT ifnull(max(id), 0) FROM messages").fetchone()
+    db.execute(f"DROP TRIGGER {_TRIGGER}")
+    yield
+    db.execute(trigger)
+    db.execute("INSERT OR IGNORE INTO meta (name, value) VALUES ('unindexed', ?)", (newest + 1,))
+    _make_batch(db)
+
+
+def complete(db: sqlite3.Connection, progress: Callable[[int, int], None] = lambda done, total: None) -> None:
+    """Make all entries that are missing, other processes having their turn in between."""
+    total = count_missing(db)
+    done = 0
+    while made := make_some(db):
+        done += made
+        progress(done, total)
+        time.sleep(_BREATH)
+
+
+def make_some(db: sqlite3.Connection) -> int:
+    """Make some of the entries that are missing; return of how many messages, 0 when none is."""
+    if _first_missing(db) is None:
+        return 0
+    with transaction(db):
+        return _make_batch(db)
+
+
+def count_missing(db: sqlite3.Connection) -> int:
+    """Return how many messages lack their entry; costs nothing when none does."""
+    first = _first_missing(db)
+    if first is None:
+        return 0
+    (count,) = db.execute(f"SELECT count(*) FROM messages WHERE id >= ? AND {_MISSING}", (first,)).fetchone()
+    return int(count)
+
+
+def make_for(db: sqlite3.Connection, conversation_ids: Iterable[int]) -> None:
+    """Make what these conversations lack, inside the caller's transaction.
+
+    What takes entries out when words are rewritten or deleted takes it that they are there.
+    """
+    if _first_missing(db) is not None:
+        found = db.execute(
+            f"SELECT id FROM messages WHERE conversation_id IN (SELECT value FROM json_each(?)) AND {_MISSING}",
+            (given(conversation_ids),),
+        )
+        _make(db, [row[0] for row in found])
+
+
+def _first_missing(db: sqlite3.Connection) -> int | None:
+    row = db.execute("SELECT value FROM meta WHERE name = 'unindexed'").fetchone()
+    return None if row is None else int(row[0])
+
+
+def _make_batch(db: sqlite3.Connection) -> int:
+    first = _first_missing(db)
+    found = db.execute(
+        f"SELECT id, token_count FROM messages WHERE id >= ? AND {_MISSING} ORDER BY id LIMIT ?",
+        (first, _BATCH_MESSAGES + 1),
+    ).fetchall()
+    ids = [row_id for row_id, _ in found]
+    before = accumulate((tokens for _, tokens in found), initial=0)
+    batch = [row_id for row_id, tokens in zip(ids[:_BATCH_MESSAGES], before, strict=False) if tokens < _BATCH_TOKENS]
+    _make(db, batch)
+    if len(batch) == len(ids):
+        db.execute("DELETE FROM meta WHERE name = 'unindexed'")
+    else:
+        db.execute("UPDATE meta SET value = ? WHERE name = 'unindexed'", (ids[len(batch)],))
+    return len(batch)
+
+
+def _make(db: sqlite3.Connection, ids: Iterable[int]) -> None:
+    filed = ", ".join(name for (name,) in db.execute("SELECT name FROM pragma_table_info('messages_fts')"))
+    db.execute(
+        f"""INSERT INTO messages_fts (rowid, {filed}) SELECT id, {filed} FROM messages_search
+            WHERE id IN (SELECT value FROM json_each(?))""",
+        (given(ids),),
+    )
