@@ -192,6 +192,11 @@ def message(db: sqlite3.Connection, message_id: int) -> Message:
     return found
 
 
+def stands(db: sqlite3.Connection, message_id: int) -> bool:
+    """Tell whether a message is there, and neither forgotten nor withheld."""
+    return db.execute("SELECT 1 FROM messages WHERE id = ? AND withheld = 0", (message_id,)).fetchone() is not None
+
+
 def recent_gaps(db: sqlite3.Connection, conversation_id: int, limit: int = 12) -> list[str]:
     """Return the times of the newest user messages, newest first."""
     rows = db.execute(
