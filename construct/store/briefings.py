@@ -63,7 +63,7 @@ def of_reply(db: sqlite3.Connection, reply_id: int) -> Briefed | None:
 def last_reply(db: sqlite3.Connection, conversation_id: int) -> int | None:
     """Return the newest reply that stands in a conversation; None when there is none."""
     row = db.execute(
-        """SELECT id FROM messages WHERE conversation_id = ? AND role = 'assistant' AND retried = 0
+        """SELECT id FROM messages WHERE conversation_id = ? AND role = 'assistant' AND retried = 0 AND withheld = 0
            ORDER BY id DESC LIMIT 1""",
         (conversation_id,),
     ).fetchone()
