@@ -38,6 +38,22 @@ def book(
     )  # fmt: skip
 
 
+def book_off_record(db: sqlite3.Connection, call: Call, midnight: str) -> None:
+    """Add a call that is nobody's business to its day's one row: what was spent counts, not when or how often."""
+    u = call.usage
+    added = db.execute(
+        """UPDATE usage SET input_tokens = input_tokens + ?, cache_read_tokens = cache_read_tokens + ?,
+               cache_write_tokens = cache_write_tokens + ?, output_tokens = output_tokens + ?, cost_usd = cost_usd + ?
+           WHERE created_at = ? AND purpose = ? AND model = ? AND conversation_id IS NULL AND cycle_id IS NULL""",
+        (
+            u.input_tokens, u.cache_read_tokens, u.cache_write_tokens, u.output_tokens, call.cost_usd,
+            midnight, call.purpose, call.model,
+        ),
+    ).rowcount  # fmt: skip
+    if not added:
+        book(db, call, midnight)
+
+
 def spent_since(db: sqlite3.Connection, since: str, purposes: tuple[str, ...]) -> float:
     """Return the dollars booked for the purposes since a stored time."""
     marks = ",".join("?" * len(purposes))
