@@ -168,13 +168,13 @@ def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, unti
     return read(Message, rows)
 
 
-def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[Message]:
-    """Return the newest `limit` messages that may be shown, oldest first."""
+def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, until: int = LAST) -> list[Message]:
+    """Return the newest `limit` messages that may be shown, up to one of them, oldest first."""
     rows = db.execute(
         f"""SELECT {columns(Message)} FROM messages
-            WHERE conversation_id = ? AND NOT archived AND NOT withheld AND NOT retried
+            WHERE conversation_id = ? AND NOT archived AND NOT withheld AND NOT retried AND id <= ?
             ORDER BY id DESC LIMIT ?""",
-        (conversation_id, limit),
+        (conversation_id, until, limit),
     )
     return read(Message, rows)[::-1]
 
