@@ -15,6 +15,12 @@ from construct.tokens import Usage
 # Around one call stand about as many tokens of prompt and schema; an observer writes a line of 80 for each 200 of talk,
 # and a reflector reads what it wrote about once and writes half of it.
 _PROMPT_TOKENS = 1_500
+_WAITING = """messages AS m JOIN conversations AS c ON c.id = m.conversation_id
+    LEFT JOIN watermarks AS w ON w.conversation_id = m.conversation_id AND w.name = 'observed'
+    WHERE m.id > coalesce(w.message_id, 0) AND (m.archived OR (c.last_request_at IS NULL AND NOT EXISTS (
+        SELECT 1 FROM cycles WHERE conversation_id = m.conversation_id AND kind = 'observer' AND status = 'reverted'
+        AND last_message_id >= m.id)))"""
+# Not archived, of a talk nobody has gone on with, and not undone: somebody was about to observe it and was stopped.
 _WRITTEN, _READ_AGAIN, _CONDENSED = 0.4, 0.2, 0.2
 
 
@@ -45,16 +51,14 @@ class Estimate:
 
 
 def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
-    """Return the conversations with archived messages that went on after a stored time, the oldest talk first.
+    """Return the conversations with messages to observe that went on after a stored time, the oldest talk first.
 
     Each is taken whole, from its beginning: what observers have passed is beyond their reach, and does not count.
     """
     return [
         Backlog(*row)
         for row in db.execute(
-            """SELECT m.conversation_id, count(*), sum(m.token_count) FROM messages AS m
-               LEFT JOIN watermarks AS w ON w.conversation_id = m.conversation_id AND w.name = 'observed'
-               WHERE m.archived AND m.id > coalesce(w.message_id, 0)
+            f"""SELECT m.conversation_id, count(*), sum(m.token_count) FROM {_WAITING}
                GROUP BY 1 HAVING max(m.created_at) >= ? ORDER BY min(m.created_at), 1""",
             (since,),
         )
@@ -81,12 +85,12 @@ def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived |
 
     Where the talk has gone on since, all at once: an observer's batch must not step over what is still archived.
     """
-    observed = talk.watermarks(db, conversation_id).observed
-    messages = [m for m in talk.messages_of(db, conversation_id) if m.id > observed]
-    archived = [m for m in messages if m.archived]
-    if not archived:
+    found = db.execute(f"SELECT m.id FROM {_WAITING} AND m.conversation_id = ?", (conversation_id,)).fetchall()
+    if not found:
         return None
-    went_on = any(m.id > archived[0].id for m in messages if not m.archived)
-    chosen = archived if went_on else batches(archived, most)[0]
+    messages, unread = talk.messages_of(db, conversation_id), {row[0] for row in found}
+    waiting = [m for m in messages if m.id in unread]
+    went_on = any(m.id > waiting[0].id for m in messages if m.id not in unread)
+    chosen = waiting if went_on else batches(waiting, most)[0]
     db.executemany("UPDATE messages SET archived = 0 WHERE id = ?", [(m.id,) for m in chosen])
-    return Revived(len(chosen), talk.LAST if len(chosen) == len(archived) else chosen[-1].id)
+    return Revived(len(chosen), talk.LAST if len(chosen) == len(waiting) else chosen[-1].id)
