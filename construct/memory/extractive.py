@@ -32,6 +32,8 @@ _FEWEST = 5
 """Drafts that even a short talk may give."""
 _SHORTEST, _LONGEST = 3, 400
 """Words and characters of a sentence that is looked at."""
+_READ = 100_000
+"""Characters at either end of a message that are looked at: what stands in between was pasted, not said."""
 _WORTH = 2.5
 _LOW_KEPT = 10
 _MOST_OUTDATED = 3
@@ -237,9 +239,16 @@ def _candidate(text: str, stance: str, message: Message, day: date) -> _Scored |
     return score, Draft(content, priority, stance, happened.isoformat(), named, (message.id,))
 
 
+def _ends(text: str) -> str:
+    """Return a text without the lines in the middle of a very long one."""
+    if len(text) <= 2 * _READ:
+        return text
+    return text[:_READ].rpartition("\n")[0] + "\n" + text[-_READ:].partition("\n")[2]
+
+
 def _own_sentences(message: Message) -> list[str]:
     """Return the sentences of a message that are the writer's own; none when it asks not to be remembered."""
-    text = printable(_LINE_ENDS.sub("\n", message.content))
+    text = printable(_LINE_ENDS.sub("\n", _ends(message.content)))
     if _SECRET.search(text):
         return []
     return [s for part, quoted in split_quoted(text) if not quoted for s in split_sentences(part)]
@@ -288,7 +297,7 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
             found.extend(one for one in candidates if one)
             if _is_request(sentence, parts[-1][1]):
                 requests.append(one_line(sentence))
-    talk = sum(by_bytes(message.content) for message in messages)
+    talk = sum(by_bytes(_ends(message.content)) for message in messages)
     drafts = _best(found, max(_FEWEST, -(-talk // _TOKENS_A_DRAFT)))
     titles = map(short_title, [draft.content for draft in drafts] or requests)
     return Extraction(drafts, requests[-1] if requests else None, title=next(filter(None, titles), None))

@@ -317,3 +317,12 @@ def test_condensing_loses_nothing_that_matters(lines: list[Observation]) -> None
         assert {s.stance for s in sources} == {draft.stance}
         assert len(draft.content) < sum(len(s.content) for s in sources) or not draft.content
     assert all(given_lines[old].id < given_lines[new].id for old, new in found.outdated)
+
+
+def test_of_a_very_long_message_both_ends_are_read() -> None:
+    """What is typed stands before or behind what was pasted; the middle of megabytes is nobody's words."""
+    pasted = "I moved to Porto in June and I love it.\n" * 20_000
+    text = f"I'm allergic to peanuts.\n{pasted}My sister Anna is a nurse.\n{pasted}I was born in Graz."
+    said = [draft.content for draft in drafts(text)]
+    assert {"I'm allergic to peanuts.", "I was born in Graz."} <= set(said)
+    assert "My sister Anna is a nurse." not in said
