@@ -137,9 +137,10 @@ def _nearness(near: Near, read: Iterable[Candidate]) -> dict[tuple[str, int], fl
 
 
 def _match(candidate: Candidate, asked: Asked) -> Match:
-    """Tell whether it answers the query as a whole, or only in part."""
+    """Tell whether it answers the query as a whole, or only in part, or by no more than what stands around it."""
     near = asked.near.get((candidate.entry.kind, candidate.entry.id), 0.0)
-    whole = asked.query.phrases or near >= ALIKE or share_held(candidate, asked) > HALF
+    holds = bool(asked.matcher.counts(candidate.entry)) and share_held(candidate, asked) > HALF
+    whole = asked.query.phrases or near >= ALIKE or holds
     return "direct" if whole else "loose"
 
 
