@@ -140,13 +140,15 @@ _STATES = (
     re.compile(rf"(?i){_WHO} (?:moved to|live in|lives in|living in|relocated to|based in) {_PLACE}$"),
     re.compile(rf"(?i){_WHO} (?:works? (?:at|for)|working (?:at|for)|joined|started (?:working )?at) {_PLACE}$"),
     re.compile(
-        rf"(?i)(?:My|(?:The )?User['’]s) (?P<key>(?:\w+ )?{_ATTRIBUTE}) is (?:now )?(?P<value>[^,;.!]{{1,60}})"
+        rf"(?i)(?:My|Our|(?:The )?User['’]s) (?P<key>(?:\w+ )?{_ATTRIBUTE}) is (?:now )?(?P<value>[^,;.!]{{1,60}})"
         r"(?P<rest>.*)"
     ),
 )
 _MORE = re.compile(
     r"(?i)[\s,.!]|\b(?:now|currently|right now|at the moment|these days|recently|yesterday|today|(?:last|this) \w+)\b"
 )
+_CORRECTS = re.compile(r"(?i)^(?:(?:no|nope|sorry|actually|correction|wait|oops|I meant?)\b[\s,:;.!–—-]+)+")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NOT_NOW = re.compile(r"(?i)\d{4}|years? ago|\b(?:when|back in|until|for|then|before|temporar\w+|but|was|used)\b")
 _LINE_ENDS = re.compile(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
@@ -341,11 +343,23 @@ def _merged(group: Sequence[Observation]) -> Draft:
 
 def _state(one: Observation) -> tuple[str, str, bool] | None:
     """Return of what a line gives the present state, what it is, and whether the line says no more than that."""
+    content = _CORRECTS.sub("", one.content)
     for pattern in _STATES if one.stance == "stated" else ():
-        if (match := pattern.match(one.content)) and not _NOT_NOW.search(match["rest"]):
+        if (match := pattern.match(content)) and not _NOT_NOW.search(match["rest"]):
             key = match.groupdict().get("key") or str(_STATES.index(pattern))
             return key.casefold(), match["value"].casefold(), not _MORE.sub("", match["rest"])
     return None
+
+
+def _changes(old: str, key: str, new: str, by: str) -> bool:
+    """Tell whether a line that says a new state takes back an old one: a move, what is now, a number put right."""
+    if old == new:
+        return False
+    if key.isdigit() or " is now " in by:
+        return True
+    numbers = [_NUMBER.findall(value) for value in (old, new)]
+    units = {unit for value in (old, new) if (unit := _MORE.sub("", _NUMBER.sub("", value)))}
+    return bool(_CORRECTS.match(by)) and all(numbers) and numbers[0] != numbers[1] and len(units) < 2
 
 
 def _outdated(observations: Sequence[Observation]) -> tuple[tuple[int, int], ...]:
@@ -355,7 +369,7 @@ def _outdated(observations: Sequence[Observation]) -> tuple[tuple[int, int], ...
     pairs: list[tuple[int, int]] = []
     for one, (key, value, alone) in reversed(states):
         by, now = newest[key]
-        changes = now != value and (key.isdigit() or " is now " in by.content)
+        changes = _changes(value, key, now, by.content)
         later = by.observation_date >= one.observation_date
         if changes and later and alone and sum(pair[1] == by.id for pair in pairs) < _MOST_OUTDATED:
             pairs.append((one.id, by.id))

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from construct.clock import Clock, to_text
 from construct.memory.extractive import condense, extract
+from construct.memory.guard import judge
 from construct.memory.proposals import PRIORITIES, STANCES, Draft
 from construct.store.records import Message, Observation
 from construct.text import one_line
@@ -280,6 +281,36 @@ def test_a_new_state_outdates_the_old() -> None:
 def test_what_does_not_outdate(newer: Observation) -> None:
     """A move long ago, a plan, another person or the same place leaves a line as it was."""
     assert condense([observation(1, "I live in Lisbon."), newer]).outdated == ()
+
+
+@pytest.mark.parametrize(
+    ("newer", "outdates"),
+    [
+        ("No, my rent is 950 euros.", True),
+        ("Sorry, my rent is 950, not 900.", True),
+        ("Actually, my rent is 950 euros now", True),
+        ("No wait - my rent is 1,950 euros", True),
+        ("My rent is 950 euros", False),
+        ("No, my rent is 900.", False),
+        ("No, my rent is due on 1 May", False),
+        ("No, my rent is 10 km", False),
+        ("No, my rent is higher", False),
+        ("No, my rent was 950 euros", False),
+        ("No, my rent is 950 euros until June", False),
+        ("No, my office rent is 950 euros", False),
+        ("No, my brother's rent is 950 euros", False),
+        ("No, my budget is 950 euros", False),
+        ("Now my rent is 950 euros more than my budget", False),
+    ],
+)
+def test_a_number_put_right_outdates_the_wrong_one(newer: str, outdates: bool) -> None:
+    """Of the same thing, in the same unit, and said as a correction; what was once or is of another stays beside it."""
+    old, new = observation(1, "My rent is 900 euros."), observation(2, newer)
+    assert condense([old, new]).outdated == (((1, 2),) if outdates else ())
+    assert judge(condense([old, new]), [old, new], {1: 1, 2: 2}).outdated == (((1, 2),) if outdates else ())
+    for stance in ("asked", "hypothetical", "planned", "quoted"):
+        assert condense([old, observation(2, newer, stance=stance)]).outdated == ()
+    assert condense([new, old]).outdated == ()
 
 
 def test_a_line_outdates_three_at_most() -> None:
