@@ -54,12 +54,13 @@ def book_off_record(db: sqlite3.Connection, call: Call, midnight: str) -> None:
         book(db, call, midnight)
 
 
-def spent_since(db: sqlite3.Connection, since: str, purposes: tuple[str, ...]) -> float:
-    """Return the dollars booked for the purposes since a stored time."""
+def spent_between(db: sqlite3.Connection, since: str, until: str, purposes: tuple[str, ...]) -> float:
+    """Return the dollars booked for the purposes from a stored time on, before another."""
     marks = ",".join("?" * len(purposes))
     row = db.execute(
-        f"SELECT coalesce(sum(cost_usd), 0) FROM usage WHERE created_at >= ? AND purpose IN ({marks})",
-        (since, *purposes),
+        f"""SELECT coalesce(sum(cost_usd), 0) FROM usage
+            WHERE created_at >= ? AND created_at < ? AND purpose IN ({marks})""",
+        (since, until, *purposes),
     ).fetchone()
     return float(row[0])
 

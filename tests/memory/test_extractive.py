@@ -1,4 +1,4 @@
-"""The worker without a model: what it selects, how it dates it, and what it condenses."""
+"""The observer without a model: what it selects, and how it dates it."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
