@@ -268,7 +268,7 @@ class Companion:
     def _request(self, db: sqlite3.Connection, words: Message, gathered: Ambience) -> tuple[Request, Ambience]:
         """Return the request and what holds for it, without what has been forgotten since that was gathered."""
         if not talk.stands(db, words.id):
-            raise ConstructError("What you said was forgotten meanwhile: it was not sent.")
+            raise ConstructError("What you said has been forgotten meanwhile: it is not answered.")
         extras = standing(db, words.conversation_id, gathered)
         return self.briefing.request(db, words, extras), extras
 
