@@ -82,7 +82,9 @@ def test_what_only_says_a_line_again_leaves_it_as_it_is() -> None:
         said_again = draft(again, [1], priority="low")
         found = verdict(given, said_again, merged, superseded=[1, 2, 3])
         assert [d.content for d in found.drafts] == [merged.content]
-        assert (found.gone, found.notes, found.shrinks) == ({2, 3}, (), True)
+        assert found.gone == {2, 3}
+        assert found.notes == ()
+        assert found.shrinks
         assert verdict(given, said_again) == Verdict()
     shorter = verdict(given, draft("Dentist on March 5th", [2], priority="high"))
     assert shorter.gone == {2}, shorter.notes
