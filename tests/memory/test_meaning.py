@@ -87,6 +87,16 @@ def test_words_come_before_mere_likeness(life: Life, meaning: Meaning) -> None:
     assert search(life.db, "boat", meaning=meaning)[0].text == "We took the boat to Lagos"
 
 
+def test_what_one_word_means_tells_less_than_that_it_was_said(life: Life, meaning: Meaning) -> None:
+    """Of two lines that have it the shorter comes first, though the other's many words lie nearer to it."""
+    here = life.talk()
+    for text in ("A boat and puppy puppy", "A boat, " + "nothing else but a ship and " * 8, "green"):
+        life.say(here, text)
+        life.pass_days(1)
+    index(life, meaning)
+    assert search(life.db, "boat", meaning=meaning)[0].text == "A boat and puppy puppy"
+
+
 def test_what_means_nothing_near_is_not_found(life: Life, meaning: Meaning) -> None:
     """A query that no word and no meaning answers finds nothing; nor does meaning soften words in quotes."""
     life.say(life.talk(), "The vessel leaks")
