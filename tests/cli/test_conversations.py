@@ -119,6 +119,20 @@ def test_piped_chat_finishes_memory_at_the_end(program: Program, api: FakeApi) -
     assert program.json("status")["messages"]["unobserved"] == 0
 
 
+def test_a_chat_that_nobody_reads_ends_quietly(program: Program, api: FakeApi) -> None:
+    """When what reads its replies goes away it asks no more, and has nothing to say about it."""
+    with program.start("chat") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write("one\ntwo\n")
+        process.stdin.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
+    assert len(api.of("chat")) == 1
+
+
 def test_private_chat_stores_nothing(program: Program) -> None:
     """Not a word of it is in the database's files; what it cost is, and not when or how often was talked."""
     talk = "My password is Rumpelstilzchen.\nForget it.\n"
