@@ -27,9 +27,9 @@ class Clock:
         except OverflowError:  # an import may speak of the first and the last hours there are
             return moment
 
-    def midnight(self) -> datetime:
-        """Return the moment at which the user's day began."""
-        start = datetime.combine(self.today(), time(), self.zone)
+    def midnight(self, days: int = 0) -> datetime:
+        """Return the moment at which the user's day began, or a day so many days from it."""
+        start = datetime.combine(self.today() + timedelta(days=days), time(), self.zone)
         return start if start.tzinfo else start.astimezone()  # the system's zone, as it was at that moment
 
     def today(self) -> date:

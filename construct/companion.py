@@ -7,7 +7,8 @@ however the stream ends.
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -16,8 +17,9 @@ from construct.config import Settings
 from construct.errors import ConstructError, ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.providers import Models
-from construct.llm.types import ChatMessage, Model, Reply, Request, Text, ToolResult
+from construct.llm.types import Block, ChatMessage, Model, Reply, Request, Text, ToolResult
 from construct.memory import policy
+from construct.memory.ambience import standing
 from construct.memory.ambient import Ambience, told
 from construct.memory.briefing import STAND_IN, Briefing
 from construct.memory.context import dump_rounds, request_tokens
@@ -27,7 +29,8 @@ from construct.memory.worker import MemoryWorker, Progress
 from construct.store import books, briefings, talk
 from construct.store import observations as rows
 from construct.store.briefings import Briefed, Told
-from construct.store.database import Store, rehearsal, transaction
+from construct.store.database import Store, rehearsal, snapshot, transaction
+from construct.store.erase import REMOVED
 from construct.store.records import Message
 from construct.store.talk import NewMessage
 from construct.tokens import Usage
@@ -86,6 +89,7 @@ class Prepared:
 
     request: Request
     words: Message
+    extras: Ambience
     estimated: int
     plans: tuple[int, ...]
     """Plans of unknown outcome that it brings up."""
@@ -101,20 +105,30 @@ class _Progressing:
 
     rounds: list[ChatMessage] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    brought: list[Told] = field(default_factory=list)
-    """What tools gave of memory."""
+    brought: dict[str, list[Told]] = field(default_factory=lambda: defaultdict(list))
+    """What tools gave of memory, by call."""
     usage: Usage = Usage()
     first: Usage = Usage()
     """Of the first request alone, which is what was estimated."""
     stop_reason: str | None = None
 
     @property
-    def last_round(self) -> list[ChatMessage]:
-        """The newest call and its results, marked for the cache."""
-        call, results = self.rounds[-2:]
-        *before, last = results.blocks
+    def told(self) -> list[Told]:
+        """What tools gave of memory, in order."""
+        return [one for of_call in self.brought.values() for one in of_call]
+
+    @property
+    def marked_rounds(self) -> tuple[ChatMessage, ...]:
+        """The finished rounds, the newest result marked for the cache."""
+        *before, results = self.rounds
+        *others, last = results.blocks
         assert isinstance(last, ToolResult)
-        return [call, ChatMessage("user", (*before, replace(last, mark=True)))]
+        return (*before, ChatMessage("user", (*others, replace(last, mark=True))))
+
+    def forget(self, gone: Collection[Told]) -> None:
+        """Take out of the rounds what tools gave and has been forgotten since."""
+        empty = {call for call, brought in self.brought.items() if not set(gone).isdisjoint(brought)}
+        self.rounds = [replace(part, blocks=tuple(_emptied(b, empty) for b in part.blocks)) for part in self.rounds]
 
     def add_round(self, reply: Reply, results: Sequence[ToolResult]) -> None:
         """Keep a call of tools with its results."""
@@ -242,20 +256,34 @@ class Companion:
         with rehearsal(db):
             return self.briefing.unstored(db, conversation_id, said, words)
 
-    def _prepare(self, db: sqlite3.Connection, words: Message, extras: Ambience) -> Prepared:
-        request = self.briefing.request(db, words, extras)
+    def _prepare(self, db: sqlite3.Connection, words: Message, gathered: Ambience) -> Prepared:
+        request, extras = self._request(db, words, gathered)
         talk.note_request(db, words.conversation_id, to_text(self._now()), request.cache_life)
         today = self.settings.clock.today()
         plans = tuple(plan.observation_id for plan in extras.due if plan.day < today)
         blocks, lines = (0, 0) if self.settings.memory == "off" else rows.count_shown(db, words.conversation_id)
         briefed = Briefed(blocks, lines, told(extras))
-        return Prepared(request, words, sum(request_tokens(request).values()), plans, briefed)
+        return Prepared(request, words, extras, sum(request_tokens(request).values()), plans, briefed)
+
+    def _request(self, db: sqlite3.Connection, words: Message, gathered: Ambience) -> tuple[Request, Ambience]:
+        """Return the request and what holds for it, without what has been forgotten since that was gathered."""
+        if not talk.stands(db, words.id):
+            raise ConstructError("What you said has been forgotten meanwhile: it is not answered.")
+        extras = standing(db, words.conversation_id, gathered)
+        return self.briefing.request(db, words, extras), extras
+
+    def _next_round(self, db: sqlite3.Connection, prepared: Prepared, so_far: _Progressing) -> Request:
+        """Return the request that goes on behind the tools' results, read anew: something may have been forgotten."""
+        with snapshot(db):
+            request, _ = self._request(db, prepared.words, prepared.extras)
+            so_far.forget(briefings.forgotten(db, so_far.told))
+        return replace(request, messages=request.messages + so_far.marked_rounds)
 
     async def _answer(self, prepared: Prepared, listen: Listener) -> TurnResult:
         so_far = _Progressing()
         error: ModelError | None = None
         try:
-            await self._converse(prepared.request, so_far, listen)
+            await self._converse(prepared, so_far, listen)
         except ModelError as failure:
             error = failure
         except BaseException:  # cancelled, or nobody hears it any more: what came is kept all the same
@@ -268,9 +296,10 @@ class Companion:
             so_far.stop_reason, so_far.usage, error,
         )  # fmt: skip
 
-    async def _converse(self, request: Request, so_far: _Progressing, listen: Listener) -> None:
+    async def _converse(self, prepared: Prepared, so_far: _Progressing, listen: Listener) -> None:
         """Stream the reply into `so_far`, running the tools it calls, a bounded number of rounds."""
-        tools = ToolBox(self.store, self.terms, self.learns, self.forget, so_far.brought.extend)
+        request = prepared.request
+        tools = ToolBox(self.store, self.terms, self.learns, self.forget)
         for rounds_left in range(_MOST_TOOL_ROUNDS, -1, -1):
             reply = await self._stream(request, so_far, listen)
             if reply.stop_reason != "tool_use" or not reply.tool_calls or not rounds_left:
@@ -280,9 +309,10 @@ class Companion:
             for call in reply.tool_calls:
                 listen(ToolCalled(call.name, summary(call)))
                 over = ToolResult(call.id, _ENOUGH_TOOLS, is_error=True)
-                results.append(over if rounds_left == 1 else await tools.use(call))
+                brought = so_far.brought[call.id].extend
+                results.append(over if rounds_left == 1 else await replace(tools, brought=brought).use(call))
             so_far.add_round(reply, results)
-            request = replace(request, messages=request.messages + tuple(so_far.last_round))
+            request = await self.store.call(self._next_round, prepared, so_far)
 
     async def _stream(self, request: Request, so_far: _Progressing, listen: Listener) -> Reply:
         """Stream one reply, whatever ends it; a broken one is kept before the error passes on."""
@@ -307,9 +337,10 @@ class Companion:
         now = to_text(self._now())
         message_id = None
         with transaction(db):
-            is_there = talk.is_there(db, conversation_id)  # another process may have deleted it meanwhile
-            if is_there and (so_far.texts or so_far.rounds):
-                blocks = dump_rounds(so_far.rounds) if so_far.rounds else None
+            is_there = talk.stands(db, prepared.words.id)  # what it answers may have been forgotten meanwhile
+            holds_forgotten = briefings.forgotten(db, so_far.told)
+            blocks = dump_rounds(so_far.rounds) if so_far.rounds and not holds_forgotten else None
+            if is_there and (so_far.texts or blocks):
                 reply = NewMessage(
                     "assistant", "\n\n".join(so_far.texts), blocks, status="complete" if done else "interrupted",
                     stop_reason=so_far.stop_reason, model=name,
@@ -317,7 +348,7 @@ class Companion:
                 message_id = talk.add_message(db, conversation_id, reply, now).id
                 talk.mark_retried(db, _outdone(message_id, prepared.replaces, done=done))
                 briefed = prepared.briefed
-                briefings.note(db, message_id, replace(briefed, told=(*briefed.told, *so_far.brought)))
+                briefings.note(db, message_id, replace(briefed, told=(*briefed.told, *so_far.told)))
             if done:
                 rows.note_asked(db, prepared.plans, now)
             if usage != Usage():
@@ -328,6 +359,11 @@ class Companion:
 
     def _now(self) -> datetime:
         return self.settings.clock.now()
+
+
+def _emptied(block: Block, calls: Collection[str]) -> Block:
+    """Return a block, the result of one of these calls without its words."""
+    return replace(block, content=REMOVED) if isinstance(block, ToolResult) and block.tool_use_id in calls else block
 
 
 def _outdone(message_id: int, before: Sequence[Message], *, done: bool) -> list[int]:

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
@@ -121,16 +122,23 @@ class _Values:
             raise UsageError(f"{name}{value}: {error}. Correct it in the environment, .env or config.env.") from error
 
 
+_OURS = re.compile(r"\b(?:CONSTRUCT_|ANTHROPIC_|MEMORY_WORKER_)")
+
+
 def _env_file(path: Path) -> Mapping[str, str]:
     try:
         if not path.is_file():
             return {}
-        from dotenv import dotenv_values
+        from dotenv.parser import parse_stream
 
-        found = dotenv_values(path, interpolate=False, encoding="utf-8-sig")
+        with path.open(encoding="utf-8-sig") as file:
+            found = list(parse_stream(file))
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read ({type(error).__name__}). Correct or remove it.") from error
-    return {name: value for name, value in found.items() if value is not None}
+    for line in (one.original for one in found if one.error):
+        if _OURS.search(line.string):  # what other programs keep in `.env` is none of our business
+            raise UsageError(f"{path}, line {line.line}: that is not NAME=VALUE. Correct it.")
+    return {one.key: one.value for one in found if one.key is not None and one.value is not None}
 
 
 def _positive(text: str) -> int:

@@ -1,7 +1,7 @@
 """Talk that is answered and never stored: what is said here lives in this process's memory only.
 
 The model sees what it would see anyway, then what was said off the record. Nothing of it is
-written, observed or recalled; that a model was called is booked, since it costs money.
+written, observed or recalled. What it costs is booked, summed over the day: nothing else can be told by it.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from construct.llm.types import CacheLife, Reply, Request
 from construct.memory.briefing import unstored_message
 from construct.memory.context import INTERRUPTED
 from construct.store import books
+from construct.store.database import transaction
 from construct.store.records import Message
 from construct.tokens import Usage
 
@@ -93,4 +94,5 @@ class OffRecord:
         if usage != Usage():
             name = self.companion.models.main.name
             call = books.Call("chat", name, usage, cost_usd(name, usage, life))
-            books.book(db, call, to_text(self.companion.settings.clock.now()))
+            with transaction(db):
+                books.book_off_record(db, call, to_text(self.companion.settings.clock.midnight()))

@@ -37,3 +37,16 @@ async def test_a_long_talk_is_read_from_the_cache(tmp_path: Path, api: FakeApi, 
     assert report.read_share >= least
     assert report.neither_per_turn <= 200
     assert report.prefix_shared_read >= 0.995
+
+
+async def test_a_window_that_slides_is_not_marked(tmp_path: Path, api: FakeApi) -> None:
+    """With memory off the talk is marked while it grows; once messages fall out in front nothing of it is read again.
+
+    What stands before it is.
+    """
+    async with talking(tmp_path, api, CONSTRUCT_MEMORY="off", CONSTRUCT_RECENT_MESSAGES="6") as t:
+        for text in lines(6):
+            await t.say(text)
+    marked = ["cache_control" in str(request.body["messages"]) for request in api.of("chat")]
+    assert marked == [True, True, True, False, False, False]
+    assert all("cache_control" in str(request.body["system"]) for request in api.of("chat"))

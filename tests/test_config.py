@@ -68,6 +68,17 @@ def test_an_env_file_that_is_no_text(content: bytes) -> None:
         load_settings({})
 
 
+@pytest.mark.parametrize("line", ["CONSTRUCT_SCOPE conversation", "'CONSTRUCT_SCOPE=x", "CONSTRUCT_TZ='Europe"])
+def test_a_line_that_sets_nothing(config_env: Path, line: str, caplog: pytest.LogCaptureFixture) -> None:
+    """One that means us is a wrong setting, named with its file; other programs' lines are passed over silently."""
+    config_env.write_text(f"if true; then\nCONSTRUCT_MEMORY=off\n{line}\n")
+    with pytest.raises(UsageError, match=r"config\.env, line 3"):
+        load_settings({})
+    config_env.write_text("if true; then\n = 3\n{\nCONSTRUCT_MEMORY=off\n")
+    assert load_settings({}).memory == "off"
+    assert not caplog.records
+
+
 def test_an_env_file_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that may not be looked into is a wrong setting, not a traceback."""
 

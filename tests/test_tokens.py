@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -58,3 +59,11 @@ def test_a_strange_cache_folder(folder: str, monkeypatch: pytest.MonkeyPatch) ->
 def test_prompt_tokens() -> None:
     """A prompt's size is what was read, written and sent anew together."""
     assert Usage(1, 20, 300, 4000).prompt_tokens == 321
+
+
+def test_of_a_long_text_the_beginning_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rest by its bytes, in proportion: without a vocabulary that is exact."""
+    long = "ab 猫\n" * 100_000
+    assert count(long) == by_bytes(long)
+    monkeypatch.setattr(tokens, "_counter", cache(lambda: len))
+    assert count(long) == pytest.approx(len(long), rel=0.001)

@@ -206,7 +206,8 @@ def reindex(context: typer.Context, as_json: Json = False) -> None:
     """Make search by meaning ready for all that was said.
 
     Makes the vectors that are missing; begun anew it goes on where it was. They are made in the background too, while
-    a chat is open. Needs the extra `semantic`.
+    a chat is open. Those of another model (CONSTRUCT_SEMANTIC_MODEL) are replaced by this command only. Needs the extra
+    `semantic`.
     """
     from construct.cli.reindex import reindex as body
 

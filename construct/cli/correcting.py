@@ -1,17 +1,15 @@
 """Correcting memory: `memory edit|pin|forget|add`."""
 
-import sqlite3
 from dataclasses import asdict
 
 from construct.cli import shapes
 from construct.cli.environment import Environment, complain, confirmed, print_json, say
 from construct.cli.progress import searchable
 from construct.cli.references import Reference
-from construct.clock import Clock, to_text
-from construct.errors import NotFoundError, UsageError
+from construct.clock import to_text
+from construct.errors import UsageError
 from construct.memory import edits
-from construct.memory import forget as forgetting
-from construct.memory.forget import ForgetPlan, Forgotten
+from construct.memory.forgetting import forget_named, plan_forget_named
 from construct.memory.lines import line
 from construct.memory.memories import remember
 from construct.store import curated
@@ -52,32 +50,11 @@ def forget(env: Environment, reference: Reference, *, words: bool, yes: bool, as
     clock = env.settings.clock
     with env.database() as db:
         searchable(db)
-        plan = _plan(db, reference, words)
+        plan = plan_forget_named(db, reference, words=words)
         if not yes:
             complain(plain(plan_view(plan, clock.today())))
             if not confirmed("Delete this for good?"):
                 complain("Nothing was deleted.")
                 return
-        gone = _forget(db, reference, clock, words)
+        gone = forget_named(db, reference, clock, words=words)
     print_json({"forgotten": asdict(gone)}) if as_json else say(forgotten_words(gone))
-
-
-def _plan(db: sqlite3.Connection, reference: Reference, words: bool) -> ForgetPlan:
-    kind, number = reference
-    if kind == "memory":
-        return forgetting.plan_forget_memory(db, number, words=words)
-    return forgetting.plan_forget(db, _observation(reference), words=words)
-
-
-def _forget(db: sqlite3.Connection, reference: Reference, clock: Clock, words: bool) -> Forgotten:
-    kind, number = reference
-    if kind == "memory":
-        return forgetting.forget_memory(db, number, clock, words=words)
-    return forgetting.forget(db, _observation(reference), clock, words=words)
-
-
-def _observation(reference: Reference) -> int:
-    kind, number = reference
-    if kind != "observation":
-        raise NotFoundError(f"{kind}:{number} is what was said itself: forget the observations that rest on it.")
-    return number

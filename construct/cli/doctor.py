@@ -64,13 +64,17 @@ def _database(db: sqlite3.Connection) -> list[Check]:
 def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
     """Tell whether search goes by meaning too; that it does not is nothing wrong."""
     from construct.cli.reindex import ABSENT, working_meaning
+    from construct.memory.indexing import OTHER_MODEL, is_others
     from construct.memory.meaning import meaning_for
     from construct.store.vectors import count_without
 
     try:
         if meaning_for(settings) is None:
             return Check("meaning", True, ABSENT)
-        missing = count_without(db, working_meaning(settings).embedder.name)
+        model = working_meaning(settings).embedder.name
+        if is_others(db, model):
+            return Check("meaning", True, f"search goes by words alone; {OTHER_MODEL}")
+        missing = count_without(db, model)
     except ConstructError as error:
         return Check("meaning", False, str(error).replace("\n", " "))
     left = f"{missing} entries have no vector yet: `construct reindex`, or let a chat stay open" if missing else ""

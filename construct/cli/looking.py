@@ -38,8 +38,9 @@ class View:
 def list_memory(env: Environment, view: View, as_json: bool) -> None:
     """Print observations and memories by day, the newest of them; on a terminal as the chat shows them."""
     clock, for_people = env.settings.clock, sys.stdout.isatty() and not as_json
-    wanted, today = narrow.parse(view.wanted, clock), clock.today()
-    moment = None if view.as_of is None else to_text(history.parse_moment(view.as_of, clock, end_of_day=True))
+    wanted = narrow.parse(view.wanted, clock)
+    then = None if view.as_of is None else history.parse_moment(view.as_of, clock, end_of_day=True)
+    moment, today = (None, clock.today()) if then is None else (to_text(then), clock.local(then).date())
     with env.database() as db:
         listed = [o for o in _listed(db, moment, view.include_all) if wanted.holds(o, today)]
         by_hand = [m for m in _kept(db, moment, view.include_all) if wanted.holds_memory(m, clock)]
@@ -56,12 +57,11 @@ def list_memory(env: Environment, view: View, as_json: bool) -> None:
 
         show_view(memory_view(found, today, kept=memories, narrowed=list(wanted.parts())))
     else:
-        _print_lines(found, memories, clock)
+        _print_lines(found, memories, clock, today)
 
 
-def _print_lines(found: list[Observation], memories: list[Memory], clock: Clock) -> None:
-    """Print a line for each, for other programs to read."""
-    today = clock.today()
+def _print_lines(found: list[Observation], memories: list[Memory], clock: Clock, today: date) -> None:
+    """Print a line for each, for other programs to read, as it was on a day."""
     for o in found:
         say(f"{o.id:>6}  {line(o)}{_marks(o, today)}")
     for m in memories:

@@ -1,4 +1,4 @@
-"""`reindex`: make the vectors that are missing, now."""
+"""`reindex`: make the vectors that are missing, now, and by the model that is set."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -34,6 +34,7 @@ def reindex(env: Environment, as_json: bool) -> None:
     """Make all vectors that are missing, with a progress bar; what is done stays done when it is interrupted."""
     embedder = working_meaning(env.settings).embedder
     with env.database() as db:
+        indexing.choose(db, embedder.name)
         missing = vectors.count_without(db, embedder.name)
         try:
             made = sum(_counted(_made(db, embedder), missing))

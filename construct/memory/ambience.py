@@ -1,15 +1,17 @@
 """Gathering what the ambient block says: due plans, recalled passages, what the talk is at."""
 
 import sqlite3
+from dataclasses import replace
 from datetime import date, timedelta
 
 from construct.clock import from_text, to_text
-from construct.memory.ambient import Ambience, DuePlan, Passage
+from construct.memory.ambient import Ambience, DuePlan, Passage, told
 from construct.memory.recall_passages import passages
 from construct.memory.situation import Terms
 from construct.memory.view import scope_ids
 from construct.store import observations as rows
 from construct.store import talk
+from construct.store.briefings import forgotten
 from construct.store.records import Watermarks
 from construct.store.search import Filters
 
@@ -36,6 +38,19 @@ def gather(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms
         passages=_passages(db, conversation_id, text, terms),
         task=here.current_task if marks.window else None,
         suggestion=here.suggested_response if resumed else None,
+    )
+
+
+def standing(db: sqlite3.Connection, conversation_id: int, gathered: Ambience) -> Ambience:
+    """Return what was gathered a while ago without what has been forgotten since."""
+    gone = {(one.kind, one.id) for one in forgotten(db, told(gathered))}
+    here = talk.conversation(db, conversation_id)
+    return replace(
+        gathered,
+        due=[plan for plan in gathered.due if ("observation", plan.observation_id) not in gone],
+        passages=[passage for passage in gathered.passages if (passage.kind, passage.id) not in gone],
+        task=gathered.task if gathered.task == here.current_task else None,
+        suggestion=gathered.suggestion if gathered.suggestion == here.suggested_response else None,
     )
 
 

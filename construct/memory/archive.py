@@ -29,6 +29,13 @@ _UNREAD = """m.archived AND NOT EXISTS (
     AND c.kind = 'observer' AND c.status = 'succeeded' AND m.id BETWEEN c.first_message_id AND c.last_message_id
     AND NOT EXISTS (SELECT 1 FROM messages AS live WHERE live.conversation_id = c.conversation_id
                     AND live.archived = 0 AND live.id BETWEEN c.first_message_id AND c.last_message_id))"""
+_STOPPED = """NOT m.archived AND m.id > coalesce(w.message_id, 0) AND t.last_request_at IS NULL AND NOT EXISTS (
+    SELECT 1 FROM cycles WHERE conversation_id = m.conversation_id AND kind = 'observer' AND status = 'reverted'
+    AND last_message_id >= m.id)"""
+# Of a talk nobody has gone on with, and not undone: somebody was about to observe it and was stopped.
+_WAITING = f"""messages AS m JOIN conversations AS t ON t.id = m.conversation_id
+    LEFT JOIN watermarks AS w ON w.conversation_id = m.conversation_id AND w.name = 'observed'
+    WHERE ({_UNREAD} OR ({_STOPPED}))"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +65,14 @@ class Estimate:
 
 
 def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
-    """Return the conversations with archived messages that went on after a stored time, the oldest talk first.
+    """Return the conversations with messages to observe that went on after a stored time, the oldest talk first.
 
     Each is taken whole, from its beginning.
     """
     return [
         Backlog(*row)
         for row in db.execute(
-            f"""SELECT m.conversation_id, count(*), sum(m.token_count) FROM messages AS m WHERE {_UNREAD}
+            f"""SELECT m.conversation_id, count(*), sum(m.token_count) FROM {_WAITING}
                GROUP BY 1 HAVING max(m.created_at) >= ? ORDER BY min(m.created_at), 1""",
             (since,),
         )
@@ -89,9 +96,7 @@ def estimate(waiting: Iterable[Backlog], model: Model | None) -> Estimate:
 
 def unread(db: sqlite3.Connection, conversation_id: int) -> int:
     """Return how many messages of a conversation's backlog there are."""
-    (count,) = db.execute(
-        f"SELECT count(*) FROM messages AS m WHERE conversation_id = ? AND {_UNREAD}", (conversation_id,)
-    ).fetchone()
+    (count,) = db.execute(f"SELECT count(*) FROM {_WAITING} AND m.conversation_id = ?", (conversation_id,)).fetchone()
     return int(count)
 
 
@@ -115,12 +120,15 @@ def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived |
 
     Where the talk has gone on since, all at once: an observer's batch must not step over what is still archived.
     """
-    observed = talk.watermarks(db, conversation_id).observed
-    messages = [m for m in talk.messages_of(db, conversation_id) if m.id > observed]
-    archived = [m for m in messages if m.archived]
-    if not archived:
+    found = db.execute(
+        f"SELECT m.id FROM {_WAITING} AND m.id > coalesce(w.message_id, 0) AND m.conversation_id = ?",
+        (conversation_id,),
+    ).fetchall()
+    if not found:
         return None
-    went_on = any(m.id > archived[0].id for m in messages if not m.archived)
-    chosen = archived if went_on else batches(archived, most)[0]
+    messages, unread = talk.messages_of(db, conversation_id), {row[0] for row in found}
+    waiting = [m for m in messages if m.id in unread]
+    went_on = any(m.id > waiting[0].id for m in messages if m.id not in unread)
+    chosen = waiting if went_on else batches(waiting, most)[0]
     db.executemany("UPDATE messages SET archived = 0 WHERE id = ?", [(m.id,) for m in chosen])
-    return Revived(len(chosen), talk.LAST if len(chosen) == len(archived) else chosen[-1].id)
+    return Revived(len(chosen), talk.LAST if len(chosen) == len(waiting) else chosen[-1].id)

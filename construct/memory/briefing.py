@@ -78,7 +78,7 @@ class Briefing:
             here = ambient.Ambience(self.settings.clock.local(self._now()))
             return self._assemble(db, blocks, [*said, new], here, policy.choose_life([]))
         self.refresh(db, conversation_id)
-        messages = [*self._messages(db, conversation_id, 1 << 62), *said, new]
+        messages = [*self._messages(db, conversation_id, talk.LAST), *said, new]
         extras = self.extras(db, conversation_id, "" if words == STAND_IN else words)
         return self._assemble(db, self._blocks(db, conversation_id), messages, extras, self._life(db, conversation_id))
 
@@ -90,20 +90,28 @@ class Briefing:
         extras: ambient.Ambience,
         life: CacheLife,
     ) -> Request:
-        """Return the request, the oldest turns left out where the model's window is too small for them."""
+        """Return the request, the oldest turns left out where the model's window is too small for them.
+
+        Once some are left out, each request begins another way: a cache would be written, and never read.
+        """
         system = self._system()
         reply = min(_REPLY_TOKENS, self.model.context_window // _REPLY_SHARE)
         fixed = sum(o.token_count for block in blocks for o in block) + sum(tokens.count(t.text) for t in system)
         room = int((self.model.context_window - reply) / books.token_factor(db, self.model.name)) - fixed - _MARGIN
-        return context.assemble(
-            system, blocks, context.fit(messages, room), ambient.render(extras), self.settings.clock,
+        shown = context.fit(messages[-self._most_messages :], room)
+        request = context.assemble(
+            system, blocks, shown, ambient.render(extras), self.settings.clock,
             tools=self._tools(), life=life, max_tokens=reply,
         )  # fmt: skip
+        return request if len(shown) == len(messages) else context.without_last_mark(request)
+
+    @property
+    def _most_messages(self) -> int:
+        return self.settings.recent_messages if self.settings.memory == "off" else talk.LAST
 
     def _messages(self, db: sqlite3.Connection, conversation_id: int, until: int) -> list[Message]:
         if self.settings.memory == "off":
-            recent = talk.last_messages(db, conversation_id, self.settings.recent_messages)
-            return [m for m in recent if m.id <= until]
+            return talk.last_messages(db, conversation_id, self._most_messages + 1, until)
         marks = talk.watermarks(db, conversation_id)
         own = [m for m in talk.live_messages(db, conversation_id, marks.window, until) if talk.is_shown(m)]
         return [*inherited_window(db, conversation_id), *own]

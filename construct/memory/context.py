@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeGuard
 
 from construct import tokens
 from construct.clock import Clock, from_text
@@ -139,6 +139,17 @@ def _rendered(message: Message, previous: Message | None, clock: Clock) -> list[
         when = clock.local(from_text(message.created_at)).strftime("%Y-%m-%d %H:%M")
         words.insert(0, Text(f"[{pause}, {when}]"))
     return [ChatMessage("user", tuple(words))]
+
+
+def without_last_mark(request: Request) -> Request:
+    """Return a request whose messages no later one repeats: what is marked is what stands before them."""
+    *before, last = request.messages
+    blocks = tuple(replace(b, mark=False) if _is_words(b) else b for b in last.blocks)
+    return replace(request, messages=(*before, replace(last, blocks=blocks)))
+
+
+def _is_words(block: Block) -> TypeGuard[Text]:
+    return isinstance(block, Text) and block_kind(block) == "messages"
 
 
 def _with_mark(message: ChatMessage) -> ChatMessage:

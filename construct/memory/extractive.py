@@ -6,24 +6,22 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from construct.clock import Clock, from_text
-from construct.memory.dates import in_past, mentioned_days
-from construct.memory.proposals import PRIORITIES, Condensation, Draft, Extraction
+from construct.memory.dates import mentioned_days
+from construct.memory.proposals import Draft, Extraction
 from construct.memory.sentences import (
     STOP_WORDS,
     count_names,
     is_english,
     is_own,
-    says_the_same,
     short_title,
     split_clauses,
     split_quoted,
     split_sentences,
     word_set,
-    wording,
     words,
 )
 from construct.memory.stance import clause_stances
-from construct.store.records import Message, Observation
+from construct.store.records import Message
 from construct.text import one_line, printable
 from construct.tokens import by_bytes
 
@@ -32,9 +30,9 @@ _FEWEST = 5
 """Drafts that even a short talk may give."""
 _SHORTEST, _LONGEST = 3, 400
 """Words and characters of a sentence that is looked at."""
+_READ = 100_000
+"""Characters at either end of a message that are looked at: what stands in between was pasted, not said."""
 _WORTH = 2.5
-_LOW_KEPT = 10
-_MOST_OUTDATED = 3
 _A_YEAR = timedelta(days=366)
 _Scored = tuple[float, Draft]
 
@@ -109,6 +107,7 @@ _SMALL_TALK = re.compile(
 )
 _YOU = word_set("you your yours you're you've you'll you'd")
 _THEY = word_set("he she his her he's she's him they")
+_FOLLOWS = re.compile(r"(?:She|He|They|Her|His|Their)(?:['’]\w+)? [^?]*$")
 _TO_ASSISTANT = re.compile(r"(?i)\b(?:can|could|would|will|do) you\b")
 _LIFE_ABROAD = word_set(
     "mudei mudé casei casado casada casé alérgico alérgica grávida embarazada comprei compré trabalho trabajo nasci "
@@ -127,25 +126,6 @@ _WELCOME_ABROAD = re.compile(
     r"(?i)^\W*(?:olá|oi|hola|bonjour|salut|hallo|guten|ciao|grazie|gracias|obrigad[oa]|danke|merci|привет|спасибо|"
     r"你好|谢谢|こんにちは|ありがとう|안녕|감사)"
 )
-_TIMED = re.compile(r"(?i)\b(?:today|tonight|tomorrow|yesterday|last|next|ago|again|this \w+|just)\b")
-_WHO = r"(?:I|We|User|The user)(?:['’](?:m|ve|re))?(?: (?:just|recently|finally|now|currently|have|has|am|is|are))*"
-_PLACE = r"(?P<value>(?-i:[A-Z])[\w'’-]*(?: (?-i:[A-Z])[\w'’-]*)*)(?P<rest>.*)"
-_ATTRIBUTE = (
-    r"(?:number|address|e-?mail|name|nickname|job|title|role|boss|manager|landlord|doctor|dentist|phone|car|weight|goal|"
-    r"deadline|favou?rite \w+|budget|salary|rent|team|username|diet|schedule|shift|size)"
-)
-_STATES = (
-    re.compile(rf"(?i){_WHO} (?:moved to|live in|lives in|living in|relocated to|based in) {_PLACE}$"),
-    re.compile(rf"(?i){_WHO} (?:works? (?:at|for)|working (?:at|for)|joined|started (?:working )?at) {_PLACE}$"),
-    re.compile(
-        rf"(?i)(?:My|(?:The )?User['’]s) (?P<key>(?:\w+ )?{_ATTRIBUTE}) is (?:now )?(?P<value>[^,;.!]{{1,60}})"
-        r"(?P<rest>.*)"
-    ),
-)
-_MORE = re.compile(
-    r"(?i)[\s,.!]|\b(?:now|currently|right now|at the moment|these days|recently|yesterday|today|(?:last|this) \w+)\b"
-)
-_NOT_NOW = re.compile(r"(?i)\d{4}|years? ago|\b(?:when|back in|until|for|then|before|temporar\w+|but|was|used)\b")
 _LINE_ENDS = re.compile(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 
 
@@ -237,12 +217,45 @@ def _candidate(text: str, stance: str, message: Message, day: date) -> _Scored |
     return score, Draft(content, priority, stance, happened.isoformat(), named, (message.id,))
 
 
+def _ends(text: str) -> str:
+    """Return a text without the lines in the middle of a very long one."""
+    if len(text) <= 2 * _READ:
+        return text
+    return text[:_READ].rpartition("\n")[0] + "\n" + text[-_READ:].partition("\n")[2]
+
+
 def _own_sentences(message: Message) -> list[str]:
-    """Return the sentences of a message that are the writer's own; none when it asks not to be remembered."""
-    text = printable(_LINE_ENDS.sub("\n", message.content))
+    """Return the sentences of a message that are the writer's own; none when it asks not to be remembered.
+
+    One that goes on about whom the sentence before it spoke of stands with it: "I have a sister. Her name is Ana."
+    """
+    text = printable(_LINE_ENDS.sub("\n", _ends(message.content)))
     if _SECRET.search(text):
         return []
-    return [s for part, quoted in split_quoted(text) if not quoted for s in split_sentences(part)]
+    own = [s for part, quoted in split_quoted(text) if not quoted for s in split_sentences(part)]
+    return _with_followers(own, " ".join(text.split()))
+
+
+def _with_followers(sentences: Sequence[str], text: str) -> list[str]:
+    """Return the sentences of a text, those that go on about somebody joined to what they follow directly."""
+    found: list[str] = []
+    at = 0
+    for sentence in sentences:
+        plain = " ".join(sentence.split())
+        at = max(at, text.find(plain, at))
+        together = " ".join([*(found[-1].split() if found else ()), plain])
+        if _goes_on(found[-1:], plain, together) and text.endswith(together, 0, at + len(plain)):
+            found[-1] = together
+        else:
+            found.append(sentence)
+    return found
+
+
+def _goes_on(before: Sequence[str], sentence: str, together: str) -> bool:
+    """Tell whether a sentence may speak of whom the writer's own before it named."""
+    if not _FOLLOWS.match(sentence) or len(together) > _LONGEST // 2:
+        return False
+    return any(not s.endswith("?") and is_own(s, set(words(s))) for s in before)
 
 
 def _pieces(sentence: str, parts: Sequence[tuple[str, str]], day: date) -> Iterator[tuple[str, str]]:
@@ -288,77 +301,7 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
             found.extend(one for one in candidates if one)
             if _is_request(sentence, parts[-1][1]):
                 requests.append(one_line(sentence))
-    talk = sum(by_bytes(message.content) for message in messages)
+    talk = sum(by_bytes(_ends(message.content)) for message in messages)
     drafts = _best(found, max(_FEWEST, -(-talk // _TOKENS_A_DRAFT)))
     titles = map(short_title, [draft.content for draft in drafts] or requests)
     return Extraction(drafts, requests[-1] if requests else None, title=next(filter(None, titles), None))
-
-
-def _distinct(text: str) -> frozenset[str]:
-    """Return what a line must not lose: tokens with a digit, names, quoted words."""
-    return frozenset(re.findall(r"\w*\d[\w.,:-]*\w|\w*\d|(?<=\S )(?!I\b)[A-Z][\w'’-]*|[\"“«]\w+", text))
-
-
-def _once(one: Observation, other: Observation) -> bool:
-    """Tell whether two lines may be of one time: what happened on two days happened twice."""
-    same = one.observation_date == other.observation_date
-    return same or not any(in_past(o.content) or _TIMED.search(o.content) for o in (one, other))
-
-
-def _groups(observations: Sequence[Observation]) -> list[list[Observation]]:
-    """Return lines in groups of one fact each; the first of a group has all the words of the others."""
-    found: dict[tuple[str, str | None, frozenset[str]], list[list[tuple[Observation, tuple[str, ...]]]]] = {}
-    for one in observations:
-        said = wording(one.content) or (str(one.id),)
-        alike = found.setdefault((one.stance, one.referenced_date, _distinct(one.content)), [])
-        for group in alike:
-            best, best_said = group[0]
-            more = len(said) >= len(best_said)
-            same = says_the_same(best_said, said) if more else says_the_same(said, best_said)
-            if same and _once(best, one):
-                group.insert(0 if more else len(group), (one, said))
-                break
-        else:
-            alike.append([(one, said)])
-    return [[one for one, _ in group] for alike in found.values() for group in alike if len(group) > 1]
-
-
-def _merged(group: Sequence[Observation]) -> Draft:
-    best, newest = group[0], max(one.observation_date for one in group)
-    priority = min((one.priority for one in group), key=PRIORITIES.index)
-    sources = tuple(sorted(one.id for one in group))
-    return Draft(best.content, priority, best.stance, newest, best.referenced_date, sources)
-
-
-def _state(one: Observation) -> tuple[str, str, bool] | None:
-    """Return of what a line gives the present state, what it is, and whether the line says no more than that."""
-    for pattern in _STATES if one.stance == "stated" else ():
-        if (match := pattern.match(one.content)) and not _NOT_NOW.search(match["rest"]):
-            key = match.groupdict().get("key") or str(_STATES.index(pattern))
-            return key.casefold(), match["value"].casefold(), not _MORE.sub("", match["rest"])
-    return None
-
-
-def _outdated(observations: Sequence[Observation]) -> tuple[tuple[int, int], ...]:
-    """Return pairs of a line and the newest that says where the user lives or works, or what is theirs, now."""
-    states = [(one, state) for one in observations if (state := _state(one))]
-    newest = {state[0]: (one, state[1]) for one, state in states}
-    pairs: list[tuple[int, int]] = []
-    for one, (key, value, alone) in reversed(states):
-        by, now = newest[key]
-        changes = now != value and (key.isdigit() or " is now " in by.content)
-        later = by.observation_date >= one.observation_date
-        if changes and later and alone and sum(pair[1] == by.id for pair in pairs) < _MOST_OUTDATED:
-            pairs.append((one.id, by.id))
-    return tuple(pairs)
-
-
-def condense(observations: Sequence[Observation]) -> Condensation:
-    """Reflect by rule: repetitions merged, old low lines dropped, replaced states outdated; given in order of age."""
-    free = [one for one in observations if not one.pinned and one.origin != "user"]
-    groups = _groups(free)
-    merged = {one.id for group in groups for one in group}
-    rest = [one for one in free if one.id not in merged]
-    dropped = tuple([one.id for one in rest if one.priority == "low"][:-_LOW_KEPT])
-    outdated = _outdated([one for one in rest if one.id not in dropped])
-    return Condensation(tuple(_merged(group) for group in groups), dropped, outdated)

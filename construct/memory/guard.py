@@ -50,9 +50,12 @@ def judge(proposal: Condensation, given: Sequence[Observation], newest_message: 
     by_id = {o.id: o for o in given}
     notes: list[str] = []
     drafts = []
+    restated: set[int] = set()
     for draft in proposal.drafts:
         settled, reason = _settle(draft, [by_id[i] for i in draft.sources])
-        if settled is None:
+        if settled is not None and _restates(settled, by_id):
+            restated.update(settled.sources)
+        elif settled is None:
             notes.append(f"refused “{draft.content[:120]}”: {reason}")
         else:
             drafts.append(settled)
@@ -60,15 +63,20 @@ def judge(proposal: Condensation, given: Sequence[Observation], newest_message: 
     replaced = frozenset(i for draft in drafts for i in draft.sources)
     outdated = _outdated(proposal, by_id, drafts, newest_message, notes)
     gone = replaced | {old for old, _ in outdated}
-    needed = {by for _, by in outdated}
+    needed = {by for _, by in outdated} | restated
     dropped = frozenset(i for i in proposal.superseded if i not in gone | needed and _may_drop(by_id[i]))
-    kept = [i for i in proposal.superseded if i not in gone and i not in dropped]
+    kept = [i for i in proposal.superseded if i not in gone | dropped | restated]
     notes += [f"kept “{by_id[i].content[:120]}”: named as superseded, and nothing stands in its place" for i in kept]
     return Verdict(
         tuple(drafts), replaced, dropped, outdated, tuple(notes),
         new_tokens=sum(draft_tokens(d) for d in drafts),
         old_tokens=sum(by_id[i].token_count for i in replaced),
     )  # fmt: skip
+
+
+def _restates(draft: Draft, by_id: Mapping[int, Observation]) -> bool:
+    """Tell whether a line only says one source again, no shorter: that one can as well stay as it is."""
+    return len(draft.sources) == 1 and draft_tokens(draft) >= by_id[draft.sources[0]].token_count
 
 
 def draft_tokens(draft: Draft) -> int:

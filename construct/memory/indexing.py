@@ -1,9 +1,14 @@
-"""Making the vectors that are missing: a few entries at a time, so that it can be left off at any moment."""
+"""Making the vectors that are missing: a few entries at a time, so that it can be left off at any moment.
+
+Two programs with different models would each delete what the other makes: a file has the vectors of one model, that
+which came first, until `construct reindex` chooses another.
+"""
 
 import asyncio
 import sqlite3
 from collections.abc import Sequence
 
+from construct.errors import ConstructError
 from construct.llm.embedding import Embedder
 from construct.memory.meaning import Meaning
 from construct.store import vectors
@@ -12,7 +17,24 @@ from construct.store.vectors import Text
 
 BATCH = 16  # entries: a tenth of a second of one core, and the write lock for a millisecond
 _DROPPED = 2_000  # vectors of another model that are deleted at once
+OTHER_MODEL = "the vectors here were made by another model: `construct reindex` makes them anew"
 _KINDS = ("observation", "memory", "message")  # few and worth most, first
+
+
+def is_others(db: sqlite3.Connection, name: str) -> bool:
+    """Tell whether another model than this one has been chosen for the file."""
+    return vectors.chosen(db) not in {None, name}
+
+
+def _expect_own(db: sqlite3.Connection, name: str) -> None:
+    if is_others(db, name):
+        raise ConstructError(f"search goes by words alone: {OTHER_MODEL}")
+
+
+def choose(db: sqlite3.Connection, name: str) -> None:
+    """Have the file's vectors made by this model from now on."""
+    with transaction(db):
+        vectors.choose(db, name)
 
 
 def beginning(db: sqlite3.Connection, name: str) -> dict[str, int]:
@@ -37,8 +59,10 @@ def encode(embedder: Embedder, texts: Sequence[Text]) -> list[list[bytes]]:
 
 
 def keep(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Text], made: Sequence[Sequence[bytes]]) -> None:
-    """Store the vectors of entries."""
+    """Store the vectors of entries; raises ConstructError when the file has those of another model."""
     with transaction(db):
+        _expect_own(db, embedder.name)
+        vectors.choose(db, embedder.name)
         vectors.add(db, embedder.name, zip(texts, made, strict=True))
 
 
@@ -52,8 +76,12 @@ def drop_others(db: sqlite3.Connection, name: str) -> bool:
 
 
 async def index_some(database: Store, meaning: Meaning) -> bool:
-    """Make a batch of what is missing, in threads; False when nothing is, or the model is of no use."""
+    """Make a batch of what is missing, in threads; False when nothing is, or the model is of no use.
+
+    Raises ConstructError when the file has the vectors of another model.
+    """
     name = meaning.embedder.name
+    await database.call(_expect_own, name)
     after = await database.call(beginning, name)
     texts = await database.call(batch, name, after)
     if not texts:

@@ -73,8 +73,11 @@ def blocks(s: Situation, t: Thresholds) -> bool:
 
 
 def is_cold(last_request: datetime | None, life: str | None, now: datetime) -> bool:
-    """Tell whether the prompt cache has run out: nothing sent for longer than the life that was asked for."""
-    return last_request is None or now - last_request > LIVES[life if life in LIVES else "5m"]
+    """Tell whether the prompt cache has run out: nothing sent for longer than the life that was asked for.
+
+    A request that is still to come was sent by a clock that has been put back since: nobody knows how long ago.
+    """
+    return last_request is None or abs(now - last_request) > LIVES[life if life in LIVES else "5m"]
 
 
 def choose_life(user_times: list[datetime]) -> Literal["5m", "1h"]:

@@ -8,7 +8,7 @@ from datetime import date, datetime, tzinfo
 
 from construct.memory.meaning import Meaning, Near, without
 from construct.memory.query import Query, analyse, any_of, forms, gated
-from construct.memory.recall_names import Turn, is_called, may_be_called, speakers
+from construct.memory.recall_names import HEARD, Turn, is_called, may_be_called, speakers
 from construct.memory.recall_rank import (
     Asked,
     Candidate,
@@ -137,9 +137,10 @@ def _nearness(near: Near, read: Iterable[Candidate]) -> dict[tuple[str, int], fl
 
 
 def _match(candidate: Candidate, asked: Asked) -> Match:
-    """Tell whether it answers the query as a whole, or only in part."""
+    """Tell whether it answers the query as a whole, or only in part, or by no more than what stands around it."""
     near = asked.near.get((candidate.entry.kind, candidate.entry.id), 0.0)
-    whole = asked.query.phrases or near >= ALIKE or share_held(candidate, asked) > HALF
+    holds = bool(asked.matcher.counts(candidate.entry)) and share_held(candidate, asked) > HALF
+    whole = asked.query.phrases or near >= ALIKE or holds
     return "direct" if whole else "loose"
 
 
@@ -167,8 +168,8 @@ def read_around(db: sqlite3.Connection, best: Sequence[Entry], filters: Filters,
 def called_in(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
     """Return the words of the query that are participants' names, with the newest turns that have them."""
     words = [word for word in query.words if word in query.capitals and len(word) > 1]
-    likely = [word for word in words if may_be_called(word, store.mentions(db, any_of([word]), NAME_GLANCE))]
-    turns = {word: store.mentions(db, any_of([word]), NAME_SAMPLE) for word in likely}
+    likely = [word for word in words if may_be_called(word, store.mentions(db, any_of([word]), NAME_GLANCE, HEARD))]
+    turns = {word: store.mentions(db, any_of([word]), NAME_SAMPLE, HEARD) for word in likely}
     return {word: said for word, said in turns.items() if is_called(word, said)}
 
 

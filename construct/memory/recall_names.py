@@ -8,6 +8,7 @@ from construct.store.search import Entry
 
 CALLS = 4  # turns that call out a name, at least, for it to be a participant's
 CALLED_SHARE = 0.25  # and of the turns that have it, this share
+HEARD = 4_000  # characters of a turn in which it may call somebody: what is pasted behind calls nobody here
 ONE_SIDE = 0.8  # and in a conversation, this share of them by one side
 
 Turn = tuple[int, str, str]
@@ -76,10 +77,10 @@ def _borne_by(callers: Sequence[str]) -> str | None:
 
 def _calls(name: str, text: str) -> bool:
     """Tell whether a turn speaks to someone by name: "Thanks, Anna!"."""
-    folded = fold(text)
+    folded = fold(text[:HEARD])
     at = folded.find(name)
     while at >= 0:
-        before, after = folded[max(0, at - 12) : at].rstrip(), folded[at + len(name) :].lstrip(" ")
+        before, after = folded[max(0, at - 12) : at].rstrip(), folded[at + len(name) : at + len(name) + 12].lstrip(" ")
         if (not before or before.endswith(_OPENERS)) and (not after or after[0] in ",.!?:;\n"):
             return True
         at = folded.find(name, at + 1)

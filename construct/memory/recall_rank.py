@@ -30,6 +30,7 @@ LEAST = 0.1  # keeps the logarithm of a small match finite
 LEAST_NEAR = 0.3  # in the place of LEAST: not to hold a word says less
 NEIGHBOUR = 0.2  # what the nearness of the turn before and of the turn after counts
 FAINT = 0.1  # what holds none of the words and is less near than this is not found at all
+ENOUGH_WORDS = 3  # what fewer words mean tells less than that they were said
 SPREAD = 0.3  # the least spread of nearness that is stretched from 0 to 1
 
 
@@ -163,6 +164,7 @@ def _found(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) 
     best = max(own, default=0.0) or 1.0
     least = LEAST_NEAR if asked.near else LEAST
     near = _near(candidates, asked.near)
+    trust = min(1.0, len(asked.query.words) / ENOUGH_WORDS)
     session = _sessions(candidates)
     peak: dict[object, float] = {}
     for key, match in zip(session, own, strict=True):
@@ -175,7 +177,7 @@ def _found(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) 
             date=_nearness(candidate.entry, asked.query),
             opens=float(candidate.entry.kind == "message" and not candidate.before),
             noted=float(candidate.entry.kind != "message"),
-            meaning=meaning,
+            meaning=trust * meaning,
         )
         if match > 0 or value >= FAINT
         else None

@@ -10,7 +10,7 @@ from construct.llm.types import JsonRequest, Model
 from construct.memory import schemas
 from construct.memory.answers import condensation
 from construct.memory.asking import Account, ask
-from construct.memory.extractive import condense
+from construct.memory.condensing import condense
 from construct.memory.guard import Verdict, judge
 from construct.memory.proposals import Condensation
 from construct.memory.transcript import observation_lines

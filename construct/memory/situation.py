@@ -116,15 +116,15 @@ def reflector_scope(scope: str, conversation_id: int) -> int | None:
 
 def conversations_at_rest(db: sqlite3.Connection, terms: Terms, but: int | None) -> list[int]:
     """Return the conversations, beside one, that are cold and have more unobserved than may be left."""
-    long_ago = to_text(terms.clock.now() - max(LIVES.values()))
+    now, life = terms.clock.now(), max(LIVES.values())
     found = db.execute(
         """SELECT c.id FROM conversations AS c
            LEFT JOIN watermarks AS w ON w.conversation_id = c.id AND w.name = 'observed'
-           WHERE c.id IS NOT ? AND (c.last_request_at IS NULL OR c.last_request_at < ?)
+           WHERE c.id IS NOT ? AND (c.last_request_at IS NULL OR c.last_request_at NOT BETWEEN ? AND ?)
              AND ((SELECT sum(token_count) FROM messages AS m WHERE m.conversation_id = c.id AND m.archived = 0
                    AND m.id > coalesce(w.message_id, 0)) > ?
                   OR EXISTS (SELECT 1 FROM observations WHERE conversation_id = c.id AND committed_at IS NULL
                              AND superseded_at IS NULL))""",
-        (but, long_ago, LEFTOVER_TOKENS),
+        (but, to_text(now - life), to_text(now + life), LEFTOVER_TOKENS),
     )
     return [row[0] for row in found]

@@ -10,13 +10,13 @@ _PURPOSES = ("observer", "reflector", "graph")
 
 
 def spent_today(db: sqlite3.Connection, terms: Terms) -> float:
-    """Return the US dollars that memory work has cost since midnight."""
-    return books.spent_since(db, to_text(terms.clock.midnight()), _PURPOSES)
+    """Return the US dollars that memory work has cost since midnight; what a wrong clock booked later is no part."""
+    return books.spent_between(db, to_text(terms.clock.midnight()), to_text(terms.clock.midnight(1)), _PURPOSES)
 
 
 def spent_ever(db: sqlite3.Connection) -> float:
     """Return the US dollars that memory work has cost in all."""
-    return books.spent_since(db, "", _PURPOSES)
+    return books.spent_between(db, "", "~", _PURPOSES)
 
 
 def is_over_limit(db: sqlite3.Connection, terms: Terms) -> bool:

@@ -103,11 +103,10 @@ def halves(messages: Sequence[Message]) -> list[list[Message]]:
 
 def slices(text: str, most: int) -> list[str]:
     """Return a text in pieces of at most `most` tokens, cut between lines or words where it can be."""
-    pieces = []
-    while tokens.by_bytes(text) > most:
-        cut = len(text.encode()[: most * 4].decode(errors="ignore"))
-        at = max(text.rfind("\n", cut // 2, cut), text.rfind(" ", cut // 2, cut))
-        cut = at + 1 if at > 0 else max(1, cut)
-        pieces.append(text[:cut])
-        text = text[cut:]
-    return [*pieces, text]
+    pieces, start, most_bytes = [], 0, 4 * most
+    while tokens.by_bytes(ahead := text[start : start + most_bytes + 1]) > most:
+        cut = len(ahead.encode()[:most_bytes].decode(errors="ignore"))
+        at = max(ahead.rfind("\n", cut // 2, cut), ahead.rfind(" ", cut // 2, cut))
+        pieces.append(ahead[: at + 1 if at > 0 else max(1, cut)])
+        start += len(pieces[-1])
+    return [*pieces, text[start:]]

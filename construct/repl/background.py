@@ -89,6 +89,8 @@ class Upkeep:
                 if not await self._worker.index():
                     return
                 await asyncio.sleep(_BREATH)
+        except ConstructError as error:
+            self._failed(error, str(error).splitlines()[0])
         except Exception as error:  # noqa: BLE001 - what is without a vector is found by its words
             log.warning("no vectors were made: %s", type(error).__name__)
 

@@ -105,7 +105,9 @@ class Dialogue:
             self._out.notice(_UNANSWERED if self._unanswered else _INTERRUPTED)
         except ConstructError as error:
             self._fail(str(error))
-        except Exception as error:  # noqa: BLE001 - a defect in one command must not end a talk
+        except Exception as error:  # a defect in one command must not end a talk
+            if isinstance(error, BrokenPipeError) and not self._out.interactive:
+                raise  # nobody reads what comes out any more
             where = "".join(traceback.format_tb(error.__traceback__))  # without the message: it may hold words
             log.error("a line failed: %s\n%s", type(error).__name__, where)  # noqa: TRY400
             self._fail(f"Something in Construct went wrong ({type(error).__name__}). Nothing stored is lost.")

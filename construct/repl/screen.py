@@ -35,6 +35,7 @@ from construct.repl.keys import Actions, bindings, keys_in_force
 from construct.repl.layout import build_layout
 from construct.repl.live import Live
 from construct.repl.pastes import Pastes
+from construct.repl.pasting import read_long_pastes
 from construct.repl.resizing import ResizableApplication, reflow_of
 from construct.repl.themes import Theme, prompt_style
 from construct.repl.toolbar import ToolbarState, toolbar
@@ -126,6 +127,7 @@ class Screen:
             input=terminal[0] if terminal else None,
             output=terminal[1] if terminal else terminal_output(),
         )
+        read_long_pastes(app.input)
         # The time in which a key after Escape makes one key of both: long ones are felt.
         app.ttimeoutlen = 0.05
         app.timeoutlen = 0.5

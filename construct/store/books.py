@@ -39,13 +39,33 @@ def book(
     )  # fmt: skip
 
 
-def spent_since(db: sqlite3.Connection, since: str, purposes: tuple[str, ...]) -> float:
-    """Return the dollars booked for purposes of memory work since a stored time; chat is not in its index."""
+def book_off_record(db: sqlite3.Connection, call: Call, midnight: str) -> None:
+    """Add a call that is nobody's business to its day's one row: what was spent counts, not when or how often."""
+    u = call.usage
+    added = db.execute(
+        """UPDATE usage SET input_tokens = input_tokens + ?, cache_read_tokens = cache_read_tokens + ?,
+               cache_write_tokens = cache_write_tokens + ?, output_tokens = output_tokens + ?, cost_usd = cost_usd + ?
+           WHERE created_at = ? AND purpose = ? AND model = ? AND conversation_id IS NULL AND cycle_id IS NULL
+                AND id > (SELECT max(id) FROM usage) - 5000  -- a day's calls; times have no index""",
+        (
+            u.input_tokens, u.cache_read_tokens, u.cache_write_tokens, u.output_tokens, call.cost_usd,
+            midnight, call.purpose, call.model,
+        ),
+    ).rowcount  # fmt: skip
+    if not added:
+        book(db, call, midnight)
+
+
+def spent_between(db: sqlite3.Connection, since: str, until: str, purposes: tuple[str, ...]) -> float:
+    """Return the dollars booked for purposes of memory work from a stored time on, before another.
+
+    Chat is not in its index.
+    """
     marks = ",".join("?" * len(purposes))
     row = db.execute(
-        "SELECT coalesce(sum(cost_usd), 0) FROM usage "
-        f"WHERE purpose <> 'chat' AND created_at >= ? AND purpose IN ({marks})",
-        (since, *purposes),
+        f"""SELECT coalesce(sum(cost_usd), 0) FROM usage
+            WHERE purpose <> 'chat' AND created_at >= ? AND created_at < ? AND purpose IN ({marks})""",
+        (since, until, *purposes),
     ).fetchone()
     return float(row[0])
 

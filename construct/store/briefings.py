@@ -1,9 +1,14 @@
 """What the model was given of memory for a reply: ids only. Plain queries."""
 
 import sqlite3
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-_TABLES = {"observation": "observations", "memory": "memories", "message": "messages"}
+_STANDING = {
+    "observation": "SELECT id FROM observations WHERE id = ?",
+    "memory": "SELECT id FROM memories WHERE id = ?",
+    "message": "SELECT id FROM messages WHERE id = ? AND withheld = 0",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +30,20 @@ class Briefed:
     told: tuple[Told, ...]
 
 
+def forgotten(db: sqlite3.Connection, told: Iterable[Told]) -> set[Told]:
+    """Return what of this is there no more, or withheld."""
+    return {one for one in told if db.execute(_STANDING[one.kind], (one.id,)).fetchone() is None}
+
+
 def note(db: sqlite3.Connection, reply_id: int, briefed: Briefed) -> None:
     """Store what a reply was given; what has been forgotten meanwhile is left out."""
     db.execute("INSERT INTO briefings VALUES (?, ?, ?)", (reply_id, briefed.blocks, briefed.lines))
+    gone = forgotten(db, briefed.told)
     for told in dict.fromkeys(briefed.told):
-        db.execute(
-            f"INSERT INTO briefed (reply_id, way, {told.kind}_id) SELECT ?, ?, id FROM {_TABLES[told.kind]} "
-            "WHERE id = ?" + (" AND withheld = 0" if told.kind == "message" else ""),
-            (reply_id, told.way, told.id),
-        )
+        if told not in gone:
+            db.execute(
+                f"INSERT INTO briefed (reply_id, way, {told.kind}_id) VALUES (?, ?, ?)", (reply_id, told.way, told.id)
+            )
 
 
 def of_reply(db: sqlite3.Connection, reply_id: int) -> Briefed | None:
@@ -53,7 +63,7 @@ def of_reply(db: sqlite3.Connection, reply_id: int) -> Briefed | None:
 def last_reply(db: sqlite3.Connection, conversation_id: int) -> int | None:
     """Return the newest reply that stands in a conversation; None when there is none."""
     row = db.execute(
-        """SELECT id FROM messages WHERE conversation_id = ? AND role = 'assistant' AND retried = 0
+        """SELECT id FROM messages WHERE conversation_id = ? AND role = 'assistant' AND retried = 0 AND withheld = 0
            ORDER BY id DESC LIMIT 1""",
         (conversation_id,),
     ).fetchone()

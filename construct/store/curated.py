@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
+from construct.references import Reference
 from construct.store.lineage import given
 from construct.store.records import Memory, Observation, columns, read, read_one
 from construct.store.talk import new_uid
@@ -43,7 +44,7 @@ def memories(db: sqlite3.Connection, *, include_superseded: bool = False) -> lis
     return read(Memory, db.execute(f"SELECT {columns(Memory)} FROM memories {where} ORDER BY id"))
 
 
-def observation_behind(db: sqlite3.Connection, reference: tuple[str, int]) -> int:
+def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
     """Return the observation that a reference names, or that the memory it names was promoted from."""
     kind, number = reference
     if kind == "observation":

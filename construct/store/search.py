@@ -214,12 +214,12 @@ def _count(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str,
     return {stem: row[0] if row else 0 for stem, row in found.items()}
 
 
-def mentions(db: sqlite3.Connection, expression: str, newest: int) -> list[tuple[int, str, str]]:
-    """Return (conversation, role, text) of the newest messages whose own text matches."""
+def mentions(db: sqlite3.Connection, expression: str, newest: int, most: int) -> list[tuple[int, str, str]]:
+    """Return (conversation, role, text) of the newest messages whose own text matches; `most` characters of each."""
     return db.execute(
-        "SELECT m.conversation_id, m.role, m.content FROM (SELECT rowid AS id FROM messages_fts "
+        "SELECT m.conversation_id, m.role, substr(m.content, 1, ?) FROM (SELECT rowid AS id FROM messages_fts "
         "WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?) AS f JOIN messages AS m ON m.id = f.id",
-        (expression, newest),
+        (most, expression, newest),
     ).fetchall()
 
 

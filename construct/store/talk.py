@@ -169,13 +169,13 @@ def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, unti
     return read(Message, rows)
 
 
-def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[Message]:
-    """Return the newest `limit` messages that may be shown, oldest first."""
+def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, until: int = LAST) -> list[Message]:
+    """Return the newest `limit` messages that may be shown, up to one of them, oldest first."""
     rows = db.execute(
         f"""SELECT {columns(Message)} FROM messages
-            WHERE conversation_id = ? AND NOT archived AND NOT withheld AND NOT retried
+            WHERE conversation_id = ? AND NOT archived AND NOT withheld AND NOT retried AND id <= ?
             ORDER BY id DESC LIMIT ?""",
-        (conversation_id, limit),
+        (conversation_id, until, limit),
     )
     return read(Message, rows)[::-1]
 
@@ -196,6 +196,11 @@ def message(db: sqlite3.Connection, message_id: int) -> Message:
     if found is None:
         raise NotFoundError(f"There is no message {message_id}.")
     return found
+
+
+def stands(db: sqlite3.Connection, message_id: int) -> bool:
+    """Tell whether a message is there, and neither forgotten nor withheld."""
+    return db.execute("SELECT 1 FROM messages WHERE id = ? AND withheld = 0", (message_id,)).fetchone() is not None
 
 
 def recent_gaps(db: sqlite3.Connection, conversation_id: int, limit: int = 12) -> list[str]:

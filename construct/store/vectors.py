@@ -1,6 +1,7 @@
 """Vectors of what was said and noted, by model: derived data, deleted with what it was made from. Plain queries.
 
-The triggers of migration 5 delete the vectors of what is deleted, emptied, withheld or undone.
+Of several models the one chosen last is the file's. The triggers of migration 5 delete the vectors of what is deleted,
+emptied, withheld or undone.
 """
 
 import json
@@ -34,6 +35,21 @@ def model_of(db: sqlite3.Connection, name: str) -> int | None:
     return None if row is None else int(row[0])
 
 
+def chosen(db: sqlite3.Connection) -> str | None:
+    """Return the model whose vectors the file is to have, None while any will do."""
+    row = db.execute("SELECT name FROM vector_models ORDER BY id DESC LIMIT 1").fetchone()
+    return None if row is None else str(row[0])
+
+
+def choose(db: sqlite3.Connection, name: str) -> None:
+    """Have the file's vectors made by this model from now on; inside the caller's transaction."""
+    if chosen(db) == name:
+        return
+    db.execute("DELETE FROM vectors WHERE model = ?", (model_of(db, name),))  # left over from an earlier choice
+    db.execute("DELETE FROM vector_models WHERE name = ?", (name,))
+    db.execute("INSERT INTO vector_models (name) VALUES (?)", (name,))
+
+
 def last(db: sqlite3.Connection, name: str, kind: str) -> int:
     """Return the highest id of a kind with a vector, 0 when none has."""
     row = db.execute(
@@ -62,8 +78,7 @@ def count_without(db: sqlite3.Connection, name: str) -> int:
 
 
 def add(db: sqlite3.Connection, name: str, made: Iterable[tuple[Text, Sequence[bytes]]]) -> None:
-    """Store the vectors of entries that still say the same; inside the caller's transaction."""
-    db.execute("INSERT OR IGNORE INTO vector_models (name) VALUES (?)", (name,))
+    """Store a chosen model's vectors of entries that still say the same; inside the caller's transaction."""
     model = model_of(db, name)
     for text, parts in made:
         db.executemany(

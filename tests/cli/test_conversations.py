@@ -1,5 +1,7 @@
 """`construct conversations …`, and `chat` over a pipe."""
 
+import sqlite3
+
 import pytest
 
 from tests.support.fake_api import FakeApi, faults
@@ -117,9 +119,27 @@ def test_piped_chat_finishes_memory_at_the_end(program: Program, api: FakeApi) -
     assert program.json("status")["messages"]["unobserved"] == 0
 
 
+def test_a_chat_that_nobody_reads_ends_quietly(program: Program, api: FakeApi) -> None:
+    """When what reads its replies goes away it asks no more, and has nothing to say about it."""
+    with program.start("chat") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write("one\ntwo\n")
+        process.stdin.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
+    assert len(api.of("chat")) == 1
+
+
 def test_private_chat_stores_nothing(program: Program) -> None:
-    """Not a word of it is in the database's files."""
-    assert program.run("chat", "--private", stdin="My password is Rumpelstilzchen.\n").returncode == 0
+    """Not a word of it is in the database's files; what it cost is, and not when or how often was talked."""
+    talk = "My password is Rumpelstilzchen.\nForget it.\n"
+    assert program.run("chat", "--private", stdin=talk).returncode == 0
+    with sqlite3.connect(program.db) as db:
+        booked = db.execute("SELECT created_at, purpose, conversation_id, cost_usd > 0 FROM usage").fetchall()
+    assert booked == [("2026-03-10T00:00:00.000000+00:00", "chat", None, 1)]
     assert b"Rumpelstilzchen" not in b"".join(file.read_bytes() for file in program.folder.glob("construct.db*"))
     assert program.json("status")["messages"]["total"] == 0
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from construct.memory.proposals import Draft
 from tests.memory.builders import Life
 from tests.support.emulator import PseudoTerminal, python
 from tests.support.fake_api import FakeApi
@@ -40,6 +41,21 @@ def test_list_all_adds_what_is_superseded(lived: Program) -> None:
     assert (found[1], found[2]) == ("superseded", "superseded")
     assert set(ids(lived.json("memory", "list"))) < set(found)
     assert "superseded" in lived.run("memory", "list", "--all").stdout
+
+
+def test_a_plan_is_of_unknown_outcome_by_the_day_that_is_looked_back_to(program: Program, life: Life) -> None:
+    """On 3 March a plan for the 5th lay ahead, on the 6th nobody knew how it went."""
+    here = life.talk()
+    said = life.exchange(here, "On 5 March I see the dentist")
+    plan = Draft("On 5 March I see the dentist", "high", "planned", "2026-03-01", "2026-03-05", (said.id,))
+    life.observe(here, plan)
+    life.compact(here)
+    life.db.close()
+    for day, words in (("2026-03-03", ""), ("2026-03-06", "[outcome unknown]")):
+        unknown = program.json("memory", "list", "unknown", "--as-of", day)
+        assert [one["kind"] for one in unknown] == (["observation"] if words else [])
+        listed = program.run("memory", "list", "dentist", "--as-of", day).stdout.splitlines()[0]
+        assert listed.endswith(words or "(planned; for 2026-03-05)")
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 100])

@@ -125,6 +125,7 @@ def test_a_talk_that_goes_on_meanwhile_is_observed_whole(long: Program, api: Fak
         if len(api.of("observer")) == 1:
             with closing(open_database(long.db)) as db:
                 talk.add_message(db, 1, NewMessage("user", "Where was that?"), "2026-03-10T12:00:00+00:00")
+                talk.note_request(db, 1, "2026-03-10T12:00:00+00:00", "5m")
         return observed(body)
 
     observed, api.observer = api.observer, observer
@@ -152,6 +153,17 @@ def test_what_another_process_observes_is_left_to_it(past: Program, api: FakeApi
     assert (done["messages"], done["messages_left"]) == (0, 12)
     assert "conversation 1 is being observed" in done["stopped"]
     assert not api.of("observer")
+
+
+def test_a_batch_that_was_stopped_is_taken_up_by_the_next_call(past: Program) -> None:
+    """Killed between reviving messages and reading them: they are still counted, and read, however few they are."""
+    with closing(open_database(past.db)) as db:
+        db.execute("UPDATE messages SET archived = 0 WHERE conversation_id = 1 OR id % 2")
+    done = past.run("observe", "--yes")
+    assert "12 imported messages in 2 conversations" in done.stderr
+    assert done.stdout.startswith("Observed 12 messages: ")
+    assert past.run("observe", "--yes").stdout == "Nothing imported is left to observe.\n"
+    assert past.json("doctor")["ok"] is True
 
 
 def test_undone_it_is_not_learned_again_by_itself(past: Program) -> None:

@@ -1,6 +1,7 @@
 """`construct reindex`, and what doctor says of search by meaning."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,10 @@ def test_every_entry_is_given_its_vector(lived: Program) -> None:
     assert made > 5
     assert "every entry has its vector" in meaning_line(lived, WITH)
     assert lived.run("reindex", more=WITH).stdout.startswith("0 entries")
+    with sqlite3.connect(lived.db) as db:
+        db.execute("UPDATE vector_models SET name = 'another'")
+    assert "made by another model: `construct reindex`" in meaning_line(lived, WITH)
+    assert json.loads(lived.run("reindex", "--json", more=WITH).stdout)["made"] == made
     assert lived.run("memory", "search", "boat", more=WITH).stdout == "Nothing was found.\n"
 
 

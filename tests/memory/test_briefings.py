@@ -79,6 +79,20 @@ async def test_the_reply_that_stands_counts(tmp_path: Path, api: FakeApi) -> Non
     assert (found.blocks, found.lines, found.given) == (0, 0, ())
 
 
+async def test_a_reply_forgotten_with_its_question_is_not_shown(tmp_path: Path, api: FakeApi) -> None:
+    """It has left the talk: the last reply is the one before it, and with none left there is none."""
+    api.enqueue("chat", "Hello, Ana.", "Your code is 1002.")
+    async with talking(tmp_path, api) as t:
+        await t.say("Hello.")
+        await t.say("My code is 1002.")
+        withhold = "UPDATE messages SET withheld = 1 WHERE content LIKE ?"
+        await t.companion.store.call(lambda db: db.execute(withhold, ("%1002%",)).rowcount)
+        assert (await last(t)).reply.content == "Hello, Ana."
+        await t.companion.store.call(lambda db: db.execute(withhold, ("%",)).rowcount)
+        with pytest.raises(NotFoundError):
+            await last(t)
+
+
 def _noted(db: sqlite3.Connection) -> int:
     (count,) = db.execute("SELECT (SELECT count(*) FROM briefings) + (SELECT count(*) FROM briefed)").fetchone()
     return int(count)

@@ -67,6 +67,29 @@ def test_near_duplicates_merge(first: str, second: str, line: str) -> None:
     assert found.shrinks
 
 
+def test_what_only_says_a_line_again_leaves_it_as_it_is() -> None:
+    """No shorter and of one source, it gains nothing: neither refused nor committed, and the rest goes on.
+
+    That a small model names the line as superseded, since it wrote it anew, does not drop it.
+    """
+    given = [
+        observation(1, "User likes tea", priority="low"),
+        observation(2, "User has a dentist appointment on March 5th", priority="high"),
+        observation(3, "User's dentist appointment is at 9am", priority="high"),
+    ]
+    merged = draft("User has a dentist appointment on March 5th at 9am", [2, 3], priority="high")
+    for again in ("User likes tea", "User likes to drink tea"):
+        said_again = draft(again, [1], priority="low")
+        found = verdict(given, said_again, merged, superseded=[1, 2, 3])
+        assert [d.content for d in found.drafts] == [merged.content]
+        assert found.gone == {2, 3}
+        assert found.notes == ()
+        assert found.shrinks
+        assert verdict(given, said_again) == Verdict()
+    shorter = verdict(given, draft("Dentist on March 5th", [2], priority="high"))
+    assert shorter.gone == {2}, shorter.notes
+
+
 @pytest.mark.parametrize(
     ("source", "line", "missing"),
     [
@@ -259,10 +282,11 @@ def test_dropped_lines_do_not_count_as_shrinking() -> None:
     given = [
         observation(1, "User likes tea"),
         observation(2, "Long talk about the weather of the week and of the weeks before", priority="low"),
+        observation(3, "Tea"),
     ]
-    longer = draft("User likes tea very very very much and every day", [1])
+    longer = draft("User likes tea very very very much and every day and at night, and in the morning", [1, 3])
     found = verdict(given, longer, superseded=[2])
-    assert found.replaced == {1}
+    assert found.replaced == {1, 3}
     assert found.dropped == {2}
     assert not found.shrinks
     assert not verdict(given, draft("User likes tea", [1])).shrinks
@@ -271,9 +295,14 @@ def test_dropped_lines_do_not_count_as_shrinking() -> None:
 
 def test_only_what_is_replaced_counts() -> None:
     """Sources of a refused draft are not among what the others must be shorter than."""
-    given = [observation(1, "User likes tea"), observation(2, "User moved to Porto in 2019", priority="high")]
-    found = verdict(given, draft("User likes tea a lot and always", [1]), draft("User moved", [2]))
-    assert found.old_tokens == given[0].token_count
+    given = [
+        observation(1, "User likes tea"),
+        observation(2, "User moved to Porto in 2019", priority="high"),
+        observation(3, "Tea"),
+    ]
+    longer = draft("User likes tea very very very much and every day and at night, and in the morning", [1, 3])
+    found = verdict(given, longer, draft("User moved", [2]))
+    assert found.old_tokens == given[0].token_count + given[2].token_count
     assert given[0].token_count == line_tokens("User likes tea", "medium", "stated", "2026-03-01", None)
     assert not found.shrinks
 

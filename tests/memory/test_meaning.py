@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from construct.errors import ConstructError
 from construct.llm.embedding import PART, Embedder, Weights, is_available
 from construct.llm.wordpiece import WordPiece
 from construct.memory import indexing
@@ -86,6 +87,16 @@ def test_words_come_before_mere_likeness(life: Life, meaning: Meaning) -> None:
     assert search(life.db, "boat", meaning=meaning)[0].text == "We took the boat to Lagos"
 
 
+def test_what_one_word_means_tells_less_than_that_it_was_said(life: Life, meaning: Meaning) -> None:
+    """Of two lines that have it the shorter comes first, though the other's many words lie nearer to it."""
+    here = life.talk()
+    for text in ("A boat and puppy puppy", "A boat, " + "nothing else but a ship and " * 8, "green"):
+        life.say(here, text)
+        life.pass_days(1)
+    index(life, meaning)
+    assert search(life.db, "boat", meaning=meaning)[0].text == "A boat and puppy puppy"
+
+
 def test_what_means_nothing_near_is_not_found(life: Life, meaning: Meaning) -> None:
     """A query that no word and no meaning answers finds nothing; nor does meaning soften words in quotes."""
     life.say(life.talk(), "The vessel leaks")
@@ -136,29 +147,52 @@ def test_a_deleted_conversation_and_an_undone_cycle_take_their_vectors_along(lif
     assert held(life) == {("message", kept.id)}
 
 
+async def work(life: Life, meaning: Meaning, times: int) -> list[bool]:
+    """Do a piece of what the background does, so many times."""
+    store = Store(life.path)
+    try:
+        return [await indexing.index_some(store, meaning) for _ in range(times)]
+    finally:
+        store.close()
+
+
 def test_vectors_are_made_in_batches_and_again_for_another_model(
-    life: Life, meaning: Meaning, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    life: Life, meaning: Meaning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the background, to be left off at any moment; those of another model are replaced."""
+    """In the background, to be left off at any moment; those of another model are replaced once this one is chosen."""
     monkeypatch.setattr(indexing, "BATCH", 4)
     here = life.talk()
     for number in range(10):
         life.say(here, f"The ship {number}")
-    with transaction(life.db):
-        vectors.add(life.db, "another", [(vectors.Text("message", 1, "The ship 0"), [b"\1\2"])])
-
-    async def work(times: int) -> list[bool]:
-        store = Store(life.path)
-        try:
-            return [await indexing.index_some(store, meaning) for _ in range(times)]
-        finally:
-            store.close()
-
-    assert asyncio.run(work(2)) == [True, True]
+    another(life)
+    indexing.choose(life.db, meaning.embedder.name)
+    assert asyncio.run(work(life, meaning, 2)) == [True, True]
     assert vectors.count_without(life.db, meaning.embedder.name) == 2
-    assert asyncio.run(work(5)) == [True, True, True, False, False]
+    assert asyncio.run(work(life, meaning, 5)) == [True, True, True, False, False]
     assert life.db.execute("SELECT name FROM vector_models").fetchall() == [(meaning.embedder.name,)]
     assert len(held(life)) == 10
+
+
+def another(life: Life) -> None:
+    """Give the first message a vector of another model."""
+    with transaction(life.db):
+        vectors.choose(life.db, "another")
+        vectors.add(life.db, "another", [(vectors.Text("message", 1, "The ship 0"), [b"\1\2"])])
+
+
+def test_two_models_never_delete_each_others_vectors(life: Life, meaning: Meaning) -> None:
+    """What the file has of another model stays, though it comes only now; words alone serve, and it is said why."""
+    life.say(life.talk(), "The ship 0")
+    texts = indexing.batch(life.db, meaning.embedder.name, {})
+    another(life)
+    with pytest.raises(ConstructError, match="another model: `construct reindex`"):
+        asyncio.run(work(life, meaning, 1))
+    with pytest.raises(ConstructError):
+        indexing.store(life.db, meaning.embedder, texts)
+    assert life.db.execute("SELECT name, count(*) FROM vectors JOIN vector_models AS m ON m.id = model").fetchall() == [
+        ("another", 1)
+    ]
+    assert [hit.text for hit in search(life.db, "ship", meaning=meaning)] == ["The ship 0"]
 
 
 def test_of_a_long_text_each_part_counts(life: Life, meaning: Meaning) -> None:
@@ -185,6 +219,7 @@ def test_a_model_that_cannot_be_loaded_is_left_out(life: Life, meaning: Meaning,
     (tmp_path / "model.onnx").write_bytes(b"no model")
     broken = Meaning(Embedder(replace(meaning.embedder.weights, model=tmp_path / "model.onnx")))
     with transaction(life.db):
+        vectors.choose(life.db, broken.embedder.name)
         vectors.add(life.db, broken.embedder.name, [(vectors.Text("message", 1, "The vessel leaks"), [b"\1"])])
     assert len(search(life.db, "vessel", meaning=broken)) == 1
     assert not broken.ready()

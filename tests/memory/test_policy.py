@@ -81,11 +81,11 @@ def test_a_small_observer_threshold_holds_at_rest_too() -> None:
         (timedelta(minutes=5, seconds=1), "5m", True), (timedelta(minutes=5, seconds=1), "1h", False),
         (timedelta(hours=1), "1h", False), (timedelta(hours=1, seconds=1), "1h", True),
         (timedelta(minutes=6), None, True), (timedelta(minutes=6), "2h", True), (timedelta(minutes=4), "2h", False),
-        (timedelta(days=-1), "5m", False),
+        (timedelta(minutes=-4), "5m", False), (timedelta(days=-1), "5m", True),
     ],
 )  # fmt: skip
 def test_when_the_cache_is_cold(ago: timedelta | None, life: str | None, cold: bool) -> None:
-    """The cache is cold when nothing was sent for longer than the life that was asked for."""
+    """When nothing was sent for longer than the life that was asked for, or the clock has been put back since."""
     assert is_cold(None if ago is None else NOW - ago, life, NOW) is cold
 
 

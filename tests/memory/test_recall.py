@@ -266,6 +266,15 @@ def test_an_observation_and_the_memory_promoted_from_it_are_one_hit(life: Life) 
     assert keys(search(life.db, "bassoon", Filters(kind="memory"))) == [("memory", promoted)]
 
 
+def test_what_only_stands_beside_a_good_hit_is_loose(life: Life) -> None:
+    """A neighbour without a word of the query is found by way of that one, and says so."""
+    here = life.talk()
+    life.say(here, "The tandem needs a chain")
+    life.say(here, "Lisbon is warm tonight", "assistant")
+    found = {hit.text: hit.match for hit in search(life.db, "tandem chain")}
+    assert found == {"The tandem needs a chain": "direct", "Lisbon is warm tonight": "loose"}
+
+
 @pytest.mark.parametrize(
     ("text", "match"), [("the tandem's chain", "direct"), ("tandem wheels, spokes and repair", "loose")]
 )

@@ -48,7 +48,9 @@ def test_past_the_daily_limit_the_extractive_worker_serves(life: Life) -> None:
     life.pass_days(-1)
     for purpose, cost in (("observer", 0.7), ("chat", 5.0)):
         books.book(life.db, books.Call(purpose, "m", Usage(), cost), life.tick())
-    life.pass_days(1)
+    life.pass_days(2)  # by a clock that was wrong for a moment
+    books.book(life.db, books.Call("observer", "m", Usage(), 0.9), life.tick())
+    life.pass_days(-1)
     books.book(life.db, books.Call("reflector", "m", Usage(), 0.4), life.tick())
     assert standing(life.db, None, terms, "m").spent_usd == 0.4
     assert not standing(life.db, None, terms, "m").is_limited

@@ -256,13 +256,17 @@ async def test_what_was_left_is_observed_in_the_next_talk(tmp_path: Path, api: F
     assert "1003" in json.dumps(api.of("chat")[-1].body)
 
 
-async def test_pending_observations_of_a_talk_that_was_left_are_committed(tmp_path: Path, api: FakeApi) -> None:
+@pytest.mark.parametrize("last", ["2026-02-20", "2026-04-01"], ids=["long ago", "by a clock that was ahead"])
+async def test_pending_observations_of_a_talk_that_was_left_are_committed(
+    tmp_path: Path, api: FakeApi, last: str
+) -> None:
     """A talk observed but not compacted, then left by `ask --new`, is committed once it is cold."""
     async with talking(tmp_path, api, CONSTRUCT_OBSERVER_THRESHOLD="300", CONSTRUCT_NOW="2026-03-01T10:00Z") as t:
         await t.live(facts(6))
         store = t.companion.store
         assert await store.call(rows.pending, t.id)
-        await store.call(lambda db: db.execute("UPDATE conversations SET last_request_at = '2026-02-20T10:00+00:00'"))
+        left = f"UPDATE conversations SET last_request_at = '{last}T10:00:00.000000+00:00'"
+        await store.call(lambda db: db.execute(left).rowcount)
         other = await store.call(talk.create_conversation, to_text(t.companion.settings.clock.now()))
         await t.companion.worker.rest(but=other)
         assert not await store.call(rows.pending, t.id)

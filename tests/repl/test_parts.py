@@ -11,6 +11,9 @@ from prompt_toolkit.data_structures import Point, Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import fragment_list_to_text
 from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.input.vt100_parser import Vt100Parser
+from prompt_toolkit.key_binding import KeyPress
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.layout import FormattedTextControl, Layout, Window
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.utils import get_cwidth
@@ -29,6 +32,7 @@ from construct.repl.live import Live
 from construct.repl.markdown import MarkdownStream
 from construct.repl.output import Output
 from construct.repl.pastes import Pastes
+from construct.repl.pasting import PasteParser
 from construct.repl.resizing import Reflow, ResizableApplication, more_rows, reflow_of
 from construct.repl.toolbar import ToolbarState, toolbar
 from construct.store.database import Store
@@ -66,6 +70,23 @@ def test_toolbar_in_private() -> None:
 def test_toolbar_is_printable() -> None:
     """A title cannot bring control characters to the toolbar."""
     assert "\x1b" not in line(ToolbarState("a\x1b]0;x\x07b", "m\x9b"), 80)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 1000])
+def test_a_paste_is_read_in_whatever_pieces_it_comes(size: int) -> None:
+    """Its end may be cut in two, and look begun before; what follows are keys again. As prompt_toolkit reads it."""
+    typed = "a\x1b[200~b\x1b[201\x1b[20\r\nc\x1b[201~d\x1b[A\x1b[200~\x1b[201~\x1b[200~e\x1b[201~\x1b[201"
+    keys: list[list[tuple[str, str]]] = []
+    for kind in (Vt100Parser, PasteParser):
+        found: list[KeyPress] = []
+        parser = kind(found.append)
+        for at in range(0, len(typed), size):
+            parser.feed(typed[at : at + size])
+        parser.flush()
+        keys.append([(press.key, press.data) for press in found])
+    assert keys[0] == keys[1]
+    pasted = [data for key, data in keys[1] if key == Keys.BracketedPaste]
+    assert pasted == ["b\x1b[201\x1b[20\r\nc", "", "e"]
 
 
 def test_pastes() -> None:

@@ -1,11 +1,9 @@
 """Commands that correct what is remembered."""
 
-import sqlite3
 from typing import TYPE_CHECKING
 
-from construct.clock import Clock
-from construct.errors import ConstructError, NotFoundError, UsageError
-from construct.memory import edits, forget, undo
+from construct.errors import ConstructError, UsageError
+from construct.memory import edits, forgetting, undo
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import observation_choices
 from construct.repl.commands.references import Reference, named
@@ -15,7 +13,7 @@ from construct.store import curated
 from construct.store import observations as rows
 
 if TYPE_CHECKING:
-    from construct.memory.forget import ForgetPlan, Forgotten
+    from construct.memory.forget import Forgotten
 
 group = Group("Correcting it")
 
@@ -94,11 +92,11 @@ async def forget_asking(
     """Show what would go, ask if wanted, and delete it; None when the user would not."""
     from construct.repl.views.forgetting import plan_view
 
-    out.show(plan_view(await chat.store.call(_plan, reference, words), chat.clock.today()))
+    out.show(plan_view(await chat.store.call(forgetting.plan_forget_named, reference, words=words), chat.clock.today()))
     if ask and not await out.ask("Delete this for good?"):
         out.say("Nothing was deleted.")
         return None
-    gone = await chat.store.call(_forget, reference, chat.clock, words)
+    gone = await chat.store.call(forgetting.forget_named, reference, chat.clock, words=words)
     chat.shown = None
     out.forgotten()
     return gone
@@ -132,24 +130,3 @@ async def _show(chat: Chat, out: Output, observation_id: int) -> None:
 
     chat.shown = ("observation", observation_id)
     out.show(observation_table([await chat.store.call(rows.observation, observation_id)], chat.clock.today()))
-
-
-def _plan(db: sqlite3.Connection, reference: Reference, words: bool) -> "ForgetPlan":
-    kind, number = reference
-    if kind == "memory":
-        return forget.plan_forget_memory(db, number, words=words)
-    return forget.plan_forget(db, _observation(reference), words=words)
-
-
-def _forget(db: sqlite3.Connection, reference: Reference, clock: Clock, words: bool) -> "Forgotten":
-    kind, number = reference
-    if kind == "memory":
-        return forget.forget_memory(db, number, clock, words=words)
-    return forget.forget(db, _observation(reference), clock, words=words)
-
-
-def _observation(reference: Reference) -> int:
-    kind, number = reference
-    if kind != "observation":
-        raise NotFoundError(f"{kind}:{number} is what was said itself. /why {kind}:{number} shows what rests on it.")
-    return number

@@ -1,0 +1,108 @@
+"""What is forgotten while a turn is under way: it is sent no more, and comes back into no file."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from construct.companion import Waiting
+from construct.errors import ConstructError
+from construct.memory.forget import forget
+from construct.store import talk
+from construct.store.database import open_database
+from tests.support.fake_api import FakeApi, Reply
+from tests.support.talks import LOW, Talk, facts, talking
+
+CODE = "SELECT id FROM observations WHERE content LIKE '%1002%' AND superseded_at IS NULL"
+
+
+def call(name: str, **given: object) -> Reply:
+    """Return a reply that calls a tool."""
+    return Reply("Let me look.", tool_calls=((name, given),))
+
+
+def forget_code(t: Talk) -> None:
+    """Forget the third locker's code and the words it came from, as another process does."""
+    db = open_database(t.companion.settings.db)
+    try:
+        for (number,) in db.execute(CODE).fetchall():
+            forget(db, number, t.companion.settings.clock, words=True)
+    finally:
+        db.close()
+
+
+def sent(api: FakeApi, at: int = -1) -> str:
+    """Return all that a chat request said."""
+    return json.dumps(api.of("chat")[at].body)
+
+
+async def test_what_the_tool_forgets_is_not_sent_again_and_not_stored(tmp_path: Path, api: FakeApi) -> None:
+    """The model looks it up and has it forgotten: the round that follows no longer holds it, nor does the file."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(facts(12))
+        ((number,),) = await t.companion.store.call(lambda db: db.execute(CODE).fetchall())
+
+        async def willing(_: int) -> str:
+            await asyncio.to_thread(forget_code, t)
+            return "Deleted."
+
+        t.companion.forget = willing
+        api.enqueue("chat", call("recall", query="locker 2 code"), call("forget", id=number), "It is gone.")
+        assert (await t.say("Forget what my second locker is.")).complete
+        t.check()
+        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+    assert "1002" in sent(api, -2)
+    assert "1002" not in sent(api)
+    assert "Deleted." in sent(api)
+    assert kept.content.endswith("It is gone.")
+    assert kept.blocks is None
+    assert b"1002" not in b"".join(file.read_bytes() for file in tmp_path.glob("construct.db*"))
+
+
+async def test_what_is_forgotten_during_the_wait_is_not_sent(tmp_path: Path, api: FakeApi) -> None:
+    """A turn that waits for the observer has read what to recall before: what went meanwhile is left out."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(facts(12))
+        await t.say("My words fill the window. " * 200)
+
+        def listen(event: object) -> None:
+            if isinstance(event, Waiting):
+                forget_code(t)
+
+        tomorrow = f"UPDATE observations SET referenced_date = date('now', '+1 day') WHERE id IN ({CODE})"
+        await t.companion.store.call(lambda db: db.execute(tomorrow).rowcount)
+        assert "Due tomorrow" in str(await t.companion.store.call(t.companion.unstored, t.id, (), "Hello."))
+        result = await t.companion.turn(t.id, "Hello.", listen)
+        assert result.complete
+    assert "1002" not in sent(api)
+
+
+@pytest.mark.parametrize("words", [True, False])
+async def test_words_forgotten_while_they_wait_are_not_sent(tmp_path: Path, api: FakeApi, words: bool) -> None:
+    """Another process observed them and had them forgotten: nothing goes out, and it is said why."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.say("My words fill the window. " * 200)
+
+        def listen(event: object) -> None:
+            if isinstance(event, Waiting):
+                db = open_database(t.companion.settings.db)
+                content = "[removed]" if words else "My secret is 77."
+                db.execute("UPDATE messages SET withheld = 1, content = ? WHERE content LIKE '%77%'", (content,))
+                db.close()
+
+        with pytest.raises(ConstructError, match="forgotten meanwhile"):
+            await t.companion.turn(t.id, "My secret is 77.", listen)
+        assert len(api.of("chat")) == 1
+
+
+async def test_no_reply_is_kept_to_words_forgotten_while_it_streams(tmp_path: Path, api: FakeApi) -> None:
+    """It would say again what was said."""
+    api.enqueue("chat", Reply("Your secret is 77, I see.", delay=0.5))
+    async with talking(tmp_path, api) as t:
+        turn = asyncio.create_task(t.say("My secret is 77."))
+        await asyncio.to_thread(api.wait_for, 1)
+        await t.companion.store.call(lambda db: db.execute("UPDATE messages SET withheld = 1").rowcount)
+        result = await turn
+        assert result.message_id is None
+        assert len(await t.companion.store.call(talk.messages_of, t.id)) == 1
