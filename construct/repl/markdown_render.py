@@ -118,7 +118,7 @@ def _block(tokens: list[Token], lines: list[str], page: Page) -> list[Text]:
             return _wrap(_inline(tokens[1], page), page.width)
         case "heading_open":
             style = page.style(f"heading{min(3, int(tokens[0].tag[1:]))}")
-            return _wrap(_inline(tokens[1], page, style), page.width)
+            return _wrap(_inline(tokens[1], page, style), page.width) if tokens[1].content else []
         case "fence" | "code_block":
             return _code(CodeBlock(_language(tokens[0]), page.theme), tokens[0].content)
         case "hr":
