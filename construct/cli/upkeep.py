@@ -145,6 +145,7 @@ def undo(env: Environment, as_json: bool) -> None:
         print_json(
             {
                 "cycle": shapes.cycle(undone.cycle),
+                "along": [shapes.cycle(one) for one in undone.along],
                 "deactivated": [shapes.observation(o) for o in undone.deactivated],
                 "reactivated": [shapes.observation(o) for o in undone.reactivated],
             }

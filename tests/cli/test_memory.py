@@ -180,7 +180,7 @@ def test_an_edit_takes_over_and_can_be_undone(lived: Program) -> None:
     assert lived.json("memory", "show", "3")["state"] == "superseded"
     assert lived.json("memory", "why", "6")["messages"] == lived.json("memory", "why", "3")["messages"]
     undone = lived.json("undo")
-    assert set(undone) == {"cycle", "deactivated", "reactivated"}
+    assert set(undone) == {"cycle", "along", "deactivated", "reactivated"}
     assert (ids(undone["deactivated"]), ids(undone["reactivated"])) == ([6], [3])
     assert lived.json("memory", "show", "3")["state"] == "active"
     assert lived.run("memory", "edit", "3", " ").returncode == 2

@@ -334,6 +334,14 @@ def test_undone_lists_both_sides() -> None:
     assert "by a further threshold, or by construct compact." in to_text(reflection, 200)
 
 
+def test_undone_names_all_that_was_taken_back() -> None:
+    """Graph runs behind a cycle are named with it; a run that had found nothing says so."""
+    drawn = replace(UNDONE, cycle=cycle(), along=(cycle("graph"), cycle("graph")))
+    head = to_text(undone_view(drawn, TODAY), 200).splitlines()[0]
+    assert head == "Taken back: an observation run (cycle 7), a graph run (cycle 7) and a graph run (cycle 7)."
+    assert "It had found nothing to remember." in to_text(undone_view(replace(UNDONE, deactivated=()), TODAY), 200)
+
+
 def test_greetings() -> None:
     """The first screen names the file and the ways to see, correct and delete; later ones the talk and the pause."""
     settings = Settings(Path("/home/me/construct.db"), config_dir=Path("/home/me/.config"), api_key="k")
