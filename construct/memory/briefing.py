@@ -16,7 +16,7 @@ from construct.llm.types import CacheLife, Model, Request, Text, Tool
 from construct.memory import ambient, context, policy
 from construct.memory.ambience import gather
 from construct.memory.compaction import compact
-from construct.memory.forks import inherited_window, uncommitted_below
+from construct.memory.forks import inherited_window, last_messages, uncommitted_below
 from construct.memory.situation import Terms, read_situation
 from construct.memory.tools import TOOLS
 from construct.memory.view import Blocks, current_blocks, opening_blocks, take_in
@@ -102,7 +102,7 @@ class Briefing:
 
     def _messages(self, db: sqlite3.Connection, conversation_id: int, until: int) -> list[Message]:
         if self.settings.memory == "off":
-            recent = talk.last_messages(db, conversation_id, self.settings.recent_messages)
+            recent = last_messages(db, conversation_id, self.settings.recent_messages)
             return [m for m in recent if m.id <= until]
         marks = talk.watermarks(db, conversation_id)
         own = [m for m in talk.live_messages(db, conversation_id, marks.window, until) if talk.is_shown(m)]

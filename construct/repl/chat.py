@@ -13,7 +13,7 @@ from construct.config import Settings
 from construct.errors import ConstructError
 from construct.llm.providers import Models
 from construct.llm.types import Request
-from construct.memory import policy
+from construct.memory import forks, policy
 from construct.memory.ambience import due_plans
 from construct.memory.ambient import DuePlan
 from construct.memory.situation import read_situation
@@ -138,7 +138,7 @@ class Chat:
             return self.aside.last_reply
         if self.conversation_id is None:
             return None
-        last = await self.store.call(talk.last_messages, self.conversation_id, 20)
+        last = await self.store.call(forks.last_messages, self.conversation_id, 20)
         return next((m.content for m in reversed(last) if m.role == "assistant"), None)
 
     def set_private(self, wanted: bool) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from construct.config import Settings
 from construct.errors import UsageError
 from construct.llm.providers import Models, choose_models
+from construct.memory import forks
 from construct.store import talk
 from construct.store.database import open_database
 from construct.store.records import Conversation
@@ -40,5 +41,5 @@ def open_chat(settings: Settings, conversation: int | None, *, new: bool, model:
 
 
 def _last_at(db: sqlite3.Connection, here: Conversation) -> str:
-    last = talk.last_messages(db, here.id, 1)
+    last = forks.last_messages(db, here.id, 1)
     return last[-1].created_at if last else here.created_at

@@ -168,13 +168,13 @@ def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, unti
     return read(Message, rows)
 
 
-def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[Message]:
-    """Return the newest `limit` messages that may be shown, oldest first."""
+def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, until: int = LAST) -> list[Message]:
+    """Return the newest `limit` messages with id <= until that may be shown, oldest first."""
     rows = db.execute(
         f"""SELECT {columns(Message)} FROM messages
-            WHERE conversation_id = ? AND NOT archived AND NOT withheld AND NOT retried
+            WHERE conversation_id = ? AND id <= ? AND NOT archived AND NOT withheld AND NOT retried
             ORDER BY id DESC LIMIT ?""",
-        (conversation_id, limit),
+        (conversation_id, until, limit),
     )
     return read(Message, rows)[::-1]
 
@@ -201,10 +201,11 @@ def recent_gaps(db: sqlite3.Connection, conversation_id: int, limit: int = 12) -
     return [row[0] for row in rows]
 
 
-def last_message_id(db: sqlite3.Connection, conversation_id: int) -> int:
-    """Return the id of the newest message, 0 when there is none."""
+def last_message_id(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int:
+    """Return the id of the newest message with id <= until, 0 when there is none."""
     row = db.execute(
-        "SELECT id FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1", (conversation_id,)
+        "SELECT id FROM messages WHERE conversation_id = ? AND id <= ? ORDER BY id DESC LIMIT 1",
+        (conversation_id, until),
     ).fetchone()
     return 0 if row is None else int(row[0])
 
