@@ -81,7 +81,7 @@ def _panel_view(env: Environment, db: sqlite3.Connection) -> "RenderableType":
 
     here = talk.latest_conversation(db)
     memory_terms, worker = _terms_and_worker(env)
-    title = None if here is None else title_of(talk.conversation(db, here))
+    title = None if here is None else title_of(talk.summary(db, here))
     figures = panel(db, here, env.settings, memory_terms)
     return status_view(figures, standing(db, here, memory_terms, worker), title, compact=_COMPACT)
 

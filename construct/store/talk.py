@@ -4,6 +4,7 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from construct import tokens
 from construct.errors import NotFoundError
@@ -93,18 +94,27 @@ class ConversationSummary:
 
 def conversations(db: sqlite3.Connection, limit: int | None = None) -> list[ConversationSummary]:
     """Return conversations, the one last talked in first."""
-    rows = db.execute(
-        f"""SELECT {columns(Conversation, "c")},
-              (SELECT count(*) FROM messages WHERE conversation_id = c.id),
-              coalesce((SELECT created_at FROM messages WHERE conversation_id = c.id
-                        ORDER BY id DESC LIMIT 1), c.created_at) AS last_at,
-              (SELECT substr(content, 1, 200) FROM messages WHERE conversation_id = c.id AND role = 'user'
-               ORDER BY id LIMIT 1)
-            FROM conversations AS c ORDER BY last_at DESC,
-              (SELECT max(id) FROM messages WHERE conversation_id = c.id) DESC NULLS FIRST, c.id DESC LIMIT ?""",
-        (-1 if limit is None else limit,),
-    ).fetchall()
-    return [ConversationSummary(Conversation(*row[:-3]), *row[-3:]) for row in rows]
+    order = "last_at DESC, (SELECT max(id) FROM messages WHERE conversation_id = c.id) DESC NULLS FIRST, c.id DESC"
+    rows = db.execute(f"{_SUMMARIES} ORDER BY {order} LIMIT ?", (-1 if limit is None else limit,))
+    return [_summary(row) for row in rows.fetchall()]
+
+
+def summary(db: sqlite3.Connection, conversation_id: int) -> ConversationSummary:
+    """Return the line of one conversation; raises NotFoundError."""
+    conversation(db, conversation_id)
+    return _summary(db.execute(f"{_SUMMARIES} WHERE c.id = ?", (conversation_id,)).fetchone())
+
+
+_SUMMARIES = f"""SELECT {columns(Conversation, "c")},
+    (SELECT count(*) FROM messages WHERE conversation_id = c.id),
+    coalesce((SELECT created_at FROM messages WHERE conversation_id = c.id ORDER BY id DESC LIMIT 1),
+             c.created_at) AS last_at,
+    (SELECT substr(content, 1, 200) FROM messages WHERE conversation_id = c.id AND role = 'user' ORDER BY id LIMIT 1)
+    FROM conversations AS c"""
+
+
+def _summary(row: Sequence[Any]) -> ConversationSummary:
+    return ConversationSummary(Conversation(*row[:-3]), *row[-3:])
 
 
 def rename_conversation(db: sqlite3.Connection, conversation_id: int, title: str, by: str = "user") -> None:

@@ -10,7 +10,7 @@ from construct.memory.worker import Progress
 from construct.repl.markdown import render_markdown
 from construct.repl.themes import PLAIN
 from tests.repl.conftest import seated, stored
-from tests.repl.test_markdown import DOCUMENTS
+from tests.repl.documents import DOCUMENTS
 from tests.support.fake_api import FakeApi, Reply, faults
 
 LONG = "# Head\n\nSome *words* first.\n\n" + "\n".join(f"- item number {n} of many" for n in range(40))

@@ -75,7 +75,7 @@ SHOWN = {
 async def talking(settings: Settings) -> AsyncIterator[Dialogue]:
     """Open a chat over plain streams; it goes on where the last one ended."""
     opening = open_chat(settings, None, new=False, model=None, private=False)
-    chat = Chat(settings, opening.models, opening.conversation.id if opening.conversation else None)
+    chat = Chat(settings, opening.models, opening.conversation_id)
     dialogue = Dialogue(chat, PlainOutput(), all_commands())
     try:
         yield dialogue
@@ -194,6 +194,15 @@ async def test_what_was_shown_last_needs_no_id(settings: Settings, capsys: pytes
         await dialogue.line("/forget 1 --yes")
         await dialogue.line("/why")
         assert "Which one? It is /why [ID|last]; /memory shows the ids." in capsys.readouterr().err
+
+
+async def test_a_talk_without_a_title_has_one_name(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """It goes by its first words, in its panel as in the list."""
+    async with talking(settings) as dialogue:
+        await dialogue.line("/new")
+        await dialogue.line("Which tea goes with figs?")
+        assert "› 2  Which tea goes with figs?" in await shown(dialogue, "/conversations", capsys)
+        assert "Memory · Which tea goes with figs?" in await shown(dialogue, "/status", capsys)
 
 
 async def test_a_fork_goes_on_from_what_it_shows(

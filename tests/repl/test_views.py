@@ -353,11 +353,12 @@ def test_greetings() -> None:
         assert max(len(line) for line in lines if line.startswith("  ")) <= width
         assert "ANTHROPIC_API_KEY" not in first
     assert "CONSTRUCT_MEMORY" in "\n".join(first_screen(replace(settings, memory="off"), "claude", 80))
-    back = hello(conversation(1, current_task="Planning tea"), STAMP, CLOCK, private=True)
+    here = ConversationSummary(conversation(1, current_task="Planning tea"), 2, STAMP, None)
+    back = hello(here, CLOCK, private=True)
     assert back == [
         "Construct · Tea · last talked 1 day ago", "Where you were: Planning tea", "Nothing of this talk is stored.",
     ]  # fmt: skip
-    assert hello(None, None, CLOCK, private=False) == ["Construct · a new conversation"]
+    assert hello(None, CLOCK, private=False) == ["Construct · a new conversation"]
 
 
 def test_the_first_screen_without_a_key() -> None:
@@ -399,8 +400,7 @@ def test_words() -> None:
     assert [monies((0.0,)), monies(())] == [["$0.00"], []]
     assert [percent(0), percent(0.001), percent(0.414), percent(5.9)] == ["0%", "<1%", "41%", "590%"]
     assert [ago(NOW.isoformat(), CLOCK), ago(STAMP, CLOCK)] == ["just now", "1 day ago"]
-    assert [title_of(conversation(4, None)), title_of(conversation(4, None), "Hello there")] == [
-        "conversation 4", "Hello there",
-    ]  # fmt: skip
+    untitled = [ConversationSummary(conversation(4, None), 0, STAMP, said) for said in (None, "Hello there")]
+    assert list(map(title_of, untitled)) == ["conversation 4", "Hello there"]
     assert wrapped("one two three four five six", 20) == ["one two three four", "five six"]
     assert wrapped("  /a     b", 4) == ["  /a     b"]

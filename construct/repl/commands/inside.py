@@ -33,7 +33,7 @@ async def status(chat: Chat, out: Output, argument: str) -> None:
 
     async def look() -> Frame:
         here, figures, standing = await chat.conversation(), await chat.panel(), await chat.standing()
-        title = title_of(here) if here and here.title else None
+        title = title_of(here) if here else None
         return Frame(status_view(figures, standing, title), chat.upkeep.busy or bool(standing.running))
 
     await out.watch(look)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from construct.clock import Clock, from_text, gap_words
 from construct.config import Settings
 from construct.repl.views.words import ago, title_of
-from construct.store.records import Conversation
+from construct.store.talk import ConversationSummary
 from construct.text import shorten
 
 _LONG_ENOUGH = timedelta(hours=1)
@@ -60,14 +60,15 @@ def pause_line(before: datetime, now: datetime) -> str:
     return f"{now:%H:%M}, {gap_words(now - before)} later" if now - before >= _LONG_ENOUGH else ""
 
 
-def hello(here: Conversation | None, last_at: str | None, clock: Clock, *, private: bool) -> list[str]:
+def hello(here: ConversationSummary | None, clock: Clock, *, private: bool) -> list[str]:
     """Return what greets a user who comes back: which talk goes on, and how long the pause was."""
-    if here is None or last_at is None:
+    if here is None:
         lines = ["Construct · a new conversation"]
     else:
-        lines = [f"Construct · {title_of(here)} · last talked {ago(last_at, clock)}"]
-        if here.current_task and clock.now() - from_text(last_at) >= _LONG_ENOUGH:
-            lines.append(f"Where you were: {shorten(here.current_task, 120)}")
+        lines = [f"Construct · {title_of(here)} · last talked {ago(here.last_at, clock)}"]
+        task = here.conversation.current_task
+        if task and clock.now() - from_text(here.last_at) >= _LONG_ENOUGH:
+            lines.append(f"Where you were: {shorten(task, 120)}")
     if private:
         lines.append("Nothing of this talk is stored.")
     return lines
