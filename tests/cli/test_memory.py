@@ -318,7 +318,8 @@ def test_the_timeline(lived: Program) -> None:
     """Week by week: what was learned, condensed, and active at the end."""
     first, second, third = lived.json("memory", "timeline")
     assert first == {
-        "monday": "2026-02-23", "learned": 4, "condensed": 2, "into": 1, "corrected": 0, "active": {"0": 2, "1": 1},
+        "monday": "2026-02-23", "learned": 4, "superseded": 2, "reflections": 1, "corrected": 0,
+        "active": {"0": 2, "1": 1},
     }  # fmt: skip
     assert second["learned"] == third["learned"] == 0
     shown = lived.run("memory", "timeline").stdout

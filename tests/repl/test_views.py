@@ -21,7 +21,7 @@ from construct.memory.graph import Branch, Tree
 from construct.memory.history import Diff
 from construct.memory.recall import Hit
 from construct.memory.status import Standing
-from construct.memory.timeline import Week
+from construct.memory.timeline import Period
 from construct.memory.trace import MemoryTrace, MessageTrace, Node, Trace
 from construct.memory.undo import Undone
 from construct.memory.whatif import Estimate
@@ -159,11 +159,11 @@ SPENT = [
 ]
 BOOKS = Books(USAGE, SPENT, 0.4, Estimate(20, 0.5, 1.6, 3))
 WEEKS = [
-    Week(date(2026, 2, 9), 12, 0, 0, 0, {0: 12}),
-    Week(date(2026, 2, 16), 0, 0, 0, 0, {0: 12}),
-    Week(date(2026, 2, 23), 3, 9, 2, 1, {0: 6, 1: 2}),
-    Week(date(2026, 3, 2), 0, 1, 0, 0, {0: 5, 1: 2}),
-    Week(date(2026, 3, 9), 0, 0, 0, 0, {0: 5, 1: 2}),
+    Period(date(2026, 2, 9), {"low": 12}, 0, 0, 0, {0: 12}),
+    Period(date(2026, 2, 16), {}, 0, 0, 0, {0: 12}),
+    Period(date(2026, 2, 23), {"low": 3}, 9, 2, 1, {0: 6, 1: 2}),
+    Period(date(2026, 3, 2), {}, 1, 0, 0, {0: 5, 1: 2}),
+    Period(date(2026, 3, 9), {}, 0, 0, 0, {0: 5, 1: 2}),
 ]
 UNDONE = Undone(cycle(), (observation(1, EVIL),), (observation(2),), None, 0, 0)
 DIFF = Diff((observation(1, EVIL),), ((observation(2), observation(3)),), (observation(4, EVIL),))
