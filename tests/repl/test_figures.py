@@ -11,13 +11,15 @@ from construct.clock import Clock
 from construct.memory.compaction import Compacted
 from construct.memory.guard import Verdict
 from construct.memory.proposals import Draft
+from construct.memory.recall import Hit
 from construct.repl.commands import all_commands
 from construct.repl.views.compacted import compact_words
 from construct.repl.views.console import to_text
+from construct.repl.views.search import hits_view
 from construct.repl.views.status import status_notes, status_view
 from construct.repl.views.timeline import timeline_view
 from construct.repl.views.usage import usage_view
-from tests.repl.test_views import BOOKS, CLOCK, HELP, NOW, WEEKS, cycle, figures, standing
+from tests.repl.test_views import BOOKS, CLOCK, HELP, NOW, VIEWS, WEEKS, cycle, figures, standing
 
 
 def progress(observation: float, compaction: float = 0.0, reflection: float = 0.0) -> dict[str, Any]:
@@ -98,6 +100,24 @@ def test_the_timeline_is_by_week() -> None:
     assert months[1].split() == ["month", "learned", "known"]
     assert months[2].split()[0::2] == ["2026-02", "15", "+", "9", "2", "1"]
     assert months[-1].endswith("; week by week: /timeline all")
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_what_was_found_fits_a_small_screen(width: int) -> None:
+    """Eight hits, however long, leave the best on a screen of 24 lines; a wide one shows more of each."""
+    text = "Rosa said that the tea is in the tin with the ship on it. " * 20
+    hits = [Hit("message", n, 1, "2026-03-01", text, 1.0, role="assistant", match="loose") for n in range(990, 998)]
+    lines = to_text(hits_view(hits), width).splitlines()
+    assert len(lines) <= 20
+    assert sum(map(len, lines)) > 8 * width
+
+
+def test_where_the_tokens_go_stands_at_the_end() -> None:
+    """Under all that would be sent is the sum of it."""
+    lines = to_text(VIEWS["context"], 80).splitlines()
+    head = next(n for n, line in enumerate(lines) if "would be sent to" in line)
+    assert len(lines) - 12 < head < len(lines) - 1
+    assert lines[0].startswith(("tools", "system"))
 
 
 def test_help_fits_a_small_screen() -> None:

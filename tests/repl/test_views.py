@@ -269,7 +269,7 @@ def test_context_abbreviates_unless_all_is_wanted() -> None:
     """A long text is shown with its beginning and end; in full every word of it is there; marks are shown."""
     short = to_text(VIEWS["context"])
     assert "characters …" in short
-    for part in (r"observations .* 12 +4% +1 block\n", r"window .* 260 +92% +3 messages\n", r"ambient .* 6 +2%\n"):
+    for part in (r"observations .* 12 +4% +1 block\n", r"window .* 260 +92% +3 messages\n", r"ambient .* 6 +2%"):
         assert re.search(part, short)
     full = to_text(VIEWS["context full"])
     assert full.count("long") == 200

@@ -22,7 +22,7 @@ from construct.store.records import Memory
 group = Group("Memory")
 
 _MOST_LISTED = 60
-_MOST_FOUND = 12
+_MOST_FOUND = 8
 _SINCE = "7d"
 _MOST_LINES = 16
 _WHY = "/why [ID|last]"
