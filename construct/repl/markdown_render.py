@@ -261,7 +261,7 @@ def _alignments(tokens: Sequence[Token]) -> Iterator[JustifyMethod]:
 
 
 def _line(segments: Sequence[Segment]) -> Text:
-    return Text.assemble(*((text, style or "") for text, style, _ in segments))
+    return Text.assemble(*((text, style if style and text.strip() else "") for text, style, _ in segments))
 
 
 def _inline(token: Token, page: Page, style: str = "") -> Text:
