@@ -15,6 +15,7 @@ from construct.memory.recall import Hit
 from construct.repl.commands import all_commands
 from construct.repl.views.compacted import compact_words
 from construct.repl.views.console import to_text
+from construct.repl.views.echo import echo_view
 from construct.repl.views.search import hits_view
 from construct.repl.views.status import status_notes, status_view
 from construct.repl.views.timeline import timeline_view
@@ -34,7 +35,7 @@ def test_the_panel_says_where_memory_stands() -> None:
     text = to_text(status_view(figures(), standing(running=(at_work,))))
     for part in (
         "active", "observing", "41%", "1,240 of 3,000", "12 committed (310 tokens)", "3 pending (80)", "4 superseded",
-        "2 of them (60 tokens)", "12 in the window", "6 unobserved", "observer on messages 3 to 9, claude-haiku-5-5",
+        "2 of these (60 tokens)", "12 in the window", "6 unobserved", "observer on messages 3 to 9, claude-haiku-5-5",
         "claude-haiku-5-5 · $0.0200 today, at most $1.00 a day",
     ):  # fmt: skip
         assert part in text
@@ -140,3 +141,13 @@ def test_what_compacting_changed() -> None:
     gone = Verdict(dropped=frozenset({3}))
     assert compact_words(1, Compacted(0, 9, 0), gone) == "1 new observation; 1 observation of low priority let go."
     assert compact_words(0, Compacted(0, 9, 0), Verdict()) == "0 new observations."
+
+
+def test_a_long_message_is_echoed_with_its_end() -> None:
+    """What is asked behind a long paste stays in sight, whether the paste has many lines or one long one."""
+    for paste, hidden in (("line\n" * 40 + "line", "… 31 more lines …"), ("word " * 800, "… 2,019 more characters …")):
+        shown = to_text(echo_view(f"{paste} What does he want?"), 80)
+        assert shown.startswith("› ")
+        assert shown.endswith("What does he want?")
+        assert hidden in shown
+    assert "…" not in to_text(echo_view("line\n" * 10 + "end"), 80)
