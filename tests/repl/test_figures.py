@@ -1,4 +1,4 @@
-"""Views of figures: the panel, usage, the timeline, and what fits a small screen."""
+"""Views of figures: the panel, usage, the timeline, what fits a small screen, and what was undone."""
 
 import re
 from dataclasses import replace
@@ -19,8 +19,9 @@ from construct.repl.views.echo import echo_view
 from construct.repl.views.search import hits_view
 from construct.repl.views.status import status_notes, status_view
 from construct.repl.views.timeline import timeline_view
+from construct.repl.views.undone import undone_view
 from construct.repl.views.usage import usage_view
-from tests.repl.test_views import BOOKS, CLOCK, HELP, NOW, VIEWS, WEEKS, cycle, figures, standing
+from tests.repl.test_views import BOOKS, CLOCK, HELP, NOW, TODAY, UNDONE, VIEWS, WEEKS, cycle, figures, standing
 
 
 def progress(observation: float, compaction: float = 0.0, reflection: float = 0.0) -> dict[str, Any]:
@@ -151,3 +152,21 @@ def test_a_long_message_is_echoed_with_its_end() -> None:
         assert shown.endswith("What does he want?")
         assert hidden in shown
     assert "…" not in to_text(echo_view("line\n" * 10 + "end"), 80)
+
+
+def test_undone_lists_both_sides() -> None:
+    """What an undone cycle made is gone, what it superseded stands again."""
+    text = to_text(undone_view(UNDONE, TODAY))
+    assert "1 observation gone:" in text
+    assert "1 observation active again:" in text
+    assert "is held: it is observed again after a further threshold of talk, or by /compact." in text
+    reflection = undone_view(replace(UNDONE, cycle=cycle("reflector")), TODAY, compact="construct compact")
+    assert "by a further threshold, or by construct compact." in to_text(reflection, 200)
+
+
+def test_undone_names_all_that_was_taken_back() -> None:
+    """Graph runs behind a cycle are named with it; a run that had found nothing says so."""
+    drawn = replace(UNDONE, cycle=cycle(), along=(cycle("graph"), cycle("graph")))
+    head = to_text(undone_view(drawn, TODAY), 200).splitlines()[0]
+    assert head == "Taken back: an observation run (cycle 7), a graph run (cycle 7) and a graph run (cycle 7)."
+    assert "It had found nothing to remember." in to_text(undone_view(replace(UNDONE, deactivated=()), TODAY), 200)

@@ -324,25 +324,7 @@ def test_forgetting_says_what_stays() -> None:
     )
 
 
-def test_undone_lists_both_sides() -> None:
-    """What an undone cycle made is gone, what it superseded stands again."""
-    text = to_text(undone_view(UNDONE, TODAY))
-    assert "1 observation gone:" in text
-    assert "1 observation active again:" in text
-    assert "is held: it is observed again after a further threshold of talk, or by /compact." in text
-    reflection = undone_view(replace(UNDONE, cycle=cycle("reflector")), TODAY, compact="construct compact")
-    assert "by a further threshold, or by construct compact." in to_text(reflection, 200)
-
-
-def test_undone_names_all_that_was_taken_back() -> None:
-    """Graph runs behind a cycle are named with it; a run that had found nothing says so."""
-    drawn = replace(UNDONE, cycle=cycle(), along=(cycle("graph"), cycle("graph")))
-    head = to_text(undone_view(drawn, TODAY), 200).splitlines()[0]
-    assert head == "Taken back: an observation run (cycle 7), a graph run (cycle 7) and a graph run (cycle 7)."
-    assert "It had found nothing to remember." in to_text(undone_view(replace(UNDONE, deactivated=()), TODAY), 200)
-
-
-def test_greetings() -> None:
+def test_greetings(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first screen names the file and the ways to see, correct and delete; later ones the talk and the pause."""
     settings = Settings(Path("/home/me/construct.db"), config_dir=Path("/home/me/.config"), api_key="k")
     for width in (80, 40):
@@ -354,6 +336,8 @@ def test_greetings() -> None:
         assert "ANTHROPIC_API_KEY" not in first
     assert "CONSTRUCT_MEMORY" in "\n".join(first_screen(replace(settings, memory="off"), "claude", 80))
     here = ConversationSummary(conversation(1, current_task="Planning tea"), 2, STAMP, None)
+    monkeypatch.setenv("HOME", "/home/me")
+    assert "  ~/construct.db" in first_screen(settings, "claude", 80)
     back = hello(here, CLOCK, private=True)
     assert back == [
         "Construct · Tea · last talked 1 day ago", "Where you were: Planning tea", "Nothing of this talk is stored.",

@@ -1,7 +1,9 @@
 """What stands on the screen before the first prompt: plain words, drawn before rich is imported."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from construct.clock import Clock, from_text, gap_words
 from construct.config import Settings
@@ -28,12 +30,18 @@ def first_screen(settings: Settings, model: str, width: int) -> list[str]:
         "Construct, a companion that remembers.",
         "",
         f"You talk to {model}. Every word is kept in one file, yours alone:",
-        f"  {settings.db}",
+        f"  {_from_home(settings.db)}",
         learning,
         "",
         *_commands(width),
         *([] if settings.has_credentials else _without_a_key(settings)),
     ]
+
+
+def _from_home(path: Path) -> Path:
+    with suppress(RuntimeError, ValueError):  # there is no home, or it is not there
+        return "~" / path.relative_to(Path.home())
+    return path
 
 
 def _commands(width: int) -> Iterator[str]:
