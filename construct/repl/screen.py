@@ -139,8 +139,8 @@ class Screen:
 
     @property
     def tail_rows(self) -> int:
-        """Rows that the unfinished end of a reply may take."""
-        return max(1, min(_TAIL_ROWS, self.rows_above))
+        """Rows that the unfinished end of a reply may take: a third of a tall terminal."""
+        return max(1, min(max(_TAIL_ROWS, self.app.output.get_size().rows // 3), self.rows_above))
 
     @property
     def rows_above(self) -> int:

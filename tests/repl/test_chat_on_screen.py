@@ -187,6 +187,17 @@ async def test_resize_while_a_reply_comes(api: FakeApi, settings: Settings) -> N
         assert max(map(len, last.split("\n"))) <= 40
 
 
+async def test_a_tall_terminal_shows_more_of_what_comes(api: FakeApi, settings: Settings) -> None:
+    """The beginning of a long list item is still in sight when its end comes in."""
+    item = "- a dozen:\n" + "".join(f"  - number {n}\n" for n in range(12))
+    api.enqueue("chat", Reply(f"{item}  - and more to come", delay=0.0, chunk_size=20))
+    api.fail("chat", faults.hang(60, after=10))
+    async with seated(settings, rows=50) as seat:
+        seat.type("hello\r")
+        await seat.see("number 11")
+        assert "• a dozen:" in seat.screen.text
+
+
 async def test_a_model_that_fails(api: FakeApi, settings: Settings) -> None:
     """An error of the model is a line or two; the chat goes on, and /retry asks again."""
     api.fail("chat", faults.http(401))
