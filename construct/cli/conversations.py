@@ -110,8 +110,9 @@ def fork(
         if compact:
             compact_conversation(env, conversation_id)
         new = forks.fork(db, conversation_id, env.settings.clock)
+        parent = talk.conversation(db, new).parent_id
     if as_json:
-        print_json({"id": new, "parent": conversation_id})
+        print_json({"id": new, "parent": parent})
     else:
         say(f"Conversation {new} goes on from where {conversation_id} stands.")
 
