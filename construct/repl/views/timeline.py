@@ -25,7 +25,7 @@ def timeline_view(
     if not weeks:
         return Text("Nothing is remembered yet.", style="dim")
     unit, shown = bundled(weeks, len(weeks) if most is None else most)
-    legend = _LEGEND if unit == "week" else f"{_LEGEND}; week by week: {everything}"
+    legend = _LEGEND if unit == "week" else f"{_LEGEND}\nweek by week: {everything}"
     return Group(_head(weeks), _table(shown, unit), Text(f"\n{legend}", style="dim"))
 
 
