@@ -18,7 +18,7 @@ from construct.errors import ConstructError, ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.providers import Models
 from construct.llm.types import Block, ChatMessage, Model, Reply, Request, Text, ToolResult
-from construct.memory import policy
+from construct.memory import forks, policy
 from construct.memory.ambience import standing
 from construct.memory.ambient import Ambience, told
 from construct.memory.briefing import STAND_IN, Briefing
@@ -243,7 +243,9 @@ class Companion:
         last = talk.last_messages(db, conversation_id, 50)
         words = next((m for m in reversed(last) if m.role == "user"), None)
         if words is None:
-            return None
+            with transaction(db):
+                inherited = forks.step_back(db, conversation_id)
+            return None if inherited is None else self._begin(db, conversation_id, inherited)
         extras = self.briefing.extras(db, conversation_id, words.content)
         with transaction(db):
             prepared = self._prepare(db, words, extras)

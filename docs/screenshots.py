@@ -9,7 +9,6 @@ import asyncio
 import json
 import os
 import shutil
-import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -17,7 +16,6 @@ from datetime import datetime
 from io import StringIO
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
 
 import pyte
 from rich.console import Console
@@ -27,10 +25,10 @@ from rich.text import Text
 
 from construct.clock import to_text
 from construct.store import talk
+from docs.scripted import observed, reflected, rests, with_ids
 from tests.support.emulator import PseudoTerminal
 from tests.support.fake_api import FakeApi
 from tests.support.fake_types import Answer, Json, last_user_words
-from tests.support.fake_worker import read_lines, read_transcript
 from tests.test_life import companion_of, set_now, spoken
 
 PICTURES = Path(__file__).parent / "pictures"
@@ -60,10 +58,11 @@ OUTDATED = (
     ("sees the dentist", "left the wisdom tooth"),
     ("rent is 900", "rent is 950"),
 )
-MERGED = (
-    ("found a flat in Porto", "rent is 950"),
-    "User's flat in Porto: Rua do Almada 212, third floor, balcony; rent 950, parking space from landlord Mr Quintela",
-)
+MERGED = {
+    "parts": ("found a flat in Porto", "rent is 950"),
+    "content": "User's flat in Porto: Rua do Almada 212, third floor, balcony; rent 950, parking space from landlord "
+    "Mr Quintela",
+}
 THEME = TerminalTheme(
     (24, 26, 31), (214, 217, 222),
     [(24, 26, 31), (224, 108, 117), (152, 195, 121), (229, 192, 123), (97, 175, 239), (198, 120, 221), (86, 182, 194),
@@ -109,7 +108,8 @@ async def live(folder: Path, api: FakeApi) -> None:
     lines = spoken()
     replies = {line["content"]: after["content"] for line, after in pairwise(lines) if after["role"] == "assistant"}
     api.chat = lambda body: next((reply for said, reply in replies.items() if said in last_user_words(body)), "Gladly.")
-    api.observer, api.reflector = observe, reflect
+    api.observer = observe
+    api.reflector = lambda body: reflected(body, [MERGED], OUTDATED)
     lines = [line for line in lines if line["role"] == "user"]
     homes: dict[str, int] = {}
     async with companion_of(folder, api, "model", lines[0]["created_at"]) as c:
@@ -127,38 +127,7 @@ async def live(folder: Path, api: FakeApi) -> None:
 
 def observe(body: Json) -> Answer:
     """Answer as the script has it, for the messages that are in it."""
-    script = [json.loads(line) for line in (PICTURES / "observer.jsonl").read_text("utf-8").splitlines()]
-    found = [
-        {name: row[name] for name in ("content", "priority", "stance", "referenced_date")}
-        | {"observation_date": said.date, "sources": [said.anchor]}
-        for said in read_transcript(body)
-        for row in script
-        if said.role == "user" and said.text.startswith(row["said"])
-    ]
-    return {"observations": found, "current_task": None, "suggested_response": None, "conversation_title": None}
-
-
-def reflect(body: Json) -> Answer:
-    """Make one line of two about the flat, and name what newer lines have made outdated."""
-    lines = read_lines(body)
-    parts, text = MERGED
-    merged = [line for line in lines if any(part in line.text for part in parts)]
-    made: list[Any] = []
-    if len(merged) == len(parts):
-        made = [
-            {
-                "content": text, "priority": "high", "stance": "stated", "observation_date": merged[-1].date,
-                "referenced_date": None, "sources": [line.anchor for line in merged],
-            }
-        ]  # fmt: skip
-    outdated = [
-        {"old": old.anchor, "by": by.anchor}
-        for before, after in OUTDATED
-        for old in lines
-        for by in lines
-        if before in old.text and after in by.text
-    ]
-    return {"observations": made, "superseded": [s for m in made for s in m["sources"]], "outdated": outdated}
+    return observed(body, [json.loads(line) for line in (PICTURES / "observer.jsonl").read_text("utf-8").splitlines()])
 
 
 def play(folder: Path, api: FakeApi, lines: tuple[str, ...]) -> str:
@@ -171,9 +140,9 @@ def play(folder: Path, api: FakeApi, lines: tuple[str, ...]) -> str:
            "CONSTRUCT_DB": str(db), **NOW, **api.env()}  # fmt: skip
     terminal = PseudoTerminal([sys.executable, "-m", "construct"], env, COLUMNS, ROWS)
     try:
-        terminal.see(lambda screen: "›" in screen.text and _rests(terminal))
+        terminal.see(lambda screen: "›" in screen.text and rests(terminal))
         for line in lines:
-            _type(terminal, _with_ids(line, db))
+            _type(terminal, with_ids(line, db))
         return terminal.screen.raw
     finally:
         terminal.close()
@@ -183,28 +152,7 @@ def _type(terminal: PseudoTerminal, line: str) -> None:
     """Press the keys of a line, and wait for what it does."""
     before = terminal.screen.raw.count("\n")
     terminal.type(line + "\r")
-    terminal.see(lambda screen: screen.raw.count("\n") > before and _rests(terminal) and "queued" not in screen.text)
-
-
-def _rests(terminal: PseudoTerminal) -> bool:
-    """Tell whether nothing is written for a while."""
-    before = len(terminal.screen.raw)
-    try:
-        terminal.see(lambda screen: len(screen.raw) > before, 1.0)
-    except AssertionError:
-        return True
-    return False
-
-
-def _with_ids(line: str, db: Path) -> str:
-    """Put ids in the place of {words}."""
-    head, brace, rest = line.partition("{")
-    if not brace:
-        return line
-    words, _, tail = rest.partition("}")
-    query = "SELECT id FROM observations WHERE content LIKE ? ORDER BY generation DESC LIMIT 1"
-    (found,) = sqlite3.connect(db).execute(query, (f"%{words}%",)).fetchone()
-    return f"{head}{found}{tail}"
+    terminal.see(lambda screen: screen.raw.count("\n") > before and rests(terminal) and "queued" not in screen.text)
 
 
 class FaintScreen(pyte.Screen):

@@ -1,5 +1,6 @@
 """The documentation says what the program does."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -86,3 +87,16 @@ def test_every_step_of_the_tour_works(tmp_path: Path, api: FakeApi) -> None:
         words = [str(ROOT / word) if word.startswith("data/") else word for word in step]
         done = program.run(*(words[: words.index("<")] if "<" in words else words))
         assert (done.returncode, step) == (0, step), done.stderr
+
+
+def test_recordings_are_small_and_whole() -> None:
+    """Each is an asciicast of its size, forward in time, that ends back at the shell; together they are small."""
+    casts = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs/recordings").glob("*.cast")}
+    assert set(casts) == {"80x24", "200x50"}
+    assert sum(len(text.encode()) for text in casts.values()) < 400_000
+    for size, text in casts.items():
+        head, *events = map(json.loads, text.splitlines())
+        assert (head["version"], f"{head['width']}x{head['height']}") == (2, size)
+        times = [at for at, _, _ in events]
+        assert times == sorted(times)
+        assert "/quit" in "".join(data for _, kind, data in events if kind == "o")

@@ -219,7 +219,8 @@ def undo(context: typer.Context, as_json: Json = False) -> None:
     """Take the last memory cycle back.
 
     A cycle is one run of the observer or the reflector, or one edit of yours. What it made goes, what it replaced
-    stands again. Repeat it to go further back; it exits 1 when there is nothing left to undo.
+    stands again; graph runs behind it go with it. Repeat it to go further back; it exits 1 when there is nothing left
+    to undo.
     """
     from construct.cli.upkeep import undo as body
 

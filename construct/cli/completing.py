@@ -36,7 +36,9 @@ def observation_ids(context: typer.Context, incomplete: str) -> Offers:
 
 
 def _conversations(db: sqlite3.Connection) -> Iterator[tuple[int, str]]:
-    yield from ((c.conversation.id, c.conversation.title or c.first_words or "") for c in talk.conversations(db))
+    from construct.repl.views.words import title_of
+
+    yield from ((c.conversation.id, title_of(c)) for c in talk.conversations(db))
 
 
 def _observations(db: sqlite3.Connection) -> Iterator[tuple[int, str]]:

@@ -12,7 +12,7 @@ from construct.cli.options import Json, environment, examples, in_range
 from construct.errors import UsageError
 from construct.store import talk
 from construct.store.database import transaction
-from construct.text import one_line, shorten
+from construct.text import one_line
 
 if TYPE_CHECKING:
     from construct.memory.deletion import DeletionPlan
@@ -40,12 +40,11 @@ def list_conversations(
     if as_json:
         print_json([shapes.conversation(c) for c in found])
         return
-    from construct.repl.views.words import counted
+    from construct.repl.views.words import counted, title_of
 
     for c in found:
-        title = c.conversation.title or shorten(c.first_words or "(nothing said yet)", 50)
         when = shapes.local_time(c.last_at, env.settings.clock)
-        say(f"{c.conversation.id:>5}  {when}  {counted(c.messages, 'message'):>15}  {one_line(title)}")
+        say(f"{c.conversation.id:>5}  {when}  {counted(c.messages, 'message'):>15}  {title_of(c)}")
     if not found:
         say("There are no conversations yet. `construct` begins one.")
 
@@ -55,12 +54,14 @@ def show(context: typer.Context, conversation_id: Id, as_json: Json = False) -> 
     """Print a conversation word for word."""
     env = environment(context)
     with env.database() as db:
-        found = talk.conversation(db, conversation_id)
+        found = talk.summary(db, conversation_id)
         messages = talk.messages_of(db, conversation_id)
     if as_json:
-        print_json(shapes.talk(found, messages))
+        print_json(shapes.talk(found.conversation, messages))
         return
-    say(f"# {one_line(found.title or f'Conversation {found.id}')}")
+    from construct.repl.views.words import title_of
+
+    say(f"# {title_of(found)}")
     for m in messages:
         note = " (interrupted)" if m.status == "interrupted" else ""
         say(f"\n[{shapes.local_time(m.created_at, env.settings.clock)}] {m.role}{note}:\n{m.content}")
@@ -109,8 +110,9 @@ def fork(
         if compact:
             compact_conversation(env, conversation_id)
         new = forks.fork(db, conversation_id, env.settings.clock)
+        parent = talk.conversation(db, new).parent_id
     if as_json:
-        print_json({"id": new, "parent": conversation_id})
+        print_json({"id": new, "parent": parent})
     else:
         say(f"Conversation {new} goes on from where {conversation_id} stands.")
 
@@ -132,7 +134,7 @@ def delete(
     with env.database() as db:
         plan = plan_deletion(db, conversation_id)
         if not yes:
-            complain(_deletion_words(plan))
+            complain(_deletion_words(talk.summary(db, conversation_id), plan))
             if not confirmed("Delete this for good?"):
                 complain("Nothing was deleted.")
                 return
@@ -146,11 +148,10 @@ def delete(
         say(f"Deleted conversation {conversation_id}: {words}.")
 
 
-def _deletion_words(plan: "DeletionPlan") -> str:
-    from construct.repl.views.words import counted
+def _deletion_words(here: talk.ConversationSummary, plan: "DeletionPlan") -> str:
+    from construct.repl.views.words import counted, title_of
 
-    title = one_line(plan.conversation.title or "untitled")
-    words = f"Conversation {plan.conversation.id} “{title}”: {counted(plan.messages, 'message')}"
+    words = f"Conversation {here.conversation.id} “{title_of(here)}”: {counted(plan.messages, 'message')}"
     words += (
         f", {counted(len(plan.observations), 'observation')} and {counted(len(plan.memories), 'memory')} from them."
     )

@@ -2,7 +2,7 @@
 
 import sqlite3
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 
 from construct.cli import shapes
@@ -224,7 +224,7 @@ def timeline(env: Environment, as_json: bool) -> None:
     with env.database() as db:
         found = weeks(lineage.spans(db), env.settings.clock)
     if as_json:
-        print_json([asdict(week) | {"monday": week.monday.isoformat()} for week in found])
+        print_json([shapes.week(one) for one in found])
         return
     from construct.repl.views.timeline import timeline_view
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from construct.clock import Clock, from_text
 from construct.memory.recall import Hit
+from construct.memory.timeline import Period
 from construct.memory.trace import MemoryTrace, MessageTrace, ReplyTrace, Trace
 from construct.store.records import Conversation, Cycle, Memory, Message, Observation
 from construct.store.talk import ConversationSummary
@@ -156,6 +157,18 @@ def cycle(c: Cycle) -> dict[str, Any]:
         "finished_at": c.finished_at,
         "attempts": c.attempts,
         "error": c.error,
+    }
+
+
+def week(one: Period) -> dict[str, Any]:
+    """Return a week of the timeline."""
+    return {
+        "monday": one.begin.isoformat(),
+        "learned": one.learned,
+        "superseded": one.superseded,
+        "reflections": one.reflections,
+        "corrected": one.corrected,
+        "active": dict(one.active),
     }
 
 

@@ -81,7 +81,7 @@ def _panel_view(env: Environment, db: sqlite3.Connection) -> "RenderableType":
 
     here = talk.latest_conversation(db)
     memory_terms, worker = _terms_and_worker(env)
-    title = None if here is None else title_of(talk.conversation(db, here))
+    title = None if here is None else title_of(talk.summary(db, here))
     figures = panel(db, here, env.settings, memory_terms)
     return status_view(figures, standing(db, here, memory_terms, worker), title, compact=_COMPACT)
 
@@ -145,6 +145,7 @@ def undo(env: Environment, as_json: bool) -> None:
         print_json(
             {
                 "cycle": shapes.cycle(undone.cycle),
+                "along": [shapes.cycle(one) for one in undone.along],
                 "deactivated": [shapes.observation(o) for o in undone.deactivated],
                 "reactivated": [shapes.observation(o) for o in undone.reactivated],
             }

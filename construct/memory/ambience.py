@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from construct.clock import from_text, to_text
+from construct.memory import forks
 from construct.memory.ambient import Ambience, DuePlan, Passage, told
 from construct.memory.recall_passages import passages
 from construct.memory.situation import Terms
@@ -28,7 +29,7 @@ def gather(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms
     clock = terms.clock
     here = talk.conversation(db, conversation_id)
     marks = talk.watermarks(db, conversation_id)
-    before = talk.last_messages(db, conversation_id, 2)
+    before = forks.last_messages(db, conversation_id, 2)
     pause = clock.now() - from_text(before[-1].created_at) if before else None
     resumed = marks.window > 0 and _nothing_since(db, conversation_id, marks)
     return Ambience(

@@ -16,7 +16,7 @@ from construct.llm.types import CacheLife, Model, Request, Text, Tool
 from construct.memory import ambient, context, policy
 from construct.memory.ambience import gather
 from construct.memory.compaction import compact
-from construct.memory.forks import inherited_window, uncommitted_below
+from construct.memory.forks import inherited_window, last_messages, uncommitted_below
 from construct.memory.situation import Terms, read_situation
 from construct.memory.tools import TOOLS
 from construct.memory.view import Blocks, current_blocks, opening_blocks, take_in
@@ -111,7 +111,7 @@ class Briefing:
 
     def _messages(self, db: sqlite3.Connection, conversation_id: int, until: int) -> list[Message]:
         if self.settings.memory == "off":
-            return talk.last_messages(db, conversation_id, self._most_messages + 1, until)
+            return last_messages(db, conversation_id, self._most_messages + 1, until)
         marks = talk.watermarks(db, conversation_id)
         own = [m for m in talk.live_messages(db, conversation_id, marks.window, until) if talk.is_shown(m)]
         return [*inherited_window(db, conversation_id), *own]

@@ -45,7 +45,7 @@ def store_extraction(
     if passed:
         return stored
     talk.set_watermark(db, conversation_id, "observed", batch[-1].id, now)
-    if found.title:
+    if found.title and not (found.by_rule and talk.conversation(db, conversation_id).title):
         talk.rename_conversation(db, conversation_id, found.title, by="observer")
     talk.set_thread(db, conversation_id, found.current_task, found.suggested_response)
     return stored

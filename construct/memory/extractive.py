@@ -304,4 +304,4 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
     talk = sum(by_bytes(_ends(message.content)) for message in messages)
     drafts = _best(found, max(_FEWEST, -(-talk // _TOKENS_A_DRAFT)))
     titles = map(short_title, [draft.content for draft in drafts] or requests)
-    return Extraction(drafts, requests[-1] if requests else None, title=next(filter(None, titles), None))
+    return Extraction(drafts, requests[-1] if requests else None, title=next(filter(None, titles), None), by_rule=True)

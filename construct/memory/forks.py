@@ -12,7 +12,7 @@ from construct.clock import Clock, to_text
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.database import transaction
-from construct.store.records import Conversation, Message, Observation
+from construct.store.records import Conversation, Message, Observation, Watermarks
 
 
 def fork(db: sqlite3.Connection, conversation_id: int, clock: Clock, title: str | None = None) -> int:
@@ -27,8 +27,8 @@ def fork(db: sqlite3.Connection, conversation_id: int, clock: Clock, title: str 
             """UPDATE conversations SET parent_id = ?, forked_at_message_id = ?, forked_window_message_id = ?,
                last_request_at = ?, cache_life = ? WHERE id = ?""",
             (
-                parent.id, talk.last_message_id(db, parent.id) or None, _window_of(db, parent) or None,
-                parent.last_request_at, parent.cache_life, new_id,
+                *_beginning(db, parent), _window_of(db, parent) or None, parent.last_request_at, parent.cache_life,
+                new_id,
             ),
         )  # fmt: skip
         rows.replace_shown(db, new_id, rows.shown_blocks(db, parent.id))
@@ -44,6 +44,74 @@ def inherited_window(db: sqlite3.Connection, conversation_id: int) -> list[Messa
     for parent_id, begin, end in _stretches(db, here):
         found[:0] = [m for m in talk.live_messages(db, parent_id, begin, end) if talk.is_shown(m)]
     return found
+
+
+def line(db: sqlite3.Connection, conversation_id: int) -> Iterator[tuple[int, int]]:
+    """Yield (conversation, up to which message) of a talk: itself, then those it goes on from, its parent first."""
+    yield conversation_id, talk.LAST
+    for parent, end in _ancestors(db, talk.conversation(db, conversation_id)):
+        yield parent.id, end
+
+
+def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, until: int = talk.LAST) -> list[Message]:
+    """Return the newest `limit` messages of a talk that may be shown, with id <= until, oldest first.
+
+    Those from before the fork are among them.
+    """
+    found: list[Message] = []
+    for here, end in line(db, conversation_id):
+        found[:0] = talk.last_messages(db, here, limit - len(found), min(end, until))
+        if len(found) == limit:
+            break
+    return found
+
+
+def marks(db: sqlite3.Connection, conversation_id: int) -> tuple[Watermarks, Watermarks]:
+    """Return how far memory has come with a talk, a fork's parent counted, and how many messages stand above each."""
+    here, members = talk.conversation(db, conversation_id), list(line(db, conversation_id))
+    own = talk.watermarks(db, conversation_id)
+    at = Watermarks(_passed(db, members, "observed"), _passed(db, members, "compacted"), _window_of(db, here))
+    raw = len(inherited_window(db, conversation_id)) + len(talk.live_messages(db, conversation_id, own.window))
+    return at, Watermarks(_above(db, members, at.observed), _above(db, members, at.compacted), raw)
+
+
+def _passed(db: sqlite3.Connection, members: Sequence[tuple[int, int]], name: str) -> int:
+    """Return a watermark: its own, else the one it inherits, which goes no further than the fork."""
+    found = (min(getattr(talk.watermarks(db, one), name), end) for one, end in members)
+    return next(filter(None, found), 0)
+
+
+def _above(db: sqlite3.Connection, members: Sequence[tuple[int, int]], mark: int) -> int:
+    return sum(len(talk.live_messages(db, one, mark, end)) for one, end in members)
+
+
+def step_back(db: sqlite3.Connection, conversation_id: int) -> str | None:
+    """Let a fork begin before the last words of the user that it inherits, and return these; None where there are none.
+
+    So they can be said in it anew, and the conversation they were said in keeps its own reply to them.
+    """
+    for parent_id, end in list(line(db, conversation_id))[1:]:
+        before = talk.last_messages(db, parent_id, 50, end)
+        words = next((m for m in reversed(before) if m.role == "user"), None)
+        if words is not None:
+            _fork_before(db, conversation_id, words)
+            return words.content
+    return None
+
+
+def _fork_before(db: sqlite3.Connection, conversation_id: int, words: Message) -> None:
+    begin = _beginning(db, talk.conversation(db, words.conversation_id), words.id - 1)
+    db.execute(
+        "UPDATE conversations SET parent_id = ?, forked_at_message_id = ? WHERE id = ?", (*begin, conversation_id)
+    )
+
+
+def _beginning(db: sqlite3.Connection, parent: Conversation, until: int = talk.LAST) -> tuple[int, int | None]:
+    """Return (conversation, message) that a fork goes on from: where nothing was said in the parent, its own parent."""
+    last = talk.last_message_id(db, parent.id, until)
+    if last or parent.parent_id is None:
+        return parent.id, last or None
+    return parent.parent_id, parent.forked_at_message_id
 
 
 def uncommitted_below(db: sqlite3.Connection, conversation_id: int) -> list[int]:
@@ -102,14 +170,19 @@ def _stretches(db: sqlite3.Connection, here: Conversation) -> Iterator[tuple[int
     Where the parent's window has gone back since (an undo), it begins as early as that.
     """
     begin = here.forked_window_message_id or 0
-    end: int | None = None
+    for parent, end in _ancestors(db, here):
+        if parent.parent_id is None or begin >= (parent.forked_at_message_id or 0):
+            yield parent.id, min(begin, talk.watermarks(db, parent.id).window), end
+            break
+        yield parent.id, begin, end
+
+
+def _ancestors(db: sqlite3.Connection, here: Conversation) -> Iterator[tuple[Conversation, int]]:
+    """Yield the conversations that a fork goes on from, its parent first, each with its last message that counts."""
+    end = talk.LAST
     seen = {here.id}
     while here.parent_id is not None and here.parent_id not in seen:
         seen.add(here.parent_id)
-        forked_at = here.forked_at_message_id or 0
-        end = forked_at if end is None else min(end, forked_at)
+        end = min(end, here.forked_at_message_id or 0)
         here = talk.conversation(db, here.parent_id)
-        if here.parent_id is None or begin >= (here.forked_at_message_id or 0):
-            yield here.id, min(begin, talk.watermarks(db, here.id).window), end
-            break
-        yield here.id, begin, end
+        yield here, end

@@ -99,16 +99,21 @@ def _checked(draft: Draft, messages: Sequence[Message], quoted: Sequence[frozens
 
 
 def joined(parts: Sequence[Extraction]) -> Extraction:
-    """Return several extractions as one: the task from the last that names one, the title from the first."""
+    """Return several extractions as one: the task from the last that names one, the title from the first.
+
+    A model's title comes before a rule's.
+    """
 
     def last(values: list[str | None]) -> str | None:
         return next((v for v in reversed(values) if v), None)
 
+    titled = [p for p in parts if p.title and not p.by_rule] or [p for p in parts if p.title]
     return Extraction(
         tuple(draft for part in parts for draft in part.drafts),
         current_task=last([p.current_task for p in parts]),
         suggested_response=last([p.suggested_response for p in parts]),
-        title=next((p.title for p in parts if p.title), None),
+        title=titled[0].title if titled else None,
+        by_rule=all(p.by_rule for p in titled),
     )
 
 

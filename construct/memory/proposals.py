@@ -29,6 +29,8 @@ class Extraction:
     current_task: str | None = None
     suggested_response: str | None = None
     title: str | None = None
+    by_rule: bool = False
+    """Whether no model has read it: its title does for a talk that has none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from construct.store import observations as rows
 from construct.store.books import Spent, UsageLine
 from construct.store.database import snapshot
 from construct.store.graph import Entity, Relation
+from construct.store.lineage import Span
 from construct.store.records import Conversation, Cycle, Memory, Message, Observation
 
 _ALL = 1 << 62
@@ -34,6 +35,8 @@ class Survey:
     """How many messages there are in all."""
     observations: tuple[Observation, ...]
     """Superseded ones too."""
+    spans: tuple[Span, ...]
+    """From when to when each of them held."""
     sources: tuple[tuple[int, int], ...]
     """(reflection, what it was made of)"""
     replaced: tuple[tuple[int, int], ...]
@@ -72,6 +75,7 @@ def _read(db: sqlite3.Connection, settings: Settings, terms: Terms) -> Survey:
         titles={line.conversation.id: line.conversation.title for line in talks},
         said=sum(line.messages for line in talks),
         observations=tuple(sorted(observations, key=lambda o: o.id)),
+        spans=tuple(lineage.spans(db)),
         sources=tuple(pair for pair in lineage.sources(db, ids) if pair[1] in ids),
         replaced=tuple(
             (by, old)

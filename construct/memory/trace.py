@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
+from construct.memory.forks import line
 from construct.store import briefings, curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.briefings import Told
@@ -108,8 +109,9 @@ def why_memory(db: sqlite3.Connection, memory_id: int) -> MemoryTrace:
 
 
 def why_last(db: sqlite3.Connection, conversation_id: int | None) -> ReplyTrace:
-    """Return what the last reply of a conversation was given; raises NotFoundError."""
-    reply_id = None if conversation_id is None else briefings.last_reply(db, conversation_id)
+    """Return what the last reply of a conversation, or of what it was forked from, was given; raises NotFoundError."""
+    members = [] if conversation_id is None else line(db, conversation_id)
+    reply_id = next(filter(None, (briefings.last_reply(db, *one) for one in members)), None)
     if reply_id is None:
         raise NotFoundError("There is no reply yet.")
     reply, briefed = talk.message(db, reply_id), briefings.of_reply(db, reply_id)

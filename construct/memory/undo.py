@@ -2,11 +2,12 @@
 
 What it made is superseded by the cycle itself, what it superseded is active again, and the
 watermarks go back to before its messages. A cycle that another one builds on is never taken
-back before that one, whatever the clocks said.
+back before that one, whatever the clocks said. Graph runs change nothing of what is remembered,
+so they go with the cycle before them: an undo with nothing to see would seem to do nothing.
 """
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from construct.clock import Clock, to_text
 from construct.errors import NotFoundError
@@ -34,20 +35,32 @@ class Undone:
     memories: int
     """Memories that went with what it had made; those they had replaced are in force again."""
     relations: int
-    """What a graph cycle had drawn."""
+    """What graph cycles had drawn."""
+    along: tuple[Cycle, ...] = ()
+    """The graph cycles behind it, which went with it; newest first."""
 
 
 def undo(db: sqlite3.Connection, clock: Clock) -> Undone:
-    """Take back the newest succeeded cycle; raises NotFoundError when there is none."""
+    """Take back the newest succeeded cycle, with the graph cycles behind it; raises NotFoundError when there is none.
+
+    A graph cycle with nothing but its like before it is taken back by itself.
+    """
     with transaction(db):
-        cycle = newest_cycle(db)
-        if cycle is None:
+        taken: list[Undone] = []
+        while (cycle := newest_cycle(db)) and (not taken or _goes_on(db, taken[-1].cycle)):
+            taken.append(_revert(db, cycle, to_text(clock.now())))
+        if not taken:
             raise NotFoundError("Nothing to undo.")
-        return _revert(db, cycle, to_text(clock.now()))
+        return replace(
+            taken[-1],
+            memories=sum(one.memories for one in taken),
+            relations=sum(one.relations for one in taken),
+            along=tuple(one.cycle for one in taken[:-1]),
+        )
 
 
 def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
-    """Return the cycle that `undo` would take back: last finished, or what has been built on that."""
+    """Return the cycle that `undo` would take back first: last finished, or what has been built on that."""
     found = read_one(
         Cycle,
         db.execute(
@@ -62,6 +75,12 @@ def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
             break
         found = later[0]
     return found
+
+
+def _goes_on(db: sqlite3.Connection, taken: Cycle) -> bool:
+    """Tell whether more is to be taken back after a cycle: after a graph cycle, where there is anything else."""
+    others = "SELECT 1 FROM cycles WHERE status = 'succeeded' AND kind <> 'graph'"
+    return taken.kind == "graph" and db.execute(others).fetchone() is not None
 
 
 def _built_on(db: sqlite3.Connection, cycle: Cycle) -> list[Cycle]:

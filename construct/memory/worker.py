@@ -99,8 +99,11 @@ class MemoryWorker:
         return self.terms.meaning is not None and await index_some(self._store, self.terms.meaning)
 
     async def now(self, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
-        """Observe, compact and reflect now, whatever is due; return observations made, and what changed."""
-        async with self._turn:
+        """Observe, compact and reflect now, whatever is due; return observations made, and what changed.
+
+        Who asks is told at the end; what is reported meanwhile has no counts.
+        """
+        async with self._turn, self._uncounted():
             made = 0
             while (stored := await self._observe(conversation_id, at_rest=True)) is not None:
                 made += stored
@@ -109,6 +112,15 @@ class MemoryWorker:
             await self._draw(compacted=True)
             self._report(Progress("idle"))
             return made, compacted, verdict
+
+    @asynccontextmanager
+    async def _uncounted(self) -> AsyncIterator[None]:
+        report = self._report
+        self._report = lambda progress: report(replace(progress, count=0))
+        try:
+            yield
+        finally:
+            self._report = report
 
     async def catch_up(self, conversation_id: int, until: int = talk.LAST) -> int:
         """Observe what is not observed yet, up to a message, then do what that makes due; return observations made.

@@ -103,10 +103,7 @@ class Session:
         here = o.conversation
         title = title_of(here) if here else "new conversation"
         self.screen.toolbar = ToolbarState(title=title, model=model, private=o.private)
-        if o.first_run:
-            lines = first_screen(settings, model, width)
-        else:
-            lines = hello(here, o.last_at, settings.clock, private=o.private)
+        lines = first_screen(settings, model, width) if o.first_run else hello(here, settings.clock, private=o.private)
         self.screen.print("".join(f"{line}\n" for text in lines for line in wrapped(printable(text), width)))
 
     def _drawn(self) -> None:
@@ -146,8 +143,9 @@ class Session:
         from construct.repl.terminal import TerminalOutput
 
         o, out, registry = self._opening, TerminalOutput(self.screen), all_commands()
-        here = o.conversation.id if o.conversation else None
-        chat = Chat(o.settings, o.models, here, private=o.private, report=self._progress, complain=out.notice)
+        chat = Chat(
+            o.settings, o.models, o.conversation_id, private=o.private, report=self._progress, complain=out.notice
+        )
         chat.companion.forget = partial(forget_for_model, chat, out)
         return _Parts(chat, out, registry, Dialogue(chat, out, registry))
 

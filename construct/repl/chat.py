@@ -13,7 +13,7 @@ from construct.config import Settings
 from construct.errors import ConstructError
 from construct.llm.providers import Models
 from construct.llm.types import Request
-from construct.memory import policy
+from construct.memory import forks, policy
 from construct.memory.ambience import due_plans
 from construct.memory.ambient import DuePlan
 from construct.memory.situation import read_situation
@@ -24,7 +24,6 @@ from construct.references import Reference
 from construct.repl.background import Job, Upkeep
 from construct.store import cycles, talk
 from construct.store.database import Store, transaction
-from construct.store.records import Conversation
 
 BEAT_SECONDS = 20.0
 _COLD_MARGIN = 5.0
@@ -113,11 +112,11 @@ class Chat:
         if conversation_id is not None:
             self.upkeep.want(Job(conversation_id))
 
-    async def conversation(self) -> Conversation | None:
+    async def conversation(self) -> talk.ConversationSummary | None:
         """Return the conversation, None while a new one has nothing in it."""
         if self.conversation_id is None:
             return None
-        return await self.store.call(talk.conversation, self.conversation_id)
+        return await self.store.call(talk.summary, self.conversation_id)
 
     async def ensure_conversation(self) -> int:
         """Return the conversation's id; a new one is stored by this."""
@@ -138,7 +137,7 @@ class Chat:
             return self.aside.last_reply
         if self.conversation_id is None:
             return None
-        last = await self.store.call(talk.last_messages, self.conversation_id, 20)
+        last = await self.store.call(forks.last_messages, self.conversation_id, 20)
         return next((m.content for m in reversed(last) if m.role == "assistant"), None)
 
     def set_private(self, wanted: bool) -> None:

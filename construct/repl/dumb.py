@@ -61,14 +61,14 @@ def run_dumb(opening: Opening) -> int:
 async def _chat(opening: Opening) -> int:
     lines = read_lines(sys.stdin.fileno())
     out = DumbOutput(lines)
-    settings, here = opening.settings, opening.conversation
+    settings = opening.settings
     width = shutil.get_terminal_size().columns
     if opening.first_run:
         greeting = first_screen(settings, opening.models.main.name, width)
     else:
-        greeting = hello(here, opening.last_at, settings.clock, private=opening.private)
+        greeting = hello(opening.conversation, settings.clock, private=opening.private)
     out.say("\n".join(line for text in greeting for line in wrapped(text, width)))
-    chat = Chat(settings, opening.models, here.id if here else None, private=opening.private, complain=out.notice)
+    chat = Chat(settings, opening.models, opening.conversation_id, private=opening.private, complain=out.notice)
     chat.companion.forget = partial(forget_for_model, chat, out)
     dialogue = Dialogue(chat, out, all_commands())
     with suppress(NotImplementedError):  # Windows

@@ -20,18 +20,18 @@ from rich.text import Text
 
 from construct.repl.markdown_blocks import Unit, blank_before, children, inline
 from construct.repl.markdown_code import CodeBlock
+from construct.repl.markdown_tables import column_widths
 from construct.repl.themes import Theme
 from construct.text import printable
 
 _NARROWEST = 10
 _WIDEST_RULE = 40
-_LONG_WORD = 16
 _CODE_INDENT = "  "
 _DEFINITION = re.compile(r"\[[^\]]+\]:(?:\s|$)")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 # What is not to be parted: a Chinese or Japanese character with its punctuation, or what stands between two spaces.
 _WIDE = "\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[「『（【《〈]*[{_WIDE}][、。，．：；？！」』）】》〉”’…ー]* *|[^ {_WIDE}]+ *| +")
+_WORD = re.compile(rf"[「『（【《〈]*[{_WIDE}][、。，．：；？！」』）】》〉”’…ー.,:;?!)%]* *|[^ {_WIDE}]+ *| +")
 _JUSTIFY: dict[str, JustifyMethod] = {"text-align:right": "right", "text-align:center": "center"}
 
 
@@ -118,7 +118,7 @@ def _block(tokens: list[Token], lines: list[str], page: Page) -> list[Text]:
             return _wrap(_inline(tokens[1], page), page.width)
         case "heading_open":
             style = page.style(f"heading{min(3, int(tokens[0].tag[1:]))}")
-            return _wrap(_inline(tokens[1], page, style), page.width)
+            return _wrap(_inline(tokens[1], page, style), page.width) if tokens[1].content else []
         case "fence" | "code_block":
             return _code(CodeBlock(_language(tokens[0]), page.theme), tokens[0].content)
         case "hr":
@@ -152,12 +152,13 @@ def _item(tokens: list[Token], lines: list[str], page: Page, number: int) -> lis
 
 def _table(tokens: list[Token], page: Page) -> list[Text]:
     header, *rows = _cells(tokens, page)
-    if not _fits(header, rows, page.width):
+    widths = column_widths([[cell.plain for cell in column] for column in zip(header, *rows, strict=True)], page.width)
+    if widths is None:
         return _records(header, rows, page)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, border_style=page.style("rule"))
-    for cell, style in zip(header, _alignments(tokens), strict=True):
+    for cell, style, width in zip(header, _alignments(tokens), widths, strict=True):
         cell.stylize(page.style("table"))
-        table.add_column(cell, justify=style, overflow="fold")
+        table.add_column(cell, justify=style, overflow="fold", width=width)
     for row in rows:
         table.add_row(*row)
     options = _console().options.update(width=page.width, height=None)
@@ -167,20 +168,18 @@ def _table(tokens: list[Token], page: Page) -> list[Text]:
     return lines
 
 
-def _fits(header: list[Text], rows: list[list[Text]], width: int) -> bool:
-    """Return whether columns side by side have room for their words, long ones excepted."""
-    columns = zip(header, *rows, strict=True)
-    needed = [max((cell_len(word) for cell in column for word in cell.plain.split()), default=1) for column in columns]
-    return sum(min(_LONG_WORD, size) + 3 for size in needed) - 3 <= width
-
-
 def _records(header: list[Text], rows: list[list[Text]], page: Page) -> list[Text]:
-    """Return the rows of a table too wide for the screen one below the other, each cell with its heading."""
+    """Return the rows of a table too wide for the screen one below the other, each cell with its heading.
+
+    Empty cells are left out, unless that is all there is.
+    """
     out: list[Text] = []
     for row in rows or [[Text() for _ in header]]:
         if out:
             out.append(Text())
         for name, cell in zip(header, row, strict=True):
+            if any(other.plain for other in row) and not cell.plain:
+                continue
             label = Text.assemble((name.plain, page.style("table")), ": ") if name.plain else Text()
             out += _wrap(label + cell, page.width)
     return out
@@ -262,7 +261,7 @@ def _alignments(tokens: Sequence[Token]) -> Iterator[JustifyMethod]:
 
 
 def _line(segments: Sequence[Segment]) -> Text:
-    return Text.assemble(*((text, style or "") for text, style, _ in segments))
+    return Text.assemble(*((text, style if style and text.strip() else "") for text, style, _ in segments))
 
 
 def _inline(token: Token, page: Page, style: str = "") -> Text:

@@ -26,8 +26,7 @@ def run_piped(settings: Settings, *, conversation: int | None, new: bool, model:
 
 
 async def _answer_all(opening: Opening) -> int:
-    here = opening.conversation
-    chat = Chat(opening.settings, opening.models, here.id if here else None, private=opening.private)
+    chat = Chat(opening.settings, opening.models, opening.conversation_id, private=opening.private)
     out = PlainOutput()
     dialogue = Dialogue(chat, out, all_commands())
     try:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from prompt_toolkit.application import run_in_terminal
-from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory, ConditionalAutoSuggest
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import Completer
 from prompt_toolkit.document import Document
@@ -44,6 +44,7 @@ from construct.repl.waiting import WaitingLines
 _HINT_SECONDS = 3.0
 _TICK_SECONDS = 0.125
 _TAIL_ROWS = 8
+_SUGGEST_FROM = 12
 _OTHER_ROWS = 6
 _MENU_STYLE = {
     "completion-menu": "bg:default",
@@ -95,7 +96,7 @@ class Screen:
             history=history,
             completer=completer,
             complete_while_typing=Condition(lambda: is_command(self.buffer.text) and self._question is None),
-            auto_suggest=AutoSuggestFromHistory(),
+            auto_suggest=ConditionalAutoSuggest(AutoSuggestFromHistory(), Condition(self._may_suggest)),
             multiline=True,
         )
         self.buffer.on_text_changed += lambda _: self._end_hint(self.live.hint)
@@ -141,8 +142,8 @@ class Screen:
 
     @property
     def tail_rows(self) -> int:
-        """Rows that the unfinished end of a reply may take."""
-        return max(1, min(_TAIL_ROWS, self.rows_above))
+        """Rows that the unfinished end of a reply may take: a third of a tall terminal."""
+        return max(1, min(max(_TAIL_ROWS, self.app.output.get_size().rows // 3), self.rows_above))
 
     @property
     def rows_above(self) -> int:
@@ -285,6 +286,10 @@ class Screen:
         self.buffer.reset()
         self.app.vi_state.reset()
         self.sent.add(text)
+
+    def _may_suggest(self) -> bool:
+        """Whether an earlier line is offered: a sentence that merely begins with the same word would be in the way."""
+        return self.buffer.text.startswith("/") or len(self.buffer.text) >= _SUGGEST_FROM
 
     def _take_back(self) -> None:
         text = self.sent.take_back()

@@ -1,6 +1,5 @@
 """The way into a chat: which models, which talk. Light, since the prompt waits for it."""
 
-import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -9,7 +8,7 @@ from construct.errors import UsageError
 from construct.llm.providers import Models, choose_models
 from construct.store import talk
 from construct.store.database import open_database
-from construct.store.records import Conversation
+from construct.store.talk import ConversationSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +17,14 @@ class Opening:
 
     settings: Settings
     models: Models
-    conversation: Conversation | None
-    last_at: str | None
+    conversation: ConversationSummary | None
     first_run: bool
     private: bool
+
+    @property
+    def conversation_id(self) -> int | None:
+        """The conversation that goes on, None for a new one."""
+        return None if self.conversation is None else self.conversation.conversation.id
 
 
 def open_chat(settings: Settings, conversation: int | None, *, new: bool, model: str | None, private: bool) -> Opening:
@@ -34,11 +37,5 @@ def open_chat(settings: Settings, conversation: int | None, *, new: bool, model:
     with closing(open_database(settings.db)) as db:
         latest = talk.latest_conversation(db)
         wanted = conversation if conversation is not None else None if new else latest
-        here = None if wanted is None else talk.conversation(db, wanted)
-        last_at = None if here is None else _last_at(db, here)
-    return Opening(settings, models, here, last_at, latest is None, private)
-
-
-def _last_at(db: sqlite3.Connection, here: Conversation) -> str:
-    last = talk.last_messages(db, here.id, 1)
-    return last[-1].created_at if last else here.created_at
+        here = None if wanted is None else talk.summary(db, wanted)
+    return Opening(settings, models, here, latest is None, private)

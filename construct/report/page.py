@@ -26,7 +26,7 @@ from construct.report.days import months, plans
 from construct.report.flow import FATES, by_generation, flow
 from construct.report.network import MOST, NAME, network
 from construct.report.provenance import forest
-from construct.report.timeline import PRIORITIES, learned, spending
+from construct.report.timeline import learned, spending
 from construct.text import printable, shorten
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -45,7 +45,7 @@ class Stretch:
 def page(found: Survey, clock: Clock) -> str:
     """Return the whole page; the same for the same memory, but for the time it was made."""
     style, script = _file("page.css"), _file("page.js")
-    trees = forest(found)
+    trees, generations = forest(found), by_generation(found)
     return _environment(clock).get_template("page.html").render(
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704
@@ -58,9 +58,8 @@ def page(found: Survey, clock: Clock) -> str:
         left=trees.left,
         plans=plans(found.observations, clock.today()),
         learned=learned(found, clock),
-        priorities=PRIORITIES,
-        generations=by_generation(found),
-        fates=FATES,
+        generations=generations,
+        fates=[fate for fate in FATES if any(counts[fate] for counts in generations.values())],
         flow=flow(found),
         network=network(found.entities, found.relations),
         most_drawn=MOST,

@@ -1,28 +1,19 @@
 """What was learned by week, and what was spent by day."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from construct.clock import Clock, from_text
 from construct.memory.survey import Survey
+from construct.memory.timeline import Period, weeks
 from construct.report.charts import Chart, Column, days_between, stacked
 from construct.store.books import Spent
 
 PRIORITIES = ("high", "medium", "low")
 PURPOSES = ("chat", "observer", "reflector", "graph", "other")
 _MOST_WEEKS, _MOST_DAYS = 520, 120
-
-
-@dataclass(frozen=True, slots=True)
-class Week:
-    """What was learned in seven days."""
-
-    monday: date
-    priorities: Mapping[str, int]
-    condensed: int
-    """Reflections made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +28,11 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The weeks in which something was learned, and all between drawn."""
+    """All weeks drawn, and those in which something was learned."""
 
     chart: Chart
-    weeks: tuple[Week, ...]
+    priorities: tuple[str, ...]
+    weeks: tuple[Period, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,24 +49,18 @@ class Spending:
 
 def learned(found: Survey, clock: Clock) -> Learned | None:
     """Return what was learned by week; None when nothing was."""
-    counts: dict[date, Counter[str]] = defaultdict(Counter)
-    made: Counter[date] = Counter()
-    for o in found.observations:
-        day = _day(o.created_at, clock)
-        monday = day - timedelta(days=day.weekday())
-        counts[monday][o.priority] += o.generation == 0
-        made[monday] += o.generation > 0
-    if not counts:
+    drawn = weeks(found.spans, clock)[-_MOST_WEEKS:]
+    if not drawn:
         return None
-    weeks = tuple(Week(monday, counts[monday], made[monday]) for monday in sorted(counts))
-    span = days_between(weeks[0].monday, weeks[-1].monday, 7, _MOST_WEEKS)
-    columns = [Column(d, _week_title(d, counts.get(d, Counter())), counts.get(d, {})) for d in span]
-    return Learned(stacked(columns, PRIORITIES), weeks)
+    columns = [Column(week.begin, _week_title(week), week.priorities) for week in drawn]
+    priorities = tuple(p for p in PRIORITIES if any(p in week.priorities for week in drawn))
+    news = tuple(week for week in drawn if week.learned or week.reflections)
+    return Learned(stacked(columns, priorities), priorities, news)
 
 
-def _week_title(monday: date, counts: Mapping[str, int]) -> str:
-    words = ", ".join(f"{counts[p]} {p}" for p in PRIORITIES if counts.get(p))
-    return f"Week of {monday}: {words or 'nothing'}"
+def _week_title(week: Period) -> str:
+    words = ", ".join(f"{week.priorities[p]} {p}" for p in PRIORITIES if week.priorities.get(p))
+    return f"Week of {week.begin}: {words or 'nothing'}"
 
 
 def spending(spent: Sequence[Spent], clock: Clock) -> Spending | None:

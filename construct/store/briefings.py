@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from construct.store.talk import LAST
+
 _STANDING = {
     "observation": "SELECT id FROM observations WHERE id = ?",
     "memory": "SELECT id FROM memories WHERE id = ?",
@@ -60,11 +62,11 @@ def of_reply(db: sqlite3.Connection, reply_id: int) -> Briefed | None:
     return Briefed(row[0], row[1], tuple(Told(*told) for told in rows))
 
 
-def last_reply(db: sqlite3.Connection, conversation_id: int) -> int | None:
-    """Return the newest reply that stands in a conversation; None when there is none."""
+def last_reply(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int | None:
+    """Return the newest reply with id <= until that stands in a conversation; None when there is none."""
     row = db.execute(
-        """SELECT id FROM messages WHERE conversation_id = ? AND role = 'assistant' AND retried = 0 AND withheld = 0
-           ORDER BY id DESC LIMIT 1""",
-        (conversation_id,),
+        """SELECT id FROM messages WHERE conversation_id = ? AND id <= ? AND role = 'assistant'
+           AND retried = 0 AND withheld = 0 ORDER BY id DESC LIMIT 1""",
+        (conversation_id, until),
     ).fetchone()
     return None if row is None else int(row[0])

@@ -177,6 +177,7 @@ class Span:
     """From when to when an observation held; `until` is None while it does."""
 
     generation: int
+    priority: str
     since: str
     made_by: str
     """The kind of the cycle."""
@@ -187,7 +188,7 @@ class Span:
 def spans(db: sqlite3.Connection) -> list[Span]:
     """Return the spans of all observations, oldest first; cycles that were undone count as never run."""
     rows = db.execute(
-        """SELECT generation, o.created_at, made.kind, superseded_at, ended.kind
+        """SELECT generation, priority, o.created_at, made.kind, superseded_at, ended.kind
            FROM observations AS o JOIN cycles AS made ON made.id = o.cycle_id
            LEFT JOIN cycles AS ended ON ended.id = o.superseded_by
            WHERE made.status <> 'reverted' ORDER BY o.created_at, o.id"""

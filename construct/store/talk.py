@@ -5,6 +5,7 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from construct import tokens
 from construct.errors import NotFoundError
@@ -94,18 +95,27 @@ class ConversationSummary:
 
 def conversations(db: sqlite3.Connection, limit: int | None = None) -> list[ConversationSummary]:
     """Return conversations, the one last talked in first."""
-    rows = db.execute(
-        f"""SELECT {columns(Conversation, "c")},
-              (SELECT count(*) FROM messages WHERE conversation_id = c.id),
-              coalesce((SELECT created_at FROM messages WHERE conversation_id = c.id
-                        ORDER BY id DESC LIMIT 1), c.created_at) AS last_at,
-              (SELECT substr(content, 1, 200) FROM messages WHERE conversation_id = c.id AND role = 'user'
-               ORDER BY id LIMIT 1)
-            FROM conversations AS c ORDER BY last_at DESC,
-              (SELECT max(id) FROM messages WHERE conversation_id = c.id) DESC NULLS FIRST, c.id DESC LIMIT ?""",
-        (-1 if limit is None else limit,),
-    ).fetchall()
-    return [ConversationSummary(Conversation(*row[:-3]), *row[-3:]) for row in rows]
+    order = "last_at DESC, (SELECT max(id) FROM messages WHERE conversation_id = c.id) DESC NULLS FIRST, c.id DESC"
+    rows = db.execute(f"{_SUMMARIES} ORDER BY {order} LIMIT ?", (-1 if limit is None else limit,))
+    return [_summary(row) for row in rows.fetchall()]
+
+
+def summary(db: sqlite3.Connection, conversation_id: int) -> ConversationSummary:
+    """Return the line of one conversation; raises NotFoundError."""
+    conversation(db, conversation_id)
+    return _summary(db.execute(f"{_SUMMARIES} WHERE c.id = ?", (conversation_id,)).fetchone())
+
+
+_SUMMARIES = f"""SELECT {columns(Conversation, "c")},
+    (SELECT count(*) FROM messages WHERE conversation_id = c.id),
+    coalesce((SELECT created_at FROM messages WHERE conversation_id = c.id ORDER BY id DESC LIMIT 1),
+             c.created_at) AS last_at,
+    (SELECT substr(content, 1, 200) FROM messages WHERE conversation_id = c.id AND role = 'user' ORDER BY id LIMIT 1)
+    FROM conversations AS c"""
+
+
+def _summary(row: Sequence[Any]) -> ConversationSummary:
+    return ConversationSummary(Conversation(*row[:-3]), *row[-3:])
 
 
 def rename_conversation(db: sqlite3.Connection, conversation_id: int, title: str, by: str = "user") -> None:
@@ -170,10 +180,10 @@ def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, unti
 
 
 def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, until: int = LAST) -> list[Message]:
-    """Return the newest `limit` messages that may be shown, up to one of them, oldest first."""
+    """Return the newest `limit` messages with id <= until that may be shown, oldest first."""
     rows = db.execute(
         f"""SELECT {columns(Message)} FROM messages
-            WHERE conversation_id = ? AND NOT archived AND NOT withheld AND NOT retried AND id <= ?
+            WHERE conversation_id = ? AND id <= ? AND NOT archived AND NOT withheld AND NOT retried
             ORDER BY id DESC LIMIT ?""",
         (conversation_id, until, limit),
     )
@@ -212,10 +222,11 @@ def recent_gaps(db: sqlite3.Connection, conversation_id: int, limit: int = 12) -
     return [row[0] for row in rows]
 
 
-def last_message_id(db: sqlite3.Connection, conversation_id: int) -> int:
-    """Return the id of the newest message, 0 when there is none."""
+def last_message_id(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int:
+    """Return the id of the newest message with id <= until, 0 when there is none."""
     row = db.execute(
-        "SELECT id FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1", (conversation_id,)
+        "SELECT id FROM messages WHERE conversation_id = ? AND id <= ? ORDER BY id DESC LIMIT 1",
+        (conversation_id, until),
     ).fetchone()
     return 0 if row is None else int(row[0])
 

@@ -196,7 +196,7 @@ def test_an_edit_takes_over_and_can_be_undone(lived: Program) -> None:
     assert lived.json("memory", "show", "3")["state"] == "superseded"
     assert lived.json("memory", "why", "6")["messages"] == lived.json("memory", "why", "3")["messages"]
     undone = lived.json("undo")
-    assert set(undone) == {"cycle", "deactivated", "reactivated"}
+    assert set(undone) == {"cycle", "along", "deactivated", "reactivated"}
     assert (ids(undone["deactivated"]), ids(undone["reactivated"])) == ([6], [3])
     assert lived.json("memory", "show", "3")["state"] == "active"
     assert lived.run("memory", "edit", "3", " ").returncode == 2
@@ -334,7 +334,8 @@ def test_the_timeline(lived: Program) -> None:
     """Week by week: what was learned, condensed, and active at the end."""
     first, second, third = lived.json("memory", "timeline")
     assert first == {
-        "monday": "2026-02-23", "learned": 4, "condensed": 2, "into": 1, "corrected": 0, "active": {"0": 2, "1": 1},
+        "monday": "2026-02-23", "learned": 4, "superseded": 2, "reflections": 1, "corrected": 0,
+        "active": {"0": 2, "1": 1},
     }  # fmt: skip
     assert second["learned"] == third["learned"] == 0
     shown = lived.run("memory", "timeline").stdout

@@ -76,7 +76,7 @@ class Life:
             cycle = cycles.start_cycle(self.db, "observer", here, now, span=(batch[0].id, batch[-1].id))
             assert cycle is not None
             drafts = tuple(f if isinstance(f, Draft) else draft(f[0], [m.id for m in f[1]]) for f in facts)
-            store_extraction(self.db, cycle, Extraction(drafts, **said), batch, observed, now)
+            store_extraction(self.db, cycle, Extraction(drafts, by_rule=False, **said), batch, observed, now)
             assert cycles.finish_cycle(self.db, cycle, "succeeded", self.tick())
         return [o for o in rows.pending(self.db, here) if o.cycle_id == cycle]
 

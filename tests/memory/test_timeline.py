@@ -1,9 +1,11 @@
 """Weeks and generations, from a life in a database."""
 
-from datetime import date
+from datetime import date, timedelta
+
+import pytest
 
 from construct.memory.edits import edit
-from construct.memory.timeline import Week, weeks
+from construct.memory.timeline import Period, bundled, folded, weeks
 from construct.memory.undo import undo
 from construct.store import lineage
 from construct.store.lineage import Generation
@@ -20,11 +22,11 @@ def test_a_life_by_week(life: Life) -> None:
     life.pass_days(14)
     edit(life.db, three.id, "I cycle to work.", life.clock)
     assert weeks(lineage.spans(life.db), life.clock) == [
-        Week(date(2026, 2, 23), 2, 0, 0, 0, {0: 2}),
-        Week(date(2026, 3, 2), 0, 0, 0, 0, {0: 2}),
-        Week(date(2026, 3, 9), 1, 2, 1, 0, {0: 1, 1: 1}),
-        Week(date(2026, 3, 16), 0, 0, 0, 0, {0: 1, 1: 1}),
-        Week(date(2026, 3, 23), 0, 0, 0, 1, {0: 1, 1: 1}),
+        Period(date(2026, 2, 23), {"high": 2}, 0, 0, 0, {0: 2}),
+        Period(date(2026, 3, 2), {}, 0, 0, 0, {0: 2}),
+        Period(date(2026, 3, 9), {"high": 1}, 2, 1, 0, {0: 1, 1: 1}),
+        Period(date(2026, 3, 16), {}, 0, 0, 0, {0: 1, 1: 1}),
+        Period(date(2026, 3, 23), {}, 0, 0, 1, {0: 1, 1: 1}),
     ]
 
 
@@ -46,3 +48,25 @@ def test_nothing_learned_is_no_week(life: Life) -> None:
     """Without an observation there is nothing to show."""
     assert weeks(lineage.spans(life.db), life.clock) == []
     assert lineage.generations(life.db) == []
+
+
+@pytest.mark.parametrize(("years", "unit"), [(0.3, "week"), (1, "month"), (3, "quarter"), (12, "year")])
+def test_years_fit_a_screen(years: float, unit: str) -> None:
+    """Weeks come in the smallest bundles of which there are not too many; the sums stay, and what was active last."""
+    monday = date(2026, 1, 5)
+    lived = [
+        Period(monday + timedelta(weeks=n), {"high": 2, "low": 1}, 1, n % 2, 0, {0: n}) for n in range(int(52 * years))
+    ]
+    found, bundles = bundled(lived, 16)
+    assert (found, bundles[0].begin.year) == (unit, 2026)
+    assert len(folded(bundles)) <= 16
+    assert sum(one.learned for one in bundles) == 3 * len(lived)
+    assert sum(one.priorities["high"] for one in bundles) == 2 * len(lived)
+    assert sum(one.reflections for one in bundles) == len(lived) // 2
+    assert bundles[-1].active == {0: len(lived) - 1}
+
+
+def test_quiet_periods_in_a_row_are_one_line() -> None:
+    """They take as much room as one."""
+    quiet, busy = Period(date(2026, 1, 5), {}, 0, 0, 0, {0: 1}), Period(date(2026, 1, 12), {"low": 1}, 0, 0, 0, {0: 1})
+    assert list(map(len, folded([quiet, quiet, busy, busy, quiet]))) == [2, 1, 1, 1]

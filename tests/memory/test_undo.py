@@ -223,6 +223,24 @@ def test_an_undone_graph_cycle_takes_its_relations_back(life: Life) -> None:
     assert (kept.superseded_at, kept.cycle_id) == (None, None)
 
 
+def test_graph_cycles_go_with_the_cycle_before_them(life: Life) -> None:
+    """They changed nothing that could be seen gone."""
+    learned = life.learn(life.talk(), "Ana lives in Porto")
+    life.remember("Ana sings")
+    drawn = [cycles.start_cycle(life.db, "graph", None, life.tick())]
+    cycles.finish_cycle(life.db, drawn[0] or 0, "succeeded", life.tick())
+    drawn.append(cycles.start_cycle(life.db, "graph", None, life.tick()))
+    life.db.execute("UPDATE relations SET cycle_id = ?", (drawn[1],))
+    cycles.finish_cycle(life.db, drawn[1] or 0, "succeeded", life.tick())
+    undone = undo(life.db, life.clock)
+    assert undone.cycle.id == learned.cycle_id
+    assert [c.id for c in undone.along] == drawn[::-1]
+    assert (undone.relations, life.count("relations")) == (1, 0)
+    assert life.broken() == []
+    with pytest.raises(NotFoundError):
+        undo(life.db, life.clock)
+
+
 def test_an_observer_at_work_during_an_undo_stores_nothing(life: Life) -> None:
     """The watermark it was based on has moved."""
     here = life.talk()

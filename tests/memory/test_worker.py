@@ -225,6 +225,30 @@ async def test_past_the_daily_limit_no_worker_model_is_asked(tmp_path: Path, api
     assert models == [("extractive",)]
 
 
+async def test_who_asks_for_work_is_told_once(tmp_path: Path, api: FakeApi) -> None:
+    """What is done on demand comes back as counts, and is reported without any."""
+    async with talking(tmp_path, api) as t:
+        await t.say(facts(1)[0])
+        made, compacted, _ = await t.companion.worker.now(t.id)
+        assert (made, compacted.committed) == (1, 1)
+        assert {(p.kind, p.count) for p in t.progress} >= {("observing", 0), ("remembered", 0)}
+        assert not any(p.count for p in t.progress)
+
+
+async def test_a_title_by_rule_does_for_a_talk_without_one(tmp_path: Path, api: FakeApi) -> None:
+    """The model's stays when the extractive worker takes a later batch."""
+    async with talking(tmp_path, api) as t:
+        await t.say("My sister Rosa lives in Porto.")
+        await t.companion.worker.now(t.id)
+        before = await t.companion.store.call(talk.conversation, t.id)
+        api.fail("observer", faults.http(500), times=None)
+        await t.say("I moved to Lisbon last week.")
+        await t.companion.worker.now(t.id)
+        after = await t.companion.store.call(talk.conversation, t.id)
+        assert before.title == after.title == "My sister Rosa lives in Porto."
+        assert after.current_task != before.current_task
+
+
 async def test_every_worker_call_is_booked_by_purpose(tmp_path: Path, api: FakeApi) -> None:
     """The usage table has a row for each call, with the cycle that made it."""
     async with talking(tmp_path, api, **LOW) as t:

@@ -10,7 +10,7 @@ from construct.memory.worker import Progress
 from construct.repl.markdown import render_markdown
 from construct.repl.themes import PLAIN
 from tests.repl.conftest import seated, stored
-from tests.repl.test_markdown import DOCUMENTS
+from tests.repl.documents import DOCUMENTS
 from tests.support.fake_api import FakeApi, Reply, faults
 
 LONG = "# Head\n\nSome *words* first.\n\n" + "\n".join(f"- item number {n} of many" for n in range(40))
@@ -185,6 +185,17 @@ async def test_resize_while_a_reply_comes(api: FakeApi, settings: Settings) -> N
         last = seat.screen.text.split("\n\n")[-4]
         assert last.replace("\n", " ").split() == ["word"] * 30
         assert max(map(len, last.split("\n"))) <= 40
+
+
+async def test_a_tall_terminal_shows_more_of_what_comes(api: FakeApi, settings: Settings) -> None:
+    """The beginning of a long list item is still in sight when its end comes in."""
+    item = "- a dozen:\n" + "".join(f"  - number {n}\n" for n in range(12))
+    api.enqueue("chat", Reply(f"{item}  - and more to come", delay=0.0, chunk_size=20))
+    api.fail("chat", faults.hang(60, after=10))
+    async with seated(settings, rows=50) as seat:
+        seat.type("hello\r")
+        await seat.see("number 11")
+        assert "• a dozen:" in seat.screen.text
 
 
 async def test_a_model_that_fails(api: FakeApi, settings: Settings) -> None:

@@ -75,7 +75,7 @@ SHOWN = {
 async def talking(settings: Settings) -> AsyncIterator[Dialogue]:
     """Open a chat over plain streams; it goes on where the last one ended."""
     opening = open_chat(settings, None, new=False, model=None, private=False)
-    chat = Chat(settings, opening.models, opening.conversation.id if opening.conversation else None)
+    chat = Chat(settings, opening.models, opening.conversation_id)
     dialogue = Dialogue(chat, PlainOutput(), all_commands())
     try:
         yield dialogue
@@ -194,6 +194,38 @@ async def test_what_was_shown_last_needs_no_id(settings: Settings, capsys: pytes
         await dialogue.line("/forget 1 --yes")
         await dialogue.line("/why")
         assert "Which one? It is /why [ID|last]; /memory shows the ids." in capsys.readouterr().err
+
+
+async def test_a_talk_without_a_title_has_one_name(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """It goes by its first words, in its panel as in the list."""
+    async with talking(settings) as dialogue:
+        await dialogue.line("/new")
+        await dialogue.line("Which tea goes with figs?")
+        assert "› 2  Which tea goes with figs?" in await shown(dialogue, "/conversations", capsys)
+        assert "Memory · Which tea goes with figs?" in await shown(dialogue, "/status", capsys)
+
+
+async def test_a_fork_goes_on_from_what_it_shows(
+    settings: Settings, api: FakeApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is said in it, its last reply, its watermarks and its last question are those it was shown."""
+    async with talking(settings) as dialogue:
+        marks = await shown(dialogue, "/watermarks", capsys)
+        await dialogue.line("/fork Another way")
+        await dialogue.line("/fork And one more")
+        assert await shown(dialogue, "/watermarks", capsys) == marks
+        assert "up to message 2" in marks
+        assert "You said" in await shown(dialogue, "/why last", capsys)
+        await dialogue.line("/copy")
+        assert "no reply" not in capsys.readouterr().err
+        api.enqueue("chat", "Said otherwise.")
+        assert "Said otherwise." in await shown(dialogue, "/retry", capsys)
+    with closing(sqlite3.connect(settings.db)) as db:
+        said = db.execute("SELECT conversation_id, content, retried FROM messages WHERE role = 'user'").fetchall()
+        assert [one[0] for one in said] == [1, 3]
+        assert said[0][1] == said[1][1]
+        assert db.execute("SELECT count(*) FROM messages WHERE retried").fetchone() == (0,)
+        assert db.execute("SELECT forked_at_message_id FROM conversations WHERE id = 3").fetchone() == (None,)
 
 
 async def test_errors_name_what_can_be_typed_here(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Views of figures: the panel, usage, the timeline, and what fits a small screen."""
+"""Views of figures: the panel, usage, the timeline, what fits a small screen, and what was undone."""
 
 import re
 from dataclasses import replace
@@ -11,13 +11,17 @@ from construct.clock import Clock
 from construct.memory.compaction import Compacted
 from construct.memory.guard import Verdict
 from construct.memory.proposals import Draft
+from construct.memory.recall import Hit
 from construct.repl.commands import all_commands
 from construct.repl.views.compacted import compact_words
 from construct.repl.views.console import to_text
+from construct.repl.views.echo import echo_view
+from construct.repl.views.search import hits_view
 from construct.repl.views.status import status_notes, status_view
 from construct.repl.views.timeline import timeline_view
+from construct.repl.views.undone import undone_view
 from construct.repl.views.usage import usage_view
-from tests.repl.test_views import BOOKS, CLOCK, HELP, NOW, WEEKS, cycle, figures, standing
+from tests.repl.test_views import BOOKS, CLOCK, HELP, NOW, TODAY, UNDONE, VIEWS, WEEKS, cycle, figures, standing
 
 
 def progress(observation: float, compaction: float = 0.0, reflection: float = 0.0) -> dict[str, Any]:
@@ -32,7 +36,7 @@ def test_the_panel_says_where_memory_stands() -> None:
     text = to_text(status_view(figures(), standing(running=(at_work,))))
     for part in (
         "active", "observing", "41%", "1,240 of 3,000", "12 committed (310 tokens)", "3 pending (80)", "4 superseded",
-        "2 of them (60 tokens)", "12 in the window", "6 unobserved", "observer on messages 3 to 9, claude-haiku-5-5",
+        "2 of these (60 tokens)", "12 in the window", "6 unobserved", "observer on messages 3 to 9, claude-haiku-5-5",
         "claude-haiku-5-5 · $0.0200 today, at most $1.00 a day",
     ):  # fmt: skip
         assert part in text
@@ -94,9 +98,28 @@ def test_the_timeline_is_by_week() -> None:
     assert lines[3] == "1 quiet week"
     assert lines[4].split()[2:] == ["3", "6", "+", "2", "9", "superseded,", "2", "reflections,", "1", "corrected"]
     assert lines[5].split()[1:] == ["0", "5", "+", "2", "1", "superseded"]
-    newest = to_text(timeline_view(WEEKS, 1))
-    assert "2 earlier weeks not shown: /timeline all" in newest
-    assert "2026-02" not in newest
+    months = to_text(timeline_view(WEEKS, 2)).splitlines()
+    assert months[1].split() == ["month", "learned", "known"]
+    assert months[2].split()[0::2] == ["2026-02", "15", "+", "9", "2", "1"]
+    assert months[-1] == "week by week: /timeline all"
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_what_was_found_fits_a_small_screen(width: int) -> None:
+    """Eight hits, however long, leave the best on a screen of 24 lines; a wide one shows more of each."""
+    text = "Rosa said that the tea is in the tin with the ship on it. " * 20
+    hits = [Hit("message", n, 1, "2026-03-01", text, 1.0, role="assistant", match="loose") for n in range(990, 998)]
+    lines = to_text(hits_view(hits), width).splitlines()
+    assert len(lines) <= 20
+    assert sum(map(len, lines)) > 8 * width
+
+
+def test_where_the_tokens_go_stands_at_the_end() -> None:
+    """Under all that would be sent is the sum of it."""
+    lines = to_text(VIEWS["context"], 80).splitlines()
+    head = next(n for n, line in enumerate(lines) if "would be sent to" in line)
+    assert len(lines) - 12 < head < len(lines) - 1
+    assert lines[0].startswith(("tools", "system"))
 
 
 def test_help_fits_a_small_screen() -> None:
@@ -119,3 +142,31 @@ def test_what_compacting_changed() -> None:
     gone = Verdict(dropped=frozenset({3}))
     assert compact_words(1, Compacted(0, 9, 0), gone) == "1 new observation; 1 observation of low priority let go."
     assert compact_words(0, Compacted(0, 9, 0), Verdict()) == "0 new observations."
+
+
+def test_a_long_message_is_echoed_with_its_end() -> None:
+    """What is asked behind a long paste stays in sight, whether the paste has many lines or one long one."""
+    for paste, hidden in (("line\n" * 40 + "line", "… 31 more lines …"), ("word " * 800, "… 2,019 more characters …")):
+        shown = to_text(echo_view(f"{paste} What does he want?"), 80)
+        assert shown.startswith("› ")
+        assert shown.endswith("What does he want?")
+        assert hidden in shown
+    assert "…" not in to_text(echo_view("line\n" * 10 + "end"), 80)
+
+
+def test_undone_lists_both_sides() -> None:
+    """What an undone cycle made is gone, what it superseded stands again."""
+    text = to_text(undone_view(UNDONE, TODAY))
+    assert "1 observation gone:" in text
+    assert "1 observation active again:" in text
+    assert "is held: it is observed again after a further threshold of talk, or by /compact." in text
+    reflection = undone_view(replace(UNDONE, cycle=cycle("reflector")), TODAY, compact="construct compact")
+    assert "by a further threshold, or by construct compact." in to_text(reflection, 200)
+
+
+def test_undone_names_all_that_was_taken_back() -> None:
+    """Graph runs behind a cycle are named with it; a run that had found nothing says so."""
+    drawn = replace(UNDONE, cycle=cycle(), along=(cycle("graph"), cycle("graph")))
+    head = to_text(undone_view(drawn, TODAY), 200).splitlines()[0]
+    assert head == "Taken back: an observation run (cycle 7), a graph run (cycle 7) and a graph run (cycle 7)."
+    assert "It had found nothing to remember." in to_text(undone_view(replace(UNDONE, deactivated=()), TODAY), 200)

@@ -14,6 +14,7 @@ from rich.style import Style
 
 from construct.repl.markdown import render_markdown
 from construct.repl.markdown_code import CodeBlock
+from construct.repl.markdown_tables import column_widths
 from construct.repl.themes import DARK, LIGHT, NEUTRAL, PLAIN, Theme, choose_theme, prompt_style
 
 URL = "https://example.com/" + "a" * 80
@@ -216,3 +217,43 @@ def test_environment_of_rich_is_not_ours(monkeypatch: pytest.MonkeyPatch) -> Non
     """Whether there are colours is the caller's decision alone."""
     monkeypatch.setitem(os.environ, "NO_COLOR", "1")
     assert render_markdown("**a**", 80) == "\x1b[1ma\x1b[0m\n"
+
+
+def test_words_in_a_table_stay_whole() -> None:
+    """Where there is room for every word, none is parted; the widest column yields first."""
+    table = "| Where | Train |\n|--|--|\n| Osaka to Kyoto | Shinkansen, 50 min |\n"
+    assert render_markdown(table, 20, PLAIN).splitlines() == [
+        "Where    Train",
+        "─" * 20,
+        "Osaka    Shinkansen,",
+        "to       50 min",
+        "Kyoto",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "room", "widths"),
+    [
+        ([["a"], ["b b b"]], 9, [1, 5]),
+        ([["a"], ["b b b"]], 7, [1, 3]),
+        ([["two words"], ["two words"]], 20, [9, 8]),
+        ([["two words"], ["a b c d e f"]], 16, [7, 6]),
+        ([["x" * 40], ["y"]], 30, [26, 1]),
+        ([["x" * 40], ["yyyy"]], 22, None),
+        ([["数据"], [""]], 10, [4, 1]),
+    ],
+)
+def test_column_widths(columns: list[list[str]], room: int, widths: list[int] | None) -> None:
+    """Narrow columns get what they want, wide ones what is left, and none less than its longest word."""
+    assert column_widths(columns, room) == widths
+
+
+def test_empty_cells_take_no_line() -> None:
+    """In rows one below the other only what is there is named."""
+    head = "|".join(f"heading{n}" for n in range(4))
+    assert render_markdown(f"|{head}|\n|-|-|-|-|\n|a||c||\n", 20, PLAIN) == "heading0: a\nheading2: c\n"
+
+
+def test_closing_marks_stay_with_wide_characters() -> None:
+    """Western marks do not begin a line after Chinese or Japanese words either."""
+    assert render_markdown("こんにちは!", 10, PLAIN).splitlines() == ["こんにち", "は!"]

@@ -116,3 +116,18 @@ async def test_a_search_through_what_was_said(api: FakeApi, settings: Settings) 
         seat.type("\r")
         seat.type("!\r")
         await seat.see(lambda: len(api.of("chat")) == 3)
+
+
+async def test_an_earlier_line_is_offered_once_it_is_likely(settings: Settings) -> None:
+    """A command by its first letter, a sentence only when more of it has been typed; → takes it."""
+    async with seated(settings) as seat:
+        seat.type("We walk to the sea every morning.\r")
+        await seat.see("You said")
+        seat.type("We")
+        await seat.see(lambda: seat.screen.lines[-2] == "› We")
+        seat.type(" walk to the")
+        await seat.see(lambda: seat.screen.lines[-2] == "› We walk to the sea every morning.")
+        seat.type("\x1b[C\r")
+        await seat.see(lambda: seat.screen.text.count("You said") == 2)
+    said = stored(settings, "SELECT DISTINCT content FROM messages WHERE role = 'user'")
+    assert said == [("We walk to the sea every morning.",)]

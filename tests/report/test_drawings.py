@@ -46,11 +46,11 @@ def test_columns_stand_on_the_floor_and_stay_inside() -> None:
 
 
 def test_what_was_learned_is_counted_by_the_users_week(lived: Life) -> None:
-    """By priority; reflections apart."""
+    """By priority; reflections and edits apart."""
     found = learned(read(lived), Clock(lived.now, ZONE))
     assert found is not None
-    assert [(w.monday, dict(w.priorities), w.condensed) for w in found.weeks] == [
-        (date(2026, 2, 23), {"high": 4, "medium": 2, "low": 1}, 2)
+    assert [(w.begin, dict(w.priorities), w.reflections) for w in found.weeks] == [
+        (date(2026, 2, 23), {"high": 4, "medium": 1, "low": 1}, 2)
     ]
 
 

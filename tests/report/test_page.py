@@ -115,3 +115,10 @@ def test_a_browser_runs_its_search_and_nothing_else(attacked: Life, tmp_path: Pa
     assert ">1 found</output>" in page
     assert '<details open="">' in page
     assert re.findall(r'<div class="day"( hidden="")?>', page) == ["", ' hidden=""']
+
+
+def test_legends_name_what_is_there(life: Life) -> None:
+    """What nothing is of stands neither in a legend nor in the table under it."""
+    life.learn(life.talk(), "I live in Lisbon")
+    legends = "".join(re.findall(r'<ul class="legend">.*?</ul>', written(life)))
+    assert re.findall(r'"k-(high|medium|low|active|pending|dropped|replaced|condensed)"', legends) == ["high", "active"]

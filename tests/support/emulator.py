@@ -1,5 +1,6 @@
 """A terminal in memory: what a program writes, pyte draws; and a real one, with a program behind it."""
 
+import codecs
 import errno
 import fcntl
 import io
@@ -67,6 +68,7 @@ class PseudoTerminal:
     def __init__(self, arguments: Sequence[str], env: Mapping[str, str], columns: int = 80, rows: int = 24) -> None:
         self.screen = Emulator(columns, rows)
         self.status: int | None = None
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a read may end within a character
         self.pid, self._descriptor = pty.fork()
         if self.pid == 0:
             try:
@@ -125,7 +127,7 @@ class PseudoTerminal:
             if error.errno != errno.EIO:
                 raise
             return False
-        self.screen.write(data.decode("utf-8", "replace"))
+        self.screen.write(self._decoder.decode(data))
         return bool(data)
 
 

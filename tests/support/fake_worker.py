@@ -19,6 +19,7 @@ _NOTE = re.compile(rf" \((?:({_STANCES})\b[^();]*)?(?:; )?(?:for (\d{{4}}-\d\d-\
 """What a line says behind its words of its stance, and of the day it is about."""
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _WORD = re.compile(r'"[^"]*"|“[^”]*”|\S+')
+_SUBJECT = re.compile(r"^User(?:'s| said:)? ")
 _PRIORITIES = {"!": "high", "-": "medium", "~": "low"}
 _STOP = frozenset(
     {
@@ -183,7 +184,7 @@ def _merged(group: Sequence[Line]) -> str | None:
 
 def condensed(text: str) -> str:
     """Return a text without its small words; every name, number and quotation stays."""
-    words = _WORD.findall(text.removeprefix("User said: "))
+    words = _WORD.findall(_SUBJECT.sub("", text))
     return " ".join(word for word in words if word.strip(".,;:!?()").lower() not in _STOP).rstrip(".!? ") or text
 
 

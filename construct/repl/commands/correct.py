@@ -105,8 +105,8 @@ async def forget_asking(
 @group.command(
     "/undo",
     "take a cycle back",
-    details="The newest memory cycle (an observation run, a reflection, an edit) counts as never run. "
-    "Again for the one before it.",
+    details="The newest memory cycle (an observation run, a reflection, an edit) counts as never run, with the graph "
+    "runs behind it. Again for the one before it.",
     example="/undo",
 )
 async def undo_last(chat: Chat, out: Output, argument: str) -> None:

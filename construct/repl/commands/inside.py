@@ -2,8 +2,10 @@
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import fields
 
 from construct.errors import UsageError
+from construct.memory import forks
 from construct.memory.accounts import read_books
 from construct.repl.chat import Chat
 from construct.repl.commands.registry import Choice, Group, choose
@@ -31,7 +33,7 @@ async def status(chat: Chat, out: Output, argument: str) -> None:
 
     async def look() -> Frame:
         here, figures, standing = await chat.conversation(), await chat.panel(), await chat.standing()
-        title = title_of(here) if here and here.title else None
+        title = title_of(here) if here else None
         return Frame(status_view(figures, standing, title), chat.upkeep.busy or bool(standing.running))
 
     await out.watch(look)
@@ -135,10 +137,8 @@ async def show_help(chat: Chat, out: Output, argument: str) -> None:
 
 
 def _marks(db: sqlite3.Connection, conversation_id: int) -> list[tuple[str, Message | None, int]]:
-    marks = talk.watermarks(db, conversation_id)
-    found = []
-    for name in ("observed", "compacted", "window"):
-        at = getattr(marks, name)
-        above = len(talk.live_messages(db, conversation_id, at))
-        found.append((name, talk.message(db, at) if at else None, above))
-    return found
+    at, above = forks.marks(db, conversation_id)
+    return [
+        (field.name, talk.message(db, mark) if (mark := getattr(at, field.name)) else None, getattr(above, field.name))
+        for field in fields(at)
+    ]

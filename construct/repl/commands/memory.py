@@ -22,9 +22,9 @@ from construct.store.records import Memory
 group = Group("Memory")
 
 _MOST_LISTED = 60
-_MOST_FOUND = 12
+_MOST_FOUND = 8
 _SINCE = "7d"
-_MOST_WEEKS = 10
+_MOST_LINES = 16
 _WHY = "/why [ID|last]"
 _GRAMMAR = (
     "! matters much, - some, ~ little; the number is what /why, /edit, /pin and /forget take.\n"
@@ -159,19 +159,19 @@ async def diff(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/timeline [all]",
     "what was learned when",
-    details=f"Week by week: how many observations were learned, how many were known at its end, what was superseded. "
-    f"The last {_MOST_WEEKS} weeks with any news, unless you say all.",
+    details="Week by week: how many observations were learned, how many were known at its end, what was superseded. "
+    "What does not fit a small screen is bundled by month, quarter or year, unless you say all.",
     example="/timeline",
-    choices=choose(("all", "from the beginning")),
+    choices=choose(("all", "week by week")),
 )
 async def timeline(chat: Chat, out: Output, argument: str) -> None:
-    """Show what was learned by week."""
+    """Show what was learned over time."""
     from construct.repl.views.timeline import timeline_view
 
     if argument not in {"", "all"}:
         raise UsageError("It is /timeline, or /timeline all.")
     found = weeks(await chat.store.call(lineage.spans), chat.clock)
-    out.show(timeline_view(found, None if argument else _MOST_WEEKS))
+    out.show(timeline_view(found, None if argument else _MOST_LINES))
 
 
 @group.command(

@@ -27,10 +27,7 @@ _PRIVATE_OFF = "What was private is gone. From here on it is stored again."
 async def conversation_choices(chat: Chat) -> Sequence[Choice]:
     """Return the conversations, the one last talked in first."""
     found = await chat.store.call(talks.conversations, _MOST_LISTED)
-    return [
-        Choice(str(c.conversation.id), f"{title_of(c.conversation, c.first_words)}, {ago(c.last_at, chat.clock)}")
-        for c in found
-    ]
+    return [Choice(str(c.conversation.id), f"{title_of(c)}, {ago(c.last_at, chat.clock)}") for c in found]
 
 
 async def model_choices(chat: Chat) -> Sequence[Choice]:
@@ -81,7 +78,7 @@ async def switch(chat: Chat, out: Output, argument: str) -> None:
         out.say("You are in it already.")
         return
     await chat.move(wanted.conversation.id)
-    out.say(f"{title_of(wanted.conversation, wanted.first_words)} · last talked {ago(wanted.last_at, chat.clock)}")
+    out.say(f"{title_of(wanted)} · last talked {ago(wanted.last_at, chat.clock)}")
 
 
 @group.command(
@@ -243,7 +240,7 @@ async def _find(chat: Chat, argument: str) -> talks.ConversationSummary:
             return one
     words = argument.casefold().split()
     for one in found:
-        title = title_of(one.conversation, one.first_words).casefold()
+        title = title_of(one).casefold()
         if all(word in title for word in words):
             return one
     raise NotFoundError(f"No conversation is called {shorten(argument, 40)!r}. /conversations lists them.")

@@ -29,7 +29,10 @@ _LIVES = {"5m": "5 minutes", "1h": "1 hour"}
 
 
 def context_view(request: Request, model: str, window: int, *, full: bool = False) -> RenderableType:
-    """Return a request with the tokens of each part; long texts are abbreviated unless `full`."""
+    """Return a request part by part, long texts abbreviated unless `full`; where its tokens go stands at the end.
+
+    The end is what is on the screen afterwards.
+    """
     sizes = request_tokens(request)
     total = sum(sizes.values())
     head = Text()
@@ -38,7 +41,7 @@ def context_view(request: Request, model: str, window: int, *, full: bool = Fals
     head.append(f" Cached for {_LIVES[request.cache_life]} up to each ◄.", style="dim")
     if not full:
         head.append(" /context full shows every word.", style="dim")
-    return Group(head, Padding(_bars(request, sizes), (1, 0, 0, 2)), *_parts(request, full=full))
+    return Group(*_parts(request, full=full), head, Padding(_bars(request, sizes), (1, 0, 0, 2)))
 
 
 def _bars(request: Request, sizes: dict[str, int]) -> Table:
@@ -87,8 +90,8 @@ def _parts(request: Request, *, full: bool) -> Iterator[RenderableType]:
 def _part(
     role: str, texts: Sequence[tuple[str, bool]], *, full: bool, size: int | None = None
 ) -> Iterator[RenderableType]:
-    """Return a part's head, and its texts with the marks behind them."""
-    head = Text("\n")
+    """Return a part's head, its texts with the marks behind them, and a blank line."""
+    head = Text()
     head.append(role, style="accent")
     head.append(f"  {counted(sum(tokens.count(t) for t, _ in texts) if size is None else size, 'token')}", style="dim")
     yield head
@@ -97,6 +100,7 @@ def _part(
         if marked:
             shown.append("  ◄", style="success")
         yield Padding(shown, (0, 0, 0, 2))
+    yield Text()
 
 
 def _words(block: Block) -> str:

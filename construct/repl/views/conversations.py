@@ -28,7 +28,7 @@ def conversations_view(found: Sequence[ConversationSummary], clock: Clock, here:
 
 
 def _title(one: ConversationSummary) -> Text:
-    text = Text(title_of(one.conversation, one.first_words), style="" if one.conversation.title else "dim")
+    text = Text(title_of(one), style="" if one.conversation.title else "dim")
     if one.conversation.parent_id is not None:
         text.append(f"  fork of {one.conversation.parent_id}", style="dim")
     return text

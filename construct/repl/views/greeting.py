@@ -1,12 +1,14 @@
 """What stands on the screen before the first prompt: plain words, drawn before rich is imported."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from construct.clock import Clock, from_text, gap_words
 from construct.config import Settings
 from construct.repl.views.words import ago, title_of
-from construct.store.records import Conversation
+from construct.store.talk import ConversationSummary
 from construct.text import shorten
 
 _LONG_ENOUGH = timedelta(hours=1)
@@ -28,12 +30,18 @@ def first_screen(settings: Settings, model: str, width: int) -> list[str]:
         "Construct, a companion that remembers.",
         "",
         f"You talk to {model}. Every word is kept in one file, yours alone:",
-        f"  {settings.db}",
+        f"  {_from_home(settings.db)}",
         learning,
         "",
         *_commands(width),
         *([] if settings.has_credentials else _without_a_key(settings)),
     ]
+
+
+def _from_home(path: Path) -> Path:
+    with suppress(RuntimeError, ValueError):  # there is no home, or it is not there
+        return "~" / path.relative_to(Path.home())
+    return path
 
 
 def _commands(width: int) -> Iterator[str]:
@@ -60,14 +68,15 @@ def pause_line(before: datetime, now: datetime) -> str:
     return f"{now:%H:%M}, {gap_words(now - before)} later" if now - before >= _LONG_ENOUGH else ""
 
 
-def hello(here: Conversation | None, last_at: str | None, clock: Clock, *, private: bool) -> list[str]:
+def hello(here: ConversationSummary | None, clock: Clock, *, private: bool) -> list[str]:
     """Return what greets a user who comes back: which talk goes on, and how long the pause was."""
-    if here is None or last_at is None:
+    if here is None:
         lines = ["Construct · a new conversation"]
     else:
-        lines = [f"Construct · {title_of(here)} · last talked {ago(last_at, clock)}"]
-        if here.current_task and clock.now() - from_text(last_at) >= _LONG_ENOUGH:
-            lines.append(f"Where you were: {shorten(here.current_task, 120)}")
+        lines = [f"Construct · {title_of(here)} · last talked {ago(here.last_at, clock)}"]
+        task = here.conversation.current_task
+        if task and clock.now() - from_text(here.last_at) >= _LONG_ENOUGH:
+            lines.append(f"Where you were: {shorten(task, 120)}")
     if private:
         lines.append("Nothing of this talk is stored.")
     return lines

@@ -1,15 +1,19 @@
 """What recall found."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rich.console import RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from construct.memory.recall import Hit
 from construct.text import shorten
 
-_TEXT_WIDTH = 240
+_MOST_LINES = 2
+_SHORTEST = 60
+_BESIDE = 36
+"""Columns of the id, the date, and what is said of who said it and how it was found."""
 
 
 def reference(hit: Hit) -> str:
@@ -18,23 +22,30 @@ def reference(hit: Hit) -> str:
 
 
 def hits_view(hits: Sequence[Hit]) -> RenderableType:
-    """Return hits, best first."""
-    if not hits:
-        return Text("Nothing was found.", style="dim")
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="dim", justify="right")
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
-    for hit in hits:
-        table.add_row(reference(hit), hit.date, _text(hit))
-    return table
+    """Return hits, best first, each on two lines or so: the best should still be on the screen under the last."""
+    return _Hits(hits) if hits else Text("Nothing was found.", style="dim")
 
 
-def _text(hit: Hit) -> Text:
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    hits: Sequence[Hit]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        table = Table.grid(padding=(0, 2))
+        table.add_column(no_wrap=True, style="dim", justify="right")
+        table.add_column(no_wrap=True, style="dim")
+        table.add_column(overflow="fold")
+        length = max(_SHORTEST, _MOST_LINES * (options.max_width - _BESIDE))
+        for hit in self.hits:
+            table.add_row(reference(hit), hit.date, _text(hit, length))
+        yield table
+
+
+def _text(hit: Hit, length: int) -> Text:
     text = Text()
     if hit.role:
         text.append(f"{'you' if hit.role == 'user' else 'reply'}: ", style="accent" if hit.role == "user" else "dim")
-    text.append(shorten(hit.text, _TEXT_WIDTH))
+    text.append(shorten(hit.text, length))
     if hit.state and hit.state != "active":
         text.append(f"  {hit.state}", style="dim")
     if hit.match != "direct":

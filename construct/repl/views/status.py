@@ -107,7 +107,7 @@ def _counts(figures: Mapping[str, Any], standing: Standing) -> Table:
     for label, words in (
         ("mode", _mode_words(figures)),
         ("observations", _observation_words(figures["observations"])),
-        ("reflections", f"{figures['reflections']['count']:,} of them ({figures['reflections']['tokens']:,} tokens)"),
+        ("reflections", _reflection_words(figures["reflections"])),
         ("messages", _message_words(figures["messages"])),
         ("in flight", Text("\n".join(map(_at_work, standing.running)) or "nothing", style=_busy(standing))),
         ("worker", _worker_words(standing)),
@@ -130,6 +130,10 @@ def _observation_words(observations: Mapping[str, Any]) -> str:
         f" · {pending['count']:,} pending ({pending['tokens']:,})"
         f" · {observations['superseded']['count']:,} superseded"
     )
+
+
+def _reflection_words(found: Mapping[str, Any]) -> str:
+    return f"{found['count']:,} of these ({found['tokens']:,} tokens)" if found["count"] else "none yet"
 
 
 def _message_words(messages: Mapping[str, Any]) -> str:

@@ -1,13 +1,13 @@
-"""What was learned week by week."""
+"""What was learned over time."""
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from datetime import date
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from construct.memory.timeline import Week
+from construct.memory.timeline import Period, Unit, bundled, folded
 from construct.repl.views.bars import AccentBar
 from construct.repl.views.words import counted
 
@@ -16,58 +16,57 @@ _LEGEND = "known: generation 0 + 1 + …, each + one more round of condensing"
 
 
 def timeline_view(
-    found: Sequence[Week], most: int | None = None, *, everything: str = "/timeline all"
+    weeks: Sequence[Period], most: int | None = None, *, everything: str = "/timeline all"
 ) -> RenderableType:
-    """Return the newest `most` weeks in which something changed, oldest first, those in which nothing did as one line.
+    """Return weeks, oldest first, those in which nothing changed as one line; bundled where that takes over `most`.
 
-    `everything` is what the user types to see them all.
+    `everything` is what the user types to see every week.
     """
-    if not found:
+    if not weeks:
         return Text("Nothing is remembered yet.", style="dim")
-    busy = [week.monday for week in found if not week.is_quiet]
-    first = found[0].monday if most is None else busy[-most:][0]
-    shown = [week for week in found if week.monday >= first]
-    left_out = sum(monday < first for monday in busy)
-    parts: list[RenderableType] = [_head(found)]
-    if left_out:
-        parts.append(Text(f"{counted(left_out, 'earlier week')} not shown: {everything}", style="dim"))
-    return Group(*parts, _table(shown), Text(f"\n{_LEGEND}", style="dim"))
+    unit, shown = bundled(weeks, len(weeks) if most is None else most)
+    legend = _LEGEND if unit == "week" else f"{_LEGEND}\nweek by week: {everything}"
+    return Group(_head(weeks), _table(shown, unit), Text(f"\n{legend}", style="dim"))
 
 
-def _head(found: Sequence[Week]) -> Text:
+def _head(weeks: Sequence[Period]) -> Text:
     head = Text()
-    head.append(f"{counted(sum(week.learned for week in found), 'observation')} learned", style="heading3")
-    return head.append(f" in {counted(len(found), 'week')}; {sum(found[-1].active.values()):,} known today")
+    head.append(f"{counted(sum(week.learned for week in weeks), 'observation')} learned", style="heading3")
+    return head.append(f" in {counted(len(weeks), 'week')}; {sum(weeks[-1].active.values()):,} known today")
 
 
-def _table(shown: Sequence[Week]) -> Table:
-    most = max(1, *(week.learned for week in shown))
+def _table(shown: Sequence[Period], unit: Unit) -> Table:
+    most = max(1, *(period.learned for period in shown))
     table = Table(box=None, padding=(0, 1), header_style="dim", pad_edge=False)
-    table.add_column("week of", no_wrap=True)
+    table.add_column("week of" if unit == "week" else unit, no_wrap=True)
     table.add_column("learned", max_width=_BAR_WIDTH, min_width=7)
     table.add_column("", justify="right", no_wrap=True)
     table.add_column("known", justify="right", no_wrap=True)
     table.add_column("", style="dim", overflow="fold")
-    for is_quiet, group in groupby(shown, key=lambda week: week.is_quiet):
-        weeks = list(group)
-        if is_quiet:
-            table.add_row(Text(f"{counted(len(weeks), 'quiet week')}", style="dim"))
+    for line in folded(shown):
+        first = line[0]
+        if first.is_quiet:
+            table.add_row(Text(f"{counted(len(line), f'quiet {unit}')}", style="dim"))
             continue
-        for week in weeks:
-            bar = AccentBar(most, 0, week.learned)
-            table.add_row(str(week.monday), bar, f"{week.learned:,}", _known(week), ", ".join(_notes(week)))
+        bar = AccentBar(most, 0, first.learned)
+        table.add_row(_name(first.begin, unit), bar, f"{first.learned:,}", _known(first), ", ".join(_notes(first)))
     return table
 
 
-def _known(week: Week) -> str:
-    """Return what was known at the week's end, generation by generation."""
-    return " + ".join(f"{week.active.get(g, 0):,}" for g in range(max(week.active, default=0) + 1))
+def _name(begin: date, unit: Unit) -> str:
+    quarter = f"{begin:%Y} Q{(begin.month + 2) // 3}"
+    return {"week": str(begin), "month": f"{begin:%Y-%m}", "quarter": quarter, "year": f"{begin:%Y}"}[unit]
 
 
-def _notes(week: Week) -> Iterator[str]:
-    if week.condensed:
-        yield f"{week.condensed:,} superseded"
-    if week.into:
-        yield counted(week.into, "reflection")
-    if week.corrected:
-        yield f"{week.corrected:,} corrected"
+def _known(period: Period) -> str:
+    """Return what was known at the end, generation by generation."""
+    return " + ".join(f"{period.active.get(g, 0):,}" for g in range(max(period.active, default=0) + 1))
+
+
+def _notes(period: Period) -> Iterator[str]:
+    if period.superseded:
+        yield f"{period.superseded:,} superseded"
+    if period.reflections:
+        yield counted(period.reflections, "reflection")
+    if period.corrected:
+        yield f"{period.corrected:,} corrected"

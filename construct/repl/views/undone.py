@@ -23,15 +23,24 @@ def undone_view(undone: Undone, today: date, *, compact: str = "/compact") -> Re
     `compact` is what the user types to have the work done at once.
     """
     kind = undone.cycle.kind
-    parts: list[RenderableType] = [Text(f"Taken back: {_KINDS[kind]} (cycle {undone.cycle.id}).", style="heading3")]
+    parts: list[RenderableType] = [Text(f"Taken back: {_named(undone)}.", style="heading3")]
     for words, found in (("gone", undone.deactivated), ("active again", undone.reactivated)):
         if found:
             parts.append(Text(f"{counted(len(found), 'observation')} {words}:"))
             parts.append(observation_table(found[:_MOST_LISTED], today))
             left = len(found) - _MOST_LISTED
             parts += [Text(f"  and {left:,} more", style="dim")] if left > 0 else []
+    if kind == "observer" and not undone.deactivated:
+        parts.append(Text("It had found nothing to remember."))
     if undone.relations:
-        parts.append(Text(f"{counted(undone.relations, 'relation')} gone."))
+        parts.append(Text(f"{counted(undone.relations, 'relation')} of the graph gone."))
     if kind in _HELD:
         parts.append(Text(_HELD[kind].format(compact=compact), style="dim"))
     return Group(*parts)
+
+
+def _named(undone: Undone) -> str:
+    """Return the cycle that was taken back, and those that went with it, oldest first."""
+    cycles = [undone.cycle, *reversed(undone.along)]
+    named = [f"{_KINDS[cycle.kind]} (cycle {cycle.id})" for cycle in cycles]
+    return " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)

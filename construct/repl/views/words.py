@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from construct.clock import Clock, from_text, gap_words
-from construct.store.records import Conversation
+from construct.store.talk import ConversationSummary
 from construct.text import shorten
 
 NOTHING_YET = "Nothing is remembered yet: what is said is observed as it adds up, or at once by {compact}."
@@ -57,6 +57,6 @@ def when(moment: str, clock: Clock) -> str:
     return clock.local(from_text(moment)).strftime("%Y-%m-%d %H:%M")
 
 
-def title_of(conversation: Conversation, first_words: str | None = None, width: int = 60) -> str:
-    """Return what a conversation is called: its title, else its first words, else its number."""
-    return shorten(conversation.title or first_words or "", width) or f"conversation {conversation.id}"
+def title_of(talk: ConversationSummary, width: int = 60) -> str:
+    """Return what a conversation is called everywhere: its title, else its first words, else its number."""
+    return shorten(talk.conversation.title or talk.first_words or "", width) or f"conversation {talk.conversation.id}"

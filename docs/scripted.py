@@ -1,0 +1,65 @@
+"""What the pictures and the recordings share: workers that answer from a script, and a hand at the terminal."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tests.support.emulator import PseudoTerminal
+from tests.support.fake_types import Json
+from tests.support.fake_worker import read_lines, read_transcript
+
+
+def observed(body: Json, script: Iterable[Json], title: str | None = None) -> Json:
+    """Return the observer's answer: what the script has for the messages, `said` being how one begins."""
+    found = [
+        _observation(row, [said.anchor], said.date)
+        for said in read_transcript(body)
+        for row in script
+        if said.role == "user" and said.text.startswith(row["said"])
+    ]
+    return {"observations": found, "current_task": None, "suggested_response": None, "conversation_title": title}
+
+
+def reflected(body: Json, merged: Iterable[Json], outdated: Iterable[tuple[str, str]]) -> Json:
+    """Return the reflector's answer: a line for those that hold the `parts`, and what newer lines make outdated."""
+    lines = read_lines(body)
+    made = []
+    for row in merged:
+        parts = [line for line in lines if any(part in line.text for part in row["parts"])]
+        if len(parts) == len(row["parts"]):
+            made.append(_observation(row, [line.anchor for line in parts], parts[-1].date))
+    pairs = [
+        {"old": old.anchor, "by": by.anchor}
+        for before, after in outdated
+        for old in lines
+        for by in lines
+        if before in old.text and after in by.text
+    ]
+    return {"observations": made, "superseded": [s for m in made for s in m["sources"]], "outdated": pairs}
+
+
+def _observation(row: Json, sources: Sequence[str], day: str) -> Json:
+    usual = {"priority": "high", "stance": "stated", "referenced_date": None}
+    named = {name: row[name] for name in ("content", *usual) if name in row}
+    return usual | named | {"observation_date": day, "sources": list(sources)}
+
+
+def rests(terminal: PseudoTerminal) -> bool:
+    """Tell whether nothing is written for a second."""
+    before = len(terminal.screen.raw)
+    try:
+        terminal.see(lambda screen: len(screen.raw) > before, 1.0)
+    except AssertionError:
+        return True
+    return False
+
+
+def with_ids(line: str, db: Path) -> str:
+    """Put into the place of {words} the id of the observation that holds them."""
+    head, brace, rest = line.partition("{")
+    if not brace:
+        return line
+    words, _, tail = rest.partition("}")
+    query = "SELECT id FROM observations WHERE content LIKE ? ORDER BY generation DESC LIMIT 1"
+    (found,) = sqlite3.connect(db).execute(query, (f"%{words}%",)).fetchone()
+    return f"{head}{found}{tail}"
