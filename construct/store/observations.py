@@ -157,7 +157,7 @@ def shown(db: sqlite3.Connection, conversation_id: int) -> list[tuple[int, Obser
             WHERE shown.conversation_id = ? AND block > 0 ORDER BY block, o.id""",
         (conversation_id,),
     )
-    return [(block, Observation(*row)) for block, *row in found]
+    return [(row[0], Observation._make(row[1:])) for row in found]
 
 
 def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 from construct.clock import to_text
 
@@ -54,8 +54,7 @@ class Filters:
         return any(value is not None for value in (self.since, self.until, self.conversation, self.role, self.as_of))
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One row of any kind as ranking needs it; `moment` is when it was said or noted."""
 
     kind: str
