@@ -36,6 +36,7 @@ from construct.store import books, cycles, talk
 from construct.store import observations as rows
 from construct.store.database import Store, transaction
 from construct.store.records import Message, Observation
+from construct.store.segments import merge_some
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +92,10 @@ class MemoryWorker:
             await self.run_due(conversation_id)
 
     async def index(self) -> bool:
-        """Make some of the vectors that are missing; False when none is, or nothing makes any."""
-        return self.terms.meaning is not None and await index_some(self._store, self.terms.meaning)
+        """Keep the indexes quick, and make some of the vectors that are missing; False when nothing is left to do."""
+        merged = await self._store.call(merge_some)
+        indexed = self.terms.meaning is not None and await index_some(self._store, self.terms.meaning)
+        return merged or indexed
 
     async def now(self, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
         """Observe, compact and reflect now, whatever is due; return observations made, and what changed."""
