@@ -21,6 +21,7 @@ from construct.memory.situation import Terms, read_situation
 from construct.memory.tools import TOOLS
 from construct.memory.view import Blocks, current_blocks, opening_blocks, take_in
 from construct.store import books, talk
+from construct.store.database import snapshot
 from construct.store.records import Message
 
 STAND_IN = "(your next message)"
@@ -58,7 +59,8 @@ class Briefing:
         """Return what holds for a turn with these words of the user's."""
         if self.settings.memory == "off":
             return ambient.Ambience(self.settings.clock.local(self._now()))
-        return gather(db, conversation_id, words, self.terms)
+        with snapshot(db):  # quicker too: what is cached of the file need not be doubted at every step
+            return gather(db, conversation_id, words, self.terms)
 
     def request(self, db: sqlite3.Connection, words: Message, extras: ambient.Ambience) -> Request:
         """Return the request that ends with a stored message."""
