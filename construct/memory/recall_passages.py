@@ -18,7 +18,7 @@ from construct.memory.meaning import Meaning, Near, without
 from construct.memory.query import Query, analyse, forms, with_one_of
 from construct.memory.recall import Hit, called_in, hit, read_around
 from construct.memory.recall_names import CALLS, Speakers, Turn, speakers
-from construct.memory.recall_places import look_up, of_kind, places
+from construct.memory.recall_places import GROWN, READ, Standing, look, newest_with, of_kind
 from construct.memory.recall_rank import Asked, Candidate, Matcher, ranked, weights
 from construct.memory.recall_stem import fold, stem
 from construct.memory.recall_words import SMALL_TALK, TIME_WORDS
@@ -60,8 +60,10 @@ def passages(
     (kind, id) of what the model sees anyway: what those observations say is not brought back either.
     """
     found: dict[tuple[str, int], tuple[float, Hit]] = {}
-    for query in _queries(newest, previous, today):
-        for worth, passage in _found(db, query, set(known), filters, meaning):
+    queries = _queries(newest, previous, today)
+    stand = look(db, [word for query in queries for word in query.words])
+    for query in queries:
+        for worth, passage in _found(db, query, stand, set(known), filters, meaning):
             key = (passage.kind, passage.id)
             if key not in found or worth > found[key][0]:
                 found[key] = (worth, passage)
@@ -96,25 +98,28 @@ _IDLE = frozenset(stem(word) for word in (*SMALL_TALK.split(), *TIME_WORDS))
 
 
 def _found(
-    db: sqlite3.Connection, query: Query, known: set[tuple[str, int]], filters: Filters, meaning: Meaning | None
+    db: sqlite3.Connection,
+    query: Query,
+    stand: Standing,
+    known: set[tuple[str, int]],
+    filters: Filters,
+    meaning: Meaning | None,
 ) -> list[tuple[float, Hit]]:
     """Return what is good enough for one sentence, with what the words it holds weigh."""
-    totals = {kind: store.total(db, kind) for kind in store.KINDS}
-    rows, stands = sum(totals.values()), places(db, query.words, totals)
-    names = called_in(db, replace(query, words=tuple(w for w in query.words if stands[w].rows >= CALLS)))
-    rarest = sorted((word for word in query.words if word not in names), key=lambda word: stands[word].rows)[:WORDS]
-    said = rarest and stands[rarest[0]].rows and (len(rarest) > 1 or stands[rarest[0]].rows <= CHANCE)
+    names = _names(db, query, stand)
+    rarest = sorted((word for word in query.words if word not in names), key=stand.rows.__getitem__)[:WORDS]
+    said = rarest and stand.rows[rarest[0]] and (len(rarest) > 1 or stand.rows[rarest[0]] <= CHANCE)
     near = meaning.near(db, without(query.text, names), filters.kinds()) if meaning and rarest else None
     if not (said or near):
         return []
-    matcher, weight = Matcher(rarest), weights({word: stands[word].rows for word in rarest}, rows)
+    matcher, weight = Matcher(rarest), weights({word: stand.rows[word] for word in rarest}, stand.total)
     asked = Asked(query, weight, matcher, Speakers())
-    enough = max(FLOOR * sum(weight.values()), math.log(max(1, rows) / CHANCE))
+    enough = max(FLOOR * sum(weight.values()), math.log(max(1, stand.total) / CHANCE))
     entries = []
     if said and sum(weight.values()) >= enough:
-        first = stands[rarest[0]].newest or look_up(db, rarest[:1], totals)[rarest[0]].newest
         others = _telling(rarest, weight, enough)
-        entries = _worded(db, rarest[0], first, rarest[1:] if near and others else others, filters)
+        newest = newest_with(db, rarest[0], stand)
+        entries = _worded(db, rarest[0], newest, rarest[1:] if near and others else others, filters)
     if near:
         entries += [e for e in _similar(db, near, filters) if e not in entries]
         asked = replace(asked, near=near.of_all(entries))
@@ -125,6 +130,19 @@ def _found(
     kept = [c.entry for c, known_of in ranked(read, asked, CANDIDATES) if known_of.speaker >= 0][:MOST_PASSAGES]
     kept = _unseen(db, kept, matcher, known)
     return [(held[e.kind, e.id], _cut(hit(e, 0.0, filters.zone), rarest)) for e in kept]
+
+
+def _names(db: sqlite3.Connection, query: Query, stand: Standing) -> dict[str, list[Turn]]:
+    """Return the words that are participants' names; of a common word that is none, this is kept for a while."""
+    plain = _plain.setdefault((stand.path, round(math.log(max(1, stand.total), GROWN))), set())
+    words = tuple(word for word in query.words if stand.rows[word] >= CALLS and word not in plain)
+    names = called_in(db, replace(query, words=words))
+    plain.update(word for word in words if word not in names and stand.rows[word] >= READ)
+    return names
+
+
+_plain: dict[tuple[str, int], set[str]] = {}
+"""By file and how large it is."""
 
 
 def _speakers(names: dict[str, list[Turn]], read: Sequence[Candidate], query: Query) -> Speakers:
@@ -142,7 +160,7 @@ def _worded(
     for kind in filters.kinds():
         ids = newest[kind]
         if ids and others:
-            ids = store.newest(db, kind, of_kind(kind, with_one_of(rarest, others)), since=ids[-1])
+            ids = store.since(db, kind, of_kind(kind, with_one_of(rarest, others)), ids[-1])
         entries += store.entries(db, kind, ids, filters)
     return [e for e in entries if e.found and e.state not in ("pending", "superseded")]
 

@@ -134,11 +134,13 @@ def total(db: sqlite3.Connection, kind: str) -> int:
     return highest or 0
 
 
-def newest(db: sqlite3.Connection, kind: str, expression: str, since: int) -> list[int]:
-    """Return the ids that match, newest first, none below `since`: what lies below it is not looked at."""
+def since(db: sqlite3.Connection, kind: str, expression: str, first: int) -> list[int]:
+    """Return the ids that match, from the first on: what lies below it is not looked at."""
     table = _TABLES[kind]
-    sql = f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid DESC"
-    return [row_id for (row_id,) in db.execute(sql, (expression, since))]
+    sql = (
+        f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid"  # backwards is slower
+    )
+    return [row_id for (row_id,) in db.execute(sql, (expression, first))]
 
 
 def newest_of_each(db: sqlite3.Connection, kind: str, expressions: Sequence[str], limit: int) -> list[list[int]]:

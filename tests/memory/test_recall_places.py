@@ -2,8 +2,7 @@
 
 import pytest
 
-from construct.memory.recall_places import GROWN, READ, Places, places
-from construct.store.search import KINDS, total
+from construct.memory.recall_places import GROWN, READ, look, newest_with
 from tests.memory.builders import Life
 
 MESSAGES = 4 * READ
@@ -18,25 +17,20 @@ def lived(life: Life) -> Life:
     return life
 
 
-def look(life: Life, word: str) -> Places:
-    """Return where a word stands."""
-    return places(life.db, [word], {kind: total(life.db, kind) for kind in KINDS})[word]
-
-
 def test_a_rare_word_is_counted(lived: Life) -> None:
     """Its rows are told, newest first, and one that was never said has none."""
-    assert look(lived, "elm").rows == 2
-    assert look(lived, "elm").newest == {"message": [6, 2], "observation": [], "memory": []}
-    assert look(lived, "yew").rows == 0
+    found = look(lived.db, ["elm", "yew"])
+    assert found.rows == {"elm": 2, "yew": 0}
+    assert found.newest["elm"] == {"message": [6, 2], "observation": [], "memory": []}
 
 
 def test_a_common_word_is_looked_up_again_when_the_file_has_grown(lived: Life) -> None:
     """How common it is, is kept meanwhile, as a share of the rows."""
-    first = look(lived, "oak")
-    assert READ <= first.rows <= MESSAGES
-    assert len(first.newest["message"]) == READ
-    known = look(lived, "oak")
+    first = look(lived.db, ["oak"])
+    assert READ <= first.rows["oak"] <= MESSAGES
+    known = look(lived.db, ["oak"])
     assert (known.rows, known.newest) == (first.rows, {})
+    assert newest_with(lived.db, "oak", known) == first.newest["oak"]
     for _ in range(int(MESSAGES * (GROWN - 1)) + 1):
         lived.say(1, "Nothing more.")
-    assert look(lived, "oak").newest["message"][0] == MESSAGES - 1
+    assert look(lived.db, ["oak"]).newest["oak"]["message"][0] == MESSAGES - 1

@@ -9,7 +9,7 @@ import pytest
 
 from construct.store.database import open_database, transaction
 from construct.store.invariants import index_violations
-from construct.store.search import frequencies, newest, newest_of_each
+from construct.store.search import frequencies, newest_of_each, since
 from construct.store.segments import merge_some
 
 
@@ -124,7 +124,7 @@ def test_the_newest_with_a_word_are_told(db: sqlite3.Connection) -> None:
         say(db, text)
     asked = ['{text} : "yew"', '{text} : "oak"', '{text} : "elm"']
     assert newest_of_each(db, "message", asked, 2) == [[], [4, 3], [2]]
-    assert newest(db, "message", '{text} : "oak"', since=3) == [4, 3]
+    assert since(db, "message", '{text} : "oak"', 3) == [3, 4]
 
 
 @pytest.mark.parametrize("table", ["observations", "memories"])
