@@ -27,6 +27,7 @@ from construct.memory.recall import Filters, search
 from construct.memory.recall_passages import passages
 from construct.store import search as store
 from construct.store.database import open_database
+from construct.store.segments import merge_some
 
 TURNS = 40
 SINGLY = 100
@@ -86,6 +87,8 @@ def _measured(db: sqlite3.Connection, path: Path, sizes: list[int], queries: int
         count = size - store.total(db, "message")
         rate = count / fill(db, talk, count)
         single = fill(db, talk, SINGLY, batch=1) / SINGLY * 1000
+        while merge_some(db):  # as a chat does in the background
+            pass
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (spoken,) = db.execute("SELECT sum(length(content)) FROM messages").fetchone()
         megabytes = path.stat().st_size / 1e6

@@ -2,10 +2,12 @@
 
     uv run python benchmarks/turn.py [--turns 2500] [--sizes 1000,100000,1000000] [--start 15] [--json]
 
-The talk of benchmarks/world.py, led by the whole program but for the models: those answer in this process, their CPU
-time taken off. A turn goes from the user's words to the stored reply; the memory work behind it is given apart.
---sizes plays 300 turns in files that hold so many messages of other conversations. --start runs the program in a
-pseudo-terminal up to the first drawn prompt and, alternately, the bare imports; the ratio is that of the medians.
+The talk of benchmarks/world.py, led by the whole program but for the models: those answer in the same process, their
+CPU time taken off. A turn goes from the user's words to the stored reply; the memory work behind it, the indexes' too,
+is given apart. --sizes plays 300 turns in files that hold so many messages of other conversations. Each talk has a
+process of its own and a file that is there already, its indexes in order, as they are a while after an import. --start
+runs the program in a pseudo-terminal up to the first drawn prompt and, alternately, the bare imports; the ratio is that
+of the medians.
 """
 
 import argparse
@@ -20,11 +22,13 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from importlib import import_module
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path
 
 from benchmarks.world import BEGINS, Played, Speech, observer, playing, reflector, settings_in
@@ -35,6 +39,7 @@ from construct.llm.providers import Models
 from construct.llm.types import JsonReply, JsonRequest, Reply, Request
 from construct.memory import schemas
 from construct.store.database import open_database, transaction
+from construct.store.segments import merge_some
 from construct.tokens import Usage, by_bytes
 from tests.support import fake_worker
 from tests.support.emulator import PseudoTerminal, python
@@ -141,14 +146,29 @@ class StandInStream:
         """Do nothing."""
 
 
+def make_file(folder: Path, stored: int) -> None:
+    """Make a database that holds so many messages, its indexes in order."""
+    with closing(open_database(settings_in(folder).db)) as db:
+        fill(db, Speech(vocabulary=VOCABULARY), stored)
+        while merge_some(db):
+            pass
+
+
+def play(folder: Path, turns: int, stored: int) -> Row:
+    """Measure a talk in this process, which holds what a chat has imported."""
+    gc.set_threshold(COLLECT_AFTER)  # as the program does
+    for name in _PROGRAM:
+        import_module(name)
+    return asyncio.run(measure_turns(folder, turns, stored))
+
+
 async def measure_turns(folder: Path, turns: int, stored: int, traced: int = TURNS_TRACED) -> Row:
     """Play a talk in a file that holds so many messages already."""
     settings = settings_in(folder, ANTHROPIC_API_KEY="none")
     before = _resident_mb()
     speech = Speech(vocabulary=VOCABULARY)
+    speech.chance.seed(turns)  # not the sentences that are stored already
     made_up = _resident_mb() - before
-    with closing(open_database(settings.db)) as db:
-        fill(db, speech, stored)
     main, worker = StandIn(main_model()), StandIn(worker_model())
     async with playing(settings, Models(main, worker, worker.name, settings), speech) as played:
         main.played = played
@@ -245,16 +265,14 @@ def _run(code: str, env: dict[str, str]) -> float:
     return 1000 * float(Path(env["TOOK"]).read_text())
 
 
-async def measure(options: argparse.Namespace) -> Report:
+def measure(options: argparse.Namespace) -> Report:
     """Run what was asked for."""
-    gc.set_threshold(COLLECT_AFTER)  # as the program does
-    for name in _PROGRAM:
-        import_module(name)
     report = Report()
     plays = [(options.turns, 0), *((TURNS_AT_A_SIZE, int(size)) for size in options.sizes.split(",") if size)]
     for turns, stored in plays:
-        with tempfile.TemporaryDirectory() as folder:
-            report.rows.append(await measure_turns(Path(folder), turns, stored))
+        with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(1, get_context("spawn")) as own:
+            make_file(Path(folder), stored)
+            report.rows.append(own.submit(play, Path(folder), turns, stored).result())
         print(f"{stored} messages, {turns} turns: measured", file=sys.stderr)
     if options.start:
         report.start_ms = measure_start(options.start)
@@ -283,7 +301,7 @@ def main() -> None:
     parser.add_argument("--start", type=int, default=15, help="starts to measure; 0: none")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    report = asyncio.run(measure(options))
+    report = measure(options)
     if options.json:
         json.dump(asdict(report), sys.stdout, indent=2)
         print()

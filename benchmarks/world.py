@@ -172,9 +172,11 @@ class Played:
         assert result.complete, result.error
 
     async def upkeep(self) -> None:
-        """Do the memory work that is due."""
+        """Do the memory work that is due, and keep the indexes in order."""
         if self.companion.learns:
             await self.companion.worker.run_due(self.id)
+            while await self.companion.worker.index():
+                pass
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ from construct.memory.ambience import standing
 from construct.memory.ambient import Ambience, told
 from construct.memory.briefing import STAND_IN, Briefing
 from construct.memory.context import dump_rounds, request_tokens
-from construct.memory.situation import Terms, read_situation, terms_for
+from construct.memory.situation import Terms, terms_for
 from construct.memory.tools import Forget, ToolBox, summary
 from construct.memory.worker import MemoryWorker, Progress
 from construct.store import books, briefings, talk
@@ -182,10 +182,9 @@ class Companion:
 
         Cancelling keeps what has arrived and passes the cancellation on.
         """
-        if self.learns and await self.store.call(self._is_full, conversation_id):
+        prepared = await self.store.call(self._begin, conversation_id, text)
+        if prepared is None:
             prepared = await self._begin_when_read(conversation_id, text, listen)
-        else:
-            prepared = await self.store.call(self._begin, conversation_id, text)
         return await self._answer(prepared, listen)
 
     async def retry(self, conversation_id: int, listen: Listener) -> TurnResult | None:
@@ -216,12 +215,13 @@ class Companion:
             log.warning("the turn goes on without the observer: %s", type(error).__name__)
         return await self.store.call(self._prepare_kept, words, extras)
 
-    def _is_full(self, db: sqlite3.Connection, conversation_id: int) -> bool:
-        return policy.blocks(read_situation(db, conversation_id, self.terms), self.terms.thresholds)
-
-    def _begin(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Prepared:
+    def _begin(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Prepared | None:
+        """Begin a turn; None, with nothing done, when its window is too full."""
         with transaction(db):
-            self.briefing.refresh(db, conversation_id)
+            situation = self.briefing.situation(db, conversation_id)
+            if self.learns and situation and policy.blocks(situation, self.terms.thresholds):
+                return None
+            self.briefing.refresh(db, conversation_id, situation)
         extras = self.briefing.extras(db, conversation_id, text)  # takes a moment: not while others wait to write
         with transaction(db):
             return self._prepare(db, self._store_words(db, conversation_id, text), extras)
@@ -233,7 +233,8 @@ class Companion:
 
     def _prepare_kept(self, db: sqlite3.Connection, words: Message, extras: Ambience) -> Prepared:
         with transaction(db):
-            self.briefing.refresh(db, words.conversation_id)
+            situation = self.briefing.situation(db, words.conversation_id)
+            self.briefing.refresh(db, words.conversation_id, situation)
             return self._prepare(db, words, extras)
 
     def _store_words(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Message:

@@ -113,7 +113,7 @@ def turns_of(text: str) -> frozenset[str]:
     return _said(text).turns
 
 
-@lru_cache(4096)
+@lru_cache(1024)
 def _said(text: str) -> _Said:
     text = tidy(text)
     raw = [m.group().casefold().replace("’", "'") for m in tokens(text)]

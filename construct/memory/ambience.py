@@ -1,6 +1,7 @@
 """Gathering what the ambient block says: due plans, recalled passages, what the talk is at."""
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -13,7 +14,7 @@ from construct.memory.view import scope_ids
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.briefings import forgotten
-from construct.store.records import Watermarks
+from construct.store.records import Message, Watermarks
 from construct.store.search import Filters
 
 AHEAD = timedelta(days=2)
@@ -36,7 +37,7 @@ def gather(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms
         now=clock.local(clock.now()),
         pause=pause,
         due=due_plans(db, conversation_id, terms),
-        passages=_passages(db, conversation_id, text, terms),
+        passages=_passages(db, conversation_id, text, before, terms) if text.strip() else (),
         task=here.current_task if marks.window else None,
         suggestion=here.suggested_response if resumed else None,
     )
@@ -81,16 +82,18 @@ def _nothing_since(db: sqlite3.Connection, conversation_id: int, marks: Watermar
     return talk.last_message_id(db, conversation_id) <= marks.observed
 
 
-def _passages(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms) -> list[Passage]:
+def _passages(
+    db: sqlite3.Connection, conversation_id: int, text: str, before: Sequence[Message], terms: Terms
+) -> list[Passage]:
     """Return what recall brings back by itself for these words, but for what the model sees anyway."""
-    window = talk.live_messages(db, conversation_id, talk.watermarks(db, conversation_id).window)
+    window = talk.live_ids(db, conversation_id, talk.watermarks(db, conversation_id).window)
     shown = rows.shown_ids(db, conversation_id)
-    known = {("message", m.id) for m in window} | {("observation", i) for i in shown}
+    known = {("message", i) for i in window} | {("observation", i) for i in shown}
     only = conversation_id if terms.scope == "conversation" else None
-    before = next((m.content for m in reversed(window) if m.role == "user"), "")
     filters = Filters(conversation=only, zone=terms.clock.zone)
     today, meaning = terms.clock.today(), terms.meaning
-    found = passages(db, text, before, known, today=today, filters=filters, meaning=meaning) if text.strip() else []
+    previous = next((m.content for m in reversed(before) if m.role == "user"), "")
+    found = passages(db, text, previous, known, today=today, filters=filters, meaning=meaning)
     return [
         Passage(
             hit.kind, hit.id, date.fromisoformat(hit.date[:10]), _SPEAKER.get(hit.role or hit.kind, "Noted"), hit.text

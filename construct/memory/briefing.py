@@ -21,6 +21,7 @@ from construct.memory.situation import Terms, read_situation
 from construct.memory.tools import TOOLS
 from construct.memory.view import Blocks, current_blocks, opening_blocks, take_in
 from construct.store import books, talk
+from construct.store.database import snapshot
 from construct.store.records import Message
 
 STAND_IN = "(your next message)"
@@ -40,11 +41,14 @@ class Briefing:
     terms: Terms
     model: Model
 
-    def refresh(self, db: sqlite3.Connection, conversation_id: int) -> None:
+    def situation(self, db: sqlite3.Connection, conversation_id: int) -> policy.Situation | None:
+        """Return the situation of a conversation; None when memory is off."""
+        return None if self.settings.memory == "off" else read_situation(db, conversation_id, self.terms)
+
+    def refresh(self, db: sqlite3.Connection, conversation_id: int, situation: policy.Situation | None) -> None:
         """Compact what is due: at once when the window is full, for nothing when the prompt cache is cold."""
-        if self.settings.memory == "off":
+        if situation is None:
             return
-        situation = read_situation(db, conversation_id, self.terms)
         may_compact = self.settings.memory == "on" and not uncommitted_below(db, conversation_id)
         if may_compact and policy.compacting_is_due(situation, self.terms.thresholds):
             compact(db, conversation_id, self.terms.retained, self.terms.frame, to_text(self._now()))
@@ -55,7 +59,8 @@ class Briefing:
         """Return what holds for a turn with these words of the user's."""
         if self.settings.memory == "off":
             return ambient.Ambience(self.settings.clock.local(self._now()))
-        return gather(db, conversation_id, words, self.terms)
+        with snapshot(db):  # quicker too: what is cached of the file need not be doubted at every step
+            return gather(db, conversation_id, words, self.terms)
 
     def request(self, db: sqlite3.Connection, words: Message, extras: ambient.Ambience) -> Request:
         """Return the request that ends with a stored message."""
@@ -77,7 +82,7 @@ class Briefing:
             blocks = () if self.settings.memory == "off" else opening_blocks(db, self.terms.frame)
             here = ambient.Ambience(self.settings.clock.local(self._now()))
             return self._assemble(db, blocks, [*said, new], here, policy.choose_life([]))
-        self.refresh(db, conversation_id)
+        self.refresh(db, conversation_id, self.situation(db, conversation_id))
         messages = [*self._messages(db, conversation_id, talk.LAST), *said, new]
         extras = self.extras(db, conversation_id, "" if words == STAND_IN else words)
         return self._assemble(db, self._blocks(db, conversation_id), messages, extras, self._life(db, conversation_id))

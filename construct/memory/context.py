@@ -119,7 +119,7 @@ def _observation_blocks(blocks: Blocks) -> tuple[Text, ...]:
     return tuple(Text(text, mark=i == len(texts)) for i, text in enumerate(texts, 1))
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=1024)
 def _cleaned(text: str) -> str:
     """Return a line as it goes out; the same ones go out every turn, and cleaning them took a third of it."""
     return inline(text)

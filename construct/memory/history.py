@@ -3,7 +3,7 @@
 import re
 import sqlite3
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TypeVar
 
@@ -46,7 +46,7 @@ def as_it_stood(record: Record, moment: str) -> Record:
     """Return an observation or a memory without what became of it after a stored time."""
     if record.superseded_at is None or record.superseded_at <= moment:
         return record
-    return replace(record, superseded_at=None, superseded_by=None)
+    return record._replace(superseded_at=None, superseded_by=None)
 
 
 def diff(db: sqlite3.Connection, since: str, until: str) -> Diff:

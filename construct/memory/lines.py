@@ -1,6 +1,7 @@
 """How an observation reads: the line the main model and the reflector are shown. Pure."""
 
 from construct import tokens
+from construct.store.observations import Line
 from construct.store.records import Observation
 
 SIGNS = {"high": "!", "medium": "-", "low": "~"}
@@ -29,7 +30,7 @@ def render(content: str, priority: str, stance: str, observation_date: str, refe
     return f"{SIGNS[priority]} [{observation_date}] {content}{behind}"
 
 
-def line(o: Observation) -> str:
+def line(o: Observation | Line) -> str:
     """Return an observation's line."""
     return render(o.content, o.priority, o.stance, o.observation_date, o.referenced_date)
 

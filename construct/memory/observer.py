@@ -127,6 +127,6 @@ def _sized(messages: Sequence[Message], most: int) -> list[list[Message]]:
             if parts[-1] and size + cost > most:
                 parts.append([])
                 size = 0
-            parts[-1].append(message if piece == message.content else replace(message, content=piece))
+            parts[-1].append(message if piece == message.content else message._replace(content=piece))
             size += cost
     return [part for part in parts if part]

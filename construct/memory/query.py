@@ -138,7 +138,8 @@ def _irregular() -> dict[str, tuple[str, ...]]:
 
 def forms(word: str) -> tuple[str, ...]:
     """Return the word and those of its forms that have other stems."""
-    return (word, *(form for form in _irregular().get(stem(word), ()) if stem(form) != stem(word)))
+    root = stem(word)
+    return (word, *[form for form in _irregular().get(root, ()) if stem(form) != root])
 
 
 @cache
@@ -148,7 +149,7 @@ def _stop_words() -> dict[str, frozenset[str]]:
 
 def _content(found: list[str]) -> list[str]:
     """Return the words that are no stop words of the language that has most of them."""
-    hits = {language: sum(word in stops for word in found) for language, stops in _stop_words().items()}
+    hits = {language: sum(map(stops.__contains__, found)) for language, stops in _stop_words().items()}
     stops = _stop_words()[max(hits, key=lambda language: hits[language])]
     return [word for word in found if word not in stops]
 

@@ -162,7 +162,7 @@ def read_around(db: sqlite3.Connection, best: Sequence[Entry], filters: Filters,
     ids = {entry.id for entry in best if entry.kind == "message"}
     near = {id_ for found in ids for id_ in range(found - NEARBY, found + NEARBY + 1)} - ids
     around = store.entries(db, "message", near, filters)
-    return in_context([*best, *(around if results else [replace(entry, found=False) for entry in around])])
+    return in_context([*best, *(around if results else [entry._replace(found=False) for entry in around])])
 
 
 def called_in(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:

@@ -63,10 +63,13 @@ def _absolute(text: str) -> list[Span]:
 
     def take(pattern: re.Pattern[str], order: tuple[int, int, int]) -> None:
         nonlocal text
-        for match in pattern.finditer(text):
-            parts = [match[i] if i else None for i in order]
-            found.append(_span(parts[0], parts[1], parts[2]))
-        text = pattern.sub(" ", text)
+
+        def keep(match: re.Match[str]) -> str:
+            year, month, day = (match[i] if i else None for i in order)
+            found.append(_span(year, month, day))
+            return " "
+
+        text = pattern.sub(keep, text)
 
     take(_ISO, (1, 2, 3))
     take(_DAY_MONTH, (3, 2, 1))

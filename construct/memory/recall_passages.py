@@ -8,16 +8,17 @@ What it costs does not grow with the file: words are counted, and rows read, up 
 import math
 import re
 import sqlite3
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import islice
 
 from construct import tokens
 from construct.memory.meaning import Meaning, Near, without
-from construct.memory.query import Query, analyse, any_of, forms, with_one_of
+from construct.memory.query import Query, analyse, forms, with_one_of
 from construct.memory.recall import Hit, called_in, hit, read_around
-from construct.memory.recall_names import Speakers, Turn, speakers
+from construct.memory.recall_names import CALLS, Speakers, Turn, speakers
+from construct.memory.recall_places import GROWN, READ, Standing, look, newest_with, of_kind
 from construct.memory.recall_rank import Asked, Candidate, Matcher, ranked, weights
 from construct.memory.recall_stem import fold, stem
 from construct.memory.recall_words import SMALL_TALK, TIME_WORDS
@@ -28,9 +29,6 @@ from construct.text import one_line
 FLOOR = 0.6  # share of the weight of the words looked for that must have been said
 CHANCE = 3.0  # rows that would hold the same words by chance, at most
 BUDGET = 120  # tokens; they stand behind the last cache mark, so every turn pays for them in full
-COUNTED = 1_000  # rows up to which a word's are counted
-COMMON = 0.05  # share of the rows that a word with more is taken to have
-NEWEST = 100  # rows with the rarest word that are looked at
 MOST_PASSAGES = 3
 SENTENCES = 2  # of a message are looked at, questions first, then the last ones
 WORDS = 8  # of a sentence
@@ -62,8 +60,10 @@ def passages(
     (kind, id) of what the model sees anyway: what those observations say is not brought back either.
     """
     found: dict[tuple[str, int], tuple[float, Hit]] = {}
-    for query in _queries(newest, previous, today):
-        for worth, passage in _found(db, query, set(known), filters, meaning):
+    queries = _queries(newest, previous, today)
+    stand = look(db, [word for query in queries for word in query.words])
+    for query in queries:
+        for worth, passage in _found(db, query, stand, set(known), filters, meaning):
             key = (passage.kind, passage.id)
             if key not in found or worth > found[key][0]:
                 found[key] = (worth, passage)
@@ -98,21 +98,28 @@ _IDLE = frozenset(stem(word) for word in (*SMALL_TALK.split(), *TIME_WORDS))
 
 
 def _found(
-    db: sqlite3.Connection, query: Query, known: set[tuple[str, int]], filters: Filters, meaning: Meaning | None
+    db: sqlite3.Connection,
+    query: Query,
+    stand: Standing,
+    known: set[tuple[str, int]],
+    filters: Filters,
+    meaning: Meaning | None,
 ) -> list[tuple[float, Hit]]:
     """Return what is good enough for one sentence, with what the words it holds weigh."""
-    names = called_in(db, query)
-    rows = sum(store.total(db, kind) for kind in store.KINDS)
-    frequency = {word: _rows(db, word, rows) for word in query.words if word not in names}
-    rarest = sorted(frequency, key=lambda word: frequency[word])[:WORDS]
-    said = rarest and frequency[rarest[0]] and (len(rarest) > 1 or frequency[rarest[0]] <= CHANCE)
+    names = _names(db, query, stand)
+    rarest = sorted((word for word in query.words if word not in names), key=stand.rows.__getitem__)[:WORDS]
+    said = rarest and stand.rows[rarest[0]] and (len(rarest) > 1 or stand.rows[rarest[0]] <= CHANCE)
     near = meaning.near(db, without(query.text, names), filters.kinds()) if meaning and rarest else None
     if not (said or near):
         return []
-    matcher, weight = Matcher(rarest), weights({word: frequency[word] for word in rarest}, rows)
+    matcher, weight = Matcher(rarest), weights({word: stand.rows[word] for word in rarest}, stand.total)
     asked = Asked(query, weight, matcher, Speakers())
-    enough = max(FLOOR * sum(weight.values()), math.log(max(1, rows) / CHANCE))
-    entries = _worded(db, rarest, weight, enough, filters) if said else []
+    enough = max(FLOOR * sum(weight.values()), math.log(max(1, stand.total) / CHANCE))
+    entries = []
+    if said and sum(weight.values()) >= enough:
+        others = _telling(rarest, weight, enough)
+        newest = newest_with(db, rarest[0], stand)
+        entries = _worded(db, rarest[0], newest, rarest[1:] if near and others else others, filters)
     if near:
         entries += [e for e in _similar(db, near, filters) if e not in entries]
         asked = replace(asked, near=near.of_all(entries))
@@ -125,6 +132,19 @@ def _found(
     return [(held[e.kind, e.id], _cut(hit(e, 0.0, filters.zone), rarest)) for e in kept]
 
 
+def _names(db: sqlite3.Connection, query: Query, stand: Standing) -> dict[str, list[Turn]]:
+    """Return the words that are participants' names; of a common word that is none, this is kept for a while."""
+    plain = _plain.setdefault((stand.path, round(math.log(max(1, stand.total), GROWN))), set())
+    words = tuple(word for word in query.words if stand.rows[word] >= CALLS and word not in plain)
+    names = called_in(db, replace(query, words=words))
+    plain.update(word for word in words if word not in names and stand.rows[word] >= READ)
+    return names
+
+
+_plain: dict[tuple[str, int], set[str]] = {}
+"""By file and how large it is."""
+
+
 def _speakers(names: dict[str, list[Turn]], read: Sequence[Candidate], query: Query) -> Speakers:
     """Return who is meant, learned from the turns that have the names and from what was read."""
     turns = [turn for said in names.values() for turn in said]
@@ -132,33 +152,27 @@ def _speakers(names: dict[str, list[Turn]], read: Sequence[Candidate], query: Qu
     return speakers(turns, frozenset(names), query.role)
 
 
-def _rows(db: sqlite3.Connection, word: str, rows: int) -> int:
-    """Return in how many rows a word stands; one that is not counted to the end may be a common one."""
-    counts = [store.count_up_to(db, kind, _of_kind(kind, any_of([word])), COUNTED) for kind in store.KINDS]
-    return max(COUNTED, int(COMMON * rows)) if max(counts) >= COUNTED else sum(counts)
-
-
 def _worded(
-    db: sqlite3.Connection, rarest: Sequence[str], weight: dict[str, float], enough: float, filters: Filters
+    db: sqlite3.Connection, rarest: str, newest: Mapping[str, Sequence[int]], others: Sequence[str], filters: Filters
 ) -> list[Entry]:
-    """Return the newest rows with the rarest word; none where all words together would not weigh enough."""
-    if sum(weight.values()) < enough:
-        return []
-    others = rarest[1:] if weight[rarest[0]] < enough else []
-    return [e for kind in filters.kinds() for e in _entries(db, kind, rarest[0], others, filters)]
+    """Return the newest rows with the rarest word; where there are others, those of them with one of these."""
+    entries: list[Entry] = []
+    for kind in filters.kinds():
+        ids = newest[kind]
+        if ids and others:
+            ids = store.since(db, kind, of_kind(kind, with_one_of(rarest, others)), ids[-1])
+        entries += store.entries(db, kind, ids, filters)
+    return [e for e in entries if e.found and e.state not in ("pending", "superseded")]
 
 
-def _entries(db: sqlite3.Connection, kind: str, rarest: str, others: Sequence[str], filters: Filters) -> list[Entry]:
-    """Return a kind's newest rows with the rarest word; where there are others, those of them with one of these."""
-    ids = store.newest(db, kind, _of_kind(kind, any_of([rarest])), NEWEST)
-    if others and ids:
-        ids = store.newest(db, kind, _of_kind(kind, with_one_of(rarest, others)), NEWEST, since=ids[-1])
-    return [e for e in store.entries(db, kind, ids, filters) if e.found and e.state not in ("pending", "superseded")]
-
-
-def _of_kind(kind: str, expression: str) -> str:
-    """Return the expression as a kind's index takes it: only messages have a context beside their own text."""
-    return expression if kind == "message" else expression.removeprefix("{text} : ")
+def _telling(rarest: Sequence[str], weight: Mapping[str, float], enough: float) -> Sequence[str]:
+    """Return the fewest others of which a row with the rarest word must have one, or it does not weigh enough."""
+    without = sum(weight.values())
+    for i, word in enumerate(rarest[1:], 2):
+        without -= weight[word]
+        if without < enough:
+            return rarest[1:i]
+    return ()
 
 
 def _similar(db: sqlite3.Connection, near: Near, filters: Filters) -> list[Entry]:

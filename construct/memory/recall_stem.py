@@ -48,7 +48,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
-@lru_cache(65536)
+@lru_cache(16384)
 def stem(word: str) -> str:
     """Return the stem under which the index files a folded word."""
     if not 3 <= len(word.encode()) <= _LONGEST:

@@ -73,7 +73,7 @@ def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *
         active_tokens=rows.active_tokens(db, scope_ids(db, terms.scope, conversation_id)),
         compactable=marks.observed > marks.compacted
         or next_window(above_window, marks, terms.retained) > marks.window
-        or bool(rows.pending(db, conversation_id)),
+        or rows.has_pending(db, conversation_id),
         reflect_from=reflect_from(db, conversation_id, terms),
         held=bool(_held_tokens(db, conversation_id, marks.observed, unobserved, terms)),
         cold=is_cold(last, here.cache_life, terms.clock.now()),

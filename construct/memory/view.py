@@ -11,10 +11,11 @@ from operator import itemgetter
 
 from construct.memory import budget
 from construct.store import observations as rows
+from construct.store.observations import Line
 from construct.store.records import Conversation, Observation
 from construct.store.talk import conversation
 
-Blocks = tuple[tuple[Observation, ...], ...]
+Blocks = tuple[tuple[Observation | Line, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ def scope_ids(db: sqlite3.Connection, scope: str, conversation_id: int) -> list[
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Return what is shown, taking in what replaced a line that is gone."""
     shown = rows.shown(db, conversation_id)
-    if any(o.state != "active" for _, o in shown):
+    if not shown.all_active:
         return take_in(db, conversation_id, frame)
-    return tuple(tuple(o for _, o in block) for _, block in groupby(shown, key=itemgetter(0)))
+    return tuple(tuple(line for _, line in block) for _, block in groupby(shown.lines, key=itemgetter(0)))
 
 
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:

@@ -37,6 +37,7 @@ from construct.store import books, cycles, search_index, talk
 from construct.store import observations as rows
 from construct.store.database import Store, transaction
 from construct.store.records import Message, Observation
+from construct.store.segments import merge_some
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,8 @@ class MemoryWorker:
             await self.run_due(conversation_id)
 
     async def index(self) -> bool:
-        """Make some of what the search indexes lack; False when it is nothing, or nothing makes any."""
-        if await self._store.call(search_index.make_some):
+        """Keep the search indexes whole and quick; False when nothing is left to do, or nothing makes it."""
+        if await self._store.call(search_index.make_some) or await self._store.call(merge_some):
             return True
         return self.terms.meaning is not None and await index_some(self._store, self.terms.meaning)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from construct.errors import ConstructError
 from construct.memory.worker import MemoryWorker
 
-_BREATH = 0.05  # seconds between two batches of vectors: the talk and other programs come first
+_BREATH = 0.05  # seconds between two pieces of work on the indexes: the talk and other programs come first
 log = logging.getLogger("construct.memory")
 
 
@@ -47,7 +47,7 @@ class Upkeep:
         if not self.busy:
             self._task = asyncio.create_task(self._work(), name="memory")
         if self._indexing is None or self._indexing.done():
-            self._indexing = asyncio.create_task(self._index(), name="vectors")
+            self._indexing = asyncio.create_task(self._index(), name="indexes")
 
     async def finish(self, seconds: float | None = None) -> bool:
         """Wait until all that is wanted is done, `seconds` at most; False when some of it was left."""
@@ -81,7 +81,7 @@ class Upkeep:
                 self._failed(error, f"something went wrong ({type(error).__name__})")
 
     async def _index(self) -> None:
-        """Make the vectors that are missing while nothing else is to be done; nobody ever waits for them."""
+        """Keep the indexes in order while nothing else is to be done; nobody ever waits for it."""
         try:
             while True:
                 if self._task is not None:
@@ -91,8 +91,8 @@ class Upkeep:
                 await asyncio.sleep(_BREATH)
         except ConstructError as error:
             self._failed(error, str(error).splitlines()[0])
-        except Exception as error:  # noqa: BLE001 - what is without a vector is found by its words
-            log.warning("no vectors were made: %s", type(error).__name__)
+        except Exception as error:  # noqa: BLE001 - what is without a vector is found by its words; segments are only slower
+            log.warning("the indexes were left as they are: %s", type(error).__name__)
 
     async def _do(self, job: Job) -> None:
         if job.elsewhere:

@@ -1,7 +1,11 @@
 """Observations, their sources, and what a conversation is shown of them: plain queries."""
 
+import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from construct.errors import NotFoundError
 from construct.store.records import Observation, columns, read, read_one
@@ -77,6 +81,16 @@ def active_tokens(db: sqlite3.Connection, conversation_ids: Sequence[int] | None
     return int(row[0])
 
 
+def has_pending(db: sqlite3.Connection, conversation_id: int) -> bool:
+    """Tell whether a conversation has pending observations."""
+    row = db.execute(
+        """SELECT 1 FROM observations
+           WHERE conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL LIMIT 1""",
+        (conversation_id,),
+    ).fetchone()
+    return row is not None
+
+
 def pending(db: sqlite3.Connection, conversation_id: int) -> list[Observation]:
     """Return a conversation's pending observations, oldest first."""
     rows = db.execute(
@@ -150,14 +164,48 @@ def count_shown(db: sqlite3.Connection, conversation_id: int) -> tuple[int, int]
     return blocks, lines
 
 
-def shown(db: sqlite3.Connection, conversation_id: int) -> list[tuple[int, Observation]]:
-    """Return (block, observation) as the conversation is shown them, in order, without what fell off the budget."""
+class Line(NamedTuple):
+    """What is shown of an observation; it never changes, since an edit makes another observation."""
+
+    id: int
+    uid: str
+    content: str
+    priority: str
+    stance: str
+    observation_date: str
+    referenced_date: str | None
+    token_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a conversation is shown, in order, without what fell off the budget."""
+
+    lines: list[tuple[int, Line]]
+    """(block, line)."""
+    all_active: bool
+
+
+def shown(db: sqlite3.Connection, conversation_id: int) -> Shown:
+    """Return what the conversation is shown; lines that were shown last time are not read again."""
     found = db.execute(
-        f"""SELECT block, {columns(Observation, "o")} FROM shown JOIN observations AS o ON o.id = observation_id
-            WHERE shown.conversation_id = ? AND block > 0 ORDER BY block, o.id""",
+        """SELECT block, o.id, uid, superseded_at IS NULL AND committed_at IS NOT NULL
+           FROM shown JOIN observations AS o ON o.id = observation_id
+           WHERE shown.conversation_id = ? AND block > 0 ORDER BY block, o.id""",
         (conversation_id,),
+    ).fetchall()
+    known = _last_shown.get(db, {})
+    new = json.dumps([i for _, i, uid, _ in found if uid not in known])
+    read_now = db.execute(
+        f"SELECT {columns(Line)} FROM observations WHERE id IN (SELECT value FROM json_each(?))", (new,)
     )
-    return [(block, Observation(*row)) for block, *row in found]
+    known = {uid: known[uid] for _, _, uid, _ in found if uid in known} | {o.uid: o for o in read(Line, read_now)}
+    _last_shown[db] = known
+    return Shown([(block, known[uid]) for block, _, uid, _ in found], all(active for *_, active in found))
+
+
+_last_shown: WeakKeyDictionary[sqlite3.Connection, dict[str, Line]] = WeakKeyDictionary()
+"""By uid: an id may come again, after a transaction that was taken back."""
 
 
 def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:

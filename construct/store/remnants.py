@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from construct.store.erase import REMOVED
 from construct.store.lineage import given
@@ -14,8 +14,7 @@ _GIVEN = "(SELECT value FROM json_each(?))"
 _MOST_MARKS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Thread:
+class Thread(NamedTuple):
     """What is said about a conversation as a whole."""
 
     id: int

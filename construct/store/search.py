@@ -4,12 +4,13 @@ Never found: messages withheld or retried, removed words, observations of revert
 superseded memories; superseded observations only with `Filters.all`.
 """
 
+import json
 import math
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Any
+from typing import Any, NamedTuple
 
 from construct.clock import to_text
 
@@ -54,8 +55,7 @@ class Filters:
         return any(value is not None for value in (self.since, self.until, self.conversation, self.role, self.as_of))
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One row of any kind as ranking needs it; `moment` is when it was said or noted."""
 
     kind: str
@@ -134,37 +134,34 @@ def total(db: sqlite3.Connection, kind: str) -> int:
     return highest or 0
 
 
-def newest(db: sqlite3.Connection, kind: str, expression: str, limit: int, since: int = 0) -> list[int]:
-    """Return the newest ids that match, newest first, none below `since`.
+def since(db: sqlite3.Connection, kind: str, expression: str, first: int) -> list[int]:
+    """Return the ids that match, from the first on: what lies below it is not looked at."""
+    table = _TABLES[kind]
+    sql = (
+        f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid"  # backwards is slower
+    )
+    return [row_id for (row_id,) in db.execute(sql, (expression, first))]
 
-    What it costs does not grow with the file: for one word at all, for several with what lies below `since`.
+
+def newest_of_each(db: sqlite3.Connection, kind: str, expressions: Sequence[str], limit: int) -> list[list[int]]:
+    """Return for each expression the newest ids that match, newest first.
+
+    All are looked up by one statement: to ask takes longer than to find. It does not grow with the file.
     """
     table = _TABLES[kind]
-    sql = f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid DESC LIMIT ?"
-    return [row_id for (row_id,) in db.execute(sql, (expression, since, limit))]
+    rows = db.execute(
+        f"""SELECT (SELECT group_concat(rowid) FROM (
+              SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH value ORDER BY rowid DESC LIMIT ?))
+            FROM json_each(?) ORDER BY key""",
+        (limit, json.dumps(expressions)),
+    )
+    return [sorted(map(int, ids.split(",")), reverse=True) if ids else [] for (ids,) in rows]
 
 
-def count_up_to(db: sqlite3.Connection, kind: str, expression: str, most: int) -> int:
-    """Return how many rows match, at most so many: what it costs does not grow with the file.
-
-    Of a large file's words most are as common as that, and stay so: those are not counted again by this process.
-    """
-    if expression in _plenty and (_path(db), kind, most) in _plenty[expression]:
-        return most
-    table = _TABLES[kind]
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM {table}_fts WHERE {table}_fts MATCH ? LIMIT ?)"
-    (rows,) = db.execute(sql, (expression, most)).fetchone()
-    if rows >= most:
-        _plenty.setdefault(expression, set()).add((_path(db), kind, most))
-    return int(rows)
-
-
-_plenty: dict[str, set[tuple[str, str, int]]] = {}
-
-
-def _path(db: sqlite3.Connection) -> str:
-    (path,) = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
-    return str(path)
+def path(db: sqlite3.Connection) -> str:
+    """Return the file's path: what this process knows of a file is kept under it."""
+    (found,) = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
+    return str(found)
 
 
 def noted(db: sqlite3.Connection, messages: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
@@ -196,7 +193,7 @@ def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict
     rows = total(db, kind)
     known: dict[str, int] = {}
     if rows >= _MANY_ROWS:
-        known = _counted.setdefault((_path(db), kind, round(math.log(rows, 1.1))), known)
+        known = _counted.setdefault((path(db), kind, round(math.log(rows, 1.1))), known)
     known |= _count(db, kind, [stem for stem in stems if stem not in known])
     return {stem: known[stem] for stem in stems}
 

@@ -179,6 +179,14 @@ def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, unti
     return read(Message, rows)
 
 
+def live_ids(db: sqlite3.Connection, conversation_id: int, after: int) -> list[int]:
+    """Return the ids of a conversation's messages above one that are not archived."""
+    rows = db.execute(
+        "SELECT id FROM messages WHERE conversation_id = ? AND archived = 0 AND id > ?", (conversation_id, after)
+    )
+    return [row[0] for row in rows]
+
+
 def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, until: int = LAST) -> list[Message]:
     """Return the newest `limit` messages with id <= until that may be shown, oldest first."""
     rows = db.execute(

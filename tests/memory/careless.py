@@ -3,7 +3,7 @@
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 
 from construct.memory import terms as language
@@ -71,7 +71,7 @@ def plant(rng: random.Random, count: int = 14) -> list[Fact]:
         )  # fmt: skip
         facts.append(Fact(line, subject, key, number))
         if rng.random() < 0.2:  # a near-duplicate
-            again = replace(line, id=100 + i, content=text.replace("User is", "User is also"), pinned=0)
+            again = line._replace(id=100 + i, content=text.replace("User is", "User is also"), pinned=0)
             facts.append(Fact(again, subject, key, number))
     return facts
 

@@ -1,3 +1,5 @@
+from contextlib import closing
+
 import pytest
 
 from construct.errors import ConstructError, NotFoundError, UsageError
@@ -6,6 +8,7 @@ from construct.memory.undo import undo
 from construct.memory.view import current_blocks
 from construct.store import lineage
 from construct.store import observations as rows
+from construct.store.database import open_database
 from tests.memory.builders import FRAME, Life
 
 
@@ -29,6 +32,21 @@ def test_the_edited_line_is_shown_at_once(life: Life) -> None:
     old = life.learn(here, "Ana lives in Porto")
     edit(life.db, old.id, "Ana lives in Faro", life.clock)
     assert [o.content for block in current_blocks(life.db, here, FRAME) for o in block] == ["Ana lives in Faro"]
+
+
+def test_what_another_process_edits_is_shown(life: Life) -> None:
+    """Lines that were shown before are not read again; one that has gone since is not among them."""
+    here = life.talk()
+    old = life.learn(here, "Ana lives in Porto")
+    life.learn(here, "Ana has a cat")
+
+    def shown() -> list[str]:
+        return sorted(o.content for block in current_blocks(life.db, here, FRAME) for o in block)
+
+    assert shown() == ["Ana has a cat", "Ana lives in Porto"]
+    with closing(open_database(life.path)) as other:
+        edit(other, old.id, "Ana lives in Faro", life.clock)
+    assert shown() == ["Ana has a cat", "Ana lives in Faro"]
 
 
 def test_a_pending_line_stays_pending(life: Life) -> None:

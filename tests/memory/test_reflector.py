@@ -1,7 +1,6 @@
 """What a reflector is given to read."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from construct.memory.reflector import choose
 from construct.store.records import Observation
@@ -10,7 +9,7 @@ from tests.memory.making import observation
 
 def line(number: int, content: str, committed: str, generation: int = 0) -> Observation:
     """Return an active observation of a hundred tokens."""
-    return replace(observation(number, content, tokens=100, generation=generation), committed_at=committed)
+    return observation(number, content, tokens=100, generation=generation)._replace(committed_at=committed)
 
 
 def ids(chosen: Sequence[Observation]) -> list[int]:
@@ -47,4 +46,4 @@ def test_when_nothing_is_new_all_is_read_again() -> None:
 def test_pinned_lines_and_the_users_own_are_not_given() -> None:
     """The reflector cannot touch what the user pinned or wrote."""
     lines = [line(1, "one", "2026-01-01"), line(2, "two", "2026-01-01"), line(3, "three", "2026-01-01")]
-    assert ids(choose([replace(lines[0], pinned=1), replace(lines[1], origin="user"), lines[2]])) == [3]
+    assert ids(choose([lines[0]._replace(pinned=1), lines[1]._replace(origin="user"), lines[2]])) == [3]

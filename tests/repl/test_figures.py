@@ -32,7 +32,7 @@ def progress(observation: float, compaction: float = 0.0, reflection: float = 0.
 
 def test_the_panel_says_where_memory_stands() -> None:
     """The panel names mode, phase, counts with tokens, what is in flight, and how near each next step is."""
-    at_work = replace(cycle(), model="claude-haiku-5-5", first_message_id=3, last_message_id=9)
+    at_work = cycle()._replace(model="claude-haiku-5-5", first_message_id=3, last_message_id=9)
     text = to_text(status_view(figures(), standing(running=(at_work,))))
     for part in (
         "active", "observing", "41%", "1,240 of 3,000", "12 committed (310 tokens)", "3 pending (80)", "4 superseded",

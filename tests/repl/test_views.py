@@ -76,13 +76,13 @@ def message(number: int, content: str = "I like tea.", role: str = "user") -> Me
 
 def conversation(number: int, title: str | None = "Tea", **more: Any) -> Conversation:
     """Return a conversation."""
-    values: dict[str, Any] = dict.fromkeys(Conversation.__slots__)
+    values: dict[str, Any] = dict.fromkeys(Conversation._fields)
     return Conversation(**(values | {"id": number, "uid": "u", "title": title, "created_at": STAMP} | more))
 
 
 def cycle(kind: str = "observer") -> Cycle:
     """Return a finished cycle."""
-    values: dict[str, Any] = dict.fromkeys(Cycle.__slots__)
+    values: dict[str, Any] = dict.fromkeys(Cycle._fields)
     return Cycle(
         **(values | {"id": 7, "uid": "u", "kind": kind, "status": "succeeded", "model": EVIL, "started_at": STAMP})
     )

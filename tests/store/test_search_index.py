@@ -9,7 +9,8 @@ import pytest
 
 from construct.store.database import open_database, transaction
 from construct.store.invariants import index_violations
-from construct.store.search import count_up_to, frequencies, newest
+from construct.store.search import frequencies, newest_of_each, since
+from construct.store.segments import merge_some
 
 
 @pytest.fixture
@@ -88,10 +89,34 @@ def test_words_are_counted_by_their_own_text(db: sqlite3.Connection) -> None:
         say(db, "the oak")
     say(db, "an elm")
     assert frequencies(db, "message", ["oak", "elm", "yew"]) == {"oak": 5, "elm": 1, "yew": 0}
-    assert count_up_to(db, "message", '{text} : "oak"', 3) == 3
-    assert count_up_to(db, "message", '{text} : "oak"', 30) == 5
-    assert newest(db, "message", '{text} : "oak"', 2) == [5, 4]
-    assert newest(db, "message", '{text} : "oak"', 9, since=4) == [5, 4]
+
+
+def test_merging_segments_changes_nothing_but_their_number(db: sqlite3.Connection) -> None:
+    """What was found before is found afterwards, in fewer places."""
+
+    def segments() -> int:
+        (count,) = db.execute("SELECT count(DISTINCT segid) FROM messages_fts_idx").fetchone()
+        return int(count)
+
+    for number in range(12):
+        say(db, f"the oak, number {number}")
+    before = segments()
+    while merge_some(db):
+        pass
+    assert before > 8
+    assert segments() < 4
+    assert holds(db, "oak") == list(range(1, 13))
+    with transaction(db):
+        assert index_violations(db) == []
+
+
+def test_the_newest_with_a_word_are_told(db: sqlite3.Connection) -> None:
+    """Newest first: as many as are asked for, or as far back."""
+    for text in ("the oak", "an elm", "the oak", "the oak"):
+        say(db, text)
+    asked = ['{text} : "yew"', '{text} : "oak"', '{text} : "elm"']
+    assert newest_of_each(db, "message", asked, 2) == [[], [4, 3], [2]]
+    assert since(db, "message", '{text} : "oak"', 3) == [3, 4]
 
 
 @pytest.mark.parametrize("table", ["observations", "memories"])
