@@ -27,7 +27,7 @@ from benchmarks.world import BEGINS, Played, Speech, observer, playing, reflecto
 from construct.llm.catalog import cost_usd, main_model
 from construct.llm.providers import choose_models
 from construct.llm.types import CacheLife
-from construct.memory import policy
+from construct.memory.cycles import policy
 from construct.tokens import Usage, by_bytes
 from tests.support.fake_api import FakeApi
 

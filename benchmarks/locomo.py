@@ -31,12 +31,12 @@ from typing import Any
 
 from construct.clock import Clock
 from construct.config import load_settings
-from construct.memory import indexing
-from construct.memory.meaning import Meaning, meaning_for
-from construct.memory.recall import Filters, search
-from construct.memory.recall_passages import passages
+from construct.memory.recall import indexing
+from construct.memory.recall.meaning import Meaning, meaning_for
+from construct.memory.recall.passages import passages
+from construct.memory.recall.search import Filters, search
 from construct.store.database import open_database
-from construct.store.transfer_import import import_file
+from construct.store.transfer.importing import import_file
 
 DEPTHS = (1, 5, 10, 20, 50)
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop"}

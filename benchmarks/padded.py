@@ -22,9 +22,9 @@ from typing import Any
 
 from benchmarks.locomo import import_talk, judged, turns
 from benchmarks.madeup import Echo, fill
-from construct.memory import recall
-from construct.memory.recall import Filters, search
-from construct.memory.recall_passages import passages
+from construct.memory.recall import search as recall
+from construct.memory.recall.passages import passages
+from construct.memory.recall.search import Filters, search
 from construct.store.database import open_database
 
 FOUND = 10

@@ -37,7 +37,7 @@ from construct.clock import to_text
 from construct.llm.catalog import main_model, worker_model
 from construct.llm.providers import Models
 from construct.llm.types import JsonReply, JsonRequest, Reply, Request
-from construct.memory import schemas
+from construct.memory.learning import schemas
 from construct.store.database import open_database, transaction
 from construct.store.segments import merge_some
 from construct.tokens import Usage, by_bytes

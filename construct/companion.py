@@ -18,14 +18,15 @@ from construct.errors import ConstructError, ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.providers import Models
 from construct.llm.types import Block, ChatMessage, Model, Reply, Request, Text, ToolResult
-from construct.memory import forks, policy
 from construct.memory.ambience import standing
-from construct.memory.ambient import Ambience, told
 from construct.memory.briefing import STAND_IN, Briefing
-from construct.memory.context import dump_rounds, request_tokens
-from construct.memory.situation import Terms, terms_for
+from construct.memory.cycles import policy
+from construct.memory.cycles.situation import Terms, terms_for
+from construct.memory.cycles.worker import MemoryWorker, Progress
+from construct.memory.shown import forks
+from construct.memory.shown.ambient import Ambience, told
+from construct.memory.shown.context import dump_rounds, request_tokens
 from construct.memory.tools import Forget, ToolBox, summary
-from construct.memory.worker import MemoryWorker, Progress
 from construct.store import books, briefings, talk
 from construct.store import observations as rows
 from construct.store.briefings import Briefed, Told

@@ -14,7 +14,7 @@ from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.types import CacheLife, Reply, Request
 from construct.memory.briefing import unstored_message
-from construct.memory.context import INTERRUPTED
+from construct.memory.shown.context import INTERRUPTED
 from construct.store import books
 from construct.store.database import transaction
 from construct.store.records import Message

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from construct.memory.edits import pin
+from construct.memory.curation.edits import pin
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.database import open_database

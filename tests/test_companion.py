@@ -9,7 +9,7 @@ import pytest
 
 from construct.companion import Delta, Waiting
 from construct.errors import ModelRejectedError
-from construct.memory.deletion import delete_conversation
+from construct.memory.curation.deletion import delete_conversation
 from construct.offrecord import OffRecord
 from construct.store import talk
 from tests.support.fake_api import FakeApi, Reply, faults
@@ -284,7 +284,7 @@ async def test_two_hundred_turns_keep_every_fact_within_reach(tmp_path: Path, ap
         chats = api.of("chat")
         sizes = [r.usage.prompt for r in chats if r.usage]
         assert max(sizes) < 8000
-        from construct.memory.recall import search
+        from construct.memory.recall.search import search
 
         for i in (0, 17, 50, 99):
             hits = await t.companion.store.call(search, f"locker {i} code")

@@ -21,18 +21,18 @@ import pytest
 from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.llm.providers import choose_models
-from construct.memory import forget as forgetting
-from construct.memory.edits import edit, pin
-from construct.memory.history import as_of, diff, parse_moment
-from construct.memory.terms import words
-from construct.memory.trace import why
-from construct.memory.undo import newest_cycle, undo
+from construct.memory.curation import forget as forgetting
+from construct.memory.curation.edits import edit, pin
+from construct.memory.curation.undo import newest_cycle, undo
+from construct.memory.inspection.history import as_of, diff, parse_moment
+from construct.memory.inspection.trace import why
+from construct.memory.language.terms import words
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
 from construct.store.records import Observation
-from construct.store.transfer import export_jsonl
+from construct.store.transfer.exporting import export_jsonl
 from tests.support import fake_worker
 from tests.support.fake_api import FakeApi, careless
 from tests.support.fake_types import Answer, Json, last_user_text

@@ -8,7 +8,7 @@ import pytest
 
 from construct.companion import Waiting
 from construct.errors import ConstructError
-from construct.memory.forget import forget
+from construct.memory.curation.forget import forget
 from construct.store import talk
 from construct.store.database import open_database
 from tests.support.fake_api import FakeApi, Reply

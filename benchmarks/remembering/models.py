@@ -24,8 +24,8 @@ from construct.llm.types import (
     ToolUse,
     Usage,
 )
-from construct.memory.context import block_text
-from construct.memory.recall_stem import stem, words
+from construct.memory.language.stem import stem, words
+from construct.memory.shown.context import block_text
 
 _BLOCKS: dict[str, Callable[..., Block]] = {kind.__name__: kind for kind in (Text, ToolUse, ToolResult, Opaque)}
 

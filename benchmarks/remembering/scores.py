@@ -7,7 +7,7 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
-from construct.memory.recall_stem import stem
+from construct.memory.language.stem import stem
 
 _RESAMPLES = 2000
 _MONTHS = "january february march april may june july august september october november december".split()

@@ -15,7 +15,7 @@ from construct.store.database import transaction
 from construct.text import one_line
 
 if TYPE_CHECKING:
-    from construct.memory.deletion import DeletionPlan
+    from construct.memory.curation.deletion import DeletionPlan
 
 conversations = typer.Typer(help="List, show, rename, fork and delete conversations.", rich_markup_mode=None)
 
@@ -102,7 +102,7 @@ def fork(
     Both go their own ways from there; the old one is left as it is.
     """
     from construct.cli.upkeep import compact_conversation
-    from construct.memory import forks
+    from construct.memory.shown import forks
 
     env = environment(context)
     with env.database() as db:
@@ -128,7 +128,7 @@ def delete(
 
     It says first what goes, and asks. `construct memory forget` deletes a single thing instead.
     """
-    from construct.memory.deletion import delete_conversation, plan_deletion
+    from construct.memory.curation.deletion import delete_conversation, plan_deletion
 
     env = environment(context)
     with env.database() as db:

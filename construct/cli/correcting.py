@@ -8,10 +8,10 @@ from construct.cli.progress import searchable
 from construct.cli.references import Reference
 from construct.clock import to_text
 from construct.errors import UsageError
-from construct.memory import edits
-from construct.memory.forgetting import forget_named, plan_forget_named
-from construct.memory.lines import line
-from construct.memory.memories import remember
+from construct.memory.curation import edits
+from construct.memory.curation.forgetting import forget_named, plan_forget_named
+from construct.memory.curation.memories import remember
+from construct.memory.shown.lines import line
 from construct.store import curated
 from construct.store import observations as rows
 from construct.store.database import transaction

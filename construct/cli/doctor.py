@@ -64,8 +64,8 @@ def _database(db: sqlite3.Connection) -> list[Check]:
 def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
     """Tell whether search goes by meaning too; that it does not is nothing wrong."""
     from construct.cli.reindex import ABSENT, working_meaning
-    from construct.memory.indexing import OTHER_MODEL, is_others
-    from construct.memory.meaning import meaning_for
+    from construct.memory.recall.indexing import OTHER_MODEL, is_others
+    from construct.memory.recall.meaning import meaning_for
     from construct.store.vectors import count_without
 
     try:

@@ -9,9 +9,9 @@ from construct.cli.progress import progress_bar
 from construct.errors import UsageError
 from construct.store import search_index
 from construct.store.backup import explaining, refuse_database, text_file
-from construct.store.transfer import write_export
-from construct.store.transfer_import import ImportReport
-from construct.store.transfer_import import import_file as import_into
+from construct.store.transfer.exporting import write_export
+from construct.store.transfer.importing import ImportReport
+from construct.store.transfer.importing import import_file as import_into
 
 
 def export(env: Environment, file_format: str, output: Path | None, force: bool) -> None:
@@ -28,7 +28,7 @@ def export(env: Environment, file_format: str, output: Path | None, force: bool)
 def report(env: Environment, output: Path | None, force: bool) -> None:
     """Write a page about the whole memory to a file, or to standard output."""
     from construct.cli.upkeep import terms
-    from construct.memory.survey import survey
+    from construct.memory.inspection.survey import survey
     from construct.report.page import page
 
     target = _file(output)

@@ -12,11 +12,11 @@ from construct.cli.progress import searchable
 from construct.cli.references import Reference
 from construct.clock import Clock, to_text
 from construct.errors import UsageError
-from construct.memory import history, narrow, trace
-from construct.memory.lines import line
-from construct.memory.meaning import meaning_for
-from construct.memory.recall import Filters, search
-from construct.memory.timeline import weeks
+from construct.memory.inspection import history, narrow, trace
+from construct.memory.inspection.timeline import weeks
+from construct.memory.recall.meaning import meaning_for
+from construct.memory.recall.search import Filters, search
+from construct.memory.shown.lines import line
 from construct.repl.views.words import NOTHING_YET
 from construct.store import curated, lineage, talk
 from construct.store import observations as rows

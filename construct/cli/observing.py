@@ -13,13 +13,13 @@ from construct.clock import to_text
 from construct.companion import Companion
 from construct.errors import ExitStatus, UsageError
 from construct.llm.types import Model
-from construct.memory import archive
-from construct.memory.archive import Backlog, Revived
-from construct.memory.asking import EXTRACTIVE
-from construct.memory.history import parse_moment
-from construct.memory.observer import batch_tokens
-from construct.memory.situation import Terms
-from construct.memory.spending import is_over_limit, spent_ever, spent_today
+from construct.memory.cycles import archive
+from construct.memory.cycles.archive import Backlog, Revived
+from construct.memory.cycles.situation import Terms
+from construct.memory.cycles.spending import is_over_limit, spent_ever, spent_today
+from construct.memory.inspection.history import parse_moment
+from construct.memory.learning.asking import EXTRACTIVE
+from construct.memory.learning.observer import batch_tokens
 from construct.repl.views.words import counted, money
 from construct.store import cycles
 from construct.store.database import transaction

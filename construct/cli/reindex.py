@@ -7,8 +7,8 @@ from construct.cli.environment import Environment, complain, print_json, say
 from construct.config import Settings
 from construct.errors import ConstructError, NotConfiguredError
 from construct.llm.embedding import Embedder
-from construct.memory import indexing
-from construct.memory.meaning import Meaning, meaning_for
+from construct.memory.recall import indexing
+from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.store import vectors
 
 ABSENT = (

@@ -3,9 +3,9 @@
 from typing import Any
 
 from construct.clock import Clock, from_text
-from construct.memory.recall import Hit
-from construct.memory.timeline import Period
-from construct.memory.trace import MemoryTrace, MessageTrace, ReplyTrace, Trace
+from construct.memory.inspection.timeline import Period
+from construct.memory.inspection.trace import MemoryTrace, MessageTrace, ReplyTrace, Trace
+from construct.memory.recall.search import Hit
 from construct.store.records import Conversation, Cycle, Memory, Message, Observation
 from construct.store.talk import ConversationSummary
 

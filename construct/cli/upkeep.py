@@ -13,13 +13,13 @@ from construct.cli.environment import Environment, print_json, say, show
 from construct.clock import to_text
 from construct.companion import Companion
 from construct.errors import ExitStatus, NotConfiguredError, UsageError
-from construct.memory.accounts import read_books
-from construct.memory.asking import EXTRACTIVE
-from construct.memory.compaction import Compacted
-from construct.memory.guard import Verdict
-from construct.memory.situation import Terms, terms_for
-from construct.memory.status import standing
-from construct.memory.status import status as panel
+from construct.memory.cycles.compaction import Compacted
+from construct.memory.cycles.situation import Terms, terms_for
+from construct.memory.inspection.accounts import read_books
+from construct.memory.inspection.status import standing
+from construct.memory.inspection.status import status as panel
+from construct.memory.learning.asking import EXTRACTIVE
+from construct.memory.learning.guard import Verdict
 from construct.store import books, talk
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _changes(conversation_id: int, made: int, compacted: Compacted, verdict: Ver
 
 def undo(env: Environment, as_json: bool) -> None:
     """Take the last memory cycle back, and say what changed."""
-    from construct.memory.undo import undo as take_back
+    from construct.memory.curation.undo import undo as take_back
 
     with env.database() as db:
         undone = take_back(db, env.settings.clock)

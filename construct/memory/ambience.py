@@ -6,11 +6,11 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from construct.clock import from_text, to_text
-from construct.memory import forks
-from construct.memory.ambient import Ambience, DuePlan, Passage, told
-from construct.memory.recall_passages import passages
-from construct.memory.situation import Terms
-from construct.memory.view import scope_ids
+from construct.memory.cycles.situation import Terms
+from construct.memory.recall.passages import passages
+from construct.memory.shown import forks
+from construct.memory.shown.ambient import Ambience, DuePlan, Passage, told
+from construct.memory.shown.view import scope_ids
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.briefings import forgotten

@@ -13,13 +13,14 @@ from construct import prompts, tokens
 from construct.clock import from_text, to_text
 from construct.config import Settings
 from construct.llm.types import CacheLife, Model, Request, Text, Tool
-from construct.memory import ambient, context, policy
 from construct.memory.ambience import gather
-from construct.memory.compaction import compact
-from construct.memory.forks import inherited_window, last_messages, uncommitted_below
-from construct.memory.situation import Terms, read_situation
+from construct.memory.cycles import policy
+from construct.memory.cycles.compaction import compact
+from construct.memory.cycles.situation import Terms, read_situation
+from construct.memory.shown import ambient, context
+from construct.memory.shown.forks import inherited_window, last_messages, uncommitted_below
+from construct.memory.shown.view import Blocks, current_blocks, opening_blocks, take_in
 from construct.memory.tools import TOOLS
-from construct.memory.view import Blocks, current_blocks, opening_blocks, take_in
 from construct.store import books, talk
 from construct.store.database import snapshot
 from construct.store.records import Message

@@ -9,11 +9,11 @@ from datetime import date
 from construct.clock import to_text
 from construct.errors import ConstructError
 from construct.llm.types import Tool, ToolResult, ToolUse
-from construct.memory.memories import remember
-from construct.memory.recall import Filters, Hit, search
-from construct.memory.situation import Terms
-from construct.memory.trace import why
-from construct.memory.transcript import escape
+from construct.memory.curation.memories import remember
+from construct.memory.cycles.situation import Terms
+from construct.memory.inspection.trace import why
+from construct.memory.recall.search import Filters, Hit, search
+from construct.memory.shown.transcript import escape
 from construct.store.briefings import Told
 from construct.store.database import Store, transaction
 from construct.store.records import Message

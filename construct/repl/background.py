@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from construct.errors import ConstructError
-from construct.memory.worker import MemoryWorker
+from construct.memory.cycles.worker import MemoryWorker
 
 _BREATH = 0.05  # seconds between two pieces of work on the indexes: the talk and other programs come first
 log = logging.getLogger("construct.memory")

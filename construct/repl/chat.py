@@ -13,12 +13,13 @@ from construct.config import Settings
 from construct.errors import ConstructError
 from construct.llm.providers import Models
 from construct.llm.types import Request
-from construct.memory import forks, policy
 from construct.memory.ambience import due_plans
-from construct.memory.ambient import DuePlan
-from construct.memory.situation import read_situation
-from construct.memory.status import Meters, Standing, meters, standing, status
-from construct.memory.worker import Progress
+from construct.memory.cycles import policy
+from construct.memory.cycles.situation import read_situation
+from construct.memory.cycles.worker import Progress
+from construct.memory.inspection.status import Meters, Standing, meters, standing, status
+from construct.memory.shown import forks
+from construct.memory.shown.ambient import DuePlan
 from construct.offrecord import OffRecord
 from construct.references import Reference
 from construct.repl.background import Job, Upkeep

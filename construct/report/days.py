@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 
-from construct.memory.narrow import outcome_unknown
+from construct.memory.inspection.narrow import outcome_unknown
 from construct.report.provenance import Node
 from construct.store.records import Observation
 

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from construct.memory.survey import Survey
+from construct.memory.inspection.survey import Survey
 from construct.store.records import Observation
 
 _BAR, _TOP, _TALLEST = 18, 34, 200

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin
 
-from construct.memory.graph_answers import USER, key
+from construct.memory.graph.answers import USER, key
 from construct.store.graph import Entity, Relation
 
 MOST = 90

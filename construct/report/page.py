@@ -17,9 +17,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from construct.clock import Clock, from_text
-from construct.memory.dates import relative_words
-from construct.memory.lines import SIGNS
-from construct.memory.survey import Survey
+from construct.memory.inspection.survey import Survey
+from construct.memory.language.dates import relative_words
+from construct.memory.shown.lines import SIGNS
 from construct.repl.views.observations import notes
 from construct.repl.views.words import counted, money, percent, when
 from construct.report.days import months, plans

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from construct.memory.survey import Survey
+from construct.memory.inspection.survey import Survey
 from construct.store.records import Cycle, Message, Observation
 
 _DEEPEST = 12

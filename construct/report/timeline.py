@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from construct.clock import Clock, from_text
-from construct.memory.survey import Survey
-from construct.memory.timeline import Period, weeks
+from construct.memory.inspection.survey import Survey
+from construct.memory.inspection.timeline import Period, weeks
 from construct.report.charts import Chart, Column, days_between, stacked
 from construct.store.books import Spent
 

@@ -138,7 +138,7 @@ def m006_vectors(db: Database) -> None:
 def m007_own_words(db: Database) -> None:
     """A message is indexed by its own words alone, and what no query reads goes: a third of a talk's file.
 
-    The turns around a message are weighed when it is read (memory/recall_rank.py); as a column they filed every word
+    The turns around a message are weighed when it is read (memory/recall/rank.py); as a column they filed every word
     three times. What is withheld stands in the index with no words, as before. The pages that come free are given
     back as after forgetting (erase.py).
     """

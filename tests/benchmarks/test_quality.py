@@ -243,7 +243,7 @@ def test_any_server_may_observe_and_answer(
         monkeypatch.setenv(name, value)
     names = ("--worker", "claude-haiku-5-5", "--reader", "claude-sonnet-5-5", "--judge", "claude-haiku-5-5", "--json")
     ask = (longmemeval(tmp_path), "--ways", "construct", "--conversations", "1", "--cache", tmp_path / "cache", *names)
-    monkeypatch.setattr("construct.memory.policy.LEFTOVER_TOKENS", 1)
+    monkeypatch.setattr("construct.memory.cycles.policy.LEFTOVER_TOKENS", 1)
     api.fail("chat", faults.http(401))
     with pytest.raises(SystemExit, match="goes on where it stopped"):
         run(monkeypatch, capsys, *ask)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from construct.memory.proposals import Draft
+from construct.memory.learning.proposals import Draft
 from tests.memory.builders import Life
 from tests.support.emulator import PseudoTerminal, python
 from tests.support.fake_api import FakeApi

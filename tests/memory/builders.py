@@ -8,12 +8,12 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from construct.clock import Clock, to_text
-from construct.memory.commit import store_extraction, store_verdict
-from construct.memory.compaction import Compacted, compact
-from construct.memory.guard import Verdict
-from construct.memory.memories import remember
-from construct.memory.proposals import Draft, Extraction
-from construct.memory.view import Frame
+from construct.memory.curation.memories import remember
+from construct.memory.cycles.commit import store_extraction, store_verdict
+from construct.memory.cycles.compaction import Compacted, compact
+from construct.memory.learning.guard import Verdict
+from construct.memory.learning.proposals import Draft, Extraction
+from construct.memory.shown.view import Frame
 from construct.store import curated, cycles, talk
 from construct.store import observations as rows
 from construct.store.database import open_database, transaction

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from construct.memory import terms as language
-from construct.memory.guard import judge
-from construct.memory.proposals import Condensation, Draft
+from construct.memory.language import terms as language
+from construct.memory.learning.guard import judge
+from construct.memory.learning.proposals import Condensation, Draft
 from construct.store.records import Observation
 from tests.memory.making import draft, observation
 

@@ -4,7 +4,7 @@ import sqlite3
 from typing import Any
 
 from construct.clock import to_text
-from construct.memory.memories import remember
+from construct.memory.curation.memories import remember
 from construct.store.database import transaction
 from tests.support.fake_api import FakeApi
 from tests.support.talks import Talk

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from construct.clock import to_text
-from construct.memory.lines import line_tokens
-from construct.memory.proposals import Draft
+from construct.memory.learning.proposals import Draft
+from construct.memory.shown.lines import line_tokens
 from construct.store.records import Message, Observation
 
 START = datetime(2026, 3, 1, 14, 30, tzinfo=UTC)

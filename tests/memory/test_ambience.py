@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from construct.memory.recall_passages import BUDGET
+from construct.memory.recall.passages import BUDGET
 from construct.tokens import count
 from tests.support.fake_api import FakeApi
 from tests.support.talks import LOW, Talk, facts, talking

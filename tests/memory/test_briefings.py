@@ -7,9 +7,9 @@ import pytest
 
 from construct.clock import Clock
 from construct.errors import NotFoundError
-from construct.memory import trace
-from construct.memory.deletion import delete_conversation
-from construct.memory.forget import forget
+from construct.memory.curation.deletion import delete_conversation
+from construct.memory.curation.forget import forget
+from construct.memory.inspection import trace
 from construct.store.records import Memory, Message, Observation
 from tests.memory.builders import Life
 from tests.support.fake_api import FakeApi, Reply

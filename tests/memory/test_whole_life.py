@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from construct.clock import to_text
-from construct.memory.deletion import delete_conversation
-from construct.memory.edits import edit, pin
-from construct.memory.forget import forget, plan_forget
-from construct.memory.forks import fork
-from construct.memory.history import as_of, diff
-from construct.memory.trace import why
-from construct.memory.undo import newest_cycle, undo
-from construct.memory.view import current_blocks
+from construct.memory.curation.deletion import delete_conversation
+from construct.memory.curation.edits import edit, pin
+from construct.memory.curation.forget import forget, plan_forget
+from construct.memory.curation.undo import newest_cycle, undo
+from construct.memory.inspection.history import as_of, diff
+from construct.memory.inspection.trace import why
+from construct.memory.shown.forks import fork
+from construct.memory.shown.view import current_blocks
 from construct.store import lineage, talk
 from construct.store import observations as rows
 from construct.store.erase import REMOVED

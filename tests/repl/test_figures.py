@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from construct.clock import Clock
-from construct.memory.compaction import Compacted
-from construct.memory.guard import Verdict
-from construct.memory.proposals import Draft
-from construct.memory.recall import Hit
+from construct.memory.cycles.compaction import Compacted
+from construct.memory.learning.guard import Verdict
+from construct.memory.learning.proposals import Draft
+from construct.memory.recall.search import Hit
 from construct.repl.commands import all_commands
 from construct.repl.views.compacted import compact_words
 from construct.repl.views.console import to_text

@@ -20,8 +20,8 @@ from prompt_toolkit.utils import get_cwidth
 
 from construct.clock import Clock
 from construct.config import Thresholds
-from construct.memory.situation import Terms
-from construct.memory.worker import MemoryWorker
+from construct.memory.cycles.situation import Terms
+from construct.memory.cycles.worker import MemoryWorker
 from construct.repl.background import Job, Upkeep
 from construct.repl.chat import Chat
 from construct.repl.commands.registry import Choice, Command, Group, Registry

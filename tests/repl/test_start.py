@@ -34,7 +34,7 @@ prompt_toolkit.renderer.Renderer.render = draw_once
 
 HEAVY = {
     "anthropic", "httpx2", "pydantic", "tiktoken", "rich.markdown", "markdown_it", "rich.console", "typer", "psutil",
-    "sqlite_utils", "construct.companion", "xllamacpp", "construct.llm.types", "construct.memory.transcript",
+    "sqlite_utils", "construct.companion", "xllamacpp", "construct.llm.types", "construct.memory.shown.transcript",
 }  # fmt: skip
 
 

@@ -14,17 +14,17 @@ from construct.clock import Clock
 from construct.config import Settings
 from construct.llm.types import ChatMessage, Request, Tool
 from construct.llm.types import Text as Words
-from construct.memory.accounts import Books
-from construct.memory.ambient import DuePlan
-from construct.memory.forget import ForgetPlan, Forgotten
-from construct.memory.graph import Branch, Tree
-from construct.memory.history import Diff
-from construct.memory.recall import Hit
-from construct.memory.status import Standing
-from construct.memory.timeline import Period
-from construct.memory.trace import MemoryTrace, MessageTrace, Node, Trace
-from construct.memory.undo import Undone
-from construct.memory.whatif import Estimate
+from construct.memory.curation.forget import ForgetPlan, Forgotten
+from construct.memory.curation.undo import Undone
+from construct.memory.graph.reading import Branch, Tree
+from construct.memory.inspection.accounts import Books
+from construct.memory.inspection.history import Diff
+from construct.memory.inspection.status import Standing
+from construct.memory.inspection.timeline import Period
+from construct.memory.inspection.trace import MemoryTrace, MessageTrace, Node, Trace
+from construct.memory.inspection.whatif import Estimate
+from construct.memory.recall.search import Hit
+from construct.memory.shown.ambient import DuePlan
 from construct.repl.commands import all_commands
 from construct.repl.themes import LIGHT, PLAIN
 from construct.repl.views.console import to_ansi, to_text

@@ -8,9 +8,9 @@ import pytest
 
 from construct.clock import Clock
 from construct.config import load_settings
-from construct.memory.edits import edit, pin
-from construct.memory.situation import terms_for
-from construct.memory.survey import Survey, survey
+from construct.memory.curation.edits import edit, pin
+from construct.memory.cycles.situation import terms_for
+from construct.memory.inspection.survey import Survey, survey
 from construct.report.page import page
 from tests.memory.builders import ZONE, Life, draft
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from construct.memory.forget import forget
+from construct.memory.curation.forget import forget
 from construct.store.database import transaction
 from tests.memory.builders import Life, draft
 from tests.report.conftest import written

@@ -70,7 +70,7 @@ def test_a_circle_ends(life: Life) -> None:
 
 def test_what_was_undone_is_not_there(lived: Life) -> None:
     """A reverted cycle counts as never run."""
-    from construct.memory.undo import undo
+    from construct.memory.curation.undo import undo
 
     here = lived.talk()
     fact = lived.learn(here, "I paint")

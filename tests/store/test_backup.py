@@ -7,7 +7,7 @@ import pytest
 from construct.errors import ConstructError
 from construct.store.backup import read_into, replacing
 from construct.store.invariants import file_violations, index_violations, violations
-from construct.store.transfer import write_export
+from construct.store.transfer.exporting import write_export
 from tests.store.transfer_world import World, exported, furnish, new_database, run_something
 
 

@@ -14,7 +14,7 @@ import pytest
 from construct.clock import Clock, from_text, to_text
 from construct.errors import ConstructError, ExitStatus
 from construct.store.database import open_database
-from construct.store.transfer import ImportReport, export_jsonl, import_file
+from construct.store.transfer.exporting import ImportReport, export_jsonl, import_file
 
 START = "2026-03-01T09:00:00.000000+00:00"
 

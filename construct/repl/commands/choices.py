@@ -3,9 +3,9 @@
 import sqlite3
 from collections.abc import Sequence
 
-from construct.memory import narrow
-from construct.memory.situation import Terms
-from construct.memory.view import scope_ids
+from construct.memory.cycles.situation import Terms
+from construct.memory.inspection import narrow
+from construct.memory.shown.view import scope_ids
 from construct.repl.chat import Chat
 from construct.repl.commands.registry import Choice
 from construct.store import graph

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from construct.errors import ConstructError, UsageError
-from construct.memory import edits, forgetting, undo
+from construct.memory.curation import edits, forgetting, undo
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import observation_choices
 from construct.repl.commands.references import Reference, named
@@ -13,7 +13,7 @@ from construct.store import curated
 from construct.store import observations as rows
 
 if TYPE_CHECKING:
-    from construct.memory.forget import Forgotten
+    from construct.memory.curation.forget import Forgotten
 
 group = Group("Correcting it")
 

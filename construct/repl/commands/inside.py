@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from construct.errors import UsageError
-from construct.memory import forks
-from construct.memory.accounts import read_books
+from construct.memory.inspection.accounts import read_books
+from construct.memory.shown import forks
 from construct.repl.chat import Chat
 from construct.repl.commands.registry import Choice, Group, choose
 from construct.repl.output import Output

@@ -4,11 +4,12 @@ import sqlite3
 
 from construct.clock import Clock, to_text
 from construct.errors import UsageError
-from construct.memory import history, memories, narrow, trace
-from construct.memory.graph import neighbours
-from construct.memory.graph_answers import USER
-from construct.memory.recall import Filters, search
-from construct.memory.timeline import weeks
+from construct.memory.curation import memories
+from construct.memory.graph.answers import USER
+from construct.memory.graph.reading import neighbours
+from construct.memory.inspection import history, narrow, trace
+from construct.memory.inspection.timeline import weeks
+from construct.memory.recall.search import Filters, search
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import LAST, entity_choices, narrowing_choices, remembered, why_choices
 from construct.repl.commands.references import Reference, named

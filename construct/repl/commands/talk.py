@@ -6,13 +6,13 @@ from pathlib import Path
 
 from construct.errors import NotFoundError, UsageError
 from construct.llm.catalog import known_models
-from construct.memory import forks
+from construct.memory.shown import forks
 from construct.repl.chat import Chat
 from construct.repl.commands.registry import Choice, Group, Leave, Retry, Then, choose
 from construct.repl.output import Output
 from construct.repl.views.words import ago, title_of
 from construct.store import talk as talks
-from construct.store.transfer import FORMATS, write_export
+from construct.store.transfer.exporting import FORMATS, write_export
 from construct.text import shorten
 
 group = Group("Talk")

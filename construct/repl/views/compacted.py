@@ -1,7 +1,7 @@
 """What compacting changed, in one line."""
 
-from construct.memory.compaction import Compacted
-from construct.memory.guard import Verdict
+from construct.memory.cycles.compaction import Compacted
+from construct.memory.learning.guard import Verdict
 from construct.repl.views.words import counted
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from construct import tokens
 from construct.llm.types import Block, Request, ToolResult
 from construct.llm.types import Text as TextBlock
-from construct.memory.context import block_kind, block_text, request_tokens
+from construct.memory.shown.context import block_kind, block_text, request_tokens
 from construct.repl.views.bars import AccentBar
 from construct.repl.views.words import counted, percent
 from construct.text import one_line, printable, shorten

@@ -4,8 +4,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from construct.memory.history import Diff
-from construct.memory.lines import SIGNS
+from construct.memory.inspection.history import Diff
+from construct.memory.shown.lines import SIGNS
 from construct.store.records import Observation
 from construct.text import one_line
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date
 
-from construct.memory.ambient import DuePlan, due_words
+from construct.memory.shown.ambient import DuePlan, due_words
 from construct.text import shorten
 
 _BETWEEN = " · "

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from construct.memory.forget import ForgetPlan, Forgotten
+from construct.memory.curation.forget import ForgetPlan, Forgotten
 from construct.repl.views.observations import memory_table, observation_table
 from construct.repl.views.words import counted
 from construct.store.records import Message

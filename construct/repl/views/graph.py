@@ -4,7 +4,7 @@ from rich.console import RenderableType
 from rich.text import Text
 from rich.tree import Tree as Drawing
 
-from construct.memory.graph import Branch, Tree
+from construct.memory.graph.reading import Branch, Tree
 from construct.text import one_line
 
 

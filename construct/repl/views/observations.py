@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from construct.memory.dates import relative_words
-from construct.memory.lines import SIGNS
-from construct.memory.narrow import outcome_unknown
+from construct.memory.inspection.narrow import outcome_unknown
+from construct.memory.language.dates import relative_words
+from construct.memory.shown.lines import SIGNS
 from construct.repl.views.words import NOTHING_YET, counted
 from construct.store.records import Memory, Observation
 from construct.text import one_line

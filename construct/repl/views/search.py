@@ -7,7 +7,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from construct.memory.recall import Hit
+from construct.memory.recall.search import Hit
 from construct.text import shorten
 
 _MOST_LINES = 2

@@ -9,8 +9,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from construct.memory.policy import REFLECT_REGARDLESS
-from construct.memory.status import Standing
+from construct.memory.cycles.policy import REFLECT_REGARDLESS
+from construct.memory.inspection.status import Standing
 from construct.repl.views.words import counted, money, percent
 from construct.store.records import Cycle
 from construct.text import one_line

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from construct.memory.timeline import Period, Unit, bundled, folded
+from construct.memory.inspection.timeline import Period, Unit, bundled, folded
 from construct.repl.views.bars import AccentBar
 from construct.repl.views.words import counted
 

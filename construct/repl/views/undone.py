@@ -5,7 +5,7 @@ from datetime import date
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from construct.memory.undo import Undone
+from construct.memory.curation.undo import Undone
 from construct.repl.views.observations import observation_table
 from construct.repl.views.words import counted
 

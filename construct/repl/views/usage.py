@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from construct.clock import Clock, from_text
-from construct.memory.accounts import Books
-from construct.memory.whatif import Estimate
+from construct.memory.inspection.accounts import Books
+from construct.memory.inspection.whatif import Estimate
 from construct.repl.views.bars import AccentBar
 from construct.repl.views.words import counted, money, monies, percent
 from construct.store.books import Spent, UsageLine

@@ -7,8 +7,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 from construct.clock import Clock
-from construct.memory.lines import SIGNS
-from construct.memory.trace import MemoryTrace, MessageTrace, Node, ReplyTrace, Trace, drawn
+from construct.memory.inspection.trace import MemoryTrace, MessageTrace, Node, ReplyTrace, Trace, drawn
+from construct.memory.shown.lines import SIGNS
 from construct.repl.views.words import counted, when
 from construct.store.records import Cycle, Memory, Message, Observation
 from construct.text import one_line, shorten

@@ -1,0 +1,1 @@
+"""What is kept by itself, and what its owner may do with it: correct, undo, delete, forget."""

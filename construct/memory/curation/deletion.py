@@ -1,0 +1,111 @@
+"""Deleting a conversation, with all that rests on what was said in it."""
+
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from construct.clock import Clock, to_text
+from construct.memory.curation import forget
+from construct.memory.curation.memories import promote
+from construct.memory.graph.cycle import drop_unsaid_names
+from construct.store import erase, lineage, remnants, talk
+from construct.store import observations as rows
+from construct.store.database import transaction
+from construct.store.records import Conversation, Memory, Observation
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionPlan:
+    """What deleting a conversation will take along."""
+
+    conversation: Conversation
+    messages: int
+    observations: tuple[Observation, ...]
+    """Its own, and reflections of several conversations that rest on it too."""
+    reactivated: tuple[Observation, ...]
+    """What those reflections were made of in other conversations: active again."""
+    memories: tuple[Memory, ...]
+    """Promoted from those observations."""
+    forks: tuple[Conversation, ...]
+    """Conversations forked from it: they go on without what they have from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What was deleted."""
+
+    conversation: int
+    messages: int
+    observations: int
+    reactivated: int
+    memories: int
+    relations: int
+    entities: int
+    forks: tuple[int, ...]
+    pending_erasure: bool
+    """Another process reads the file: its bytes are cleared out later (`erase.finish_erasure`)."""
+
+
+def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
+    """Return what deleting a conversation will take along; raises NotFoundError."""
+    conversation = talk.conversation(db, conversation_id)
+    gone = _resting_on(db, conversation_id)
+    (messages,) = db.execute("SELECT count(*) FROM messages WHERE conversation_id = ?", (conversation_id,)).fetchone()
+    forks = db.execute("SELECT id FROM conversations WHERE parent_id = ? ORDER BY id", (conversation_id,)).fetchall()
+    return DeletionPlan(
+        conversation,
+        messages,
+        tuple(rows.observations(db, sorted(gone))),
+        tuple(rows.observations(db, sorted(forget.freed(db, gone)))),
+        tuple(lineage.memories_from(db, gone)),
+        tuple(talk.conversation(db, row[0]) for row in forks),
+    )
+
+
+def delete_conversation(
+    db: sqlite3.Connection, conversation_id: int, clock: Clock, *, wait: float = erase.WAIT_SECONDS
+) -> Deleted:
+    """Delete a conversation and clear its bytes out; raises NotFoundError."""
+    with transaction(db):
+        plan = plan_deletion(db, conversation_id)
+        relations, entities = _carry_out(db, plan, to_text(clock.now()))
+    return Deleted(
+        conversation_id,
+        plan.messages,
+        len(plan.observations),
+        len(plan.reactivated),
+        len(plan.memories),
+        relations,
+        entities,
+        tuple(c.id for c in plan.forks),
+        pending_erasure=not erase.finish_erasure(db, wait),
+    )
+
+
+def _carry_out(db: sqlite3.Connection, plan: DeletionPlan, now: str) -> tuple[int, int]:
+    gone = [o.id for o in plan.observations]
+    texts = [o.content for o in plan.observations]
+    remnants.abandon_readers(db, (), now)
+    forget.clear_notes(db, forget.noting_cycles(db, texts), texts)
+    forget.withdraw(db, gone)
+    counts = erase.delete_memories(db, [m.id for m in plan.memories])
+    erase.delete_observations(db, gone)
+    erase.delete_conversation(db, plan.conversation.id)
+    promote(db, now)
+    drop_unsaid_names(db)
+    erase.begin_erasure(db)
+    return counts
+
+
+def _resting_on(db: sqlite3.Connection, conversation_id: int) -> Collection[int]:
+    """Return all observations of a conversation, and all that rest on its messages."""
+    found = {
+        row[0]
+        for row in db.execute(
+            """SELECT id FROM observations WHERE conversation_id = :id
+               UNION SELECT observation_id FROM observation_messages
+               JOIN messages ON messages.id = message_id WHERE messages.conversation_id = :id""",
+            {"id": conversation_id},
+        )
+    }
+    return forget.risen(db, found)

@@ -1,0 +1,103 @@
+"""What the user says of an observation: how it should read, and that it is to stay as it is."""
+
+import sqlite3
+
+from construct.clock import Clock, to_text
+from construct.errors import ConstructError, UsageError
+from construct.memory.curation.memories import promote
+from construct.memory.shown.lines import line_tokens
+from construct.store import cycles, lineage
+from construct.store import observations as rows
+from construct.store.database import transaction
+from construct.store.records import Observation
+from construct.text import one_line, storable
+
+
+def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -> int:
+    """Replace an observation by the user's own words, in one cycle, and return the new one's id.
+
+    The new one rests on all messages the old one rested on; no worker may overrule it.
+    Raises UsageError for blank text, ConstructError for what was replaced already.
+    """
+    content = one_line(storable(text))
+    if not content:
+        raise UsageError("An observation needs at least one word.\nTo take it out of memory, forget it.")
+    with transaction(db):
+        old = _in_force(db, observation_id)
+        now = to_text(clock.now())
+        cycle_id = cycles.insert_edit(db, old.conversation_id, now)
+        new_id = rows.insert_observation(db, _edited(old, content, cycle_id, now))
+        rows.link_messages(db, new_id, [m.id for m in lineage.messages_below(db, [old.id])])
+        rows.supersede(db, [old.id], cycle_id, now)
+        db.execute("INSERT INTO outdated (old_id, by_id, cycle_id) VALUES (?, ?, ?)", (old.id, new_id, cycle_id))
+        promote(db, now)
+    return new_id
+
+
+def pin(db: sqlite3.Connection, observation_id: int) -> Observation:
+    """Keep an observation out of the reflector's hands and first in the budget."""
+    return _set_pinned(db, observation_id, 1)
+
+
+def unpin(db: sqlite3.Connection, observation_id: int) -> Observation:
+    """Take the pin away."""
+    return _set_pinned(db, observation_id, 0)
+
+
+def _set_pinned(db: sqlite3.Connection, observation_id: int, pinned: int) -> Observation:
+    with transaction(db):
+        _in_force(db, observation_id)
+        db.execute("UPDATE observations SET pinned = ? WHERE id = ?", (pinned, observation_id))
+        return rows.observation(db, observation_id)
+
+
+def _in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
+    """Return an observation that is active or pending; else say what stands in its place."""
+    found = rows.observation(db, observation_id)
+    if found.state != "superseded":
+        return found
+    instead = ", ".join(str(o.id) for o in replacements(db, found))
+    if instead:
+        raise ConstructError(f"Observation {observation_id} was replaced by {instead}.\nName that one instead.")
+    raise ConstructError(
+        f"Observation {observation_id} is no longer in force: it was undone or let go.\n"
+        "`construct memory list` shows what is."
+    )
+
+
+def replacements(db: sqlite3.Connection, old: Observation) -> list[Observation]:
+    """Return the observations in force that stand in a superseded one's place, through all that came in between."""
+    found: dict[int, Observation] = {}
+    seen = {old.id}
+    open_ = [old]
+    while open_:
+        o = open_.pop()
+        for successor in lineage.successors(db, o):
+            if successor.id in seen:
+                continue
+            seen.add(successor.id)
+            if successor.state == "superseded":
+                open_.append(successor)
+            else:
+                found[successor.id] = successor
+    return [found[i] for i in sorted(found)]
+
+
+def _edited(old: Observation, content: str, cycle_id: int, now: str) -> dict[str, object]:
+    stance = "stated"
+    return {
+        "conversation_id": old.conversation_id,
+        "content": content,
+        "priority": old.priority,
+        "stance": stance,
+        "observation_date": old.observation_date,
+        "referenced_date": old.referenced_date,
+        "generation": 0,
+        "cycle_id": cycle_id,
+        "token_count": line_tokens(content, old.priority, stance, old.observation_date, old.referenced_date),
+        "pinned": old.pinned,
+        "created_at": now,
+        "committed_at": now if old.committed_at else None,
+        "origin": "user",
+        "asked_at": old.asked_at,
+    }

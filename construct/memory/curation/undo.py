@@ -1,0 +1,187 @@
+"""Undo: the newest memory cycle is taken back, and so on down.
+
+What it made is superseded by the cycle itself, what it superseded is active again, and the
+watermarks go back to before its messages. A cycle that another one builds on is never taken
+back before that one, whatever the clocks said. Graph runs change nothing of what is remembered,
+so they go with the cycle before them: an undo with nothing to see would seem to do nothing.
+"""
+
+import sqlite3
+from dataclasses import dataclass, replace
+
+from construct.clock import Clock, to_text
+from construct.errors import NotFoundError
+from construct.memory.curation.memories import promote
+from construct.memory.graph.cycle import revert_graph
+from construct.memory.shown.view import scope_ids
+from construct.store import lineage, talk
+from construct.store import observations as rows
+from construct.store.database import transaction
+from construct.store.records import Cycle, Observation, Watermarks, columns, read, read_one
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What taking back a cycle changed."""
+
+    cycle: Cycle
+    """As it is now: reverted."""
+    deactivated: tuple[Observation, ...]
+    """What it had made."""
+    reactivated: tuple[Observation, ...]
+    """What it had superseded: active again, or pending as it was."""
+    watermarks: Watermarks | None
+    """Of its conversation, where it was an observer's."""
+    memories: int
+    """Memories that went with what it had made; those they had replaced are in force again."""
+    relations: int
+    """What graph cycles had drawn."""
+    along: tuple[Cycle, ...] = ()
+    """The graph cycles behind it, which went with it; newest first."""
+
+
+def undo(db: sqlite3.Connection, clock: Clock) -> Undone:
+    """Take back the newest succeeded cycle, with the graph cycles behind it; raises NotFoundError when there is none.
+
+    A graph cycle with nothing but its like before it is taken back by itself.
+    """
+    with transaction(db):
+        taken: list[Undone] = []
+        while (cycle := newest_cycle(db)) and (not taken or _goes_on(db, taken[-1].cycle)):
+            taken.append(_revert(db, cycle, to_text(clock.now())))
+        if not taken:
+            raise NotFoundError("Nothing to undo.")
+        return replace(
+            taken[-1],
+            memories=sum(one.memories for one in taken),
+            relations=sum(one.relations for one in taken),
+            along=tuple(one.cycle for one in taken[:-1]),
+        )
+
+
+def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
+    """Return the cycle that `undo` would take back first: last finished, or what has been built on that."""
+    found = read_one(
+        Cycle,
+        db.execute(
+            f"SELECT {columns(Cycle)} FROM cycles WHERE status = 'succeeded' ORDER BY finished_at DESC, id DESC LIMIT 1"
+        ),
+    )
+    passed: set[int] = set()
+    while found is not None and found.id not in passed:
+        passed.add(found.id)
+        later = [c for c in _built_on(db, found) if c.id not in passed]
+        if not later:
+            break
+        found = later[0]
+    return found
+
+
+def _goes_on(db: sqlite3.Connection, taken: Cycle) -> bool:
+    """Tell whether more is to be taken back after a cycle: after a graph cycle, where there is anything else."""
+    others = "SELECT 1 FROM cycles WHERE status = 'succeeded' AND kind <> 'graph'"
+    return taken.kind == "graph" and db.execute(others).fetchone() is not None
+
+
+def _built_on(db: sqlite3.Connection, cycle: Cycle) -> list[Cycle]:
+    """Return the succeeded cycles that superseded or used what a cycle made, or observed what follows it."""
+    found = db.execute(
+        f"""WITH made AS (SELECT id, superseded_by FROM observations WHERE cycle_id = :id)
+            SELECT {columns(Cycle)} FROM cycles WHERE status = 'succeeded' AND id <> :id AND (
+                id IN (SELECT superseded_by FROM made)
+                OR id IN (SELECT cycle_id FROM observations WHERE id IN (
+                    SELECT observation_id FROM observation_sources WHERE source_id IN (SELECT id FROM made)))
+                OR id IN (SELECT cycle_id FROM outdated WHERE by_id IN (SELECT id FROM made))
+                OR (kind = 'observer' AND :kind = 'observer' AND conversation_id = :conversation
+                    AND first_message_id > :last))
+            ORDER BY finished_at DESC, id DESC""",
+        {
+            "id": cycle.id,
+            "kind": cycle.kind,
+            "conversation": cycle.conversation_id,
+            "last": cycle.last_message_id if _moved_marks(db, cycle) else None,
+        },
+    )
+    return read(Cycle, found)
+
+
+def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
+    made = _ids(db, "SELECT id FROM observations WHERE cycle_id = ?", cycle.id)
+    back = _ids(db, "SELECT id FROM observations WHERE superseded_by = ? AND cycle_id <> superseded_by", cycle.id)
+    memories = sum(m.superseded_at is None for m in lineage.memories_from(db, made))
+    relations = revert_graph(db, cycle.id, now) if cycle.kind == "graph" else 0
+    _reactivate(db, cycle)
+    db.execute(
+        "UPDATE observations SET superseded_at = ?, superseded_by = ? WHERE cycle_id = ?", (now, cycle.id, cycle.id)
+    )
+    if not made:
+        rows.add_shown(db, back, cycle.conversation_id)  # else a line that goes makes a conversation look again
+    marks = _lower_watermarks(db, cycle, now) if cycle.kind == "observer" else None
+    _mark_reverted(db, cycle, now)
+    promote(db, now)
+    return Undone(
+        lineage.cycle(db, cycle.id),
+        tuple(rows.observations(db, made)),
+        tuple(rows.observations(db, back)),
+        marks,
+        memories,
+        relations,
+    )
+
+
+def _ids(db: sqlite3.Connection, query: str, cycle_id: int) -> list[int]:
+    return [row[0] for row in db.execute(f"{query} ORDER BY id", (cycle_id,))]
+
+
+def _reactivate(db: sqlite3.Connection, cycle: Cycle) -> None:
+    """Let what the cycle superseded stand again; a line whose edit was committed meanwhile is committed for it."""
+    if cycle.kind == "edit":
+        db.execute(
+            """UPDATE observations SET committed_at = (
+                   SELECT committed_at FROM observations AS new WHERE new.cycle_id = :id)
+               WHERE superseded_by = :id AND cycle_id <> :id AND committed_at IS NULL""",
+            {"id": cycle.id},
+        )
+    db.execute(
+        "UPDATE observations SET superseded_at = NULL, superseded_by = NULL WHERE superseded_by = ? AND cycle_id <> ?",
+        (cycle.id, cycle.id),
+    )
+
+
+def _lower_watermarks(db: sqlite3.Connection, cycle: Cycle, now: str) -> Watermarks:
+    """Set each watermark that has passed the cycle's beginning to the message before it."""
+    assert cycle.conversation_id is not None
+    first = cycle.first_message_id or 0
+    if not _moved_marks(db, cycle):
+        return talk.watermarks(db, cycle.conversation_id)
+    (before,) = db.execute(
+        "SELECT coalesce(max(id), 0) FROM messages WHERE conversation_id = ? AND archived = 0 AND id < ?",
+        (cycle.conversation_id, first),
+    ).fetchone()
+    marks = talk.watermarks(db, cycle.conversation_id)
+    for name, message_id in (("observed", marks.observed), ("compacted", marks.compacted), ("window", marks.window)):
+        if message_id >= first:
+            talk.set_watermark(db, cycle.conversation_id, name, before, now)
+    talk.set_thread(db, cycle.conversation_id, None, None)
+    return talk.watermarks(db, cycle.conversation_id)
+
+
+def _moved_marks(db: sqlite3.Connection, cycle: Cycle) -> bool:
+    """Tell whether an observer cycle was more than a reading of imported messages that the talk had gone past."""
+    first, last = cycle.first_message_id or 0, cycle.last_message_id or 0
+    return cycle.conversation_id is not None and bool(talk.live_messages(db, cycle.conversation_id, first - 1, last))
+
+
+def _mark_reverted(db: sqlite3.Connection, cycle: Cycle, now: str) -> None:
+    """Book the undo, with what holds the same work back for a while."""
+    held = base = None
+    if cycle.kind == "observer" and cycle.conversation_id is not None:
+        held = talk.last_message_id(db, cycle.conversation_id)
+    if cycle.kind == "reflector":
+        here = cycle.conversation_id
+        base = rows.active_tokens(db, None if here is None else scope_ids(db, "conversation", here))
+    db.execute(
+        """UPDATE cycles SET status = 'reverted', reverted_at = ?, held_message_id = ?,
+           base_tokens = coalesce(?, base_tokens) WHERE id = ?""",
+        (now, held, base, cycle.id),
+    )

@@ -1,0 +1,1 @@
+"""The memory at work: what is due, and who does it."""

@@ -1,0 +1,41 @@
+"""Compacting: pending observations are committed and the window begins later. No model, no cycle."""
+
+import sqlite3
+from dataclasses import dataclass
+
+from construct.memory.curation.memories import promote_committed
+from construct.memory.shown.view import Frame, take_in
+from construct.memory.shown.window import window_start
+from construct.store import observations as rows
+from construct.store import talk
+from construct.store.records import Message, Watermarks
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What a compaction changed."""
+
+    committed: int
+    window: int
+    """The `window` watermark afterwards."""
+    left_window: int
+    """Messages that are no longer shown raw."""
+
+
+def next_window(messages: list[Message], marks: Watermarks, retained: int) -> int:
+    """Return the `window` watermark that compacting would set; `messages` are those above the present one."""
+    return max(marks.window, window_start(messages, marks.observed, retained))
+
+
+def compact(db: sqlite3.Connection, conversation_id: int, retained: int, frame: Frame, now: str) -> Compacted:
+    """Commit what is pending, promote it, move the watermarks, take in what is new; in the caller's transaction."""
+    marks = talk.watermarks(db, conversation_id)
+    messages = talk.live_messages(db, conversation_id, marks.window)
+    pending = [o.id for o in rows.pending(db, conversation_id)]
+    committed = rows.commit_pending(db, conversation_id, now)
+    promote_committed(db, pending, now)
+    window = next_window(messages, marks, retained)
+    talk.set_watermark(db, conversation_id, "compacted", marks.observed, now)
+    talk.set_watermark(db, conversation_id, "window", window, now)
+    take_in(db, conversation_id, frame)
+    return Compacted(committed, window, sum(m.id <= window for m in messages))

@@ -1,0 +1,130 @@
+"""Reading from the database what the policy decides on."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from construct.clock import Clock, from_text, to_text
+from construct.config import Settings, Thresholds
+from construct.memory.cycles.compaction import next_window
+from construct.memory.cycles.policy import LEFTOVER_TOKENS, LIVES, REGROWTH, Situation, fit_to, is_cold
+from construct.memory.recall.meaning import Meaning, meaning_for
+from construct.memory.shown.forks import inherited_window
+from construct.memory.shown.view import Frame, scope_ids
+from construct.store import cycles, talk
+from construct.store import observations as rows
+from construct.store.records import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What memory work goes by in one process: thresholds fitted to the main model, scope, clock, limits."""
+
+    thresholds: Thresholds
+    scope: str
+    clock: Clock
+    daily_usd: float
+    meaning: Meaning | None = field(default=None, compare=False)
+    """How recall compares by meaning; None: by words alone."""
+
+    @property
+    def frame(self) -> Frame:
+        """What decides which observations are shown."""
+        return Frame(self.scope, self.thresholds.budget)
+
+    @property
+    def retained(self) -> int:
+        """Tokens that stay raw after compacting."""
+        return int(self.thresholds.retain * self.thresholds.compact)
+
+
+def terms_for(settings: Settings, context_window: int) -> Terms:
+    """Return the terms of memory work for a main model with this context window."""
+    thresholds, meaning = fit_to(settings.thresholds, context_window), meaning_for(settings)
+    return Terms(thresholds, settings.scope, settings.clock, settings.worker_daily_usd, meaning)
+
+
+def unobserved(db: sqlite3.Connection, conversation_id: int, *, until: int, at_rest: bool) -> list[Message]:
+    """Return what an observer may read now of a conversation, up to a message."""
+    observed = talk.watermarks(db, conversation_id).observed
+    return observable(talk.live_messages(db, conversation_id, observed, until), at_rest=at_rest)
+
+
+def observable(messages: Sequence[Message], *, at_rest: bool) -> list[Message]:
+    """Return what an observer may read now: a last question without its answer waits, unless the talk is at rest."""
+    last = len(messages)
+    if not at_rest:
+        while last and messages[last - 1].role == "user":
+            last -= 1
+    return list(messages[:last])
+
+
+def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *, leaving: bool = False) -> Situation:
+    """Return the situation of a conversation."""
+    marks = talk.watermarks(db, conversation_id)
+    above_window = talk.live_messages(db, conversation_id, marks.window)
+    raw = [*inherited_window(db, conversation_id), *above_window]
+    unobserved = [m for m in above_window if m.id > marks.observed]
+    here = talk.conversation(db, conversation_id)
+    last = from_text(here.last_request_at) if here.last_request_at else None
+    return Situation(
+        unobserved_tokens=sum(m.token_count for m in unobserved),
+        window_tokens=sum(m.token_count for m in raw if talk.is_shown(m)),
+        active_tokens=rows.active_tokens(db, scope_ids(db, terms.scope, conversation_id)),
+        compactable=marks.observed > marks.compacted
+        or next_window(above_window, marks, terms.retained) > marks.window
+        or rows.has_pending(db, conversation_id),
+        reflect_from=reflect_from(db, conversation_id, terms),
+        held=bool(_held_tokens(db, conversation_id, marks.observed, unobserved, terms)),
+        cold=is_cold(last, here.cache_life, terms.clock.now()),
+        leaving=leaving,
+    )
+
+
+def held_tokens(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> int:
+    """Return the tokens that must still be said before what was undone is observed again; 0 when nothing is held."""
+    observed = talk.watermarks(db, conversation_id).observed
+    return _held_tokens(db, conversation_id, observed, talk.live_messages(db, conversation_id, observed), terms)
+
+
+def _held_tokens(
+    db: sqlite3.Connection, conversation_id: int, observed: int, unobserved: Sequence[Message], terms: Terms
+) -> int:
+    """Return the same, where what is above the `observed` watermark has been read already."""
+    last = cycles.last_cycle(db, "observer", conversation_id, ("succeeded", "reverted"))
+    if last is None or last.status != "reverted" or (last.last_message_id or 0) <= observed:
+        return 0
+    held_from = last.held_message_id
+    fresh = sum(m.token_count for m in unobserved if held_from is None or m.id > held_from)
+    return max(0, terms.thresholds.observer - fresh) if held_from is not None else 0
+
+
+def reflect_from(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> int:
+    """Return the active tokens from which the outcome of the last reflection lets another run."""
+    last = cycles.last_cycle(db, "reflector", reflector_scope(terms.scope, conversation_id))
+    if last is None or last.base_tokens is None:
+        return 0
+    if last.status == "reverted":
+        return last.base_tokens + terms.thresholds.reflector
+    return int(last.base_tokens * REGROWTH)
+
+
+def reflector_scope(scope: str, conversation_id: int) -> int | None:
+    """Return the conversation a reflector cycle is booked under: none when it goes over all of them."""
+    return None if scope == "user" else conversation_id
+
+
+def conversations_at_rest(db: sqlite3.Connection, terms: Terms, but: int | None) -> list[int]:
+    """Return the conversations, beside one, that are cold and have more unobserved than may be left."""
+    now, life = terms.clock.now(), max(LIVES.values())
+    found = db.execute(
+        """SELECT c.id FROM conversations AS c
+           LEFT JOIN watermarks AS w ON w.conversation_id = c.id AND w.name = 'observed'
+           WHERE c.id IS NOT ? AND (c.last_request_at IS NULL OR c.last_request_at NOT BETWEEN ? AND ?)
+             AND ((SELECT sum(token_count) FROM messages AS m WHERE m.conversation_id = c.id AND m.archived = 0
+                   AND m.id > coalesce(w.message_id, 0)) > ?
+                  OR EXISTS (SELECT 1 FROM observations WHERE conversation_id = c.id AND committed_at IS NULL
+                             AND superseded_at IS NULL))""",
+        (but, to_text(now - life), to_text(now + life), LEFTOVER_TOKENS),
+    )
+    return [row[0] for row in found]

@@ -1,0 +1,1 @@
+"""What is remembered, to look at: status, history, traces, figures."""

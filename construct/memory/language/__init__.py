@@ -1,0 +1,1 @@
+"""English sentences: terms, dates, stance, sameness. Pure; nothing here knows the database."""

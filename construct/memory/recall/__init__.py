@@ -1,0 +1,1 @@
+"""Finding again what is no longer in sight."""

@@ -1,0 +1,93 @@
+"""Making the vectors that are missing: a few entries at a time, so that it can be left off at any moment.
+
+Two programs with different models would each delete what the other makes: a file has the vectors of one model, that
+which came first, until `construct reindex` chooses another.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+
+from construct.errors import ConstructError
+from construct.llm.embedding import Embedder
+from construct.memory.recall.meaning import Meaning
+from construct.store import vectors
+from construct.store.database import Store, transaction
+from construct.store.vectors import Text
+
+BATCH = 16  # entries: a tenth of a second of one core, and the write lock for a millisecond
+_DROPPED = 2_000  # vectors of another model that are deleted at once
+OTHER_MODEL = "the vectors here were made by another model: `construct reindex` makes them anew"
+_KINDS = ("observation", "memory", "message")  # few and worth most, first
+
+
+def is_others(db: sqlite3.Connection, name: str) -> bool:
+    """Tell whether another model than this one has been chosen for the file."""
+    return vectors.chosen(db) not in {None, name}
+
+
+def _expect_own(db: sqlite3.Connection, name: str) -> None:
+    if is_others(db, name):
+        raise ConstructError(f"search goes by words alone: {OTHER_MODEL}")
+
+
+def choose(db: sqlite3.Connection, name: str) -> None:
+    """Have the file's vectors made by this model from now on."""
+    with transaction(db):
+        vectors.choose(db, name)
+
+
+def beginning(db: sqlite3.Connection, name: str) -> dict[str, int]:
+    """Return behind which entry of each kind there are no vectors yet; costs nothing when there is nothing to do."""
+    return {kind: vectors.last(db, name, kind) for kind in _KINDS}
+
+
+def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[Text]:
+    """Return the next entries of one kind without a vector; empty when all have one."""
+    found = (vectors.without(db, name, kind, after.get(kind, 0), BATCH) for kind in _KINDS)
+    return next((texts for texts in found if texts), [])
+
+
+def store(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Text]) -> None:
+    """Make and store the vectors of these entries; those that changed meanwhile are left out."""
+    keep(db, embedder, texts, encode(embedder, texts))
+
+
+def encode(embedder: Embedder, texts: Sequence[Text]) -> list[list[bytes]]:
+    """Return the vectors of these entries' parts."""
+    return [[part.tobytes() for part in parts] for parts in embedder.encode([text.content for text in texts])]
+
+
+def keep(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Text], made: Sequence[Sequence[bytes]]) -> None:
+    """Store the vectors of entries; raises ConstructError when the file has those of another model."""
+    with transaction(db):
+        _expect_own(db, embedder.name)
+        vectors.choose(db, embedder.name)
+        vectors.add(db, embedder.name, zip(texts, made, strict=True))
+
+
+def drop_others(db: sqlite3.Connection, name: str) -> bool:
+    """Delete some vectors of other models; False when there are none."""
+    if not vectors.has_others(db, name):
+        return False
+    with transaction(db):
+        vectors.drop_others(db, name, _DROPPED)
+    return True
+
+
+async def index_some(database: Store, meaning: Meaning) -> bool:
+    """Make a batch of what is missing, in threads; False when nothing is, or the model is of no use.
+
+    Raises ConstructError when the file has the vectors of another model.
+    """
+    name = meaning.embedder.name
+    await database.call(_expect_own, name)
+    after = await database.call(beginning, name)
+    texts = await database.call(batch, name, after)
+    if not texts:
+        return await database.call(drop_others, name)
+    if not await asyncio.to_thread(meaning.ready):
+        return False
+    made = await asyncio.to_thread(encode, meaning.embedder, texts)
+    await database.call(keep, meaning.embedder, texts, made)
+    return True

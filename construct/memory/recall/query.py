@@ -1,0 +1,179 @@
+"""What a query asks for: its words, phrases and cues. Pure; the index is not known here."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from itertools import accumulate
+
+from construct.memory.language.stem import stem, words
+from construct.memory.language.stopwords import IRREGULAR, STOP_WORDS
+from construct.memory.recall.dates import Span, spans
+
+MOST_WORDS = 48  # of a query are looked for: a pasted page is none
+MOST_PAIRED = 6  # of the words of which two are enough
+
+_PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
+# Scripts written without spaces: a run of them is one word to the tokenizer, so it is looked for in pieces.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+# "Do you remember what I said": the opening is not whom the question is about.
+_OPENING = re.compile(
+    r"^\W*(?:(?:do|can|could|would|will) you (?:still )?(?:please )?(?:remember|recall|know|tell me|remind me)|"
+    r"(?:please )?(?:tell|remind) me|you know)\b",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(r"\b(?:did|do|have|had|was|were|am|are|will|should|could|can|would)\s+(i|you)\b", re.IGNORECASE)
+_SPEAKERS = {
+    "user": re.compile(r"\b(?:i|me|my|mine|myself|the user|user's)\b", re.IGNORECASE),
+    "assistant": re.compile(r"\b(?:you|your|yours|yourself|the assistant|assistant's)\b", re.IGNORECASE),
+}
+_WHEN = re.compile(
+    r"\b(?:when|how (?:long|old|recently)|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query, taken apart."""
+
+    words: tuple[str, ...]
+    """Content words, folded, in order, one of each stem; all words when there are no others."""
+    phrases: tuple[str, ...]
+    """Quoted words: these must be there as they are."""
+    pieces: tuple[str, ...]
+    """Pairs of characters of scripts without spaces."""
+    capitals: frozenset[str]
+    """Words that may be names: written with a capital, or all when nothing is."""
+    role: str | None
+    """Whose words are meant, as far as "I" and "you" tell."""
+    asks_when: bool
+    dates: tuple[Span, ...]
+    """Times that are named."""
+    bare: bool
+    """There are stop words only."""
+    text: str = ""
+
+    @property
+    def has_more_than_phrases(self) -> bool:
+        """Tell whether something is asked beside quoted words."""
+        quoted = {word for phrase in self.phrases for word in phrase.split()}
+        return bool(quoted) and not quoted.issuperset(self.words)
+
+
+def analyse(text: str, today: date | None = None) -> Query:
+    """Take a query apart; `today` is what "yesterday" is counted from.
+
+    Raises ValueError when it is blank.
+    """
+    if not text.strip():
+        raise ValueError("The query is blank.")
+    plain = _UNSPACED.sub(" ", text)
+    found = words(plain)
+    content = _content(found)[:MOST_WORDS]
+    quoted = [
+        " ".join(words(next((group for group in match.groups() if group), ""))) for match in _PHRASE.finditer(text)
+    ]
+    return Query(
+        words=_distinct(content or found[:MOST_WORDS]),
+        phrases=tuple(dict.fromkeys(phrase for phrase in quoted if phrase)),
+        pieces=tuple(dict.fromkeys(piece for run in _UNSPACED.findall(text) for piece in _pairs(run))),
+        capitals=_capitals(plain),
+        role=_role(_OPENING.sub("", text)),
+        asks_when=bool(_WHEN.search(text)),
+        dates=spans(text, today),
+        bare=not content,
+        text=text,
+    )
+
+
+def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
+    """Return the FTS5 expression for own text with all phrases or, without any, one of the words; "" for nothing."""
+    quoted = [f'"{phrase}"' for phrase in phrases]
+    if quoted:
+        return f"{{text}} : ({' AND '.join(quoted)})"
+    either = _or(words)
+    return f"{{text}} : ({either})" if either else ""
+
+
+def with_one_of(word: str, others: Sequence[str]) -> str:
+    """Return the expression for own text with a word and one of others."""
+    return f"{{text}} : ({_either(word)} AND ({_or(others)}))"
+
+
+def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, weighed: int) -> str:
+    """Return the expression for own text with a rare word or two others, ranked by all but the commonest.
+
+    Ranking costs by the row, and reading a word's rows a little too: the words of which one is enough are the rarest
+    that have `required` rows together, the words weighed those that have `weighed`; the rarest always is among them.
+    Two of the words between them are enough too: few rows have both, and those are often what is meant.
+    """
+    rarest = sorted(words, key=lambda word: frequency.get(word, 0))
+    rows = list(accumulate(frequency.get(word, 0) for word in rarest))
+    enough = max(1, sum(total <= required for total in rows))
+    known = rarest[: max(enough, sum(total <= weighed for total in rows))]
+    paired = known[enough:][:MOST_PAIRED]
+    if not paired:
+        return any_of(known)
+    pairs = [f"({_either(word)} AND ({_or(paired[i:])}))" for i, word in enumerate(paired[:-1], 1)]
+    return f"{{text}} : (({' OR '.join([_or(known[:enough]), *pairs])}) AND ({_or(known)}))"
+
+
+def _or(words: Iterable[str]) -> str:
+    return " OR ".join(map(_either, words))
+
+
+def _either(word: str) -> str:
+    quoted = [f'"{form}"' for form in forms(word)]
+    return quoted[0] if len(quoted) == 1 else f"({' OR '.join(quoted)})"
+
+
+@cache
+def _irregular() -> dict[str, tuple[str, ...]]:
+    groups = [tuple(group.split()) for group in IRREGULAR.split(";")]
+    return {stem(word): group for group in groups for word in group}
+
+
+def forms(word: str) -> tuple[str, ...]:
+    """Return the word and those of its forms that have other stems."""
+    root = stem(word)
+    return (word, *[form for form in _irregular().get(root, ()) if stem(form) != root])
+
+
+@cache
+def _stop_words() -> dict[str, frozenset[str]]:
+    return {language: frozenset(words(text)) for language, text in STOP_WORDS.items()}
+
+
+def _content(found: list[str]) -> list[str]:
+    """Return the words that are no stop words of the language that has most of them."""
+    hits = {language: sum(map(stops.__contains__, found)) for language, stops in _stop_words().items()}
+    stops = _stop_words()[max(hits, key=lambda language: hits[language])]
+    return [word for word in found if word not in stops]
+
+
+def _distinct(found: list[str]) -> tuple[str, ...]:
+    kept: dict[str, str] = {}
+    for word in found:
+        kept.setdefault(min(map(stem, forms(word))), word)
+    return tuple(kept.values())
+
+
+def _capitals(text: str) -> frozenset[str]:
+    raw = re.findall(r"[^\W_]+", text)
+    upper = [word for word in raw if word[:1].isupper()]
+    return frozenset(folded for word in (upper or raw) for folded in words(word))
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[i : i + 2] for i in range(max(1, len(run) - 1))]
+
+
+def _role(text: str) -> str | None:
+    subjects = {match[1].lower() for match in _SUBJECT.finditer(text)}
+    if len(subjects) == 1:
+        return "user" if subjects == {"i"} else "assistant"
+    named = [role for role, pattern in _SPEAKERS.items() if pattern.search(text)]
+    return named[0] if len(named) == 1 else None

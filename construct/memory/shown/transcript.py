@@ -1,0 +1,112 @@
+"""What a worker reads: messages and observations behind anchors, with their markup escaped. Pure.
+
+Data is not instruction: nothing inside may look like a tag or an anchor of ours.
+"""
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+
+from construct import tokens
+from construct.clock import Clock, from_text, gap_words
+from construct.memory.shown.lines import line
+from construct.store.records import Message, Observation
+from construct.text import printable
+
+LONG_PAUSE = timedelta(hours=6)
+# What may hide between the characters of a tag or an anchor: spaces, and all that shows nothing.
+_TAG = re.compile(
+    r"<(?=!--|(?:[\s/!?\\]|[^\x00-\x7f\w])*[^\W\d_])|[＜﹤](?=(?:[\s/!?／]|[^\x00-\x7f\w])*[A-Za-zＡ-Ｚａ-ｚ])"
+)
+_FILLER = r"\u115f\u1160\u3164\uffa0"
+_NOTHING = rf"(?:[^\w\n]|[{_FILLER}])*"
+_ANCHOR_LINE = re.compile(
+    rf"^((?:[^\w\[［\n]|[{_FILLER}])*)([\[［])(?={_NOTHING}[MOＭＯМОΜΟ]{_NOTHING}[\d⁰¹²³⁴-⁹₀-₉①-⑳])", re.IGNORECASE
+)
+
+
+def escape(text: str) -> str:
+    """Return untrusted text for a prompt: control characters gone, tags and lines that look like anchors disarmed."""
+    # printable() first would join lines at separators that it removes; splitlines() knows them all.
+    lines = (printable(part) for part in text.splitlines())
+    return _TAG.sub("&lt;", "\n".join(_ANCHOR_LINE.sub(r"\1\\\2", part) for part in lines))
+
+
+def inline(text: str) -> str:
+    """Return untrusted text for a prompt as one line."""
+    return " ".join(escape(text).split())
+
+
+def transcript(messages: Sequence[Message], clock: Clock) -> tuple[str, dict[str, int]]:
+    """Return the `<transcript>` of the messages, and what each anchor stands for."""
+    anchors: dict[str, int] = {}
+    parts = []
+    previous: Message | None = None
+    for number, message in enumerate(messages, 1):
+        anchor = f"M{number}"
+        anchors[anchor] = message.id
+        if previous is not None and (words := pause_words(previous, message)):
+            parts.append(f"--- {words} ---")
+        when = clock.local(from_text(message.created_at)).strftime("%Y-%m-%d %H:%M")
+        parts.append(f"[{anchor}] {when} {message.role}:\n{escape(message.content)}")
+        previous = message
+    return "<transcript>\n" + "\n".join(parts) + "\n</transcript>", anchors
+
+
+def observation_lines(observations: Sequence[Observation]) -> tuple[str, dict[str, int]]:
+    """Return the observations as lines headed by anchors, and what each anchor stands for."""
+    anchors = {f"O{number}": o.id for number, o in enumerate(observations, 1)}
+    lines = (f"[{a}] {inline(line(o))}" for a, o in zip(anchors, observations, strict=True))
+    return "<observations>\n" + "\n".join(lines) + "\n</observations>", anchors
+
+
+def pause_words(before: Message, after: Message) -> str | None:
+    """Return "3 days later" when a long pause lies between two messages, else None."""
+    gap = from_text(after.created_at) - from_text(before.created_at)
+    return f"{gap_words(gap)} later" if gap >= LONG_PAUSE else None
+
+
+def turns(messages: Sequence[Message]) -> list[list[Message]]:
+    """Return the messages by turns: one begins at each message of the user's."""
+    grouped: list[list[Message]] = []
+    for message in messages:
+        if message.role == "user" or not grouped:
+            grouped.append([])
+        grouped[-1].append(message)
+    return grouped
+
+
+def batches(messages: Sequence[Message], most: int) -> list[list[Message]]:
+    """Return the messages in batches of at most `most` tokens, cut between turns; a larger turn is one by itself."""
+    found: list[list[Message]] = []
+    size = 0
+    for turn in turns(messages):
+        turn_size = sum(m.token_count for m in turn)
+        if not found or size + turn_size > most:
+            found.append([])
+            size = 0
+        found[-1].extend(turn)
+        size += turn_size
+    return found
+
+
+def halves(messages: Sequence[Message]) -> list[list[Message]]:
+    """Return the messages cut in two: between turns where there are several, else between messages, else one whole."""
+    units = turns(messages)
+    if len(units) == 1:
+        units = [[m] for m in messages]
+    if len(units) == 1:
+        return units
+    middle = len(units) // 2
+    return [[m for unit in part for m in unit] for part in (units[:middle], units[middle:])]
+
+
+def slices(text: str, most: int) -> list[str]:
+    """Return a text in pieces of at most `most` tokens, cut between lines or words where it can be."""
+    pieces, start, most_bytes = [], 0, 4 * most
+    while tokens.by_bytes(ahead := text[start : start + most_bytes + 1]) > most:
+        cut = len(ahead.encode()[:most_bytes].decode(errors="ignore"))
+        at = max(ahead.rfind("\n", cut // 2, cut), ahead.rfind(" ", cut // 2, cut))
+        pieces.append(ahead[: at + 1 if at > 0 else max(1, cut)])
+        start += len(pieces[-1])
+    return [*pieces, text[start:]]

@@ -1,0 +1,71 @@
+"""What a conversation's model is shown of the observations: read, refreshed when needed, stored.
+
+The blocks stay put between compactions; they are redone only when something shown is gone
+(superseded elsewhere, edited, forgotten), since then the prefix has changed anyway.
+"""
+
+import sqlite3
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+
+from construct.memory.shown import budget
+from construct.store import observations as rows
+from construct.store.observations import Line
+from construct.store.records import Conversation, Observation
+from construct.store.talk import conversation
+
+Blocks = tuple[tuple[Observation | Line, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What decides which observations may be shown, and how many."""
+
+    scope: str
+    budget: int
+
+
+def scope_ids(db: sqlite3.Connection, scope: str, conversation_id: int) -> list[int] | None:
+    """Return the conversations whose observations are shown in this one; None for all."""
+    if scope == "user":
+        return None
+    ids = [conversation_id]
+    parent = conversation(db, conversation_id).parent_id
+    while parent is not None and parent not in ids:
+        ids.append(parent)
+        parent = conversation(db, parent).parent_id
+    return ids
+
+
+def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
+    """Return what is shown, taking in what replaced a line that is gone."""
+    shown = rows.shown(db, conversation_id)
+    if not shown.all_active:
+        return take_in(db, conversation_id, frame)
+    return tuple(tuple(line for _, line in block) for _, block in groupby(shown.lines, key=itemgetter(0)))
+
+
+def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
+    """Show all active observations in scope, new ones in a block of their own; return what is shown."""
+    active = rows.active_in_scope(db, scope_ids(db, frame.scope, conversation_id))
+    by_id = {o.id: o for o in active}
+    before = rows.shown_blocks(db, conversation_id)
+    after = budget.with_new(budget.without_gone(before, by_id), [o.id for o in active])
+    after = budget.within_budget(after, by_id, frame.budget)
+    if sorted(after) != sorted(before):
+        rows.replace_shown(db, conversation_id, after)
+    return budget.in_blocks(after, by_id)
+
+
+def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:
+    """Return what a conversation that does not exist yet would be shown."""
+    if frame.scope != "user":
+        return ()
+    by_id = {o.id: o for o in rows.active_in_scope(db, None)}
+    return budget.in_blocks(budget.within_budget(budget.with_new([], list(by_id)), by_id, frame.budget), by_id)
+
+
+def is_background(o: Observation, here: Conversation) -> bool:
+    """Tell whether an observation comes from another conversation than the one it is shown in."""
+    return o.conversation_id is not None and o.conversation_id != here.id

@@ -1,0 +1,267 @@
+"""Import: a file is recognised by what is in it, and comes in whole or not at all.
+
+Own exports (jsonl and sqlite), hand-made JSONL, and the conversations of ChatGPT and Claude,
+bare or in their zip archive. Only the line or conversation that is being read is held in memory.
+
+It is read first, then stored in one short transaction, then entered into the search index, some at a time: other
+processes hardly wait, and what takes longest goes on where it was interrupted.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from construct.clock import Clock, to_text
+from construct.errors import ConstructError, DatabaseUnusableError
+from construct.store import search_index
+from construct.store.backup import read_into
+from construct.store.database import bring_up, snapshot, transaction
+from construct.store.invariants import violations
+from construct.store.transfer.document import conversations, not_json, zipped
+from construct.store.transfer.format import RefusedError, read_json
+from construct.store.transfer.jsonl import COUNTED, VERSION, lines
+from construct.store.transfer.restore import Restore
+from construct.store.transfer.shapes import Talk, is_conversation, talks
+from construct.store.transfer.talks import HandMade, Stored, Waiting
+from construct.text import one_line, shorten
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and of how much (0: nobody knows)."""
+READING, STORING, INDEXING = "Reading", "Storing", "Indexing"
+_Records = Iterator[tuple[int, dict[str, Any]]]
+_BEGINNING, _LONGEST_LINE = 1 << 16, 64 << 20
+_CACHE_KB = 64_000
+"""The indexes of hundreds of thousands of messages: with SQLite's own 2 MB storing them takes half as long again."""
+_SPACE = b" \t\r\n"
+_BOM = b"\xef\xbb\xbf"
+_SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import has added."""
+
+    source: str
+    """construct, messages, conversations: whose file it was."""
+    conversations: int = 0
+    messages: int = 0
+    observations: int = 0
+    memories: int = 0
+    known: int = 0
+    """Rows that were here already."""
+    left_out: int = 0
+    """Rows that rest on what was forgotten here."""
+    warning: str | None = None
+
+
+def import_file(db: sqlite3.Connection, path: Path, clock: Clock, progress: Progress | None = None) -> ImportReport:
+    """Add what a file holds, in one transaction; raises ConstructError, nothing changed, when it cannot be done.
+
+    Afterwards the search index is completed; what an import that was interrupted has left of that comes first.
+    """
+    report = progress or (lambda doing, done, total: None)
+    db.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
+    _index(db, report)
+    found = _read_and_store(db, path, clock, report)
+    _index(db, report)
+    return found
+
+
+def _index(db: sqlite3.Connection, progress: Progress) -> None:
+    search_index.complete(db, lambda done, total: progress(INDEXING, done, total))
+
+
+def _read_and_store(db: sqlite3.Connection, path: Path, clock: Clock, report: Progress) -> ImportReport:
+    name = one_line(str(path))
+    try:
+        with path.open("rb") as file:
+            return _import(db, file, path, clock, report)
+    except RefusedError as error:
+        where = f"{name}, {error.where}" if error.where else name
+        raise ConstructError(f"{where}: {error.why}.\nNothing was imported. {error.advice}.") from None
+    except RecursionError:
+        raise ConstructError(f"{name} is nested too deeply.\nNothing was imported.") from None
+    except (OSError, MemoryError) as error:
+        why = getattr(error, "strerror", None) or "it is too large for the memory there is"
+        raise ConstructError(f"{name} cannot be read: {why}.\nNothing was imported; check the path.") from error
+
+
+def _import(db: sqlite3.Connection, file: IO[bytes], path: Path, clock: Clock, progress: Progress) -> ImportReport:
+    first = file.readline(_BEGINNING)
+
+    def advance(done: int) -> None:
+        progress(READING, done, path.stat().st_size)
+
+    if first.startswith((_SQLITE, _ZIP)):
+        if not path.is_file():
+            raise RefusedError("", "it comes through a pipe", "Name the file itself")
+        if first.startswith(_SQLITE):
+            return _import_sqlite(db, path)
+        return _import_talks(db, zipped(path, advance), clock, progress)
+    first = first.removeprefix(_BOM)
+    if _is_document(first):
+        return _import_talks(db, conversations(first, file, advance), clock, progress)
+    if not first.endswith(b"\n"):
+        first += file.readline(_LONGEST_LINE)
+    found = _records(file, first, advance)
+    head = next(found, None)
+    if head is None:
+        raise RefusedError("", "it is empty", "Name another file")
+    if head[1].get("type") == "construct-export":
+        return _import_export(db, head[1], found)
+    if is_conversation(head[1]):
+        return _import_talks(db, [head[1]], clock, progress) if next(found, None) is None else _refuse_lines()
+    return _import_messages(db, _chain(head, found), clock, progress)
+
+
+# Reading
+
+
+def _is_document(first: bytes) -> bool:
+    """Tell whether a file begins as one JSON document over several lines, or as a list."""
+    start = first.strip(_SPACE)
+    return start.startswith(b"[") or start == b"{" or (not start and first.endswith(b"\n"))
+
+
+def _records(file: IO[bytes], first: bytes, progress: Callable[[int], None]) -> _Records:
+    """Yield the lines' objects with their numbers; blank lines may stand at the end only."""
+    number, done, blank = 0, 0, 0
+    line = first
+    while line:
+        number, done = number + 1, done + len(line)
+        if len(line) >= _LONGEST_LINE:
+            raise RefusedError(f"line {number}", f"it is longer than {_LONGEST_LINE >> 20} MB")
+        if not line.strip(_SPACE):
+            blank = blank or number
+        elif blank:
+            raise RefusedError(f"line {blank}", "it is blank, and every line must be a JSON object")
+        else:
+            yield number, _record(number, line)
+        if number % 500 == 0:
+            progress(done)
+        line = file.readline(_LONGEST_LINE)
+    progress(done)
+
+
+def _record(number: int, line: bytes) -> dict[str, Any]:
+    try:
+        record = read_json(line.decode())
+    except UnicodeDecodeError:
+        raise RefusedError(f"line {number}", "it is not UTF-8") from None
+    except ValueError as error:
+        raise not_json(error, f"line {number}") from None
+    if not isinstance(record, dict):
+        raise RefusedError(f"line {number}", "it is not a JSON object")
+    return record
+
+
+def _chain(head: tuple[int, dict[str, Any]], rest: _Records) -> _Records:
+    yield head
+    yield from rest
+
+
+def _refuse_lines() -> ImportReport:
+    raise RefusedError("line 2", "a file of conversations is one JSON document, and more follows the first")
+
+
+# Storing
+
+
+def _import_export(db: sqlite3.Connection, head: dict[str, Any], found: _Records) -> ImportReport:
+    version = head.get("version")
+    if type(version) is not int or version < 1:
+        raise RefusedError("line 1", '"version" must be a whole number')
+    if version > VERSION:
+        raise RefusedError("line 1", "it was written by a newer Construct", "Update Construct, then import it again")
+    with transaction(db), search_index.put_off(db):
+        restore = Restore(db)
+        for number, record in found:
+            restore.take(number, record)
+        restore.finish()
+    added = restore.added
+    return ImportReport(
+        "construct",
+        added["conversation"],
+        added["message"],
+        added["observation"],
+        added["memory"],
+        restore.known,
+        restore.left_out,
+        _missing(head.get("counts"), restore),
+    )
+
+
+def _missing(counts: Any, restore: Restore) -> str | None:
+    """Return a warning when the first line speaks of more than came."""
+    if not isinstance(counts, dict):
+        return None
+    for kind in COUNTED:
+        promised = counts.get(kind)
+        if isinstance(promised, int) and restore.lines[kind] < promised:
+            return (
+                f"The file speaks of {promised} lines of type {kind} and holds {restore.lines[kind]}: was it cut off?"
+            )
+    return None
+
+
+def _import_messages(db: sqlite3.Connection, found: _Records, clock: Clock, progress: Progress) -> ImportReport:
+    hand_made = HandMade(db, clock)
+    for number, record in found:
+        hand_made.take(number, record)
+    return _talks_report("messages", _store(db, hand_made.talks(), clock, progress))
+
+
+def _import_talks(db: sqlite3.Connection, found: Iterable[Any], clock: Clock, progress: Progress) -> ImportReport:
+    return _talks_report("conversations", _store(db, talks(found), clock, progress))
+
+
+def _store(db: sqlite3.Connection, found: Iterable[Talk], clock: Clock, progress: Progress) -> Stored:
+    waiting = Waiting(db, to_text(clock.now()))
+    for talk in found:
+        waiting.take(talk)
+    progress(STORING, 0, 0)
+    with transaction(db), search_index.put_off(db):
+        stored = waiting.store()
+        broken = violations(db, stored.conversations)
+        if broken:
+            raise RefusedError("", broken[0].rstrip("."), "Run `construct doctor`")
+    waiting.drop()
+    return stored
+
+
+def _talks_report(source: str, stored: Stored) -> ImportReport:
+    return ImportReport(source, stored.added["conversation"], stored.added["message"], known=stored.known)
+
+
+def _import_sqlite(db: sqlite3.Connection, path: Path) -> ImportReport:
+    """Import an sqlite export by way of its lines, from a copy that is brought to this version first.
+
+    The copy has no name: whatever becomes of us, it is gone with us.
+    """
+    with closing(sqlite3.connect("", isolation_level=None)) as copy:
+        try:
+            read_into(path, copy)
+            bring_up(copy, path)
+        except sqlite3.Error as error:
+            raise RefusedError("", f"it cannot be read as a database ({shorten(str(error), 80)})") from error
+        except DatabaseUnusableError as error:
+            raise RefusedError("", _why(error, path), "Import an export of Construct") from error
+        with snapshot(copy):
+            found = _lines_of(copy)
+            return _import_export(db, next(found)[1], found)
+
+
+def _lines_of(source: sqlite3.Connection) -> _Records:
+    try:
+        for number, line in enumerate(lines(source), 1):
+            yield number, read_json(line)
+    except sqlite3.Error as error:
+        raise RefusedError("", f"it is damaged ({shorten(str(error), 80)})") from error
+
+
+def _why(error: DatabaseUnusableError, path: Path) -> str:
+    """Return what is wrong with the file, in a sentence that begins with its name already."""
+    return str(error).partition("\n")[0].replace(f"The database {path}", "it").replace(str(path), "it").rstrip(".")

@@ -1,0 +1,145 @@
+"""The JSONL export: everything that is kept, one object a line, the same bytes for the same rows.
+
+Left out is what belongs to a machine or a moment: open chats, running cycles and all of
+theirs, cycles' owners, `meta`, and the token factors, which are learned again.
+"""
+
+import json
+import sqlite3
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import Any
+
+from construct.errors import ConstructError
+from construct.store.database import snapshot
+from construct.store.transfer.format import KINDS, Field, Kind, time
+
+VERSION = 1
+COUNTED = ("conversation", "message", "observation", "memory")
+"""What the first line gives the number of, so that a file that was cut off can be told."""
+LEFT_OUT_TABLES = frozenset({"sessions", "meta", "token_factors", "briefings", "briefed", "vectors", "vector_models"})
+LEFT_OUT_COLUMNS = frozenset({("cycles", "owner"), ("cycles", "heartbeat")})
+
+
+def export_jsonl(db: sqlite3.Connection, write: Callable[[str], object]) -> None:
+    """Write the whole database as JSONL, as it stands at one moment."""
+    with snapshot(db):
+        for line in lines(db):
+            write(line)
+
+
+def lines(db: sqlite3.Connection) -> Iterator[str]:
+    """Yield the export's lines, each with its line feed."""
+    for record in records(db):
+        try:
+            yield json.dumps(record, allow_nan=False) + "\n"
+        except (TypeError, ValueError) as error:
+            raise ConstructError(
+                f"{record['type']} {record.get('id', '')} holds what is no text or number: {error}.\n"
+                "Another program wrote it; correct that row, then export again."
+            ) from error
+
+
+def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
+    """Yield the export's objects."""
+    counts = {
+        kind: db.execute(f"SELECT count(*) FROM {KINDS[kind].table} WHERE {KINDS[kind].where}").fetchone()[0]
+        for kind in COUNTED
+    }
+    yield {"type": "construct-export", "version": VERSION, "counts": counts}
+    observed = _Observed(db)
+    for kind in KINDS.values():
+        for record in _rows(db, kind):
+            if kind.type == "message":
+                observed.settle(record)
+            elif kind.type == "observation":
+                _add_links(db, record)
+            yield record
+
+
+def _rows(db: sqlite3.Connection, kind: Kind) -> Iterator[dict[str, Any]]:
+    keys = (["id", "uid"] if kind.keyed else []) + [field.key for field in kind.fields]
+    columns = (["t.id", "t.uid"] if kind.keyed else []) + [_expression(kind, field) for field in kind.fields]
+    needed = [field.key for field in kind.fields if field.ref and not field.later and field.default is not None]
+    times = [field.key for field in kind.fields if field.key.endswith("_at") and not field.ref]
+    query = f"SELECT {', '.join(columns)} FROM {kind.table} AS t WHERE {kind.where} ORDER BY {kind.order}"
+    for row in db.execute(query):
+        values = dict(zip(keys, row, strict=True))
+        if all(values[key] is not None for key in needed):
+            values.update({key: _steady_time(values[key]) for key in times})
+            yield {"type": kind.type} | {key: _without_nul(value) for key, value in values.items()}
+
+
+def _expression(kind: Kind, field: Field) -> str:
+    """Return the SQL of a value: a uid for what is referred to, nothing for what is not exported."""
+    if field.ref:
+        to = KINDS[field.ref]
+        return f"(SELECT uid FROM {to.table} WHERE id = t.{field.name} AND {to.where})"
+    if (kind.type, field.key) == ("observation", "superseded_at"):
+        running = "t.superseded_by IN (SELECT id FROM cycles WHERE status = 'running')"
+        return f"CASE WHEN {running} THEN NULL ELSE t.superseded_at END"
+    return f"t.{field.name}"
+
+
+def _steady_time(value: Any) -> Any:
+    """Return a time in the form it will have after an import."""
+    try:
+        return value if value is None else time(value)
+    except ValueError:
+        return value
+
+
+def _without_nul(value: Any) -> Any:
+    return value.replace("\x00", "") if isinstance(value, str) else value
+
+
+def _add_links(db: sqlite3.Connection, record: dict[str, Any]) -> None:
+    """Add what an observation comes from."""
+    record["messages"] = _uids(
+        db,
+        """SELECT uid FROM observation_messages JOIN messages ON messages.id = message_id
+           WHERE observation_id = ? ORDER BY message_id""",
+        record["id"],
+    )
+    record["sources"] = _uids(
+        db,
+        f"""SELECT uid FROM observation_sources JOIN observations ON observations.id = source_id
+            WHERE observation_id = ? AND {KINDS["observation"].where} ORDER BY source_id""",
+        record["id"],
+    )
+
+
+def _uids(db: sqlite3.Connection, query: str, row_id: int) -> list[str]:
+    return [row[0] for row in db.execute(query, (row_id,))]
+
+
+class _Observed:
+    """What observers have read, per conversation."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._spans: dict[str, list[tuple[int, int]]] = {}
+        self._reached: dict[str, list[int]] = {}
+        self._mark: dict[str, int] = dict(
+            db.execute(
+                """SELECT uid, message_id FROM watermarks JOIN conversations ON conversations.id = conversation_id
+                   WHERE name = 'observed'"""
+            ).fetchall()
+        )
+        for uid, first, last in db.execute(
+            """SELECT conversations.uid, first_message_id, last_message_id
+               FROM cycles JOIN conversations ON conversations.id = conversation_id
+               WHERE kind = 'observer' AND status = 'succeeded' AND first_message_id <= last_message_id
+               ORDER BY first_message_id"""
+        ):
+            self._spans.setdefault(uid, []).append((first, last))
+        for uid, spans in self._spans.items():
+            self._reached[uid] = list(accumulate((last for _, last in spans), max))
+
+    def settle(self, message: dict[str, Any]) -> None:
+        """Leave the flag out where an import decides it: what nobody has observed arrives archived."""
+        uid, row_id = message["conversation"], message["id"]
+        at = bisect_right(self._spans.get(uid, []), row_id, key=lambda span: span[0])
+        covered = at > 0 and self._reached[uid][at - 1] >= row_id
+        if not covered and row_id > self._mark.get(uid, 0):
+            del message["archived"]

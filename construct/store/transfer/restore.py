@@ -1,0 +1,273 @@
+"""The lines of an own export on their way into the database, one after the other.
+
+Into an empty database they come as they are, ids too. Into another, what is known by its uid
+stays as it is here, what is not is added after it, and a conversation that is known goes on
+only where both agree on what came before. What was forgotten here is not learned again.
+"""
+
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from construct.clock import from_text
+from construct.store.erase import REMOVED
+from construct.store.retract import supersede_memory
+from construct.store.talk import message_tokens
+from construct.store.transfer.arrivals import Arrivals, Arrived
+from construct.store.transfer.format import KINDS, Kind, RefusedError, SqlValue, parse, uid
+from construct.store.transfer.settle import Reference, Unsettled, diverged, settle
+from construct.text import shorten
+
+_Values = Mapping[str, SqlValue]
+
+
+class Restore:
+    """One import of an own export, inside the caller's transaction."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self.added: Counter[str] = Counter()
+        self.lines: Counter[str] = Counter()
+        self.known = 0
+        self.left_out = 0
+        self._db = db
+        self._line = 0
+        self._arrivals = Arrivals(db)
+        tables = [kind.table for kind in KINDS.values() if kind.keyed]
+        self._reuse_ids = not any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables)
+        self._forgets = db.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
+        self._newest_in_file = 0
+        self._continued: set[int] = set()  # conversations known here that messages have been added to
+        (newest,) = db.execute("SELECT ifnull(max(id), 0) FROM messages").fetchone()
+        self._open = Unsettled(newest)
+
+    def take(self, line: int, record: Mapping[str, Any]) -> None:
+        """Store what a line says; raises RefusedError naming the line."""
+        self._line = line
+        try:
+            self._take(record)
+        except ValueError as error:
+            raise RefusedError(f"line {line}", error) from None
+        except sqlite3.IntegrityError:
+            raise RefusedError(f"line {line}", "it stands there twice, or contradicts a line above") from None
+
+    def finish(self) -> None:
+        """Settle what depends on the whole file, and check it; raises RefusedError."""
+        settle(self._db, self._arrivals, self._open)
+        self._arrivals.drop()
+
+    def _take(self, record: Mapping[str, Any]) -> None:
+        name = record.get("type")
+        if not isinstance(name, str) or name not in KINDS:
+            kind_given = f"“{shorten(name, 40)}”" if isinstance(name, str) else "no word"
+            raise ValueError(f'"type" must be one that an export has, and is {kind_given}')
+        self.lines[name] += 1
+        kind = KINDS[name]
+        values = parse(kind, record)
+        if kind.keyed:
+            self._take_row(kind, values, _links(record) if name == "observation" else ([], []))
+        else:
+            self._take_note(kind, values)
+
+    def _take_row(self, kind: Kind, values: _Values, links: tuple[list[str], list[str]]) -> None:
+        if kind.type == "message":
+            self._check_order(values)
+        here = self._find_here(kind, values)
+        if here is not None:
+            self._arrivals.add(kind.type, values["uid"], here)
+            self._meet(kind, here, values)
+            self.known += 1
+            return
+        columns = self._columns(kind, values)
+        if columns is None or (kind.type == "observation" and self._is_forgotten(values, links)):
+            self._arrivals.add(kind.type, values["uid"], None)
+            self.left_out += 1
+            return
+        if kind.type == "message":
+            self._prepare_message(values, columns)
+        row_id = self._insert(kind, values, columns)
+        self._arrivals.add(kind.type, values["uid"], row_id, fresh=True)
+        if kind.type == "observation":
+            self._link(row_id, links)
+        self._note(kind, row_id, values, columns)
+
+    def _take_note(self, kind: Kind, values: _Values) -> None:
+        """Store a line that nothing refers to."""
+        columns = self._columns(kind, values)
+        if columns is None:
+            self.left_out += 1
+        elif kind.type == "watermark":
+            conversation_id = self._arrivals.get("conversation", values).row
+            marks = self._open.marks.setdefault(conversation_id, {})
+            if str(values["name"]) in marks:
+                raise ValueError("this watermark stands there twice")
+            marks[str(values["name"])] = (self._arrivals.get("message", values).row, values["updated_at"])
+        elif kind.type == "tombstone":
+            self._db.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?)", (*columns.values(),))
+        elif self._arrivals.get("cycle" if kind.type == "outdated" else "conversation", values).fresh:
+            self._db.execute(f"INSERT INTO {kind.table} ({', '.join(columns)}) VALUES (?, ?, ?)", (*columns.values(),))
+
+    def _columns(self, kind: Kind, values: _Values) -> dict[str, SqlValue] | None:
+        """Return the row with ids in the places of uids; None when something it names was left out."""
+        columns: dict[str, SqlValue] = {}
+        for field in kind.fields:
+            value = None if field.later else values[field.key]
+            if field.ref and value is not None:
+                value = self._arrivals.get(field.ref, values, field.key).id
+                if value is None:
+                    return None
+            columns[field.name] = value
+        return columns
+
+    def _find_here(self, kind: Kind, values: _Values) -> int | None:
+        """Return the id of a row that is known here; an entity is known by its name and type too."""
+        row = self._db.execute(f"SELECT id FROM {kind.table} WHERE uid = ?", (values["uid"],)).fetchone()
+        if row is None and kind.type == "entity" and not self._reuse_ids:
+            row = self._db.execute(
+                """SELECT id FROM entities WHERE name = ? AND type IS ?
+                   AND id NOT IN (SELECT id FROM arrived WHERE kind = 'entity' AND fresh) ORDER BY id LIMIT 1""",
+                (values["name"], values["entity_type"]),
+            ).fetchone()
+        return None if row is None else int(row[0])
+
+    def _insert(self, kind: Kind, values: _Values, columns: _Values) -> int:
+        row = {"id": values["id"] if self._reuse_ids else None, "uid": values["uid"], **columns}
+        marks = ", ".join("?" * len(row))
+        cursor = self._db.execute(f"INSERT INTO {kind.table} ({', '.join(row)}) VALUES ({marks})", (*row.values(),))
+        assert cursor.lastrowid is not None
+        self.added[kind.type] += 1
+        return cursor.lastrowid
+
+    def _link(self, row_id: int, links: tuple[list[str], list[str]]) -> None:
+        for names, kind, table in zip(
+            links, ("message", "observation"), ("observation_messages", "observation_sources"), strict=True
+        ):
+            ids = dict.fromkeys(self._arrivals.get(kind, {kind: name}).row for name in names)
+            self._db.executemany(f"INSERT INTO {table} VALUES (?, ?)", [(row_id, i) for i in ids])
+
+    def _note(self, kind: Kind, row_id: int, values: _Values, columns: _Values) -> None:
+        """Keep in mind what has to be settled at the end of the file."""
+        if kind.type == "conversation":
+            self._open.made.add(row_id)
+        if kind.type in ("conversation", "message", "cycle", "observation"):
+            concerned = row_id if kind.type == "conversation" else columns["conversation_id"]
+            self._open.touched |= {concerned} if isinstance(concerned, int) else set()
+        for field in kind.fields:
+            value = values[field.key]
+            if field.later and value is not None:
+                self._open.references.append(
+                    Reference(self._line, kind.table, field.name, row_id, field.ref, str(value))
+                )
+        observes = kind.type == "cycle" and (values["kind"], values["status"]) == ("observer", "succeeded")
+        if observes and values["conversation"] is not None:
+            conversation = self._arrivals.get("conversation", values)
+            if not conversation.fresh:
+                self._open.observed[row_id] = conversation.row
+
+    def _check_order(self, values: _Values) -> None:
+        row_id = values["id"]
+        assert isinstance(row_id, int)
+        if row_id <= self._newest_in_file:
+            raise ValueError("messages stand in the order of their ids, and this one does not")
+        self._newest_in_file = row_id
+
+    def _prepare_message(self, values: _Values, columns: dict[str, SqlValue]) -> None:
+        """Refuse a message that would have to stand before those here; blank one that was forgotten here."""
+        conversation = self._arrivals.get("conversation", values)
+        if not conversation.fresh and conversation.row not in self._continued:
+            last = self._db.execute(
+                "SELECT created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1",
+                (conversation.row,),
+            ).fetchone()
+            if last is not None and from_text(str(values["created_at"])) < from_text(last[0]):
+                raise diverged(self._db, conversation.row, f"line {self._line}, ")
+            self._continued.add(conversation.row)
+        if self._has_tombstone(values["uid"]):
+            columns.update(content=REMOVED, blocks=None, withheld=1, token_count=message_tokens(REMOVED))
+
+    def _has_tombstone(self, name: SqlValue) -> bool:
+        if not self._forgets:
+            return False
+        return bool(self._db.execute("SELECT 1 FROM tombstones WHERE message_uid = ?", (name,)).fetchone())
+
+    def _is_forgotten(self, values: _Values, links: tuple[list[str], list[str]]) -> bool:
+        """Tell whether an observation rests on what was forgotten here; then its other sources become free."""
+        messages, sources = links
+        rows = [self._arrivals.get("observation", {"observation": name}) for name in sources]
+        if not any(row.id is None for row in rows) and not any(self._has_tombstone(name) for name in messages):
+            return False
+        cycle_id = self._arrivals.get("cycle", values).row
+        self._open.freed += [(row.row, cycle_id) for row in rows if row.fresh]
+        return True
+
+    def _meet(self, kind: Kind, row_id: int, values: _Values) -> None:
+        """Add to a row that is known here what it lacks, and never anything else."""
+        if kind.type == "message":
+            self._meet_message(self._arrivals.get("conversation", values), row_id, values)
+        elif kind.type == "observation":
+            self._meet_observation(row_id, values)
+        elif kind.type == "entity":
+            self._meet_entity(row_id, values)
+        elif kind.type == "memory" and values["superseded_at"] is not None:
+            self._meet_memory(row_id, values)
+
+    def _meet_message(self, conversation: Arrived, row_id: int, values: _Values) -> None:
+        if conversation.id in self._continued:
+            raise diverged(self._db, conversation.row, f"line {self._line}, ")
+        if (
+            not values["archived"]
+            and self._db.execute("SELECT archived FROM messages WHERE id = ?", (row_id,)).fetchone()[0]
+        ):
+            self._open.awake.append(row_id)
+
+    def _meet_observation(self, row_id: int, values: _Values) -> None:
+        """Commit or supersede as the file does, unless that has been decided here."""
+        if values["committed_at"] is not None:
+            self._db.execute(
+                """UPDATE observations SET committed_at = ?
+                   WHERE id = ? AND committed_at IS NULL AND superseded_at IS NULL""",
+                (values["committed_at"], row_id),
+            )
+        if values["superseded_by"] is None or values["superseded_at"] is None:
+            return
+        cycle = self._arrivals.get("cycle", values, "superseded_by")
+        if cycle.fresh:
+            self._db.execute(
+                "UPDATE observations SET superseded_at = ?, superseded_by = ? WHERE id = ? AND superseded_at IS NULL",
+                (values["superseded_at"], cycle.id, row_id),
+            )
+
+    def _meet_memory(self, row_id: int, values: _Values) -> None:
+        """Let a memory go where a newer one has come, or its observation went at the same moment."""
+        at, newer = str(values["superseded_at"]), values["superseded_by"]
+        if newer is not None:
+            to = Reference(self._line, "memories", "superseded_by", row_id, "memory", str(newer), at)
+            self._open.references.append(to)
+        elif self._db.execute(
+            """SELECT 1 FROM memories JOIN observations ON observations.id = observation_id
+               WHERE memories.id = ? AND observations.superseded_at = ?""",
+            (row_id, at),
+        ).fetchone():
+            supersede_memory(self._db, row_id, at)
+
+    def _meet_entity(self, row_id: int, values: _Values) -> None:
+        (text,) = self._db.execute("SELECT aliases FROM entities WHERE id = ?", (row_id,)).fetchone()
+        aliases = json.loads(text)
+        missing = [alias for alias in json.loads(str(values["aliases"])) if alias not in aliases]
+        if missing:
+            self._db.execute("UPDATE entities SET aliases = ? WHERE id = ?", (json.dumps(aliases + missing), row_id))
+
+
+def _links(record: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """Return the uids of the messages and of the observations that an observation comes from."""
+    found = []
+    for key in ("messages", "sources"):
+        names = record.get(key, [])
+        if not isinstance(names, list):
+            raise ValueError(f'"{key}" must be a list of uids')  # noqa: TRY004 (a file's value)
+        try:
+            found.append([uid(name) for name in names])
+        except ValueError as error:
+            raise ValueError(f'in "{key}" each {error}') from None
+    return found[0], found[1]

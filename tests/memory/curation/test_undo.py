@@ -1,0 +1,280 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from construct.clock import Clock
+from construct.errors import NotFoundError
+from construct.memory.curation.edits import edit, pin
+from construct.memory.curation.undo import newest_cycle, undo
+from construct.memory.cycles.commit import StaleError, store_extraction, store_verdict
+from construct.memory.learning.guard import Verdict
+from construct.memory.learning.proposals import Extraction
+from construct.memory.shown.view import current_blocks
+from construct.store import curated, cycles, lineage, talk
+from construct.store import observations as rows
+from construct.store.records import Watermarks
+from tests.memory.builders import FRAME, Life, draft
+
+
+def shown(life: Life, here: int) -> list[str]:
+    """Return what the conversation's model is shown."""
+    return sorted(o.content for block in current_blocks(life.db, here, FRAME) for o in block)
+
+
+def test_without_a_cycle_there_is_nothing_to_undo(life: Life) -> None:
+    """Undo says so, and does not count cycles that failed."""
+    here = life.talk()
+    failed = cycles.start_cycle(life.db, "observer", here, life.tick())
+    assert failed is not None
+    cycles.finish_cycle(life.db, failed, "failed", life.tick())
+    with pytest.raises(NotFoundError, match="Nothing to undo"):
+        undo(life.db, life.clock)
+
+
+def test_an_undone_observer_brings_the_raw_messages_back(life: Life) -> None:
+    """All watermarks go to before the cycle's first message, though a compaction came in between."""
+    here = life.talk()
+    first = life.learn(here, "Fact one")
+    life.exchange(here, "Fact two")
+    (second,) = life.observe(here, ("Fact two", [talk.live_messages(life.db, here, 2)[0]]))
+    life.compact(here)
+    assert life.window(here) == []
+    undone = undo(life.db, life.clock)
+    assert [o.id for o in undone.deactivated] == [second.id]
+    assert life.window(here) == ["Fact two", "I see."]
+    assert undone.watermarks == talk.watermarks(life.db, here) == Watermarks(2, 2, 2)
+    assert (life.state(first), life.state(second)) == ("active", "superseded")
+    assert life.read(second).superseded_by == second.cycle_id == undone.cycle.id
+    assert life.broken() == []
+
+
+def test_a_watermark_below_the_cycle_stays(life: Life) -> None:
+    """Only those are lowered that had passed the beginning of what was observed."""
+    here = life.talk()
+    life.learn(here, "Fact one")
+    life.exchange(here, "Fact two")
+    life.observe(here)
+    with_window = talk.watermarks(life.db, here)
+    assert undo(life.db, life.clock).watermarks == replace(with_window, observed=with_window.compacted)
+
+
+def test_the_first_cycle_undone_leaves_no_watermark(life: Life) -> None:
+    """With no message before it, the watermarks are gone."""
+    here = life.talk()
+    life.learn(here, "Fact one")
+    undo(life.db, life.clock)
+    assert life.count("watermarks") == 0
+    assert life.window(here) == ["Fact one", "I see."]
+
+
+def test_a_cycle_over_one_message_gives_it_back(life: Life) -> None:
+    """Its end is its beginning: the watermark on it is lowered too."""
+    here = life.talk()
+    life.learn(here, "Fact one")
+    life.observe(here, ("Fact two", [life.say(here, "Fact two")]))
+    life.compact(here)
+    assert undo(life.db, life.clock).watermarks == Watermarks(2, 2, 2)
+    assert life.broken() == []
+
+
+def test_undone_observers_are_held_back_and_the_thread_is_cut(life: Life) -> None:
+    """The newest message is kept as the point to go on from, and the task the cycle named is gone."""
+    here = life.talk()
+    life.exchange(here, "Fact one")
+    life.observe(here, current_task="packing", suggested_response="Ask about socks")
+    life.exchange(here, "Fact two")
+    undone = undo(life.db, life.clock)
+    conversation = talk.conversation(life.db, here)
+    assert undone.cycle.held_message_id == talk.last_message_id(life.db, here)
+    assert undone.cycle.reverted_at is not None
+    assert (conversation.current_task, conversation.suggested_response) == (None, None)
+
+
+def test_an_undone_reflection_gives_its_sources_back(life: Life) -> None:
+    """What it made is superseded by itself, what it superseded is active, and shown at once."""
+    here = life.talk()
+    a, b, low = life.learn(here, "Fact a"), life.learn(here, "Fact b"), life.learn(here, "Small talk", priority="low")
+    (both,) = life.reflect(("a and b", [a, b]), dropped=[low])
+    assert shown(life, here) == ["a and b"]
+    undone = undo(life.db, life.clock)
+    assert [o.id for o in undone.reactivated] == [a.id, b.id, low.id]
+    assert life.read(both).superseded_by == both.cycle_id
+    assert shown(life, here) == ["Fact a", "Fact b", "Small talk"]
+    assert undone.cycle.base_tokens == rows.active_tokens(life.db, None)
+    assert life.broken() == []
+
+
+def test_what_was_only_dropped_is_shown_again_at_once(life: Life) -> None:
+    """A reflection that made nothing leaves no line that could go; what it dropped comes back all the same."""
+    here = life.talk()
+    kept, low = life.learn(here, "Fact a"), life.learn(here, "Small talk", priority="low")
+    life.reflect(dropped=[low])
+    assert shown(life, here) == [kept.content]
+    undo(life.db, life.clock)
+    assert shown(life, here) == ["Fact a", "Small talk"]
+
+
+def test_undo_goes_down_newest_first_over_all_conversations(life: Life) -> None:
+    """Again and again, until every message is raw again and nothing is remembered."""
+    one, two = life.talk(), life.talk()
+    a = life.learn(one, "Fact a")
+    b = life.learn(two, "Fact b")
+    life.reflect(("a and b", [a, b]))
+    edit(life.db, life.learn(one, "Fact c").id, "Fact d", life.clock)
+    order = []
+    while newest_cycle(life.db):
+        order.append(undo(life.db, life.clock).cycle.kind)
+        assert life.broken() == []
+    assert order == ["edit", "observer", "reflector", "observer", "observer"]
+    assert life.active() == []
+    assert life.count("watermarks") == 0
+    assert life.window(one) == ["Fact a", "I see.", "Fact c", "I see."]
+
+
+def test_a_cycle_is_undone_after_what_was_built_on_it_whatever_the_clock_said(life: Life) -> None:
+    """With the clock set back between, the reflection still goes before the facts it was made of."""
+    here = life.talk()
+    a, b = life.learn(here, "Fact a"), life.learn(here, "Fact b")
+    life.now -= timedelta(days=30)
+    life.reflect(("a and b", [a, b]))
+    kinds = [undo(life.db, life.clock).cycle for _ in range(3)]
+    assert [c.kind for c in kinds] == ["reflector", "observer", "observer"]
+    assert [c.id for c in kinds[1:]] == [b.cycle_id, a.cycle_id]
+    assert life.broken() == []
+
+
+def test_observers_of_one_talk_go_in_order_whatever_the_clock_said(life: Life) -> None:
+    """The later range goes first, though its cycle ended earlier by the clock."""
+    here = life.talk()
+    life.learn(here, "Fact a")
+    life.now -= timedelta(days=30)
+    b = life.learn(here, "Fact b")
+    assert undo(life.db, life.clock).cycle.id == b.cycle_id
+    assert life.broken() == []
+
+
+def test_pinned_and_pending_observations_are_undone_like_others(life: Life) -> None:
+    """Neither a pin nor waiting for a compaction keeps an observation from its cycle's fate."""
+    here = life.talk()
+    pinned = life.learn(here, "Fact a")
+    pin(life.db, pinned.id)
+    said = life.exchange(here, "Fact b")
+    (waiting,) = life.observe(here, ("Fact b", [said]))
+    undo(life.db, life.clock)
+    undo(life.db, life.clock)
+    assert (life.state(waiting), life.state(pinned)) == ("superseded", "superseded")
+
+
+def test_an_undone_edit_gives_the_old_words_back(life: Life) -> None:
+    """The predecessor is active again, and a pending one pending."""
+    here = life.talk()
+    old = life.learn(here, "Fact a")
+    new = edit(life.db, old.id, "Fact b", life.clock)
+    undo(life.db, life.clock)
+    assert (life.state(old), rows.observation(life.db, new).state) == ("active", "superseded")
+    (waiting,) = life.observe(here, ("Fact c", [life.exchange(here, "Fact c")]))
+    edit(life.db, waiting.id, "Fact d", life.clock)
+    undo(life.db, life.clock)
+    assert life.state(waiting) == "pending"
+    assert life.broken() == []
+
+
+def test_an_edit_committed_since_leaves_its_predecessor_committed(life: Life) -> None:
+    """Its messages have left the window, so it may not fall back to pending."""
+    here = life.talk()
+    (waiting,) = life.observe(here, ("Fact c", [life.exchange(here, "Fact c")]))
+    edit(life.db, waiting.id, "Fact d", life.clock)
+    life.compact(here)
+    undo(life.db, life.clock)
+    assert life.state(waiting) == "active"
+    assert life.window(here) == []
+    assert life.broken() == []
+
+
+def test_memories_go_and_come_back_with_what_they_came_from(life: Life) -> None:
+    """A memory promoted from undone work goes with its relations; one that an edit replaced comes back with them."""
+    here = life.talk()
+    fact = life.learn(here, "Ana lives in Porto")
+    memory = life.promoted(fact)
+    edit(life.db, fact.id, "Ana lives in Faro", life.clock)
+    in_force = "SELECT content FROM memories WHERE superseded_at IS NULL"
+    assert life.db.execute(in_force).fetchall() == [("Ana lives in Faro",)]
+    assert undo(life.db, life.clock).memories == 1
+    assert life.db.execute(in_force).fetchall() == [("Ana lives in Porto",)]
+    relation = "SELECT superseded_at FROM relations WHERE memory_id = ?"
+    assert life.db.execute(relation, (memory,)).fetchall() == [(None,)]
+    assert undo(life.db, life.clock).memories == 1
+    assert life.db.execute(in_force).fetchall() == []
+    assert life.db.execute(relation, (memory,)).fetchone()[0] is not None
+
+
+def test_an_undone_graph_cycle_takes_its_relations_back(life: Life) -> None:
+    """They are gone, and the memory they were drawn from stays, unread."""
+    memory = life.remember("Ana lives in Porto")
+    cycle = cycles.start_cycle(life.db, "graph", None, life.tick())
+    assert cycle is not None
+    life.db.execute("UPDATE relations SET cycle_id = ?", (cycle,))
+    life.db.execute("UPDATE memories SET cycle_id = ?", (cycle,))
+    cycles.finish_cycle(life.db, cycle, "succeeded", life.tick())
+    assert undo(life.db, life.clock).relations == 1
+    assert life.count("relations") == 0
+    kept = curated.memory(life.db, memory)
+    assert (kept.superseded_at, kept.cycle_id) == (None, None)
+
+
+def test_graph_cycles_go_with_the_cycle_before_them(life: Life) -> None:
+    """They changed nothing that could be seen gone."""
+    learned = life.learn(life.talk(), "Ana lives in Porto")
+    life.remember("Ana sings")
+    drawn = [cycles.start_cycle(life.db, "graph", None, life.tick())]
+    cycles.finish_cycle(life.db, drawn[0] or 0, "succeeded", life.tick())
+    drawn.append(cycles.start_cycle(life.db, "graph", None, life.tick()))
+    life.db.execute("UPDATE relations SET cycle_id = ?", (drawn[1],))
+    cycles.finish_cycle(life.db, drawn[1] or 0, "succeeded", life.tick())
+    undone = undo(life.db, life.clock)
+    assert undone.cycle.id == learned.cycle_id
+    assert [c.id for c in undone.along] == drawn[::-1]
+    assert (undone.relations, life.count("relations")) == (1, 0)
+    assert life.broken() == []
+    with pytest.raises(NotFoundError):
+        undo(life.db, life.clock)
+
+
+def test_an_observer_at_work_during_an_undo_stores_nothing(life: Life) -> None:
+    """The watermark it was based on has moved."""
+    here = life.talk()
+    life.learn(here, "Fact a")
+    said = life.exchange(here, "Fact b")
+    batch = talk.live_messages(life.db, here, 2)
+    cycle = cycles.start_cycle(life.db, "observer", here, life.tick(), span=(batch[0].id, batch[-1].id))
+    assert cycle is not None
+    undo(life.db, life.clock)
+    with pytest.raises(StaleError):
+        store_extraction(life.db, cycle, Extraction((draft("Fact b", [said.id]),)), batch, 2, life.tick())
+
+
+def test_a_reflector_at_work_during_an_undo_stores_nothing(life: Life) -> None:
+    """What it was given is no longer active."""
+    here = life.talk()
+    a = life.learn(here, "Fact a")
+    cycle = cycles.start_cycle(life.db, "reflector", None, life.tick())
+    assert cycle is not None
+    undo(life.db, life.clock)
+    verdict = Verdict((draft("A", [a.id]),), frozenset({a.id}))
+    with pytest.raises(StaleError):
+        store_verdict(life.db, cycle, verdict, [a], life.tick())
+
+
+def test_an_undone_batch_can_be_observed_again(life: Life) -> None:
+    """The second attempt stands alone in the range, and can be undone as well."""
+    here = life.talk()
+    said = life.exchange(here, "Fact a")
+    life.observe(here, ("Fact, misread", [said]))
+    undo(life.db, life.clock)
+    (right,) = life.observe(here, ("Fact a", [said]))
+    life.compact(here)
+    assert life.broken() == []
+    assert life.active() == ["Fact a"]
+    assert undo(life.db, Clock(life.now)).cycle.id == right.cycle_id
+    assert lineage.cycle(life.db, right.cycle_id).status == "reverted"

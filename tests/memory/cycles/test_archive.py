@@ -1,0 +1,72 @@
+"""Imported talk that nobody has observed, where its conversation has gone on."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from construct.memory.curation.undo import undo
+from construct.memory.cycles import archive
+from construct.store import observations as rows
+from construct.store import talk
+from construct.store.database import transaction
+from construct.store.records import Watermarks
+from construct.store.talk import NewMessage
+from tests.store.transfer_world import bring as bring_file
+from tests.store.transfer_world import exported, new_database
+from tests.support.fake_api import FakeApi
+from tests.support.talks import LOW, Talk, facts, talking
+
+
+def bring(db: sqlite3.Connection, conversation_id: int, *texts: str) -> list[int]:
+    """Store imported messages at the end of a conversation."""
+    with transaction(db):
+        ids = [
+            talk.add_message(db, conversation_id, NewMessage("user", text), "2026-03-01T10:00:00+00:00").id
+            for text in texts
+        ]
+        db.executemany("UPDATE messages SET archived = 1 WHERE id = ?", [(i,) for i in ids])
+    return ids
+
+
+async def state(t: Talk) -> tuple[Watermarks, list[int], str | None]:
+    """Return the marks, what is raw in the window, and what the talk is at."""
+    call = t.companion.store.call
+    marks = await call(talk.watermarks, t.id)
+    raw = [m.id for m in await call(talk.live_messages, t.id, marks.window)]
+    return marks, raw, (await call(talk.conversation, t.id)).current_task
+
+
+async def test_what_the_mark_has_passed_is_read_where_it_stands(tmp_path: Path, api: FakeApi) -> None:
+    """In two runs between living talk: no mark moves, no window grows, each is read once, and undo takes it back."""
+    async with talking(tmp_path, api, **LOW) as t:
+        call, worker = t.companion.store.call, t.companion.worker
+        first = await call(bring, t.id, "I was born in Guarda in 1980.", "My brother Rui was born in 1983.")
+        await t.live(facts(2))
+        second = await call(bring, t.id, "I studied physics in Coimbra until 2003.")
+        await t.live(facts(2, start=2))
+        await worker.now(t.id)
+        before = await state(t)
+        assert await call(archive.unread, t.id) == 3
+        assert [m.id for m in await call(archive.passed, t.id)] == first
+        assert await worker.catch_up_passed(t.id)
+        assert [m.id for m in await call(archive.passed, t.id)] == second
+        assert await worker.catch_up_passed(t.id)
+        assert await worker.catch_up_passed(t.id) is None
+        assert (await call(archive.unread, t.id), await state(t)) == (0, before)
+        read = {i for o in await call(rows.unsuperseded) for i in await call(source_ids, o.id)}
+        assert read >= {*first, *second}
+        t.check()
+        with closing(new_database(tmp_path / "other.db")) as other:
+            whole = await call(exported)
+            bring_file(other, tmp_path, whole)
+            assert (exported(other), archive.unread(other, t.id)) == (whole, 0)
+        while await call(archive.unread, t.id) < 3:
+            await call(undo, t.companion.settings.clock)
+        assert await state(t) == before
+        t.check()
+
+
+def source_ids(db: sqlite3.Connection, observation_id: int) -> list[int]:
+    """Return the messages an observation comes from."""
+    found = db.execute("SELECT message_id FROM observation_messages WHERE observation_id = ?", (observation_id,))
+    return [row[0] for row in found]

@@ -1,0 +1,344 @@
+"""The memory at work, against the strict fake over HTTP: every fault, every careless answer, leases and limits."""
+
+import asyncio
+import json
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from construct.clock import to_text
+from construct.memory.curation.undo import undo
+from construct.memory.inspection.status import status
+from construct.store import cycles, talk
+from construct.store import observations as rows
+from construct.store.database import open_database, transaction
+from construct.tokens import Usage
+from tests.support.fake_api import FakeApi, careless, faults
+from tests.support.talks import LOW, Talk, facts, talking
+
+FAULTS = {
+    "401": faults.http(401),
+    "429": faults.http(429, retry_after=3600),
+    "500": faults.http(500),
+    "529": faults.http(529, retry_after=3600),
+    "drop before": faults.drop_before(),
+    "drop during": faults.drop_during(),
+    "silent end": faults.silent_end(),
+    "sse error": faults.sse_error(),
+    "garbage": faults.garbage(),
+    "refusal": faults.refusal(),
+    "max_tokens": faults.max_tokens(),
+}
+CARELESS = {
+    "invented anchors": careless.invented_anchors,
+    "forgets everything": careless.forgets_everything,
+    "endless repetition": careless.endless_repetition,
+    "prose": careless.prose,
+    "half json": careless.half_json,
+    "empty lists": careless.empty_lists,
+}
+
+
+async def observed_once(t: Talk) -> None:
+    """Assert that every message was observed by exactly one cycle, and that something is remembered."""
+    t.check()
+    store = t.companion.store
+    marks = await store.call(talk.watermarks, t.id)
+    assert marks.observed == await store.call(talk.last_message_id, t.id)
+    assert await store.call(rows.unsuperseded)
+    assert not await store.call(cycles.running)
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+async def test_an_observer_that_fails_loses_nothing(tmp_path: Path, api: FakeApi, fault: faults.Fault) -> None:
+    """While the observer fails the talk goes on and the extractive worker takes the batch."""
+    api.fail("observer", fault, times=None)
+    async with talking(tmp_path, api, **LOW) as t:
+        results = await t.live(facts(5))
+        assert all(r.complete for r in results)
+        api.heal()
+        await t.live(facts(5, start=5))
+        await t.companion.worker.now(t.id)
+        await observed_once(t)
+
+
+@pytest.mark.parametrize("answer", CARELESS.values(), ids=CARELESS.keys())
+async def test_an_observer_that_answers_nonsense_loses_nothing(tmp_path: Path, api: FakeApi, answer: object) -> None:
+    """Whatever the observer answers, each batch yields observations and none is passed over."""
+    api.observer = answer  # type: ignore[assignment]
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(facts(8))
+        await t.companion.worker.now(t.id)
+        await observed_once(t)
+        contents = " ".join(o.content for o in await t.companion.store.call(rows.unsuperseded))
+        assert "1003" in contents
+
+
+@pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+async def test_a_reflector_that_fails_leaves_all_as_it_was(tmp_path: Path, api: FakeApi, fault: faults.Fault) -> None:
+    """A failing reflector changes nothing, stops nothing, and works again once the fault is gone."""
+    api.fail("reflector", fault, times=None)
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(low_facts(12))
+        await t.companion.worker.now(t.id)
+        await observed_once(t)
+        before = await t.companion.store.call(rows.unsuperseded)
+        assert all(o.generation == 0 for o in before)
+        api.heal()
+        await t.companion.worker.now(t.id)
+        t.check()
+        assert any(o.generation == 1 for o in await t.companion.store.call(rows.unsuperseded))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [*CARELESS.values(), careless.grows, careless.careless_reflector(random.Random(7))],
+    ids=[*CARELESS.keys(), "grows", "careless"],
+)
+async def test_a_careless_reflector_loses_no_high_line(tmp_path: Path, api: FakeApi, answer: object) -> None:
+    """Whatever the reflector proposes, a high-priority line stays, or a newer one is on record as outdating it."""
+    api.reflector = answer  # type: ignore[assignment]
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(facts(16))
+        for _ in range(3):
+            await t.companion.worker.now(t.id)
+        await observed_once(t)
+        contents = " ".join(o.content for o in await t.companion.store.call(rows.unsuperseded))
+        traced = await t.companion.store.call(
+            lambda db: db.execute("SELECT content FROM outdated JOIN observations ON id = old_id").fetchall()
+        )
+        contents += " ".join(row[0] for row in traced)
+        missing = [i for i in range(16) if str(1000 + i) not in contents or f"Tea{i}" not in contents]
+        assert missing == []
+
+
+async def test_pending_becomes_committed_when_the_window_is_full(tmp_path: Path, api: FakeApi) -> None:
+    """Observations are pending first; compacting commits them and moves the watermarks in order."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(facts(5))
+        store = t.companion.store
+        pending = await store.call(rows.pending, t.id)
+        assert pending
+        assert (await store.call(talk.watermarks, t.id)).window == 0
+        await t.live(facts(6, start=5))
+        marks = await store.call(talk.watermarks, t.id)
+        assert 0 < marks.window <= marks.compacted <= marks.observed
+        assert {o.state for o in await store.call(rows.observations, [o.id for o in pending])} == {"active"}
+
+
+async def test_a_huge_message_is_observed_too(tmp_path: Path, api: FakeApi) -> None:
+    """One message larger than a batch is read in parts, in one cycle."""
+    words = " ".join(f"Word{i} is number {i}." for i in range(6000))
+    async with talking(tmp_path, api) as t:
+        await t.live([words])
+        await observed_once(t)
+    assert len(api.of("observer")) > 1
+    assert all(r.usage is not None and r.usage.prompt < 40_000 for r in api.of("observer"))
+
+
+async def test_two_workers_share_a_conversation(tmp_path: Path, api: FakeApi) -> None:
+    """Two processes' workers on one file never observe a batch twice."""
+    async with talking(tmp_path, api, **LOW) as t, talking(tmp_path, api, **LOW) as other:
+        for text in facts(12):
+            await t.say(text)
+            await asyncio.gather(t.companion.worker.run_due(t.id), other.companion.worker.run_due(t.id))
+        await t.companion.worker.now(t.id)
+        await observed_once(t)
+
+
+async def test_a_cycle_whose_process_died_is_abandoned_and_done_again(tmp_path: Path, api: FakeApi) -> None:
+    """A running cycle of a process that is gone is abandoned at once; its work is due again."""
+    async with talking(tmp_path, api, **LOW) as t:
+        for text in facts(8):
+            await t.say(text)
+        db = open_database(t.companion.settings.db)
+        dead = json.dumps({**json.loads(cycles.owner()), "pid": 4_000_000})
+        now = to_text(t.companion.settings.clock.now())
+        with transaction(db):
+            cycle = cycles.start_cycle(db, "observer", t.id, now, span=(1, 4))
+            db.execute("UPDATE cycles SET owner = ? WHERE id = ?", (dead, cycle))
+        await t.companion.worker.run_due(t.id)
+        assert db.execute("SELECT status FROM cycles WHERE id = ?", (cycle,)).fetchone() == ("abandoned",)
+        db.close()
+        await observed_once(t)
+
+
+async def test_a_living_owner_keeps_its_cycle(tmp_path: Path, api: FakeApi) -> None:
+    """While another process on another host has the lease, and shows a heartbeat, nobody else observes."""
+    async with talking(tmp_path, api, **LOW) as t:
+        for text in facts(8):
+            await t.say(text)
+        db = open_database(t.companion.settings.db)
+        with transaction(db):
+            cycle = cycles.start_cycle(db, "observer", t.id, to_text(t.companion.settings.clock.now()), span=(1, 4))
+            elsewhere = json.dumps({"host": "elsewhere", "pid": 1, "started": 1.0})
+            db.execute("UPDATE cycles SET owner = ? WHERE id = ?", (elsewhere, cycle))
+        await t.companion.worker.run_due(t.id)
+        assert not api.of("observer")
+        db.execute("UPDATE cycles SET heartbeat = ? WHERE id = ?", (time.time() - 3600, cycle))
+        db.close()
+        await t.companion.worker.run_due(t.id)
+        await observed_once(t)
+
+
+async def interrupt_at(t: Talk, api: FakeApi, call: int) -> None:
+    """Let the worker begin, and cancel it while it waits for so many an observer call."""
+    for text in facts(8):
+        await t.say(text)
+    work = asyncio.create_task(t.companion.worker.run_due(t.id))
+    await asyncio.to_thread(api.wait_for, call, "observer")
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+
+
+async def test_cancelled_work_is_abandoned_and_due_again(tmp_path: Path, api: FakeApi) -> None:
+    """Leaving in the middle of a worker call leaves no running cycle."""
+    api.fail("observer", faults.hang(30))
+    async with talking(tmp_path, api, **LOW) as t:
+        await interrupt_at(t, api, 1)
+        assert not await t.companion.store.call(cycles.running)
+        api.heal()
+        await t.companion.worker.run_due(t.id)
+        await observed_once(t)
+
+
+async def test_the_calls_of_cancelled_work_are_booked_all_the_same(tmp_path: Path, api: FakeApi) -> None:
+    """What a cycle had spent before it was interrupted counts towards usage and the day's limit."""
+    api.fail("observer", faults.refusal())
+    api.fail("observer", faults.hang(30))
+    async with talking(tmp_path, api, **LOW) as t:
+        await interrupt_at(t, api, 2)
+        booked = "SELECT c.status, c.attempts, u.purpose FROM cycles AS c JOIN usage AS u ON u.cycle_id = c.id"
+        assert await t.companion.store.call(lambda db: db.execute(booked).fetchall()) == [("abandoned", 2, "observer")]
+
+
+async def test_past_the_daily_limit_no_worker_model_is_asked(tmp_path: Path, api: FakeApi) -> None:
+    """When the day's money is spent the extractive worker serves."""
+    async with talking(tmp_path, api, CONSTRUCT_WORKER_DAILY_USD="0", **LOW) as t:
+        await t.live(facts(8))
+        await observed_once(t)
+        models = await t.companion.store.call(lambda db: db.execute("SELECT DISTINCT model FROM cycles").fetchall())
+    assert not api.of("observer")
+    assert models == [("extractive",)]
+
+
+async def test_who_asks_for_work_is_told_once(tmp_path: Path, api: FakeApi) -> None:
+    """What is done on demand comes back as counts, and is reported without any."""
+    async with talking(tmp_path, api) as t:
+        await t.say(facts(1)[0])
+        made, compacted, _ = await t.companion.worker.now(t.id)
+        assert (made, compacted.committed) == (1, 1)
+        assert {(p.kind, p.count) for p in t.progress} >= {("observing", 0), ("remembered", 0)}
+        assert not any(p.count for p in t.progress)
+
+
+async def test_a_title_by_rule_does_for_a_talk_without_one(tmp_path: Path, api: FakeApi) -> None:
+    """The model's stays when the extractive worker takes a later batch."""
+    async with talking(tmp_path, api) as t:
+        await t.say("My sister Rosa lives in Porto.")
+        await t.companion.worker.now(t.id)
+        before = await t.companion.store.call(talk.conversation, t.id)
+        api.fail("observer", faults.http(500), times=None)
+        await t.say("I moved to Lisbon last week.")
+        await t.companion.worker.now(t.id)
+        after = await t.companion.store.call(talk.conversation, t.id)
+        assert before.title == after.title == "My sister Rosa lives in Porto."
+        assert after.current_task != before.current_task
+
+
+async def test_every_worker_call_is_booked_by_purpose(tmp_path: Path, api: FakeApi) -> None:
+    """The usage table has a row for each call, with the cycle that made it."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(low_facts(20))
+        booked = await t.companion.store.call(
+            lambda db: db.execute(
+                "SELECT purpose, count(*), count(cycle_id), sum(cost_usd) > 0 FROM usage GROUP BY 1"
+            ).fetchall()
+        )
+    assert booked == [
+        ("chat", len(api.of("chat")), 0, 1),
+        ("observer", len(api.of("observer")), len(api.of("observer")), 1),
+        ("reflector", len(api.of("reflector")), len(api.of("reflector")), 1),
+    ]
+
+
+async def test_what_was_left_is_observed_in_the_next_talk(tmp_path: Path, api: FakeApi) -> None:
+    """A short talk that is left is observed and compacted, and is known in the next one."""
+    async with talking(tmp_path, api) as t:
+        for text in facts(8):
+            await t.say(text)
+        await t.companion.worker.run_due(t.id)
+        assert not api.of("observer")
+        await t.companion.worker.run_due(t.id, leaving=True)
+        await observed_once(t)
+        now = to_text(t.companion.settings.clock.now())
+        other = await t.companion.store.call(talk.create_conversation, now)
+        await t.companion.turn(other, "What is the code of locker 3?", t.heard.append)
+    assert "1003" in json.dumps(api.of("chat")[-1].body)
+
+
+@pytest.mark.parametrize("last", ["2026-02-20", "2026-04-01"], ids=["long ago", "by a clock that was ahead"])
+async def test_pending_observations_of_a_talk_that_was_left_are_committed(
+    tmp_path: Path, api: FakeApi, last: str
+) -> None:
+    """A talk observed but not compacted, then left by `ask --new`, is committed once it is cold."""
+    async with talking(tmp_path, api, CONSTRUCT_OBSERVER_THRESHOLD="300", CONSTRUCT_NOW="2026-03-01T10:00Z") as t:
+        await t.live(facts(6))
+        store = t.companion.store
+        assert await store.call(rows.pending, t.id)
+        left = f"UPDATE conversations SET last_request_at = '{last}T10:00:00.000000+00:00'"
+        await store.call(lambda db: db.execute(left).rowcount)
+        other = await store.call(talk.create_conversation, to_text(t.companion.settings.clock.now()))
+        await t.companion.worker.rest(but=other)
+        assert not await store.call(rows.pending, t.id)
+        t.check()
+
+
+async def test_an_undo_while_an_observer_runs_keeps_its_hold(tmp_path: Path, api: FakeApi) -> None:
+    """A cycle that fails because of an undo does not make the undone batch due again."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(facts(5))
+        store, clock = t.companion.store, t.companion.settings.clock
+        for text in facts(5, start=5):
+            await t.say(text)
+        api.fail("observer", faults.hang(0.5))
+        work = asyncio.create_task(t.companion.worker.run_due(t.id))
+        before = len(api.of("observer"))
+        await asyncio.to_thread(api.wait_for, before + 1, "observer")
+        await store.call(undo, clock)
+        await work
+        api.heal()
+        asked = len(api.of("observer"))
+        await t.companion.worker.run_due(t.id)
+        assert len(api.of("observer")) == asked
+        t.check()
+
+
+async def test_the_panel_counts_what_is_there(tmp_path: Path, api: FakeApi) -> None:
+    """The status figures agree with the tables."""
+    async with talking(tmp_path, api, **LOW) as t:
+        await t.live(facts(12))
+        panel = await t.companion.store.call(status, t.id, t.companion.settings, t.companion.terms)
+        everything = await t.companion.store.call(rows.unsuperseded)
+    assert panel["messages"]["total"] == 24
+    assert panel["observations"]["committed"]["count"] == sum(o.state == "active" for o in everything)
+    assert panel["observations"]["pending"]["count"] == sum(o.state == "pending" for o in everything)
+    assert panel["observations"]["committed"]["tokens"] == sum(o.token_count for o in everything if o.state == "active")
+    assert panel["mode"] == "passive"
+
+
+def low_facts(count: int) -> list[str]:
+    """Return messages whose facts are of medium priority: no digit, nothing important."""
+    names = ["Ana", "Bruno", "Clara", "Diogo", "Eva", "Filipe", "Gil", "Hugo", "Ines", "Joana"]
+    return [
+        f"My friend {names[i % 10]} from {names[(i * 3 + 1) % 10]}ville likes long walks by the sea, and tells stories."
+        for i in range(count)
+    ]
+
+
+def test_usage_adds_up() -> None:
+    """The prompt's size is what was read, written and neither."""
+    assert Usage(1, 2, 3, 4).prompt_tokens == 6

@@ -1,0 +1,371 @@
+"""Search: one ranking over all kinds, on a real database."""
+
+from datetime import date, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from construct.memory.curation.undo import undo
+from construct.memory.recall.search import Filters, Hit, search
+from tests.memory.builders import ZONE, Life
+
+
+def texts(hits: list[Hit]) -> list[str]:
+    """Return what was found, in order."""
+    return [hit.text for hit in hits]
+
+
+def keys(hits: list[Hit]) -> list[tuple[str, int]]:
+    """Return what was found, by kind and id."""
+    return [(hit.kind, hit.id) for hit in hits]
+
+
+def small_talk(life: Life, here: int, times: int = 12) -> None:
+    """Say things that have nothing to do with what is looked for."""
+    for number in range(times):
+        life.exchange(here, f"The soup of evening {number} was lentils.", "That sounds warming.")
+
+
+def test_a_message_is_found_by_words_in_other_forms(life: Life) -> None:
+    """Stems and irregular forms of a word find it: "broke" answers "broken"."""
+    here = life.talk()
+    small_talk(life, here)
+    life.say(here, "My grandfather's clock broke when we moved.")
+    small_talk(life, here)
+    assert texts(search(life.db, "which clocks were broken?"))[0].startswith("My grandfather's clock broke")
+
+
+def test_the_answer_is_found_by_the_words_of_the_question_before_it(life: Life) -> None:
+    """A turn is found by the words around it, behind the turn that has them itself."""
+    here = life.talk()
+    small_talk(life, here)
+    life.pass_days(1)
+    life.say(here, "Which instrument did you learn as a child?", "assistant")
+    answer = life.say(here, "The accordion, from my uncle.")
+    life.pass_days(1)
+    small_talk(life, here)
+    assert answer.id in [hit.id for hit in search(life.db, "instrument learned as a child")[:2]]
+
+
+def test_all_kinds_stand_in_one_ranking(life: Life) -> None:
+    """Messages, observations and memories come in one list, best first, each with what the contract shows."""
+    here = life.talk()
+    observed = life.learn(here, "I keep eleven bees named after composers")
+    life.remember("Keeps bees named after composers in Vouzela")
+    small_talk(life, here)
+    hits = search(life.db, "bees named after composers")
+    assert {hit.kind for hit in hits} == {"message", "observation", "memory"}
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    (seen,) = [hit for hit in hits if hit.kind == "observation"]
+    assert (seen.id, seen.generation, seen.priority, seen.stance, seen.state) == (
+        observed.id, 0, "high", "stated", "active",
+    )  # fmt: skip
+    assert {hit.role for hit in hits if hit.kind == "message"} <= {"user", "assistant"}
+
+
+def test_the_day_of_a_hit_is_the_users(life: Life) -> None:
+    """A message said at half past midnight in Lisbon is of that day, though it is yesterday in UTC."""
+    life.now = datetime.fromisoformat("2026-07-10T23:29:00+00:00")
+    life.say(life.talk(), "The comet is visible.")
+    (hit,) = search(life.db, "comet", Filters(zone=ZONE))
+    assert hit.date == "2026-07-11"
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t "])
+def test_a_blank_query_is_an_error(life: Life, text: str) -> None:
+    """Nothing to look for is the caller's mistake to report."""
+    with pytest.raises(ValueError, match="blank"):
+        search(life.db, text)
+
+
+@pytest.mark.parametrize("text", ["!!!", '"', "'", "*", "NEAR(", "a AND", "-", "{text} :", "^", "“”", "\x00", "\ud800"])
+def test_what_is_no_words_finds_nothing(life: Life, text: str) -> None:
+    """Marks that mean something to the index mean nothing here, and are no error."""
+    life.say(life.talk(), "Nothing of the kind.")
+    assert search(life.db, text) == []
+
+
+def test_the_words_of_the_index_language_are_words(life: Life) -> None:
+    """AND, OR, NOT and NEAR are looked for like any other."""
+    here = life.talk()
+    small_talk(life, here)
+    life.say(here, "The station is near the mill.")
+    assert texts(search(life.db, "NEAR NOT mill OR*"))[0] == "The station is near the mill."
+
+
+def test_a_query_of_stop_words_is_looked_for_as_it_is(life: Life) -> None:
+    """When nothing else is asked, the small words count."""
+    here = life.talk()
+    small_talk(life, here)
+    life.say(here, "To be or not to be.")
+    assert texts(search(life.db, "to be or not to be"))[0] == "To be or not to be."
+
+
+def test_a_phrase_in_quotes_must_be_there(life: Life) -> None:
+    """Quoted words are a filter: in that order, in that message itself."""
+    here = life.talk()
+    life.say(here, "Green tea in the garden.")
+    life.say(here, "The garden is green, and there is tea.")
+    life.say(here, "Lovely.", "assistant")
+    assert texts(search(life.db, 'garden "green tea"')) == ["Green tea in the garden."]
+    assert texts(search(life.db, "“is green”")) == ["The garden is green, and there is tea."]
+    assert search(life.db, '"tea green"') == []
+    quoted = search(life.db, 'Who was in the garden with "tea green"?')
+    assert [hit.match for hit in quoted] == ["loose"] * 3
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("我昨天在公园里看见了一只黑猫。", "黑猫"),
+        ("きのう図書館で古い地図を見つけました。", "古い地図はどこで見つけた?"),
+        ("어제 도서관에서 오래된 지도를 찾았어요.", "도서관"),
+        ("เมื่อวานฉันไปตลาดน้ำ", "ตลาดน้ำ"),
+    ],
+)
+def test_scripts_without_spaces_are_searched_by_pieces(life: Life, said: str, asked: str) -> None:
+    """A word within a run of characters is found, in messages, observations and memories."""
+    here = life.talk()
+    small_talk(life, here)
+    life.say(here, said)
+    memory = life.remember(said)
+    assert ("memory", memory) in keys(search(life.db, asked))
+    assert said in texts(search(life.db, asked, Filters(kind="message")))
+
+
+def test_accents_and_case_do_not_matter(life: Life) -> None:
+    """Words are compared as the index folds them."""
+    life.say(life.talk(), "We met in São João da Madeira.")
+    assert len(search(life.db, "SAO joao")) == 1
+
+
+def test_the_language_of_the_query_chooses_its_stop_words(life: Life) -> None:
+    """The English "son" and "hat" are looked for, the German "hat" is not."""
+    here = life.talk()
+    small_talk(life, here)
+    life.say(here, "My son lost his hat.")
+    small_talk(life, here)
+    life.say(here, "Wer hat den Schlüssel?")
+    assert texts(search(life.db, "the hat of my son"))[0] == "My son lost his hat."
+    assert texts(search(life.db, "Wer hat den Schlüssel gefunden?"))[0] == "Wer hat den Schlüssel?"
+
+
+def test_what_i_said_stands_before_what_you_said(life: Life) -> None:
+    """Whose words are asked for, by "I" or "you", raises them."""
+    here = life.talk()
+    small_talk(life, here)
+    life.say(here, "The museum in Faro opens early.")
+    life.say(here, "The museum in Faro opens early.", "assistant")
+    small_talk(life, here)
+    assert search(life.db, "what did I say about the museum in Faro?")[0].role == "user"
+    assert search(life.db, "what did you say about the museum in Faro?")[0].role == "assistant"
+
+
+def test_a_name_that_is_called_out_means_the_other_side(life: Life) -> None:
+    """Who is greeted by name is who says the other turns; the name itself is not looked for."""
+    here = life.talk()
+    for number in range(6):
+        life.exchange(here, f"Today is day {number} of the course.", f"Well done, Ermelinda! Day {number} is over.")
+    mine = life.say(here, "The trombone is what is practised most.")
+    life.say(here, "The trombone is what is practised most.", "assistant")
+    hits = search(life.db, "What does Ermelinda practise?", Filters(kind="message"))
+    assert hits[0].id == mine.id
+    assert "Well done, Ermelinda! Day 1 is over." not in texts(hits)
+
+
+def test_a_date_in_the_query_raises_that_day(life: Life) -> None:
+    """Of two like turns the one near the time that is named comes first."""
+    here = life.talk()
+    first = life.say(here, "We went to the lighthouse.")
+    life.pass_days(60)
+    second = life.say(here, "We went to the lighthouse.")
+    assert search(life.db, "lighthouse in March")[0].id == first.id
+    assert search(life.db, "lighthouse on 30 April 2026")[0].id == second.id
+    today = second.created_at[:10]
+    assert search(life.db, "lighthouse yesterday", today=date.fromisoformat(today) + timedelta(1))[0].id == second.id
+
+
+def test_equals_stand_in_one_order(life: Life) -> None:
+    """The newest of equals is first, each time the same."""
+    here = life.talk()
+    ids = []
+    for _ in range(5):
+        life.pass_days(1)
+        ids.append(life.say(here, "The ferry was late.").id)
+    assert [hit.id for hit in search(life.db, "ferry")] == ids[::-1]
+    assert search(life.db, "ferry") == search(life.db, "ferry")
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3])
+def test_no_more_is_found_than_asked_for(life: Life, limit: int) -> None:
+    """The limit is kept, 0 as well."""
+    here = life.talk()
+    small_talk(life, here)
+    assert len(search(life.db, "lentils", limit=limit)) == limit
+
+
+def test_filters_narrow_what_is_found(life: Life) -> None:
+    """By conversation, kind, role, and the user's days with both ends."""
+    here, there = life.talk(), life.talk()
+    first = life.exchange(here, "A falcon nests on the roof.", "A falcon, how fine!")
+    life.pass_days(2)
+    second = life.say(there, "The falcon has flown.")
+    day = date.fromisoformat(second.created_at[:10])
+
+    def found(**narrow: object) -> set[int]:
+        return {hit.id for hit in search(life.db, "falcon", Filters(zone=ZONE, **narrow))}  # type: ignore[arg-type]
+
+    assert found(conversation=there) == {second.id}
+    assert found(role="assistant") == {first.id + 1}
+    assert found(kind="memory") == found(kind="observation") == set()
+    assert found(since=day) == found(since=day, until=day) == {second.id}
+    assert found(until=day - timedelta(1)) == {first.id, first.id + 1}
+    assert found(since=date.max) == found(until=date.min) == set()
+    assert found(since=date.min, until=date.max) == {first.id, first.id + 1, second.id}
+
+
+def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
+    """What was promoted is found under its conversation, what was typed under none."""
+    here = life.talk()
+    observed = life.learn(here, "I play the bassoon in an orchestra")
+    promoted = life.promoted(observed)
+    typed = life.remember("The bassoon is in the attic")
+    found = keys(search(life.db, "bassoon", Filters(conversation=here, kind="memory")))
+    assert ("memory", promoted) in found
+    assert ("memory", typed) not in found
+
+
+def test_what_is_two_relations_away_is_found_below_what_is_found_directly(life: Life) -> None:
+    """The graph leads from a name to what shares no word with the query, as one of the last places of the list."""
+    here = life.talk()
+    for number in range(12):
+        life.exchange(here, f"Ermelinda called about her husband again, call {number}.", "What did she say?")
+    direct = life.remember("Ermelinda wed Baltasar")
+    behind = life.remember("Baltasar is a stoker on the Vouga railway")
+    life.relate_as(behind, "Baltasar", "Vouga")
+    life.relate_as(direct, "Ermelinda", "Baltasar")
+    hits = search(life.db, "What does Ermelinda's husband do for a living?", limit=8)
+    places = {(hit.kind, hit.id): place for place, hit in enumerate(hits)}
+    assert hits[places["memory", behind]].match == "related"
+    assert ("memory", direct) in places
+    direct_places = [place for place, hit in enumerate(hits) if hit.match == "direct"]
+    assert direct_places
+    assert max(direct_places) < places["memory", behind]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert ("memory", behind) not in keys(search(life.db, "What does Ermelinda do?", Filters(kind="message")))
+
+
+def test_an_observation_and_the_memory_promoted_from_it_are_one_hit(life: Life) -> None:
+    """The observation, which has date, stance and sources; the memory where only memories are wanted."""
+    observed = life.learn(life.talk(), "I play the bassoon in an orchestra")
+    promoted = life.promoted(observed)
+    noted = [key for key in keys(search(life.db, "bassoon")) if key[0] != "message"]
+    assert noted == [("observation", observed.id)]
+    assert keys(search(life.db, "bassoon", Filters(kind="memory"))) == [("memory", promoted)]
+
+
+def test_what_only_stands_beside_a_good_hit_is_loose(life: Life) -> None:
+    """A neighbour without a word of the query is found by way of that one, and says so."""
+    here = life.talk()
+    life.say(here, "The tandem needs a chain")
+    life.say(here, "Lisbon is warm tonight", "assistant")
+    found = {hit.text: hit.match for hit in search(life.db, "tandem chain")}
+    assert found == {"The tandem needs a chain": "direct", "Lisbon is warm tonight": "loose"}
+
+
+@pytest.mark.parametrize(
+    ("text", "match"), [("the tandem's chain", "direct"), ("tandem wheels, spokes and repair", "loose")]
+)
+def test_what_holds_only_a_part_of_the_query_is_loose(life: Life, text: str, match: str) -> None:
+    """Words that were never said count as well."""
+    life.say(life.talk(), "The tandem needs a chain")
+    assert [hit.match for hit in search(life.db, text)] == [match]
+
+
+def test_what_is_superseded_is_found_only_on_demand(life: Life) -> None:
+    """A reflection stands in its sources' place, unless all are asked for."""
+    here = life.talk()
+    old = [life.learn(here, f"The garden has {n} pear trees") for n in (3, 4)]
+    (new,) = life.reflect(("The garden has 3, then 4 pear trees", old))
+    kind = "observation"
+    assert keys(search(life.db, "pear trees", Filters(kind=kind))) == [(kind, new.id)]
+    hits = search(life.db, "pear trees", Filters(kind=kind, all=True))
+    assert {hit.id: hit.state for hit in hits} == {
+        new.id: "active", old[0].id: "superseded", old[1].id: "superseded",
+    }  # fmt: skip
+
+
+def test_as_of_a_moment_what_was_active_then_is_found(life: Life) -> None:
+    """The past is searched as it was: its messages, observations and memories, in the state of then."""
+    here = life.talk()
+    old = [life.learn(here, f"The boat has {n} sails") for n in (2, 3)]
+    then = life.clock.now()
+    life.pass_days(1)
+    (new,) = life.reflect(("The boat has 2, then 3 sails", old))
+    life.say(here, "The boat has sunk.")
+    past = search(life.db, "boat", Filters(as_of=then))
+    assert {(hit.id, hit.state) for hit in past if hit.kind == "observation"} == {(o.id, "active") for o in old}
+    assert "The boat has sunk." not in texts(past)
+    now = search(life.db, "boat", Filters(kind="observation"))
+    assert keys(now) == [("observation", new.id)]
+
+
+def test_a_reverted_cycle_counts_as_never_run(life: Life) -> None:
+    """What was undone is not found, not even among all or in the past; what it replaced is back."""
+    here = life.talk()
+    old = [life.learn(here, f"The tower has {n} bells") for n in (5, 6)]
+    life.pass_days(1)
+    (new,) = life.reflect(("The tower has 5, then 6 bells", old))
+    then = life.clock.now()
+    undo(life.db, life.clock)
+    for filters in (Filters(kind="observation"), Filters(kind="observation", all=True), Filters(as_of=then)):
+        ids = {hit.id for hit in search(life.db, "bells", filters) if hit.kind == "observation"}
+        assert new.id not in ids
+        assert {o.id for o in old} <= ids
+
+
+@pytest.mark.parametrize("change", ["withheld = 1", "retried = 1", "content = '[removed]'"])
+def test_what_is_out_of_recall_is_not_found(life: Life, change: str) -> None:
+    """Withheld, retried and removed messages are no results, nor are their words a reason for others."""
+    here = life.talk()
+    said = life.say(here, "The password is heliotrope.")
+    life.db.execute(f"UPDATE messages SET {change} WHERE id = ?", (said.id,))
+    assert said.id not in [hit.id for hit in search(life.db, "password heliotrope removed")]
+
+
+WORDS = st.text(st.characters(codec=None), max_size=60)
+SYNTAX = st.lists(
+    st.sampled_from(["AND", "OR", "NOT", "NEAR", "(", ")", '"', "'", "*", ":", "^", "+", "-", "{", "}", "text", "“",
+                     "\x00", "'; DROP TABLE messages; --", "猫", "hello", "%", "_", "\\", "ß", "ς", "½", "0x", "1e9"]),
+    max_size=12,
+).map(" ".join)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """A small life to ask any question of."""
+    life = Life(Path(tmp_path_factory.mktemp("recall")))
+    here = life.talk()
+    life.learn(here, "hello, text of the cat 猫 with ½ a ß, NEAR it")
+    life.remember("hello AND goodbye")
+    return life
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=WORDS | SYNTAX, today=st.none() | st.dates(), all_=st.booleans())
+def test_any_query_is_answered(lived: Life, text: str, today: date | None, all_: bool) -> None:
+    """Whatever is typed, there is a list, and the scores fall."""
+    if not text.strip():
+        return
+    hits = search(lived.db, text, Filters(all=all_, zone=ZONE), today=today)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(since=st.none() | st.dates(), until=st.none() | st.dates(), moment=st.none() | st.datetimes())
+def test_any_dates_are_a_filter(lived: Life, since: date | None, until: date | None, moment: datetime | None) -> None:
+    """Days from the calendar's first to its last narrow the search and never fail."""
+    as_of = moment.replace(tzinfo=ZONE) if moment and 1 < moment.year < 9999 else None
+    search(lived.db, "hello", Filters(since=since, until=until, as_of=as_of, zone=ZONE))

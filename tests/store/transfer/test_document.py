@@ -1,0 +1,99 @@
+"""Documents of other programs: read conversation by conversation, however large, and refused where they are broken."""
+
+import io
+import json
+import tracemalloc
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from construct.store.transfer import document as transfer_document
+from construct.store.transfer.document import conversations, zipped
+from construct.store.transfer.format import RefusedError
+
+
+def conversation(number: int, size: int = 0) -> dict[str, Any]:
+    """Return something that passes for a conversation, of about `size` bytes."""
+    return {"title": f"Nº {number} 日本", "chat_messages": ["ö" * (size // 2)]}
+
+
+def read(raw: bytes, start: int = 0) -> list[Any]:
+    """Return the conversations of a document of which `start` bytes were read already."""
+    return list(conversations(raw[:start], io.BytesIO(raw[start:]), lambda done: None))
+
+
+@pytest.mark.parametrize("start", [0, 1, 9, 10_000])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_whatever_is_held_at_once_the_same_is_read(
+    monkeypatch: pytest.MonkeyPatch, start: int, indent: int | None
+) -> None:
+    """Pieces may end in the middle of a word, a character or a conversation."""
+    listed = [conversation(n, size) for n, size in enumerate((0, 30, 500, 0, 3_000))]
+    raw = json.dumps(listed, ensure_ascii=False, indent=indent).encode()
+    for chunk in (1, 7, 64, 100_000):
+        monkeypatch.setattr(transfer_document, "_CHUNK", chunk)
+        assert read(raw, start) == listed
+        assert read(b'{"conversations": ' + raw + b"}", start) == listed
+
+
+def test_a_piece_may_end_anywhere() -> None:
+    """Also right behind a conversation."""
+    listed = [conversation(n) for n in range(3)]
+    raw = json.dumps(listed, ensure_ascii=False).encode()
+    assert [start for start in range(len(raw) + 1) if read(raw, start) != listed] == []
+
+
+def test_memory_does_not_grow_with_the_file() -> None:
+    """Of eight megabytes only a few chunks are held."""
+    raw = json.dumps([conversation(n, 40_000) for n in range(200)], ensure_ascii=False).encode()
+    seen: list[int] = []
+    tracemalloc.start()
+    count = 0
+    for _ in conversations(b"", io.BytesIO(raw), seen.append):
+        count += 1
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count == 200
+    assert seen[-1] == len(raw)
+    assert peak < len(raw)
+
+
+@pytest.mark.parametrize(
+    ("end", "why"),
+    [
+        (b"", r"breaks off after \d+ bytes"),
+        (b", ", "breaks off"),
+        (b', {"a": ', "breaks off"),
+        (b', {"a": "', "breaks off"),
+        (b', {"a": nope}]', r"not JSON at byte \d+ \(Expecting value"),
+        (b"] []", "not JSON"),
+        (b"}", "not JSON"),
+        (b', "\xff"]', "not UTF-8"),
+        (b', "\xc3', "not UTF-8"),
+        (b", NaN]", "not JSON"),
+        (b", " + b"[" * 100_000, "not JSON"),
+    ],
+)
+def test_what_breaks_off_is_refused(end: bytes, why: str) -> None:
+    """Whatever comes after a good conversation is said to be wrong."""
+    with pytest.raises(RefusedError, match=why):
+        read(b"[" + json.dumps(conversation(1)).encode() + end)
+
+
+@pytest.mark.parametrize("raw", [b"[]", b"[1, 2]", b"{\n}", b"[[]]", b'{"conversations": 3}', b"12"])
+def test_what_is_no_list_of_conversations_is_refused(raw: bytes) -> None:
+    """Other JSON is not taken for an export."""
+    with pytest.raises(RefusedError, match="neither an export"):
+        read(raw)
+
+
+def test_in_an_archive_progress_is_told_of_what_is_packed(tmp_path: Path) -> None:
+    """It ends at the archive's size, however small the words were packed."""
+    path, told = tmp_path / "export.zip", list[int]()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", json.dumps([conversation(n, 3_000_000) for n in range(2)]))
+    assert len(list(zipped(path, told.append))) == 2
+    assert told == sorted(told)
+    assert 0 < told[0] <= told[-1] <= path.stat().st_size

@@ -1,0 +1,130 @@
+"""An import beside others: nobody waits for its reading, and what is interrupted goes on where it was."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from construct.clock import Clock
+from construct.store import erase, search_index
+from construct.store.database import transaction
+from construct.store.invariants import index_violations
+from construct.store.transfer.exporting import import_file
+from construct.store.transfer.importing import INDEXING, READING
+from tests.store.transfer_world import exported, message, new_database
+
+COUNT = 60
+
+
+@pytest.fixture
+def db(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
+    """Return a new database whose index is made a few messages at a time."""
+    monkeypatch.setattr(search_index, "_BATCH_TOKENS", 40)
+    monkeypatch.setattr(search_index, "_BREATH", 0)
+    with closing(new_database(place / "a.db")) as opened:
+        yield opened
+
+
+def file_of(folder: Path, form: str) -> Path:
+    """Return a file of COUNT messages in three conversations."""
+    path = folder / f"import.{form}"
+    if form == "lines":
+        path.write_text("".join(message(f"word number{i}", conversation=f"T{i % 3}") for i in range(COUNT)))
+    elif form == "claude":
+        said = [{"uuid": str(i), "sender": "human", "text": f"word number{i}"} for i in range(COUNT)]
+        path.write_text(json.dumps([{"uuid": str(n), "chat_messages": said[n::3]} for n in range(3)]))
+    else:
+        with closing(new_database(folder / "other.db")) as other:
+            import_file(other, file_of(folder, "lines"), Clock())
+            path.write_text(exported(other))
+    return path
+
+
+def interrupted(db: sqlite3.Connection, path: Path, phase: str) -> None:
+    """Import as far as the first step of a phase."""
+
+    def stop(doing: str, done: int, total: int) -> None:
+        if doing == phase:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_file(db, path, Clock(), stop)
+    assert not db.in_transaction
+
+
+def found(db: sqlite3.Connection, word: str) -> int:
+    """Return how many messages the index files a word under, as text."""
+    query = "SELECT count(*) FROM messages_fts WHERE messages_fts MATCH ?"
+    return int(db.execute(query, (f'text : "{word}"',)).fetchone()[0])
+
+
+@pytest.mark.parametrize("form", ["lines", "claude", "export"])
+def test_what_is_interrupted_goes_on(db: sqlite3.Connection, tmp_path: Path, form: str) -> None:
+    """Once all is stored it stays, and the next run finds it known and completes the index."""
+    path = file_of(tmp_path, form)
+    interrupted(db, path, READING)
+    assert db.execute("SELECT count(*) FROM messages").fetchone() == (0,)
+    interrupted(db, path, INDEXING)
+    assert db.execute("SELECT count(*) FROM messages").fetchone() == (COUNT,)
+    assert 0 < search_index.count_missing(db) < COUNT
+    assert 0 < found(db, "word") < COUNT
+    steps: list[str] = []
+    report = import_file(db, path, Clock(), lambda doing, done, total: steps.append(doing))
+    assert (report.messages, steps[0], search_index.count_missing(db)) == (0, INDEXING, 0)
+    assert found(db, "word") == COUNT
+    with transaction(db):
+        assert index_violations(db) == []
+
+
+def test_others_write_while_it_reads_and_while_it_indexes(db: sqlite3.Connection, place: Path, tmp_path: Path) -> None:
+    """Between two steps another connection never finds the database locked."""
+    phases: set[str] = set()
+    with closing(sqlite3.connect(place / "a.db", timeout=0, isolation_level=None)) as other:
+
+        def write(doing: str, done: int, total: int) -> None:
+            phases.add(doing)
+            other.execute("INSERT INTO conversations (uid, created_at) VALUES (hex(randomblob(8)), '2026')")
+
+        import_file(db, file_of(tmp_path, "claude"), Clock(), write)
+    assert {READING, INDEXING} <= phases
+
+
+@pytest.mark.parametrize("deed", ["withhold", "empty", "delete", "say", "import"])
+def test_the_index_stays_in_step_whatever_is_done_meanwhile(
+    db: sqlite3.Connection, place: Path, tmp_path: Path, deed: str
+) -> None:
+    """What is forgotten, deleted or said before the index is complete leaves it sound, and nothing behind in it."""
+    interrupted(db, file_of(tmp_path, "lines"), INDEXING)
+    (last,) = db.execute("SELECT max(id) FROM messages").fetchone()
+    with transaction(db):
+        if deed == "delete":
+            erase.delete_conversation(db, 3)
+        elif deed in ("withhold", "empty"):
+            erase.withhold(db, [last], "2026", words=deed == "empty")
+        elif deed == "say":
+            db.execute(
+                """INSERT INTO messages (uid, conversation_id, role, content, token_count, created_at)
+                   VALUES ('new', 3, 'user', 'heliotrope', 1, '2027')"""
+            )
+    if deed == "import":
+        (tmp_path / "more").write_text(message("heliotrope"))
+        import_file(db, tmp_path / "more", Clock())
+    search_index.complete(db)
+    with transaction(db):
+        assert index_violations(db) == []
+    gone = {"withhold": 1, "empty": 1, "delete": COUNT // 3}.get(deed, 0)
+    assert found(db, "word") == COUNT - gone
+    assert found(db, f"number{COUNT - 1}") == (0 if gone else 1)
+    assert found(db, "heliotrope") == (1 if deed in ("say", "import") else 0)
+
+
+def test_a_small_import_is_searchable_at_once(place: Path, tmp_path: Path) -> None:
+    """What fits into one step is indexed in the transaction that stores it."""
+    with closing(new_database(place / "a.db")) as db:
+        steps: list[str] = []
+        import_file(db, file_of(tmp_path, "lines"), Clock(), lambda doing, done, total: steps.append(doing))
+        assert INDEXING not in steps
+        assert found(db, "word") == COUNT

@@ -1,0 +1,334 @@
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from construct.clock import Clock
+from construct.errors import ConstructError
+from construct.store.invariants import index_violations, violations
+from construct.store.transfer.exporting import import_file, write_export
+from tests.store.transfer_world import World, bring, exported, furnish, new_database, refusal, run_something
+
+Make = Callable[[str], sqlite3.Connection]
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """Open databases by name."""
+    return lambda name: new_database(tmp_path / f"{name}.db")
+
+
+def one(db: sqlite3.Connection, query: str) -> object:
+    """Return a query's one value."""
+    return db.execute(query).fetchone()[0]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "sqlite"])
+def test_round_trip(make: Make, tmp_path: Path, form: str) -> None:
+    """Imported into an empty database and exported again it gives the same bytes, ids included."""
+    a, b = make("a"), make("b")
+    run_something(furnish(a), 2)
+    write_export(a, tmp_path / "a.db", form, tmp_path / "export")
+    report = import_file(b, tmp_path / "export", Clock())
+    assert (report.conversations, report.messages, report.observations, report.memories) == (3, 15, 7, 2)
+    assert report.warning is None
+    text = exported(b)
+    assert exported(a) == text
+    assert violations(b) == index_violations(b) == []
+    assert bring(make("c"), tmp_path, text).messages == 15
+    assert exported(make("c")) == text
+
+
+@pytest.mark.parametrize("stamp", ["2026-03-01T09:00:00+00:00", "2026-03-01T09:00:00", "2026-03-01 10:00:00+01:00"])
+def test_round_trip_of_foreign_times(make: Make, tmp_path: Path, stamp: str) -> None:
+    """Times that another program has written in another form still give the same bytes."""
+    a, b = make("a"), make("b")
+    w = World(a)
+    w.say(w.conversation("x\x00y"), "a\x00b")
+    a.execute("UPDATE messages SET created_at = ?", (stamp,))
+    text = exported(a)
+    assert "T09:00:00" in text or " 09:00:00" in text
+    bring(b, tmp_path, text)
+    assert exported(b) == text
+
+
+def test_import_twice_adds_nothing(make: Make, tmp_path: Path) -> None:
+    """The second time everything is known, on this machine and where it came from."""
+    a, b = make("a"), make("b")
+    furnish(a)
+    text = exported(a)
+    bring(b, tmp_path, text)
+    for db in (a, b):
+        report = bring(db, tmp_path, text)
+        assert (report.conversations, report.messages, report.observations, report.memories) == (0, 0, 0, 0)
+        assert report.known == 40
+        assert exported(db) == text
+    assert one(a, "SELECT count(*) FROM messages WHERE archived = 0") == 13
+
+
+def test_unobserved_messages_arrive_archived(make: Make, tmp_path: Path) -> None:
+    """What no cycle has observed is archived, what one has observed is as it was."""
+    a, b = make("a"), make("b")
+    furnish(a)
+    bring(b, tmp_path, exported(a))
+    live = "SELECT group_concat(id) FROM (SELECT id FROM messages WHERE archived = 0 ORDER BY id)"
+    assert one(b, live) == "3,4,5,6,7,8"
+    w = World(b, "b")
+    w.now = World(a).now.replace(year=2027)
+    assert b.execute("SELECT count(*) FROM messages WHERE conversation_id = 2 AND NOT archived").fetchone() == (0,)
+    w.observe(2, w.say(2, "and now live", "yes"), "fact")
+    assert violations(b) == []
+    text = exported(b)
+    bring(make("c"), tmp_path, text)
+    assert exported(make("c")) == text
+
+
+def test_two_machines_come_together(make: Make, tmp_path: Path) -> None:
+    """Exports of two machines add up, in either order, and stay sound."""
+    a, b, c, d = (make(name) for name in "abcd")
+    furnish(a)
+    furnish(b, "b")
+    for db, exports in ((c, (a, b)), (d, (b, a))):
+        for source in exports:
+            bring(db, tmp_path, exported(source))
+        assert one(db, "SELECT count(*) FROM messages") == 30
+        assert one(db, "SELECT count(*) FROM observations WHERE superseded_at IS NULL") == 6
+        assert one(db, "SELECT count(*) FROM entities") == 2
+        assert one(db, "SELECT count(*) FROM relations") == 2
+        assert violations(db) == index_violations(db) == []
+    assert one(c, "SELECT count(*) FROM shown WHERE conversation_id > 3") == 2
+    text = exported(c)
+    bring(make("e"), tmp_path, text)
+    assert exported(make("e")) == text
+
+
+def test_a_conversation_goes_on(make: Make, tmp_path: Path) -> None:
+    """A later export of the same conversation adds what has been said, learned, compacted and superseded since."""
+    a, b = make("a"), make("b")
+    w = furnish(a)
+    a.execute("UPDATE memories SET superseded_at = NULL, superseded_by = NULL")
+    bring(b, tmp_path, exported(a))
+    World(b, "b").conversation("in between")
+    said = w.say(1, "The dentist moved to 10am", "Noted")
+    cycle, _ = w.observe(1, said, "Dentist on March 5th at 10am")
+    a.execute(
+        "UPDATE observations SET committed_at = ? WHERE committed_at IS NULL AND superseded_at IS NULL", (w.tick(),)
+    )
+    reflector = w.cycle("reflector", None)
+    active = [row[0] for row in a.execute("SELECT id FROM observations WHERE superseded_at IS NULL AND NOT pinned")]
+    w.fact(None, reflector, "All in one", sources=active, generation=2)
+    for observation in active:
+        w.supersede(observation, reflector)
+    newer = w.insert("memories", uid=w.uid("e"), content="black tea", origin="user", created_at=w.tick())
+    a.execute("UPDATE memories SET superseded_at = ?, superseded_by = ? WHERE id = 1", (w.tick(), newer))
+    a.execute("UPDATE memories SET superseded_at = (SELECT superseded_at FROM observations WHERE id = 4) WHERE id = 2")
+    assert violations(a) == []
+    report = bring(b, tmp_path, exported(a))
+    assert (report.messages, report.observations) == (2, 2)
+    assert violations(b) == []
+    active_query = "SELECT content FROM observations WHERE superseded_at IS NULL ORDER BY content"
+    assert b.execute(active_query).fetchall() == [("All in one",), ("Asks a lot",)]
+    assert b.execute("SELECT content FROM memories WHERE superseded_at IS NULL").fetchall() == [("black tea",)]
+    (last,) = b.execute("SELECT max(id) FROM messages WHERE conversation_id = 1").fetchone()
+    marks = b.execute("SELECT DISTINCT message_id FROM watermarks WHERE conversation_id = 1").fetchall()
+    assert marks == [(last,)]
+    assert bring(b, tmp_path, exported(a)).messages == 0
+    assert cycle
+
+
+def test_a_cycle_wakes_what_it_has_observed(make: Make, tmp_path: Path) -> None:
+    """What arrived archived is live once an observer cycle over it has come too."""
+    a, b = make("a"), make("b")
+    w = World(a)
+    talk = w.conversation()
+    said = w.say(talk, "one", "two")
+    bring(b, tmp_path, exported(a))
+    assert one(b, "SELECT sum(archived) FROM messages") == 2
+    w.observe(talk, said, "fact")
+    bring(b, tmp_path, exported(a))
+    assert one(b, "SELECT sum(archived) FROM messages") == 0
+    assert exported(b) == exported(a)
+
+
+def test_an_older_export_changes_nothing(make: Make, tmp_path: Path) -> None:
+    """What was renamed, pinned, undone or compacted here since stays as it is."""
+    a = make("a")
+    w = furnish(a)
+    text = exported(a)
+    a.execute("UPDATE conversations SET title = 'mine' WHERE id = 1")
+    a.execute("UPDATE observations SET pinned = 1, superseded_at = NULL, superseded_by = NULL WHERE id = 1")
+    a.execute("UPDATE observations SET superseded_at = ?, superseded_by = 3 WHERE id = 5", (w.tick(),))
+    a.execute("UPDATE cycles SET status = 'reverted' WHERE id IN (2, 3)")
+    a.execute("UPDATE observations SET superseded_at = ?, superseded_by = 2 WHERE id = 4", (w.tick(),))
+    a.execute("UPDATE watermarks SET message_id = 6 WHERE name = 'observed'")
+    assert violations(a) == []
+    before = exported(a)
+    assert bring(a, tmp_path, text).known == 40
+    assert exported(a) == before
+
+
+def test_both_went_on_one_after_the_other(make: Make, tmp_path: Path) -> None:
+    """Messages that are all later than those here are added, archived."""
+    a, b = make("a"), make("b")
+    wa, wb = World(a), World(b, "b")
+    talk = wa.conversation()
+    wa.observe(talk, wa.say(talk, "one", "two"), "fact")
+    bring(b, tmp_path, exported(a))
+    wb.now = wa.now
+    wb.say(1, "here", "yes")
+    wa.now = wb.now
+    wa.say(talk, "there", "yes")
+    assert bring(b, tmp_path, exported(a)).messages == 2
+    rows = b.execute("SELECT content, archived FROM messages ORDER BY id").fetchall()
+    assert rows == [("one", 0), ("two", 0), ("here", 0), ("yes", 0), ("there", 1), ("yes", 1)]
+    assert violations(b) == []
+
+
+@pytest.mark.parametrize("how", ["earlier", "observed twice", "unread", "between"])
+def test_divergence_is_refused(make: Make, tmp_path: Path, how: str) -> None:
+    """Where the same conversation went different ways the import says so, and what to do."""
+    a, b = make("a"), make("b")
+    wa, wb = World(a), World(b, "b")
+    talk = wa.conversation("Our talk")
+    said = wa.say(talk, "one", "two")
+    bring(b, tmp_path, exported(a))
+    wb.now = wa.now
+    if how == "earlier":
+        wa.say(talk, "there")
+        wb.tick(60)
+        wb.say(1, "here")
+    elif how == "observed twice":
+        wa.observe(talk, said, "fact")
+        b.execute("UPDATE messages SET archived = 0")
+        wb.observe(1, said, "the same fact")
+    elif how == "unread":
+        wb.say(1, "here")
+        wa.tick(60)
+        wa.observe(talk, said + wa.say(talk, "there"), "fact")
+    else:
+        late = wb.uid("m")
+        wb.insert(
+            "messages", uid=late, conversation_id=1, role="user", content="x", token_count=1, created_at=wa.tick(0)
+        )
+        wa.say(talk, "y")
+        wa.insert("messages", uid=late, conversation_id=talk, role="user", content="x", token_count=1,
+                  created_at=wa.tick(0))  # fmt: skip
+        b.execute("UPDATE messages SET created_at = (SELECT min(created_at) FROM messages)")
+    first = refusal(b, tmp_path, exported(a))
+    assert "onversation 1" in first
+    with pytest.raises(Exception, match="database of its own"):
+        bring(b, tmp_path, exported(a))
+
+
+def test_what_was_forgotten_is_not_learned_again(make: Make, tmp_path: Path) -> None:
+    """Observations, reflections and memories that rest on a tombstone stay away; other sources are active again."""
+    a, b = make("a"), make("b")
+    wa = World(a)
+    secret, tea = wa.conversation(), wa.conversation("tea")
+    _, bad = wa.observe(secret, wa.say(secret, "I stole it", "Oh"), "Stole it", "Is sorry")
+    _, good = wa.observe(tea, wa.say(tea, "I like tea", "Fine"), "Likes tea", "Has a cup")
+    r1, r2 = wa.cycle("reflector", None), wa.cycle("reflector", None)
+    mixed = wa.fact(None, r1, "Stole tea", sources=[bad[0], good[0]], generation=1)
+    higher = wa.fact(None, r2, "Stole tea, has a cup", sources=[mixed, good[1]], generation=2)
+    kept = wa.fact(None, r2, "Cup", sources=[good[1]], generation=1)
+    for observation, cycle in ((bad[0], r1), (good[0], r1), (mixed, r2), (good[1], r2)):
+        wa.supersede(observation, cycle)
+    memory = wa.insert("memories", uid="mem", content="thief", origin="observation", observation_id=higher,
+                       created_at=wa.tick())  # fmt: skip
+    (gone_at,) = a.execute("SELECT superseded_at FROM observations WHERE id = ?", (good[0],)).fetchone()
+    for uid, at in (("went", gone_at), ("yielded", wa.tick())):
+        wa.insert("memories", uid=uid, content=uid, origin="observation", observation_id=good[0],
+                  created_at=wa.tick(), superseded_at=at)  # fmt: skip
+    a.execute("UPDATE memories SET superseded_by = ? WHERE uid = 'yielded'", (memory,))
+    thing = wa.insert("entities", uid="ent", name="it")
+    wa.insert(
+        "relations", subject_id=thing, predicate="stolen", object_id=thing, memory_id=memory, created_at=wa.tick()
+    )
+    wa.insert("shown", conversation_id=tea, observation_id=higher, block=1)
+    wa.insert("outdated", old_id=mixed, by_id=higher, cycle_id=r2)
+    assert violations(a) == []
+    for uid in ("a-m-0003", "a-m-0004"):
+        b.execute("INSERT INTO tombstones VALUES (?, ?)", (uid, wa.tick()))
+    report = bring(b, tmp_path, exported(a))
+    assert report.left_out == 8
+    facts = b.execute("SELECT content, superseded_at IS NULL FROM observations ORDER BY id").fetchall()
+    assert facts == [("Likes tea", 1), ("Has a cup", 0), ("Cup", 1)]
+    words = b.execute("SELECT content, withheld, archived FROM messages ORDER BY id LIMIT 2").fetchall()
+    assert words == [("[removed]", 1, 0)] * 2
+    assert b.execute("SELECT content, superseded_at FROM memories").fetchall() == [("went", None), ("yielded", None)]
+    assert "tole" not in exported(b)
+    assert "thief" not in exported(b)
+    assert violations(b) == []
+    assert kept
+
+
+def test_tombstones_of_the_file_spare_what_it_still_has(make: Make, tmp_path: Path) -> None:
+    """A tombstone in the file keeps from observing again, and takes nothing from the file itself."""
+    a, b = make("a"), make("b")
+    furnish(a)
+    a.execute("INSERT INTO tombstones VALUES ('a-m-0005', ?)", (World(a).tick(),))
+    bring(b, tmp_path, exported(a))
+    assert exported(b) == exported(a)
+
+
+def test_words_here_are_never_overwritten(make: Make, tmp_path: Path) -> None:
+    """A message that is known keeps its words, removed ones too."""
+    a = make("a")
+    furnish(a)
+    text = exported(a)
+    a.execute("UPDATE messages SET content = '[removed]', withheld = 1 WHERE id = 3")
+    bring(a, tmp_path, text)
+    assert one(a, "SELECT content FROM messages WHERE id = 3") == "[removed]"
+
+
+def test_an_export_that_was_cut_off(make: Make, tmp_path: Path) -> None:
+    """A file that ends early at the end of a line is taken, with a warning."""
+    a, b = make("a"), make("b")
+    w = World(a)
+    w.say(w.conversation(), "one", "two")
+    report = bring(b, tmp_path, "".join(exported(a).splitlines(keepends=True)[:-1]))
+    assert report.messages == 1
+    assert report.warning
+    assert "cut off" in report.warning
+
+
+def test_entities_gain_aliases(make: Make, tmp_path: Path) -> None:
+    """An entity that is known by name takes the file's further aliases, once."""
+    a, b = make("a"), make("b")
+    World(a).insert("entities", name="Ana", type="person", aliases='["A."]')
+    World(b).insert("entities", name="Ana", type="person", aliases='["Ani"]')
+    for _ in range(2):
+        bring(b, tmp_path, exported(a))
+        assert b.execute("SELECT name, aliases FROM entities").fetchall() == [("Ana", json.dumps(["Ani", "A."]))]
+
+
+def test_its_own_file(make: Make, tmp_path: Path) -> None:
+    """The database imported into itself, while it is open, adds nothing."""
+    a = make("a")
+    furnish(a)
+    before = exported(a)
+    report = import_file(a, tmp_path / "a.db", Clock())
+    assert (report.messages, report.known) == (0, 40)
+    assert exported(a) == before
+
+
+def test_through_a_pipe(make: Make, tmp_path: Path) -> None:
+    """Lines may come through a pipe; what has to be read twice may not, and says so."""
+    a, b = make("a"), make("b")
+    furnish(a)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for raw in (exported(a).encode(), b"PK\x03\x04"):
+        writer = threading.Thread(target=pipe.write_bytes, args=(raw,))
+        writer.start()
+        if raw.startswith(b"PK"):
+            with pytest.raises(ConstructError, match="pipe"):
+                import_file(b, pipe, Clock())
+        else:
+            import_file(b, pipe, Clock())
+        writer.join()
+    assert exported(b) == exported(a)
