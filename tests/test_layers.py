@@ -33,6 +33,8 @@ FOREIGN = {
     "onnxruntime": {"llm"},
     "sqlite_utils": {"store"},
 }
+ROOMS = "language shown learning graph recall curation cycles inspection".split()
+"""Of the memory, the lowest first. What stands beside them is its front: it uses them all, and they nothing of it."""
 NOT_FOR = {("store", "prompts")}
 """A leaf that is not for everyone: the store knows no prompts."""
 
@@ -90,6 +92,21 @@ def wrong_imports(path: Path) -> Iterator[str]:
 def test_imports_point_down(path: Path) -> None:
     """cli, report, repl, companion, memory, llm and store, leaves: nothing imports from above or beside it."""
     assert list(wrong_imports(path)) == []
+
+
+def room_of(module: str) -> int:
+    """Return how high a module of the memory stands; its front is the highest."""
+    parts = module.split(".")
+    return ROOMS.index(parts[2]) if len(parts) > 2 and parts[2] in ROOMS else len(ROOMS)
+
+
+@pytest.mark.parametrize(
+    "path", sorted((PACKAGE / "memory").rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE))
+)
+def test_rooms_of_the_memory_stand_on_each_other(path: Path) -> None:
+    """A room imports from itself and from those below it."""
+    here = room_of(module_of(path))
+    assert [name for name, _ in imports(path) if name.startswith("construct.memory.") and room_of(name) > here] == []
 
 
 def test_files_are_small() -> None:
