@@ -21,8 +21,9 @@ from construct.llm.types import Block, ChatMessage, Model, Reply, Request, Text,
 from construct.memory.ambience import standing
 from construct.memory.briefing import STAND_IN, Briefing
 from construct.memory.cycles import policy
+from construct.memory.cycles.running import Progress
 from construct.memory.cycles.situation import Terms, terms_for
-from construct.memory.cycles.worker import MemoryWorker, Progress
+from construct.memory.cycles.worker import MemoryWorker
 from construct.memory.shown import forks
 from construct.memory.shown.ambient import Ambience, told
 from construct.memory.shown.context import dump_rounds, request_tokens
@@ -329,7 +330,7 @@ class Companion:
             raise
         finally:
             so_far.first = so_far.first if so_far.usage != Usage() else stream.reply.usage
-            so_far.usage = _sum(so_far.usage, stream.reply.usage)
+            so_far.usage = so_far.usage + stream.reply.usage
             await asyncio.shield(stream.aclose())
         return stream.reply
 
@@ -375,12 +376,3 @@ def _outdone(message_id: int, before: Sequence[Message], *, done: bool) -> list[
     if not done and any(m.status == "complete" for m in before):
         return [message_id]
     return [m.id for m in before]
-
-
-def _sum(a: Usage, b: Usage) -> Usage:
-    return Usage(
-        a.input_tokens + b.input_tokens,
-        a.cache_read_tokens + b.cache_read_tokens,
-        a.cache_write_tokens + b.cache_write_tokens,
-        a.output_tokens + b.output_tokens,
-    )

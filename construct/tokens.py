@@ -30,6 +30,15 @@ class Usage:
         """All tokens of the prompt, cached or not."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
+    def __add__(self, other: "Usage") -> "Usage":
+        """Return the tokens of both."""
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+            self.output_tokens + other.output_tokens,
+        )
+
 
 _COUNTED = 200_000
 """Characters; tiktoken takes a second for ten megabytes, and half a minute where they are one word."""

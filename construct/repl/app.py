@@ -28,8 +28,8 @@ from construct.text import printable, shorten
 
 if TYPE_CHECKING:
     from construct.llm.providers import Models
+    from construct.memory.cycles.running import Progress
     from construct.memory.cycles.situation import Terms
-    from construct.memory.cycles.worker import Progress
     from construct.repl.chat import Chat
     from construct.repl.commands.registry import Registry
     from construct.repl.dialogue import Dialogue

@@ -15,8 +15,8 @@ from construct.llm.providers import Models
 from construct.llm.types import Request
 from construct.memory.ambience import due_plans
 from construct.memory.cycles import policy
+from construct.memory.cycles.running import Progress
 from construct.memory.cycles.situation import read_situation
-from construct.memory.cycles.worker import Progress
 from construct.memory.inspection.status import Meters, Standing, meters, standing, status
 from construct.memory.shown import forks
 from construct.memory.shown.ambient import DuePlan

@@ -6,7 +6,7 @@ from unicodedata import normalize
 import pytest
 
 from construct.config import Settings
-from construct.memory.cycles.worker import Progress
+from construct.memory.cycles.running import Progress
 from construct.repl.markdown import render_markdown
 from construct.repl.themes import PLAIN
 from tests.repl.conftest import seated, stored

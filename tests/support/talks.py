@@ -8,7 +8,7 @@ from construct.clock import to_text
 from construct.companion import Companion, TurnResult
 from construct.config import Settings, load_settings
 from construct.llm.providers import choose_models
-from construct.memory.cycles.worker import Progress
+from construct.memory.cycles.running import Progress
 from construct.store import talk
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations

@@ -26,16 +26,7 @@ class Account:
     @property
     def usage(self) -> Usage:
         """All tokens together."""
-        total = Usage()
-        for call in self.calls:
-            u = call.usage
-            total = Usage(
-                total.input_tokens + u.input_tokens,
-                total.cache_read_tokens + u.cache_read_tokens,
-                total.cache_write_tokens + u.cache_write_tokens,
-                total.output_tokens + u.output_tokens,
-            )
-        return total
+        return sum((call.usage for call in self.calls), Usage())
 
 
 async def ask(
