@@ -91,8 +91,11 @@ def _day_meant(old: Observation, content: str, today: date) -> str | None:
     """Return the day the new words speak of; with none in them the old one, unless the old words spoke of it."""
     if day := referenced_date(content, today):
         return day.isoformat()
+    if old.referenced_date is None or (year := old.referenced_date[:4]) in content:
+        return old.referenced_date
     said = referenced_date(old.content, date.fromisoformat(old.observation_date))
-    return None if said and said.isoformat() == old.referenced_date else old.referenced_date
+    spoken_of = year in old.content or (said is not None and said.isoformat() == old.referenced_date)
+    return None if spoken_of else old.referenced_date
 
 
 def _edited(old: Observation, content: str, day: str | None, cycle_id: int, now: str) -> dict[str, object]:

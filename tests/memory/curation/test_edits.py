@@ -32,10 +32,19 @@ def test_an_edit_supersedes_and_inserts_in_one_cycle(life: Life) -> None:
     [
         ("Ana sees the dentist on 2027-03-30", "2027-03-30", "Ana sees the dentist on 2027-04-02", "2027-04-02"),
         ("Ana moved to Porto on 2026-01-03", "2026-01-03", "Ana's cat is called Milo", None),
+        ("Ana buys a jacket before March 2027", "2027-03-01", "Ana's jacket is bought", None),
+        ("Ana buys a jacket before March 2027", "2027-03-01", "Ana buys a coat before March 2027", "2027-03-01"),
         ("Ana sees the dentist", "2027-03-30", "Ana sees Doctor Salgueiro", "2027-03-30"),
         ("Ana sees the dentist", None, "Ana sees the dentist tomorrow", "2026-03-02"),
     ],
-    ids=["another day", "none any more", "known beside the words", "counted from now"],
+    ids=[
+        "another day",
+        "none any more",
+        "no month either",
+        "the same month",
+        "known beside the words",
+        "counted from now",
+    ],
 )
 def test_the_day_follows_the_words(life: Life, was: str, its_day: str | None, becomes: str, day: str | None) -> None:
     """A day that the user's words change or leave out is not held against them afterwards."""
