@@ -6,6 +6,7 @@ from pathlib import Path
 
 from construct.memory.curation.undo import undo
 from construct.memory.cycles import archive
+from construct.memory.cycles.situation import held_tokens
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.database import transaction
@@ -70,3 +71,21 @@ def source_ids(db: sqlite3.Connection, observation_id: int) -> list[int]:
     """Return the messages an observation comes from."""
     found = db.execute("SELECT message_id FROM observation_messages WHERE observation_id = ?", (observation_id,))
     return [row[0] for row in found]
+
+
+async def test_reading_it_lets_nothing_else_be_due_that_was_undone(tmp_path: Path, api: FakeApi) -> None:
+    """What `undo` took back stays held while imported messages before it are read, and when that is undone too."""
+    async with talking(tmp_path, api, **LOW) as t:
+        call, worker = t.companion.store.call, t.companion.worker
+        await call(bring, t.id, "I was born in Guarda in 1980.")
+        for text in facts(2):
+            await t.say(text)
+            await worker.now(t.id)
+        while (await call(undo, t.companion.settings.clock)).cycle.kind != "observer":
+            pass
+        held = await call(held_tokens, t.id, t.companion.terms)
+        assert held > 0
+        assert await worker.catch_up_passed(t.id)
+        assert await call(held_tokens, t.id, t.companion.terms) == held
+        await call(undo, t.companion.settings.clock)
+        assert await call(held_tokens, t.id, t.companion.terms) == held
