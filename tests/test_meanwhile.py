@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from construct.companion import Waiting
-from construct.errors import ConstructError
+from construct.errors import ConstructError, NotFoundError
 from construct.memory.curation.forget import forget
 from construct.store import talk
 from construct.store.database import open_database
@@ -106,3 +106,13 @@ async def test_no_reply_is_kept_to_words_forgotten_while_it_streams(tmp_path: Pa
         result = await turn
         assert result.message_id is None
         assert len(await t.companion.store.call(talk.messages_of, t.id)) == 1
+
+
+@pytest.mark.parametrize("memory", ["on", "off"])
+async def test_nothing_is_said_in_a_conversation_deleted_meanwhile(tmp_path: Path, api: FakeApi, memory: str) -> None:
+    """Another process deleted it: that is said, and nothing is wrong with the file."""
+    async with talking(tmp_path, api, CONSTRUCT_MEMORY=memory) as t:
+        await t.companion.store.call(lambda db: db.execute("DELETE FROM conversations").rowcount)
+        with pytest.raises(NotFoundError):
+            await t.say("Hello.")
+    assert not api.of("chat")
