@@ -65,19 +65,6 @@ def count_missing(db: sqlite3.Connection) -> int:
     return int(count)
 
 
-def make_for(db: sqlite3.Connection, conversation_ids: Iterable[int]) -> None:
-    """Make what these conversations lack, inside the caller's transaction.
-
-    What takes entries out when words are rewritten or deleted takes it that they are there.
-    """
-    if _first_missing(db) is not None:
-        found = db.execute(
-            f"SELECT id FROM messages WHERE conversation_id IN (SELECT value FROM json_each(?)) AND {_MISSING}",
-            (given(conversation_ids),),
-        )
-        _make(db, [row[0] for row in found])
-
-
 def _first_missing(db: sqlite3.Connection) -> int | None:
     row = db.execute("SELECT value FROM meta WHERE name = 'unindexed'").fetchone()
     return None if row is None else int(row[0])
