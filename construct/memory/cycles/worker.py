@@ -90,9 +90,11 @@ class MemoryWorker:
 
     async def catch_up_passed(self, conversation_id: int) -> int | None:
         """Observe a batch of the imported messages that the talk has gone past; None when none could be."""
-        async with self._turn, self._observing[conversation_id]:
-            made = await run_observer(self._shop, conversation_id, archive.passed)
-            await self._do_due(conversation_id, {"observe"}, leaving=True)
+        async with self._turn:
+            async with self._observing[conversation_id]:
+                made = await run_observer(self._shop, conversation_id, archive.passed)
+            if made is not None:
+                await self._do_due(conversation_id, {"observe"}, leaving=True)
             return made
 
     async def observe_before_turn(self, conversation_id: int) -> None:
