@@ -46,7 +46,7 @@ def count_messages(db: sqlite3.Connection, marks: Sequence[str], but: Iterable[i
         return 0
     (count,) = db.execute(
         f"SELECT count(*) FROM messages_fts WHERE messages_fts MATCH ? AND rowid NOT IN {_GIVEN}",
-        (f"{{text}} : ({_any(marks)})", given(but)),
+        (_any(marks), given(but)),
     ).fetchone()
     return int(count)
 

@@ -88,9 +88,8 @@ def _make_batch(db: sqlite3.Connection) -> int:
 
 
 def _make(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    filed = ", ".join(name for (name,) in db.execute("SELECT name FROM pragma_table_info('messages_fts')"))
     db.execute(
-        f"""INSERT INTO messages_fts (rowid, {filed}) SELECT id, {filed} FROM messages_search
-            WHERE id IN (SELECT value FROM json_each(?))""",
+        """INSERT INTO messages_fts (rowid, text) SELECT id, text FROM messages_search
+           WHERE id IN (SELECT value FROM json_each(?))""",
         (given(ids),),
     )

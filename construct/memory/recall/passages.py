@@ -18,7 +18,7 @@ from construct.memory.language.stem import fold, stem
 from construct.memory.language.stopwords import SMALL_TALK, TIME_WORDS
 from construct.memory.recall.meaning import Meaning, Near, without
 from construct.memory.recall.names import CALLS, Speakers, Turn, speakers
-from construct.memory.recall.places import GROWN, READ, Standing, look, newest_with, of_kind
+from construct.memory.recall.places import GROWN, READ, Standing, look, newest_with
 from construct.memory.recall.query import Query, analyse, forms, with_one_of
 from construct.memory.recall.rank import Asked, Candidate, Matcher, ranked, weights
 from construct.memory.recall.search import Hit, called_in, hit, read_around
@@ -160,7 +160,7 @@ def _worded(
     for kind in filters.kinds():
         ids = newest[kind]
         if ids and others:
-            ids = store.since(db, kind, of_kind(kind, with_one_of(rarest, others)), ids[-1])
+            ids = store.since(db, kind, with_one_of(rarest, others), ids[-1])
         entries += store.entries(db, kind, ids, filters)
     return [e for e in entries if e.found and e.state not in ("pending", "superseded")]
 

@@ -68,7 +68,7 @@ def newest_with(db: sqlite3.Connection, word: str, standing: Standing) -> Newest
 def _look_up(db: sqlite3.Connection, words: Sequence[str]) -> dict[str, Newest]:
     found: dict[str, dict[str, list[int]]] = {word: {} for word in words}
     for kind in store.KINDS if words else ():
-        expressions = [of_kind(kind, any_of([word])) for word in words]
+        expressions = [any_of([word]) for word in words]
         for word, ids in zip(words, store.newest_of_each(db, kind, expressions, READ), strict=True):
             found[word][kind] = ids
     return dict(found)
@@ -79,8 +79,3 @@ def _about(newest: Sequence[int], rows: int) -> int:
     if len(newest) < READ:
         return len(newest)
     return max(READ, min(int(COMMON * rows), READ * rows // (rows - newest[-1] + 1)))
-
-
-def of_kind(kind: str, expression: str) -> str:
-    """Return an expression for own text as a kind's index takes it: only messages have a context beside it."""
-    return expression if kind == "message" else expression.removeprefix("{text} : ")

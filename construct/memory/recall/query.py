@@ -90,21 +90,17 @@ def analyse(text: str, today: date | None = None) -> Query:
 
 
 def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
-    """Return the FTS5 expression for own text with all phrases or, without any, one of the words; "" for nothing."""
-    quoted = [f'"{phrase}"' for phrase in phrases]
-    if quoted:
-        return f"{{text}} : ({' AND '.join(quoted)})"
-    either = _or(words)
-    return f"{{text}} : ({either})" if either else ""
+    """Return the FTS5 expression for all phrases or, without any, one of the words; "" for nothing."""
+    return " AND ".join(f'"{phrase}"' for phrase in phrases) or _or(words)
 
 
 def with_one_of(word: str, others: Sequence[str]) -> str:
-    """Return the expression for own text with a word and one of others."""
-    return f"{{text}} : ({_either(word)} AND ({_or(others)}))"
+    """Return the expression for a word and one of others."""
+    return f"{_either(word)} AND ({_or(others)})"
 
 
 def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, weighed: int) -> str:
-    """Return the expression for own text with a rare word or two others, ranked by all but the commonest.
+    """Return the expression for a rare word or two others, ranked by all but the commonest.
 
     Ranking costs by the row, and reading a word's rows a little too: the words of which one is enough are the rarest
     that have `required` rows together, the words weighed those that have `weighed`; the rarest always is among them.
@@ -118,7 +114,7 @@ def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, wei
     if not paired:
         return any_of(known)
     pairs = [f"({_either(word)} AND ({_or(paired[i:])}))" for i, word in enumerate(paired[:-1], 1)]
-    return f"{{text}} : (({' OR '.join([_or(known[:enough]), *pairs])}) AND ({_or(known)}))"
+    return f"({' OR '.join([_or(known[:enough]), *pairs])}) AND ({_or(known)})"
 
 
 def _or(words: Iterable[str]) -> str:

@@ -177,8 +177,6 @@ def _entries(
     db: sqlite3.Connection, kind: str, expression: str, pieces: Sequence[str], filters: Filters
 ) -> list[Entry]:
     """Return what the index finds of a kind."""
-    if kind != "message":
-        expression = expression.removeprefix("{text} : ")
     ids = store.match(db, kind, expression, filters, CANDIDATES) if expression else []
     if pieces:
         ids += store.containing(db, kind, pieces, filters, NEWEST_PIECES)[-CANDIDATES:]
