@@ -191,8 +191,10 @@ class Companion:
 
     async def retry(self, conversation_id: int, listen: Listener) -> TurnResult | None:
         """Ask for another reply to the user's last words; None when there are none."""
-        prepared = await self.store.call(self._begin_again, conversation_id)
-        return None if prepared is None else await self._answer(prepared, listen)
+        again = await self.store.call(self._begin_again, conversation_id)
+        if isinstance(again, str):
+            return await self.turn(conversation_id, again, listen)
+        return None if again is None else await self._answer(again, listen)
 
     async def preview(self, conversation_id: int | None, said: Sequence[Message] = ()) -> Request:
         """Return what would be sent now, without a new message, behind what was `said` off the record."""
@@ -242,13 +244,13 @@ class Companion:
     def _store_words(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Message:
         return talk.add_message(db, conversation_id, NewMessage("user", text), to_text(self._now()))
 
-    def _begin_again(self, db: sqlite3.Connection, conversation_id: int) -> Prepared | None:
+    def _begin_again(self, db: sqlite3.Connection, conversation_id: int) -> Prepared | str | None:
+        """Return the request for the user's last words; those from before a fork are returned, to be said in it."""
         last = talk.last_messages(db, conversation_id, 50)
         words = next((m for m in reversed(last) if m.role == "user"), None)
         if words is None:
             with transaction(db):
-                inherited = forks.step_back(db, conversation_id)
-            return None if inherited is None else self._begin(db, conversation_id, inherited)
+                return forks.step_back(db, conversation_id)
         extras = self.briefing.extras(db, conversation_id, words.content)
         with transaction(db):
             prepared = self._prepare(db, words, extras)

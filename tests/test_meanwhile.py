@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from construct.companion import Waiting
-from construct.errors import ConstructError
+from construct.errors import ConstructError, NotFoundError
 from construct.memory.curation.forget import forget
+from construct.memory.shown.forks import fork
 from construct.store import talk
 from construct.store.database import open_database
+from construct.store.talk import NewMessage
 from tests.support.fake_api import FakeApi, Reply
 from tests.support.talks import LOW, Talk, facts, talking
 
@@ -106,3 +108,28 @@ async def test_no_reply_is_kept_to_words_forgotten_while_it_streams(tmp_path: Pa
         result = await turn
         assert result.message_id is None
         assert len(await t.companion.store.call(talk.messages_of, t.id)) == 1
+
+
+@pytest.mark.parametrize("memory", ["on", "off"])
+async def test_nothing_is_said_in_a_conversation_deleted_meanwhile(tmp_path: Path, api: FakeApi, memory: str) -> None:
+    """Another process deleted it: that is said, and nothing is wrong with the file."""
+    async with talking(tmp_path, api, CONSTRUCT_MEMORY=memory) as t:
+        await t.companion.store.call(lambda db: db.execute("DELETE FROM conversations").rowcount)
+        with pytest.raises(NotFoundError):
+            await t.say("Hello.")
+    assert not api.of("chat")
+
+
+async def test_words_from_before_a_fork_are_asked_again_though_the_window_is_full(tmp_path: Path, api: FakeApi) -> None:
+    """All that was said in the fork itself was forgotten; the turn waits for the observer, and is not lost."""
+    async with talking(tmp_path, api, **LOW) as t:
+        for text in ("My words fill the window. " * 200, "Where was I?"):
+            await t.say(text)
+        call = t.companion.store.call
+        child = await call(fork, t.id, t.companion.settings.clock)
+        await call(talk.add_message, child, NewMessage("user", "My secret is 77."), "2026-03-01")
+        await call(lambda db: db.execute("UPDATE messages SET withheld = 1 WHERE content LIKE '%77%'").rowcount)
+        again = await t.companion.retry(child, t.heard.append)
+        assert again is not None
+        assert again.complete
+        assert [m.content for m in await call(talk.last_messages, child, 2)] == ["Where was I?", again.text]

@@ -153,6 +153,21 @@ def last_cycle(
     )
 
 
+def last_of_living_talk(db: sqlite3.Connection, conversation_id: int) -> Cycle | None:
+    """Return the newest observer cycle that ran to its end, undone or not, over other than archived messages."""
+    return read_one(
+        Cycle,
+        db.execute(
+            f"""SELECT {columns(Cycle)} FROM cycles AS c
+                WHERE kind = 'observer' AND conversation_id = ? AND status IN ('succeeded', 'reverted') AND EXISTS (
+                    SELECT 1 FROM messages AS m WHERE m.conversation_id = c.conversation_id AND m.archived = 0
+                    AND m.id BETWEEN c.first_message_id AND c.last_message_id)
+                ORDER BY id DESC LIMIT 1""",
+            (conversation_id,),
+        ),
+    )
+
+
 def answered_until(db: sqlite3.Connection, kind: str, conversation_id: int | None) -> str:
     """Return when the last cycle of a kind that a model answered came to its end; "" when there is none."""
     row = db.execute(

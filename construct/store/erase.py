@@ -11,7 +11,6 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from construct.store import search_index
 from construct.store.lineage import given
 from construct.store.talk import message_tokens
 
@@ -49,7 +48,6 @@ def delete_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
 
     Forks go on without what they took from it.
     """
-    search_index.make_for(db, [conversation_id])
     db.execute(
         """UPDATE conversations SET parent_id = NULL, forked_at_message_id = NULL, forked_window_message_id = NULL
            WHERE parent_id = ?""",
@@ -74,8 +72,6 @@ def reactivate(db: sqlite3.Connection, ids: Iterable[int]) -> None:
 def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, words: bool) -> None:
     """Keep messages out of every window, recall and observer for good; with `words`, what they said is removed."""
     ids = given(message_ids)
-    homes = db.execute(f"SELECT DISTINCT conversation_id FROM messages WHERE id IN {_GIVEN}", (ids,)).fetchall()
-    search_index.make_for(db, [row[0] for row in homes])
     db.execute(
         f"INSERT OR IGNORE INTO tombstones (message_uid, created_at) SELECT uid, ? FROM messages WHERE id IN {_GIVEN}",
         (now, ids),

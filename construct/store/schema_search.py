@@ -139,8 +139,8 @@ def m007_own_words(db: Database) -> None:
     """A message is indexed by its own words alone, and what no query reads goes: a third of a talk's file.
 
     The turns around a message are weighed when it is read (memory/recall/rank.py); as a column they filed every word
-    three times. What is withheld stands in the index with no words, as before. The pages that come free are given
-    back as after forgetting (erase.py).
+    three times. What is withheld stands in the index with no words, as before; what has no entry yet (search_index.py)
+    has none to take out. The pages that come free are given back as after forgetting (erase.py).
     """
     for moment in ("insert", "before_update", "after_update", "before_delete", "after_delete"):
         db.execute(f"DROP TRIGGER messages_fts_{moment}")
@@ -155,11 +155,13 @@ def m007_own_words(db: Database) -> None:
         CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
             INSERT INTO messages_fts(rowid, text) VALUES (new.id, iif(new.withheld, '', new.content));
         END;
-        CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages BEGIN
+        CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages
+        WHEN EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = old.id) BEGIN
             INSERT INTO messages_fts(messages_fts, rowid, text)
                 VALUES ('delete', old.id, iif(old.withheld, '', old.content));
         END;
-        CREATE TRIGGER messages_fts_update AFTER UPDATE OF content, withheld ON messages BEGIN
+        CREATE TRIGGER messages_fts_update AFTER UPDATE OF content, withheld ON messages
+        WHEN EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = old.id) BEGIN
             INSERT INTO messages_fts(messages_fts, rowid, text)
                 VALUES ('delete', old.id, iif(old.withheld, '', old.content));
             INSERT INTO messages_fts(rowid, text) VALUES (new.id, iif(new.withheld, '', new.content));

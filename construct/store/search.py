@@ -185,7 +185,7 @@ def promoted_from(db: sqlite3.Connection, memories: Iterable[int]) -> dict[int, 
 
 
 def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
-    """Return in how many rows' own text each stem occurs, from the index.
+    """Return in how many rows each stem occurs, from the index.
 
     The index counts by reading all of a word's entries, 0.7 ms in a large file (facts.md): there what was counted is
     kept while this process runs, until the file has grown by a tenth.
@@ -204,15 +204,14 @@ _counted: dict[tuple[str, str, int], dict[str, int]] = {}
 
 def _count(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
     table = _TABLES[kind]
-    column = "text" if kind == "message" else "content"
-    db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab USING fts5vocab(main, {table}_fts, col)")
-    sql = f"SELECT doc FROM temp.{table}_vocab WHERE term = ? AND col = '{column}'"
+    db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab USING fts5vocab(main, {table}_fts, row)")
+    sql = f"SELECT doc FROM temp.{table}_vocab WHERE term = ?"
     found = {stem: db.execute(sql, (stem,)).fetchone() for stem in stems}
     return {stem: row[0] if row else 0 for stem, row in found.items()}
 
 
 def mentions(db: sqlite3.Connection, expression: str, newest: int, most: int) -> list[tuple[int, str, str]]:
-    """Return (conversation, role, text) of the newest messages whose own text matches; `most` characters of each."""
+    """Return (conversation, role, text) of the newest messages that match; `most` characters of each."""
     return db.execute(
         "SELECT m.conversation_id, m.role, substr(m.content, 1, ?) FROM (SELECT rowid AS id FROM messages_fts "
         "WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?) AS f JOIN messages AS m ON m.id = f.id",

@@ -65,19 +65,6 @@ def count_missing(db: sqlite3.Connection) -> int:
     return int(count)
 
 
-def make_for(db: sqlite3.Connection, conversation_ids: Iterable[int]) -> None:
-    """Make what these conversations lack, inside the caller's transaction.
-
-    What takes entries out when words are rewritten or deleted takes it that they are there.
-    """
-    if _first_missing(db) is not None:
-        found = db.execute(
-            f"SELECT id FROM messages WHERE conversation_id IN (SELECT value FROM json_each(?)) AND {_MISSING}",
-            (given(conversation_ids),),
-        )
-        _make(db, [row[0] for row in found])
-
-
 def _first_missing(db: sqlite3.Connection) -> int | None:
     row = db.execute("SELECT value FROM meta WHERE name = 'unindexed'").fetchone()
     return None if row is None else int(row[0])
@@ -101,9 +88,8 @@ def _make_batch(db: sqlite3.Connection) -> int:
 
 
 def _make(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    filed = ", ".join(name for (name,) in db.execute("SELECT name FROM pragma_table_info('messages_fts')"))
     db.execute(
-        f"""INSERT INTO messages_fts (rowid, {filed}) SELECT id, {filed} FROM messages_search
-            WHERE id IN (SELECT value FROM json_each(?))""",
+        """INSERT INTO messages_fts (rowid, text) SELECT id, text FROM messages_search
+           WHERE id IN (SELECT value FROM json_each(?))""",
         (given(ids),),
     )

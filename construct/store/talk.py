@@ -142,7 +142,8 @@ def set_thread(db: sqlite3.Connection, conversation_id: int, task: str | None, r
 
 
 def add_message(db: sqlite3.Connection, conversation_id: int, message: NewMessage, now: str) -> Message:
-    """Store a message; its time is never before the conversation's last one."""
+    """Store a message; its time is never before the conversation's last one. Raises NotFoundError."""
+    conversation(db, conversation_id)
     content = storable(message.content)
     (last,) = db.execute(
         """SELECT max(created_at) FROM (

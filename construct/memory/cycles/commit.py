@@ -26,11 +26,11 @@ def store_extraction(
     """
     conversation_id = batch[0].conversation_id
     _must_run(db, cycle_id)
-    present = [talk.message(db, m.id) for m in batch]
-    if [m.archived for m in present] != [m.archived for m in batch]:
-        raise StaleError
     passed = bool(batch[0].archived)
     if not passed and talk.watermarks(db, conversation_id).observed != based_on:
+        raise StaleError
+    present = _as_now(db, batch, based_on)
+    if [(m.id, m.archived) for m in present] != [(m.id, m.archived) for m in batch]:
         raise StaleError
     allowed = {m.id for m in present if talk.is_readable(m)}
     stored = 0
@@ -78,6 +78,13 @@ def _must_run(db: sqlite3.Connection, cycle_id: int) -> None:
     """Let only a running cycle store: another process may have abandoned it, or deleted its conversation."""
     if db.execute("SELECT 1 FROM cycles WHERE id = ? AND status = 'running'", (cycle_id,)).fetchone() is None:
         raise StaleError
+
+
+def _as_now(db: sqlite3.Connection, batch: Sequence[Message], based_on: int) -> list[Message]:
+    """Return what a cycle steps over as it is now; archived messages may have become part of the living talk."""
+    if batch[0].archived:
+        return [talk.message(db, m.id) for m in batch]
+    return talk.live_messages(db, batch[0].conversation_id, based_on, batch[-1].id)
 
 
 def _is_same(now: Observation, before: Observation) -> bool:

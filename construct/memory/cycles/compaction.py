@@ -28,7 +28,11 @@ def next_window(messages: list[Message], marks: Watermarks, retained: int) -> in
 
 
 def compact(db: sqlite3.Connection, conversation_id: int, retained: int, frame: Frame, now: str) -> Compacted:
-    """Commit what is pending, promote it, move the watermarks, take in what is new; in the caller's transaction."""
+    """Commit what is pending, promote it, move the watermarks, take in what is new; in the caller's transaction.
+
+    Raises NotFoundError.
+    """
+    talk.conversation(db, conversation_id)
     marks = talk.watermarks(db, conversation_id)
     messages = talk.live_messages(db, conversation_id, marks.window)
     pending = [o.id for o in rows.pending(db, conversation_id)]

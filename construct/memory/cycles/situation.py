@@ -91,7 +91,7 @@ def _held_tokens(
     db: sqlite3.Connection, conversation_id: int, observed: int, unobserved: Sequence[Message], terms: Terms
 ) -> int:
     """Return the same, where what is above the `observed` watermark has been read already."""
-    last = cycles.last_cycle(db, "observer", conversation_id, ("succeeded", "reverted"))
+    last = cycles.last_of_living_talk(db, conversation_id)
     if last is None or last.status != "reverted" or (last.last_message_id or 0) <= observed:
         return 0
     held_from = last.held_message_id

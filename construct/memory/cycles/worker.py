@@ -8,9 +8,11 @@ import asyncio
 import sqlite3
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from construct.errors import NotFoundError
 from construct.llm.types import Model
 from construct.memory.curation.memories import promote
 from construct.memory.cycles import archive, policy
@@ -53,7 +55,8 @@ class MemoryWorker:
     async def rest(self, *, but: int | None = None) -> None:
         """Observe and compact the conversations that were left or went cold with something unobserved."""
         for conversation_id in await self._shop.store.call(conversations_at_rest, self.terms, but):
-            await self.run_due(conversation_id)
+            with suppress(NotFoundError):  # deleted meanwhile
+                await self.run_due(conversation_id)
 
     async def index(self) -> bool:
         """Keep the search indexes whole and quick; False when nothing is left to do, or nothing makes it."""
@@ -90,9 +93,11 @@ class MemoryWorker:
 
     async def catch_up_passed(self, conversation_id: int) -> int | None:
         """Observe a batch of the imported messages that the talk has gone past; None when none could be."""
-        async with self._turn, self._observing[conversation_id]:
-            made = await run_observer(self._shop, conversation_id, archive.passed)
-            await self._do_due(conversation_id, {"observe"}, leaving=True)
+        async with self._turn:
+            async with self._observing[conversation_id]:
+                made = await run_observer(self._shop, conversation_id, archive.passed)
+            if made is not None:
+                await self._do_due(conversation_id, {"observe"}, leaving=True)
             return made
 
     async def observe_before_turn(self, conversation_id: int) -> None:

@@ -67,10 +67,14 @@ def keep(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Text], made
 
 
 def drop_others(db: sqlite3.Connection, name: str) -> bool:
-    """Delete some vectors of other models; False when there are none."""
+    """Delete some vectors of other models; False when there are none.
+
+    Raises ConstructError when one of those has been chosen meanwhile.
+    """
     if not vectors.has_others(db, name):
         return False
     with transaction(db):
+        _expect_own(db, name)
         vectors.drop_others(db, name, _DROPPED)
     return True
 

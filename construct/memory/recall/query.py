@@ -91,10 +91,7 @@ def analyse(text: str, today: date | None = None) -> Query:
 
 def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
     """Return the FTS5 expression for all phrases or, without any, one of the words; "" for nothing."""
-    quoted = [f'"{phrase}"' for phrase in phrases]
-    if quoted:
-        return " AND ".join(quoted)
-    return _or(words)
+    return " AND ".join(f'"{phrase}"' for phrase in phrases) or _or(words)
 
 
 def with_one_of(word: str, others: Sequence[str]) -> str:

@@ -64,3 +64,13 @@ def test_an_observer_at_work_in_a_deleted_conversation_stores_nothing(life: Life
     delete_conversation(life.db, here, life.clock)
     with pytest.raises(StaleError):
         store_extraction(life.db, cycle, Extraction((draft(SECRET, [said.id]),)), [said], 0, life.tick())
+
+
+def test_a_deleted_conversation_is_not_compacted(life: Life) -> None:
+    """Another process was about to: it is told so, and nothing is wrong with the file."""
+    life.learn(life.talk(), "User lives in Porto")
+    here = life.talk()
+    delete_conversation(life.db, here, life.clock)
+    with pytest.raises(NotFoundError):
+        life.compact(here)
+    assert life.broken() == []

@@ -6,14 +6,16 @@ from pathlib import Path
 
 from construct.memory.curation.undo import undo
 from construct.memory.cycles import archive
+from construct.memory.cycles.situation import held_tokens
 from construct.store import observations as rows
 from construct.store import talk
-from construct.store.database import transaction
+from construct.store.database import open_database, transaction
 from construct.store.records import Watermarks
 from construct.store.talk import NewMessage
 from tests.store.transfer_world import bring as bring_file
 from tests.store.transfer_world import exported, new_database
 from tests.support.fake_api import FakeApi
+from tests.support.fake_types import Answer, Json
 from tests.support.talks import LOW, Talk, facts, talking
 
 
@@ -66,7 +68,46 @@ async def test_what_the_mark_has_passed_is_read_where_it_stands(tmp_path: Path, 
         t.check()
 
 
+async def test_what_is_revived_while_an_observer_reads_past_it_is_read_too(tmp_path: Path, api: FakeApi) -> None:
+    """`observe` in another process: the mark does not pass what has become part of the living talk meanwhile."""
+    async with talking(tmp_path, api, **LOW) as t:
+        call, worker = t.companion.store.call, t.companion.worker
+        imported = await call(bring, t.id, "I was born in Guarda in 1980.")
+        await t.say("My locker is number 7.")
+
+        def observer(body: Json) -> Answer:
+            with closing(open_database(t.companion.settings.db)) as db, transaction(db):
+                archive.revive(db, t.id, 16_000)
+            return observed(body)
+
+        observed, api.observer = api.observer, observer
+        await worker.now(t.id)
+        t.check()
+        await worker.now(t.id)
+        t.check()
+        assert await call(talk.live_ids, t.id, (await call(talk.watermarks, t.id)).observed) == []
+        assert imported[0] in {i for o in await call(rows.unsuperseded) for i in await call(source_ids, o.id)}
+
+
 def source_ids(db: sqlite3.Connection, observation_id: int) -> list[int]:
     """Return the messages an observation comes from."""
     found = db.execute("SELECT message_id FROM observation_messages WHERE observation_id = ?", (observation_id,))
     return [row[0] for row in found]
+
+
+async def test_reading_it_lets_nothing_else_be_due_that_was_undone(tmp_path: Path, api: FakeApi) -> None:
+    """What `undo` took back stays held while imported messages before it are read, and when that is undone too."""
+    async with talking(tmp_path, api, **LOW) as t:
+        call, worker = t.companion.store.call, t.companion.worker
+        await call(bring, t.id, "I was born in Guarda in 1980.")
+        for text in facts(2):
+            await t.say(text)
+            await worker.now(t.id)
+        while (await call(undo, t.companion.settings.clock)).cycle.kind != "observer":
+            pass
+        held = await call(held_tokens, t.id, t.companion.terms)
+        assert held > 0
+        assert await worker.catch_up_passed(t.id)
+        assert await call(held_tokens, t.id, t.companion.terms) == held
+        await call(undo, t.companion.settings.clock)
+        assert await call(held_tokens, t.id, t.companion.terms) == held

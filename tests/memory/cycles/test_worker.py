@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,10 @@ from construct.memory.inspection.status import status
 from construct.store import cycles, talk
 from construct.store import observations as rows
 from construct.store.database import open_database, transaction
+from construct.store.talk import NewMessage
 from construct.tokens import Usage
 from tests.support.fake_api import FakeApi, careless, faults
+from tests.support.fake_types import Answer, Json
 from tests.support.talks import LOW, Talk, facts, talking
 
 FAULTS = {
@@ -294,6 +297,25 @@ async def test_pending_observations_of_a_talk_that_was_left_are_committed(
         other = await store.call(talk.create_conversation, to_text(t.companion.settings.clock.now()))
         await t.companion.worker.rest(but=other)
         assert not await store.call(rows.pending, t.id)
+        t.check()
+
+
+async def test_of_talks_that_were_left_one_may_be_deleted_meanwhile(tmp_path: Path, api: FakeApi) -> None:
+    """While the first is observed another process deletes the next; nothing is wrong, and the one behind it is done."""
+    async with talking(tmp_path, api) as t:
+        call = t.companion.store.call
+        others = [await call(talk.create_conversation, "2026-03-01T10:00:00.000000+00:00") for _ in range(3)]
+        for other in others:
+            await call(talk.add_message, other, NewMessage("user", "I moved to Porto. " * 80), "2026-03-01T10:00:00")
+
+        def observer(body: Json) -> Answer:
+            with closing(open_database(t.companion.settings.db)) as db:
+                db.execute("DELETE FROM conversations WHERE id = ?", (others[1],))
+            return observed(body)
+
+        observed, api.observer = api.observer, observer
+        await t.companion.worker.rest()
+        assert (await call(talk.watermarks, others[2])).observed > 0
         t.check()
 
 

@@ -189,6 +189,8 @@ def test_two_models_never_delete_each_others_vectors(life: Life, meaning: Meanin
         asyncio.run(work(life, meaning, 1))
     with pytest.raises(ConstructError):
         indexing.store(life.db, meaning.embedder, texts)
+    with pytest.raises(ConstructError):
+        indexing.drop_others(life.db, meaning.embedder.name)
     assert life.db.execute("SELECT name, count(*) FROM vectors JOIN vector_models AS m ON m.id = model").fetchall() == [
         ("another", 1)
     ]
