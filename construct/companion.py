@@ -7,9 +7,8 @@ however the stream ends.
 import asyncio
 import logging
 import sqlite3
-from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from construct.clock import to_text
@@ -17,7 +16,7 @@ from construct.config import Settings
 from construct.errors import ConstructError, ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.providers import Models
-from construct.llm.types import Block, ChatMessage, Model, Reply, Request, Text, ToolResult
+from construct.llm.types import Model, Reply, Request, ToolResult
 from construct.memory.ambience import standing
 from construct.memory.briefing import STAND_IN, Briefing
 from construct.memory.cycles import policy
@@ -30,59 +29,17 @@ from construct.memory.shown.context import dump_rounds, request_tokens
 from construct.memory.tools import Forget, ToolBox, summary
 from construct.store import books, briefings, talk
 from construct.store import observations as rows
-from construct.store.briefings import Briefed, Told
+from construct.store.briefings import Briefed
 from construct.store.database import Store, rehearsal, snapshot, transaction
-from construct.store.erase import REMOVED
 from construct.store.records import Message
 from construct.store.talk import NewMessage
 from construct.tokens import Usage
+from construct.turns import Delta, Listener, Replying, ToolCalled, TurnResult, Waiting
 
 log = logging.getLogger("construct.companion")
 
 _MOST_TOOL_ROUNDS = 6
 _ENOUGH_TOOLS = "No more tools in this turn: answer with what you have."
-
-
-@dataclass(frozen=True, slots=True)
-class Delta:
-    """Words of the reply."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """The turn waits for the observer."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCalled:
-    """The model used a tool; `summary` is one line for the screen."""
-
-    name: str
-    summary: str
-
-
-Event = Delta | Waiting | ToolCalled
-Listener = Callable[[Event], None]
-
-
-@dataclass(frozen=True, slots=True)
-class TurnResult:
-    """How a turn ended; `error` is set when the model failed, `message_id` when something of a reply was kept."""
-
-    conversation_id: int
-    user_message_id: int
-    text: str
-    message_id: int | None
-    stop_reason: str | None
-    usage: Usage
-    error: ModelError | None = None
-
-    @property
-    def complete(self) -> bool:
-        """Tell whether the reply came to its own end, or to the limit of its length."""
-        return self.error is None and self.stop_reason in {"end_turn", "stop_sequence", "max_tokens"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,55 +56,6 @@ class Prepared:
     """What of memory it holds."""
     replaces: tuple[Message, ...] = ()
     """Earlier replies to the same words."""
-
-
-@dataclass(slots=True)
-class _Progressing:
-    """A reply while it comes: finished tool rounds, the words so far, how it ended."""
-
-    rounds: list[ChatMessage] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    brought: dict[str, list[Told]] = field(default_factory=lambda: defaultdict(list))
-    """What tools gave of memory, by call."""
-    usage: Usage = Usage()
-    first: Usage = Usage()
-    """Of the first request alone, which is what was estimated."""
-    stop_reason: str | None = None
-
-    @property
-    def told(self) -> list[Told]:
-        """What tools gave of memory, in order."""
-        return [one for of_call in self.brought.values() for one in of_call]
-
-    @property
-    def marked_rounds(self) -> tuple[ChatMessage, ...]:
-        """The finished rounds, the newest result marked for the cache."""
-        *before, results = self.rounds
-        *others, last = results.blocks
-        assert isinstance(last, ToolResult)
-        return (*before, ChatMessage("user", (*others, replace(last, mark=True))))
-
-    def forget(self, gone: Collection[Told]) -> None:
-        """Take out of the rounds what tools gave and has been forgotten since."""
-        empty = {call for call, brought in self.brought.items() if not set(gone).isdisjoint(brought)}
-        self.rounds = [replace(part, blocks=tuple(_emptied(b, empty) for b in part.blocks)) for part in self.rounds]
-
-    def add_round(self, reply: Reply, results: Sequence[ToolResult]) -> None:
-        """Keep a call of tools with its results."""
-        self._keep_words(reply)
-        self.rounds.append(ChatMessage("assistant", tuple(reply.blocks)))
-        self.rounds.append(ChatMessage("user", tuple(results)))
-
-    def finish(self, reply: Reply) -> None:
-        """Keep what came last, and how it ended; calls that nobody answers are left out."""
-        self._keep_words(reply)
-        self.stop_reason = reply.stop_reason
-        if self.rounds and reply.text.strip():
-            self.rounds.append(ChatMessage("assistant", (Text(reply.text.strip()),)))
-
-    def _keep_words(self, reply: Reply) -> None:
-        if reply.text.strip():
-            self.texts.append(reply.text.strip())
 
 
 class Companion:
@@ -279,7 +187,7 @@ class Companion:
         extras = standing(db, words.conversation_id, gathered)
         return self.briefing.request(db, words, extras), extras
 
-    def _next_round(self, db: sqlite3.Connection, prepared: Prepared, so_far: _Progressing) -> Request:
+    def _next_round(self, db: sqlite3.Connection, prepared: Prepared, so_far: Replying) -> Request:
         """Return the request that goes on behind the tools' results, read anew: something may have been forgotten."""
         with snapshot(db):
             request, _ = self._request(db, prepared.words, prepared.extras)
@@ -287,7 +195,7 @@ class Companion:
         return replace(request, messages=request.messages + so_far.marked_rounds)
 
     async def _answer(self, prepared: Prepared, listen: Listener) -> TurnResult:
-        so_far = _Progressing()
+        so_far = Replying()
         error: ModelError | None = None
         try:
             await self._converse(prepared, so_far, listen)
@@ -303,7 +211,7 @@ class Companion:
             so_far.stop_reason, so_far.usage, error,
         )  # fmt: skip
 
-    async def _converse(self, prepared: Prepared, so_far: _Progressing, listen: Listener) -> None:
+    async def _converse(self, prepared: Prepared, so_far: Replying, listen: Listener) -> None:
         """Stream the reply into `so_far`, running the tools it calls, a bounded number of rounds."""
         request = prepared.request
         tools = ToolBox(self.store, self.terms, self.learns, self.forget)
@@ -321,7 +229,7 @@ class Companion:
             so_far.add_round(reply, results)
             request = await self.store.call(self._next_round, prepared, so_far)
 
-    async def _stream(self, request: Request, so_far: _Progressing, listen: Listener) -> Reply:
+    async def _stream(self, request: Request, so_far: Replying, listen: Listener) -> Reply:
         """Stream one reply, whatever ends it; a broken one is kept before the error passes on."""
         stream = self.models.main.stream(request)
         try:
@@ -336,7 +244,7 @@ class Companion:
             await asyncio.shield(stream.aclose())
         return stream.reply
 
-    def _end(self, db: sqlite3.Connection, prepared: Prepared, so_far: _Progressing) -> int | None:
+    def _end(self, db: sqlite3.Connection, prepared: Prepared, so_far: Replying) -> int | None:
         """Store what came, and book what it cost; return the reply's id, None when nothing came."""
         conversation_id = prepared.words.conversation_id
         name, usage = self.models.main.name, so_far.usage
@@ -366,11 +274,6 @@ class Companion:
 
     def _now(self) -> datetime:
         return self.settings.clock.now()
-
-
-def _emptied(block: Block, calls: Collection[str]) -> Block:
-    """Return a block, the result of one of these calls without its words."""
-    return replace(block, content=REMOVED) if isinstance(block, ToolResult) and block.tool_use_id in calls else block
 
 
 def _outdone(message_id: int, before: Sequence[Message], *, done: bool) -> list[int]:

@@ -9,7 +9,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 
 from construct.clock import to_text
-from construct.companion import Companion, Delta, Listener, TurnResult
+from construct.companion import Companion
 from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.types import CacheLife, Reply, Request
@@ -19,6 +19,7 @@ from construct.store import books
 from construct.store.database import transaction
 from construct.store.records import Message
 from construct.tokens import Usage
+from construct.turns import Delta, Listener, TurnResult
 
 
 @dataclass(slots=True)

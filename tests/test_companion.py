@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from construct.companion import Delta, Waiting
 from construct.errors import ModelRejectedError
 from construct.memory.curation.deletion import delete_conversation
 from construct.offrecord import OffRecord
 from construct.store import talk
+from construct.turns import Delta, Waiting
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.fake_types import Answer, Answerer, Json
 from tests.support.talks import LOW, facts, talking

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from construct.companion import Waiting
 from construct.errors import ConstructError, NotFoundError
 from construct.memory.curation.forget import forget
 from construct.memory.shown.forks import fork
 from construct.store import talk
 from construct.store.database import open_database
 from construct.store.talk import NewMessage
+from construct.turns import Waiting
 from tests.support.fake_api import FakeApi, Reply
 from tests.support.talks import LOW, Talk, facts, talking
 

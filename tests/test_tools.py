@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from construct.companion import ToolCalled
 from construct.store import curated, talk
+from construct.turns import ToolCalled
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking
 

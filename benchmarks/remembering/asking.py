@@ -16,7 +16,7 @@ from benchmarks.remembering.lives import Exchange, Life, Question
 from benchmarks.remembering.models import KeptModel, Script
 from construct import prompts
 from construct.clock import Clock, to_text
-from construct.companion import Companion, TurnResult
+from construct.companion import Companion
 from construct.config import Settings, Thresholds
 from construct.errors import ModelError
 from construct.llm.providers import Models
@@ -28,6 +28,7 @@ from construct.offrecord import OffRecord
 from construct.store import talk
 from construct.store.database import open_database, transaction
 from construct.store.talk import NewMessage
+from construct.turns import TurnResult
 
 RECENT, FULL, RECALL, OBSERVATIONS, CONSTRUCT = "recent", "full", "recall", "observations", "construct"
 WAYS = {

@@ -6,10 +6,11 @@ import sys
 from dataclasses import dataclass
 
 from construct.cli.environment import Environment, complain, pick_conversation, print_json, standard_input
-from construct.companion import Companion, Delta, Event, TurnResult
+from construct.companion import Companion
 from construct.errors import ExitStatus, UsageError
 from construct.llm.providers import choose_models
 from construct.text import PrintableStream
+from construct.turns import Delta, Event, TurnResult
 
 _MEMORY_SECONDS = 60
 _VECTOR_BATCHES = 4  # what a talk adds; the backlog of an import is left to the chat, or to `reindex`

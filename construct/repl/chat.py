@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from construct.clock import Clock, to_text
-from construct.companion import Companion, Listener, TurnResult
+from construct.companion import Companion
 from construct.config import Settings
 from construct.errors import ConstructError
 from construct.llm.providers import Models
@@ -25,6 +25,7 @@ from construct.references import Reference
 from construct.repl.background import Job, Upkeep
 from construct.store import cycles, talk
 from construct.store.database import Store, transaction
+from construct.turns import Listener, TurnResult
 
 BEAT_SECONDS = 20.0
 _COLD_MARGIN = 5.0

@@ -6,11 +6,11 @@ import re
 import traceback
 from collections.abc import Awaitable, Callable
 
-from construct.companion import Delta, Event, Listener, TurnResult
 from construct.errors import ConstructError
 from construct.repl.chat import Chat
 from construct.repl.commands.registry import Leave, Registry, Retry, Then, split_command
 from construct.repl.output import Output
+from construct.turns import Delta, Event, Listener, TurnResult
 
 log = logging.getLogger("construct.repl")
 

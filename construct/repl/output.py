@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from construct.companion import Event, TurnResult
+from construct.turns import Event, TurnResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from construct.companion import Delta, Event, TurnResult
 from construct.errors import UsageError
 from construct.repl.output import Look
 from construct.text import PrintableStream, printable
+from construct.turns import Delta, Event, TurnResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

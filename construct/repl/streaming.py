@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from construct.companion import Delta, Event, ToolCalled, TurnResult, Waiting
 from construct.repl.markdown import MarkdownStream
 from construct.text import one_line
+from construct.turns import Delta, Event, ToolCalled, TurnResult, Waiting
 
 if TYPE_CHECKING:
     from construct.repl.screen import Screen

@@ -5,13 +5,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from construct.clock import to_text
-from construct.companion import Companion, TurnResult
+from construct.companion import Companion
 from construct.config import Settings, load_settings
 from construct.llm.providers import choose_models
 from construct.memory.cycles.running import Progress
 from construct.store import talk
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
+from construct.turns import TurnResult
 from tests.support.fake_api import FakeApi
 
 LOW = {
