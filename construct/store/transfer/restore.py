@@ -209,6 +209,8 @@ class Restore:
             self._meet_observation(row_id, values)
         elif kind.type == "entity":
             self._meet_entity(row_id, values)
+        elif kind.type == "usage":
+            self._meet_usage(row_id, values)
         elif kind.type == "memory" and values["superseded_at"] is not None:
             self._meet_memory(row_id, values)
 
@@ -250,6 +252,18 @@ class Restore:
             (row_id, at),
         ).fetchone():
             supersede_memory(self._db, row_id, at)
+
+    def _meet_usage(self, row_id: int, values: _Values) -> None:
+        """Let the one row of a day off the record grow."""
+        self._db.execute(
+            """UPDATE usage SET input_tokens = max(input_tokens, ?), cache_read_tokens = max(cache_read_tokens, ?),
+                   cache_write_tokens = max(cache_write_tokens, ?), output_tokens = max(output_tokens, ?),
+                   cost_usd = max(cost_usd, ?) WHERE id = ?""",
+            (
+                values["input_tokens"], values["cache_read_tokens"], values["cache_write_tokens"],
+                values["output_tokens"], values["cost_usd"], row_id,
+            ),
+        )  # fmt: skip
 
     def _meet_entity(self, row_id: int, values: _Values) -> None:
         (text,) = self._db.execute("SELECT aliases FROM entities WHERE id = ?", (row_id,)).fetchone()

@@ -9,8 +9,10 @@ import pytest
 
 from construct.clock import Clock
 from construct.errors import ConstructError
+from construct.store.books import Call, book_off_record
 from construct.store.invariants import index_violations, violations
 from construct.store.transfer.exporting import import_file, write_export
+from construct.tokens import Usage
 from tests.store.transfer_world import World, bring, exported, furnish, new_database, refusal, run_something
 
 Make = Callable[[str], sqlite3.Connection]
@@ -304,6 +306,19 @@ def test_entities_gain_aliases(make: Make, tmp_path: Path) -> None:
     for _ in range(2):
         bring(b, tmp_path, exported(a))
         assert b.execute("SELECT name, aliases FROM entities").fetchall() == [("Ana", json.dumps(["Ani", "A."]))]
+
+
+def test_what_a_day_off_the_record_cost_grows(make: Make, tmp_path: Path) -> None:
+    """Its one row came with an export of noon; that of the evening says more of it, the one of noon no less."""
+    a, b = make("a"), make("b")
+    call = Call("chat", "m", Usage(input_tokens=3, output_tokens=2), 0.5)
+    exports = []
+    for _ in range(2):
+        book_off_record(a, call, "2026-03-01T00:00:00.000000+00:00")
+        exports.append(exported(a))
+    for text in (*exports, exports[0]):
+        bring(b, tmp_path, text)
+    assert exported(b) == exports[1] == exported(a)
 
 
 def test_its_own_file(make: Make, tmp_path: Path) -> None:
