@@ -105,8 +105,8 @@ class Screen:
 
     def _application(self, environ: Mapping[str, str], terminal: tuple[Input, Output] | None) -> ResizableApplication:
         actions = Actions(
-            send=self._send, interrupt=self._interrupt, leave=self._on_leave, edit=self._edit_now, paste=self._paste,
-            suspend=self._suspend, take_back=self._take_back,
+            send=self._send, interrupt=self._interrupt, leave=self._end_of_input, edit=self._edit_now,
+            paste=self._paste, suspend=self._suspend, take_back=self._take_back,
             any_queued=lambda: bool(self.sent.lines) and self._question is None,
             typed_at_once=lambda: self._keys_at_once > 1,
         )  # fmt: skip
@@ -295,10 +295,19 @@ class Screen:
         text = self.sent.take_back()
         self.buffer.document = Document(text, len(text))
 
+    def _decline(self, question: _Question) -> None:
+        if not question.answer.done():
+            question.answer.set_result("")
+
+    def _end_of_input(self) -> None:
+        if self._question is not None:
+            self._decline(self._question)
+        else:
+            self._on_leave()
+
     def _interrupt(self) -> None:
         if self._question is not None:
-            if not self._question.answer.done():
-                self._question.answer.set_result("")
+            self._decline(self._question)
         elif self._on_interrupt():
             return
         elif self.buffer.text:

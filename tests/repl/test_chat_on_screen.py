@@ -293,7 +293,7 @@ async def test_private_talk_is_not_stored(api: FakeApi, settings: Settings) -> N
 
 
 async def test_forgetting_asks(api: FakeApi, settings: Settings) -> None:
-    """/forget shows what goes and asks; only a yes deletes, and the prompt keeps what was being typed."""
+    """/forget shows what goes and asks; only a yes deletes, and Ctrl-D is none: it does not leave the chat."""
     async with seated(settings) as seat:
         seat.type("My sister Rosa lives in Porto since 2001.\r")
         await seat.see("You said")
@@ -304,6 +304,10 @@ async def test_forgetting_asks(api: FakeApi, settings: Settings) -> None:
         assert "would be deleted" in seat.screen.text
         seat.type("n\r")
         await seat.see("Nothing was deleted.")
+        seat.type("/forget 1\r")
+        await seat.see(lambda: seat.screen.text.count("Delete this for good? [y/N]") == 1)
+        seat.type("\x04")
+        await seat.see(lambda: seat.screen.text.count("Nothing was deleted.") == 2)
         seat.type("/forget 1\r")
         await seat.see(lambda: seat.screen.text.count("Delete this for good? [y/N]") == 1)
         seat.type("y\r")
