@@ -96,6 +96,13 @@ def endless_repetition(body: Json) -> Answer:
     return value
 
 
+def copies_talk(body: Json) -> Answer:
+    """Observe nothing, and write down what both said, as a weak model does."""
+    said = read_transcript(body)
+    copies = [proposal(f"{one.role.capitalize()}: {one.text}", [one.anchor], priority="high") for one in said]
+    return competent(body) | {"observations": copies}
+
+
 def careless_reflector(rng: random.Random) -> Answerer:
     """Return a reflector that makes one to three mistakes at every request, chosen by `rng`."""
 

@@ -4,6 +4,7 @@ Anchors are translated here, and what is no anchor that went out, of any type, i
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -11,10 +12,14 @@ from typing import Any
 
 from construct.memory.language.terms import words
 from construct.memory.learning.proposals import PRIORITIES, STANCES, Condensation, Draft, Extraction
+from construct.store.records import Message
 from construct.text import one_line
 
 MAX_LINE = 10_000
 """Characters; a longer line is a sign of a model that repeats itself."""
+
+_SPOKEN = re.compile(r"(?:User|Assistant): ?(.+)", re.IGNORECASE)
+_FEWEST_COPIES = 4
 
 
 class UnusableAnswerError(Exception):
@@ -53,6 +58,19 @@ def is_degenerate(text: str) -> bool:
     starts = range(0, len(text) - size, max(1, (len(text) - size) // most))
     repeated = sum(text.find(text[i : i + size]) < i or text.find(text[i : i + size], i + 1) > 0 for i in starts)
     return repeated > 0.4 * len(starts)
+
+
+def copies_talk(drafts: Sequence[Draft], messages: Sequence[Message]) -> bool:
+    """Tell whether most lines are what both have said, behind "User:" or "Assistant:": nothing was observed.
+
+    A weak model does so in small talk, and calls each greeting what the user stated, of high priority.
+    """
+    said = {m.id: one_line(m.content) for m in messages}
+    copied = [
+        d for d in drafts if (spoken := _SPOKEN.match(d.content)) and any(spoken[1] in said[i] for i in d.sources)
+    ]
+    roles = {m.role for m in messages for d in copied if m.id in d.sources}
+    return len(copied) >= _FEWEST_COPIES and 2 * len(copied) > len(drafts) and len(roles) > 1
 
 
 def extraction(data: Mapping[str, Any], anchors: Mapping[str, int], days: Mapping[int, date]) -> Extraction:

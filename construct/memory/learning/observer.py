@@ -14,7 +14,7 @@ from construct.llm.types import JsonRequest, Model
 from construct.memory.language.stance import checked_stance, is_borrowed, quoted_stems
 from construct.memory.learning import schemas
 from construct.memory.learning.anchoring import anchored, said_by
-from construct.memory.learning.answers import extraction
+from construct.memory.learning.answers import copies_talk, extraction
 from construct.memory.learning.asking import Account, ask
 from construct.memory.learning.extractive import extract
 from construct.memory.learning.proposals import Draft, Extraction
@@ -69,6 +69,9 @@ async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, acco
     found = await asyncio.to_thread(_believed, data, anchors, messages, clock)  # a large paste takes a moment to weigh
     if not found.drafts:
         account.problems.append("the worker found nothing")
+        return None
+    if copies_talk(found.drafts, messages):
+        account.problems.append("the worker copied the talk")
         return None
     return found
 

@@ -41,6 +41,7 @@ CARELESS = {
     "prose": careless.prose,
     "half json": careless.half_json,
     "empty lists": careless.empty_lists,
+    "copies": careless.copies_talk,
 }
 
 
@@ -77,6 +78,7 @@ async def test_an_observer_that_answers_nonsense_loses_nothing(tmp_path: Path, a
         await observed_once(t)
         contents = " ".join(o.content for o in await t.companion.store.call(rows.unsuperseded))
         assert "1003" in contents
+        assert "Assistant:" not in contents
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())

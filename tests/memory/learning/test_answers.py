@@ -1,6 +1,7 @@
 """Reading a worker's answer, whatever it is."""
 
 import json
+from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
@@ -8,8 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from construct.memory.learning.answers import UnusableAnswerError, condensation, extraction, is_degenerate, parse_object
+from construct.memory.learning.answers import (
+    UnusableAnswerError,
+    condensation,
+    copies_talk,
+    extraction,
+    is_degenerate,
+    parse_object,
+)
 from construct.memory.learning.proposals import PRIORITIES, STANCES, Condensation, Extraction
+from tests.memory.making import draft, message
 
 ANCHORS = {"M1": 11, "M2": 12, "O1": 21}
 DAYS = {11: date(2026, 3, 1), 12: date(2026, 3, 3), 21: date(2026, 3, 2)}
@@ -248,3 +257,25 @@ def test_an_endless_line_is_refused() -> None:
     assert parse_object(answer(10_000))
     with pytest.raises(UnusableAnswerError, match="does not end"):
         parse_object(answer(10_001))
+
+
+@pytest.mark.parametrize(
+    ("labels", "copied"),
+    [
+        (("User: ", "Assistant: ") * 3, True),
+        (("User: ", "User:", "user: ", "User: "), True),  # whoever spoke, it is called the user's
+        (("User: ", "Assistant: "), False),  # so few may be a chance
+        (("User: ", "Assistant: ", "User said: ", "") * 2, False),  # half
+    ],
+)
+def test_a_copy_of_the_talk_is_no_answer(labels: Sequence[str], copied: bool) -> None:
+    """Lines that are mostly what both said, each behind a speaker, are told from observations."""
+    talk = [message(i, "assistant" if i % 2 else "user", f"I like tea {i}. Do you?") for i in range(len(labels))]
+    drafts = [draft(f"{label}I like tea {i}.", [i]) for i, label in enumerate(labels)]
+    assert copies_talk(drafts, talk) == copied
+
+
+def test_what_the_user_alone_said_is_no_copy() -> None:
+    """A worker may have its own way to begin a line: only both sides of the talk make a copy of it."""
+    talk = [message(i, "user", f"I like tea {i}.") for i in range(6)]
+    assert not copies_talk([draft(f"User: I like tea {i}.", [i]) for i in range(6)], talk)
