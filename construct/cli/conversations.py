@@ -35,7 +35,7 @@ def list_conversations(
 ) -> None:
     """List conversations, the one last talked in first."""
     env = environment(context)
-    with env.database() as db:
+    with env.looking() as db:
         found = talk.conversations(db, limit)
     if as_json:
         print_json([shapes.conversation(c) for c in found])

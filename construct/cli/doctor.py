@@ -25,7 +25,7 @@ def doctor(env: Environment, as_json: bool) -> int:
     settings = env.settings
     checks = [Check("settings", True, f"database {settings.db}, memory {settings.memory}, scope {settings.scope}")]
     checks.append(_credentials(settings))
-    with env.database() as db:
+    with env.looking() as db:
         searchable(db)
         checks += _database(db)
         checks.append(_meaning(db, settings))

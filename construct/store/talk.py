@@ -68,6 +68,11 @@ def is_there(db: sqlite3.Connection, conversation_id: int) -> bool:
     return db.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation_id,)).fetchone() is not None
 
 
+def is_empty(db: sqlite3.Connection) -> bool:
+    """Tell whether nothing was ever said or kept here."""
+    return db.execute("SELECT 1 FROM conversations UNION ALL SELECT 1 FROM memories LIMIT 1").fetchone() is None
+
+
 def latest_conversation(db: sqlite3.Connection) -> int | None:
     """Return the conversation last talked in; one that was only imported, observed or not, is nobody's present talk."""
     row = db.execute(
