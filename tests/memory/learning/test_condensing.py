@@ -108,6 +108,7 @@ def test_what_does_not_outdate(newer: Observation) -> None:
         ("Sorry, my rent is 950, not 900.", True),
         ("Actually, my rent is 950 euros now", True),
         ("No wait - my rent is 1,950 euros", True),
+        ("No, the rent is 950 euros.", True),
         ("My rent is 950 euros", False),
         ("No, my rent is 900.", False),
         ("No, my rent is due on 1 May", False),
@@ -117,6 +118,7 @@ def test_what_does_not_outdate(newer: Observation) -> None:
         ("No, my rent is 950 euros until June", False),
         ("No, my office rent is 950 euros", False),
         ("No, my brother's rent is 950 euros", False),
+        ("No, the office rent is 950 euros", False),
         ("No, my budget is 950 euros", False),
         ("Now my rent is 950 euros more than my budget", False),
     ],
@@ -126,6 +128,7 @@ def test_a_number_put_right_outdates_the_wrong_one(newer: str, outdates: bool) -
     old, new = observation(1, "My rent is 900 euros."), observation(2, newer)
     assert condense([old, new]).outdated == (((1, 2),) if outdates else ())
     assert judge(condense([old, new]), [old, new], {1: 1, 2: 2}).outdated == (((1, 2),) if outdates else ())
+    assert condense([observation(1, "The rent is 900 euros."), new]).outdated == condense([old, new]).outdated
     for stance in ("asked", "hypothetical", "planned", "quoted"):
         assert condense([old, observation(2, newer, stance=stance)]).outdated == ()
     assert condense([new, old]).outdated == ()
