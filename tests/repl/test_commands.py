@@ -197,12 +197,15 @@ async def test_what_was_shown_last_needs_no_id(settings: Settings, capsys: pytes
 
 
 async def test_a_talk_without_a_title_has_one_name(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
-    """It goes by its first words, in its panel as in the list."""
+    """It goes by its first words, in its panel as in the list; a fork by the same, which mean the other one in it."""
     async with talking(settings) as dialogue:
         await dialogue.line("/new")
         await dialogue.line("Which tea goes with figs?")
         assert "› 2  Which tea goes with figs?" in await shown(dialogue, "/conversations", capsys)
         assert "Memory · Which tea goes with figs?" in await shown(dialogue, "/status", capsys)
+        await dialogue.line("/fork")
+        assert "› 3  Which tea goes with figs?" in await shown(dialogue, "/conversations", capsys)
+        assert "Which tea goes with figs? · last talked" in await shown(dialogue, "/switch figs", capsys)
 
 
 async def test_a_fork_goes_on_from_what_it_shows(

@@ -239,7 +239,7 @@ async def _find(chat: Chat, argument: str) -> talks.ConversationSummary:
         if argument.isascii() and argument.isdigit() and one.conversation.id == int(argument):
             return one
     words = argument.casefold().split()
-    for one in found:
+    for one in sorted(found, key=lambda one: one.conversation.id == chat.conversation_id):  # a fork may be called alike
         title = title_of(one).casefold()
         if all(word in title for word in words):
             return one
