@@ -162,6 +162,22 @@ async def test_wrong_use_is_one_error(line: str, settings: Settings, capsys: pyt
     assert "went wrong" not in printed.err
 
 
+@pytest.mark.parametrize(
+    "line", ["/fork", "/fork Zebra", "/new Zebra", "/rename Zebra", "/remember Zebra", "/edit 1 Zebra"]
+)
+async def test_in_private_no_command_stores_what_is_typed(
+    line: str, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says so, and there are no more conversations than before."""
+    async with talking(settings) as dialogue:
+        await dialogue.line("/private on")
+        await dialogue.line(line)
+    assert capsys.readouterr().err == "Private talk is on: nothing is stored. /private off ends it.\n"
+    with closing(sqlite3.connect(settings.db)) as db:
+        assert db.execute("SELECT count(*) FROM conversations").fetchone() == (1,)
+        assert "Zebra" not in "\n".join(db.iterdump())
+
+
 async def test_what_is_kept_by_hand_is_listed(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     """What /remember kept stands in /memory by its own name, can be looked into, and forgotten."""
     async with talking(settings) as dialogue:
