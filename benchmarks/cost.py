@@ -356,8 +356,7 @@ def main() -> None:
     options = parser.parse_args()
     report = asyncio.run(measure(options))
     if options.json:
-        json.dump(asdict(report), sys.stdout, indent=2)
-        print()
+        print(json.dumps(asdict(report), indent=2))
     else:
         _print_tables(report)
 

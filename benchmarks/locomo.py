@@ -19,7 +19,6 @@ import random
 import re
 import sqlite3
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
@@ -78,8 +77,7 @@ def main() -> None:
                 results.append(result)
                 by_conversation.setdefault(name, []).append(result)
     if options.json:
-        json.dump(_figures(results, by_conversation), sys.stdout, indent=2)
-        print()
+        print(json.dumps(_figures(results, by_conversation), indent=2))
     else:
         _print_table(results, by_conversation)
 

@@ -130,8 +130,7 @@ def main() -> None:
     if options.figure:
         draw(found, options.figure)
     if options.json:
-        json.dump(found, sys.stdout, indent=2)
-        print()
+        print(json.dumps(found, indent=2))
     else:
         print_table(found)
 

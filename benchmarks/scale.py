@@ -75,8 +75,7 @@ def main() -> None:
             rows.append(row)
             print(f"{row.messages} messages measured", file=sys.stderr)
     if options.json:
-        json.dump([asdict(row) for row in rows], sys.stdout, indent=2)
-        print()
+        print(json.dumps([asdict(row) for row in rows], indent=2))
     else:
         _print_table(rows)
 

@@ -214,7 +214,7 @@ class Companion:
     async def _converse(self, prepared: Prepared, so_far: Replying, listen: Listener) -> None:
         """Stream the reply into `so_far`, running the tools it calls, a bounded number of rounds."""
         request = prepared.request
-        tools = ToolBox(self.store, self.terms, self.learns, self.forget)
+        tools = ToolBox(self.store, self.terms, prepared.words.conversation_id, self.learns, self.forget)
         for rounds_left in range(_MOST_TOOL_ROUNDS, -1, -1):
             reply = await self._stream(request, so_far, listen)
             if reply.stop_reason != "tool_use" or not reply.tool_calls or not rounds_left:

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import anthropic
 import httpx2
@@ -14,13 +14,6 @@ import pytest
 
 from tests.support.bodies import MARK, PROPERTY, block, figures, request, send, text, user, work
 from tests.support.fake_api import FakeApi, Fault, Reply, faults
-
-
-@pytest.fixture
-def api() -> Iterator[FakeApi]:
-    """Serve a fake for one test."""
-    with FakeApi() as fake:
-        yield fake
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ BELOW = {
     "store": {"leaf"},
     "leaf": set[str](),
 }
-LEAVES = frozenset("config prompts tokens text errors clock references".split())
+LEAVES = frozenset("config prompts tokens text errors clock references installation".split())
 FOREIGN = {
     "typer": {"cli"},
     "rich": {"cli", "repl"},

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from construct.clock import to_text
 from construct.store import curated, talk
+from construct.store.talk import NewMessage
 from construct.turns import ToolCalled
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking
@@ -34,6 +36,17 @@ async def test_recall_brings_back_what_left_the_window(tmp_path: Path, api: Fake
         assert [e.summary for e in t.heard if isinstance(e, ToolCalled)] == ["recall: locker 2 code"]
         assert (await t.say("Thanks.")).complete
         t.check()
+
+
+async def test_recall_keeps_to_the_talk_where_only_that_is_in_scope(tmp_path: Path, api: FakeApi) -> None:
+    """With CONSTRUCT_SCOPE=conversation what was said in another talk is not found."""
+    async with talking(tmp_path, api, CONSTRUCT_SCOPE="conversation") as t:
+        now = to_text(t.companion.settings.clock.now())
+        other = await t.companion.store.call(talk.create_conversation, now)
+        await t.companion.store.call(talk.add_message, other, NewMessage("user", "My locker has the code 1002."), now)
+        api.enqueue("chat", call("recall", query="locker code"), "I do not know.")
+        await t.say("What was it?")
+    assert last_result(api) == "Nothing was found."
 
 
 async def test_remember_stores_a_memory(tmp_path: Path, api: FakeApi) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import shutil
 import sys
 from dataclasses import dataclass
 
@@ -9,8 +10,9 @@ from construct.cli.environment import Environment, complain, pick_conversation, 
 from construct.companion import Companion
 from construct.errors import ExitStatus, UsageError
 from construct.llm.providers import choose_models
+from construct.repl.plain import PlainReply
 from construct.text import PrintableStream
-from construct.turns import Delta, Event, TurnResult
+from construct.turns import TurnResult
 
 _MEMORY_SECONDS = 60
 _VECTOR_BATCHES = 4  # what a talk adds; the backlog of an import is left to the chat, or to `reindex`
@@ -51,11 +53,13 @@ def _words(text: str | None) -> str:
 
 async def _ask(companion: Companion, conversation_id: int, words: str, question: Question) -> int:
     try:
-        printer = _Printer(silent=question.as_json)
-        result = await companion.turn(conversation_id, words, printer)
-        printer.end()
         if question.as_json:
+            result = await companion.turn(conversation_id, words, lambda event: None)
             print_json(_as_json(result))
+        else:
+            reply = PlainReply(_stream())
+            result = await companion.turn(conversation_id, words, reply.listen)
+            reply.end(result)
         sys.stdout.flush()
         if not result.complete:
             complain(_why_broken(result))
@@ -81,29 +85,13 @@ async def _finish_memory(companion: Companion, conversation_id: int) -> None:
         log.warning("memory work failed: %s", type(error).__name__)
 
 
-class _Printer:
-    """Prints a reply as it comes, made safe for a terminal."""
+def _stream() -> PrintableStream:
+    """Return what makes a reply fit for standard output: broken between words on a terminal, else as it comes."""
+    if not sys.stdout.isatty():
+        return PrintableStream()
+    from construct.repl.wrapping import WrappedStream
 
-    def __init__(self, *, silent: bool) -> None:
-        self._stream = None if silent else PrintableStream()
-        self._wrote = "\n"
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, Delta) and self._stream is not None:
-            self._write(self._stream.feed(event.text))
-
-    def end(self) -> None:
-        """Print what is left, and end the line."""
-        if self._stream is not None:
-            self._write(self._stream.finish())
-            if not self._wrote.endswith("\n"):
-                self._write("\n")
-
-    def _write(self, text: str) -> None:
-        if text:
-            self._wrote = text
-            sys.stdout.write(text)
-            sys.stdout.flush()
+    return WrappedStream(shutil.get_terminal_size().columns)
 
 
 def _as_json(result: TurnResult) -> dict[str, object]:

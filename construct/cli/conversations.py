@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from construct.cli import shapes
 from construct.cli.completing import conversation_ids
 from construct.cli.environment import complain, confirmed, print_json, say
 from construct.cli.options import Json, environment, examples, in_range
@@ -34,8 +33,10 @@ def list_conversations(
     ] = None,
 ) -> None:
     """List conversations, the one last talked in first."""
+    from construct.cli import shapes
+
     env = environment(context)
-    with env.database() as db:
+    with env.looking() as db:
         found = talk.conversations(db, limit)
     if as_json:
         print_json([shapes.conversation(c) for c in found])
@@ -52,6 +53,8 @@ def list_conversations(
 @conversations.command()
 def show(context: typer.Context, conversation_id: Id, as_json: Json = False) -> None:
     """Print a conversation word for word."""
+    from construct.cli import shapes
+
     env = environment(context)
     with env.database() as db:
         found = talk.summary(db, conversation_id)

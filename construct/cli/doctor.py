@@ -25,7 +25,7 @@ def doctor(env: Environment, as_json: bool) -> int:
     settings = env.settings
     checks = [Check("settings", True, f"database {settings.db}, memory {settings.memory}, scope {settings.scope}")]
     checks.append(_credentials(settings))
-    with env.database() as db:
+    with env.looking() as db:
         searchable(db)
         checks += _database(db)
         checks.append(_meaning(db, settings))
@@ -63,14 +63,14 @@ def _database(db: sqlite3.Connection) -> list[Check]:
 
 def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
     """Tell whether search goes by meaning too; that it does not is nothing wrong."""
-    from construct.cli.reindex import ABSENT, working_meaning
+    from construct.cli.reindex import absent, working_meaning
     from construct.memory.recall.indexing import OTHER_MODEL, is_others
     from construct.memory.recall.meaning import meaning_for
     from construct.store.vectors import count_without
 
     try:
         if meaning_for(settings) is None:
-            return Check("meaning", True, ABSENT)
+            return Check("meaning", True, absent())
         model = working_meaning(settings).embedder.name
         if is_others(db, model):
             return Check("meaning", True, f"search goes by words alone; {OTHER_MODEL}")

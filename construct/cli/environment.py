@@ -44,6 +44,16 @@ class Environment:
             except sqlite3.Error as error:
                 raise explain(error, self.settings.db) from error
 
+    @contextmanager
+    def looking(self) -> Iterator[sqlite3.Connection]:
+        """Open the database for a command that only reads; one named by --db with nothing in it may be a slip."""
+        with self.database() as db:
+            if self.db is not None and talk.is_empty(db):
+                complain(
+                    f"Nothing is stored in {self.db}: is the path right? `construct --db PATH` begins a talk there."
+                )
+            yield db
+
 
 def tidy(db: sqlite3.Connection, settings: Settings) -> None:
     """Abandon the cycles of processes that are gone, and clear out bytes that one of them could not."""

@@ -19,7 +19,7 @@ def export(env: Environment, file_format: str, output: Path | None, force: bool)
     target = _file(output)
     if target is not None and not _may_write(env, target, force):
         return
-    with env.database() as db:
+    with env.looking() as db:
         write_export(db, env.settings.db, file_format, target, sys.stdout, env.settings.clock)
     if target is not None:
         complain(f"Written: {target}")
@@ -36,7 +36,7 @@ def report(env: Environment, output: Path | None, force: bool) -> None:
         raise UsageError("The report is a page for a browser.\nName a file with -o (`-o -`: standard output).")
     if target is not None and not _may_write(env, target, force):
         return
-    with env.database() as db:
+    with env.looking() as db:
         html = page(survey(db, env.settings, terms(env)), env.settings.clock)
     with explaining(target):
         if target is None:

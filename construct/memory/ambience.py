@@ -87,10 +87,10 @@ def _passages(
 ) -> list[Passage]:
     """Return what recall brings back by itself for these words, but for what the model sees anyway."""
     window = talk.live_ids(db, conversation_id, talk.watermarks(db, conversation_id).window)
+    window += [m.id for m in forks.inherited_window(db, conversation_id)]
     shown = rows.shown_ids(db, conversation_id)
     known = {("message", i) for i in window} | {("observation", i) for i in shown}
-    only = conversation_id if terms.scope == "conversation" else None
-    filters = Filters(conversation=only, zone=terms.clock.zone)
+    filters = Filters(talk=forks.reach(db, terms.scope, conversation_id), zone=terms.clock.zone)
     today, meaning = terms.clock.today(), terms.meaning
     previous = next((m.content for m in reversed(before) if m.role == "user"), "")
     found = passages(db, text, previous, known, today=today, filters=filters, meaning=meaning)

@@ -2,9 +2,10 @@
 
 import json
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from construct.clock import to_text
 from construct.errors import ConstructError
@@ -13,6 +14,7 @@ from construct.memory.curation.memories import remember
 from construct.memory.cycles.situation import Terms
 from construct.memory.inspection.trace import why
 from construct.memory.recall.search import Filters, Hit, search
+from construct.memory.shown.forks import reach
 from construct.memory.shown.transcript import escape
 from construct.store.briefings import Told
 from construct.store.database import Store, transaction
@@ -86,6 +88,7 @@ class ToolBox:
 
     store: Store
     terms: Terms
+    conversation_id: int
     learns: bool
     forget: Forget | None = None
     brought: Callable[[Iterable[Told]], None] = lambda _: None
@@ -104,13 +107,7 @@ class ToolBox:
         given = call.input
         match call.name:
             case "recall":
-                filters = Filters(
-                    since=_day(given.get("since")), until=_day(given.get("until")), kind=given.get("kind") or None,
-                    zone=self.terms.clock.zone,
-                )  # fmt: skip
-                hits = await self.store.call(
-                    search, str(given["query"]), filters, _MOST_HITS, meaning=self.terms.meaning
-                )
+                hits = await self.store.call(self._recall, given)
                 self.brought(Told("recall", h.kind, h.id) for h in hits)
                 return "\n".join(_hit(h) for h in hits) or "Nothing was found."
             case "source":
@@ -125,6 +122,13 @@ class ToolBox:
             case "forget":
                 return f"Nobody can be asked here. Tell the person to run: construct memory forget {int(given['id'])}"
         raise ValueError("there is no such tool")
+
+    def _recall(self, db: sqlite3.Connection, given: Mapping[str, Any]) -> list[Hit]:
+        filters = Filters(
+            since=_day(given.get("since")), until=_day(given.get("until")), kind=given.get("kind") or None,
+            talk=reach(db, self.terms.scope, self.conversation_id), zone=self.terms.clock.zone,
+        )  # fmt: skip
+        return search(db, str(given["query"]), filters, _MOST_HITS, meaning=self.terms.meaning)
 
     def _page(self, messages: list[Message], page: int) -> str:
         shown = messages[(page - 1) * _PAGE : page * _PAGE]

@@ -10,7 +10,7 @@ from typing import Any
 from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.config import Settings
-from construct.errors import ConstructError
+from construct.errors import ConstructError, UsageError
 from construct.llm.providers import Models
 from construct.llm.types import Request
 from construct.memory.ambience import due_plans
@@ -141,6 +141,11 @@ class Chat:
             return None
         last = await self.store.call(forks.last_messages, self.conversation_id, 20)
         return next((m.content for m in reversed(last) if m.role == "assistant"), None)
+
+    def refuse_in_private(self) -> None:
+        """Raise UsageError while the talk is off the record: a command that stores what is typed may not run."""
+        if self.aside is not None:
+            raise UsageError("Private talk is on: nothing is stored. /private off ends it.")
 
     def set_private(self, wanted: bool) -> None:
         """Begin to talk off the record, or end it: what was said so is gone then."""

@@ -16,7 +16,7 @@ from construct.repl.commands import all_commands
 from construct.repl.commands.correct import forget_for_model
 from construct.repl.dialogue import Dialogue
 from construct.repl.lines import read_lines
-from construct.repl.plain import PlainOutput, write
+from construct.repl.plain import PlainOutput, PlainReply, write
 from construct.repl.start import Opening
 from construct.repl.views.greeting import first_screen, hello
 from construct.repl.views.words import wrapped
@@ -38,6 +38,12 @@ class DumbOutput(PlainOutput):
         from construct.repl.views.console import to_text
 
         self.say(to_text(view, shutil.get_terminal_size().columns))
+
+    def reply(self) -> PlainReply:
+        """Begin a reply, its lines broken between words."""
+        from construct.repl.wrapping import WrappedStream
+
+        return PlainReply(WrappedStream(shutil.get_terminal_size().columns))
 
     def notice(self, text: str) -> None:
         """Print a quiet line."""

@@ -19,8 +19,9 @@ _NEEDS_TERMINAL = "That needs a terminal."
 class PlainReply:
     """A reply printed as it comes, and ended by a newline."""
 
-    def __init__(self) -> None:
-        self._stream = PrintableStream()
+    def __init__(self, stream: PrintableStream) -> None:
+        """Print what a stream lets through."""
+        self._stream = stream
         self._wrote = ""
 
     def listen(self, event: Event) -> None:
@@ -72,7 +73,7 @@ class PlainOutput:
 
     def reply(self) -> PlainReply:
         """Begin a reply."""
-        return PlainReply()
+        return PlainReply(PrintableStream())
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:

@@ -60,18 +60,17 @@ def _parts(state: ToolbarState) -> Iterator[_Part]:
     if state.model:
         yield _Part(4, "class:dim", shorten(state.model, _TITLE_WIDTH))
     if state.observe is not None and not state.private:
-        held = " (held)" if state.held else ""
-        yield _Part(3, "class:dim", f"observe {_percent(state.observe)}{held}")
+        yield _Part(3, "class:dim", f"observe {'held' if state.held else _nearness(state.observe)}")
     if state.compact is not None and not state.private:
-        yield _Part(5, "class:dim", f"compact {_percent(state.compact)}")
+        yield _Part(5, "class:dim", f"compact {_nearness(state.compact)}")
     if state.running:
         yield _Part(1, "class:accent", f"{state.running}…")
     if state.keys:
         yield _Part(1, "class:dim", state.keys)
 
 
-def _percent(ratio: float) -> str:
-    return f"{round(100 * min(ratio, 9.99))}%"
+def _nearness(ratio: float) -> str:
+    return "due" if ratio >= 1 else f"{int(100 * ratio)}%"
 
 
 def _width(parts: list[_Part]) -> int:

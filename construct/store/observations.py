@@ -8,8 +8,8 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from construct.errors import NotFoundError
-from construct.store.records import Observation, columns, read, read_one
-from construct.store.talk import new_uid
+from construct.store.records import Descent, Observation, columns, read, read_one
+from construct.store.talk import LAST, new_uid
 
 
 def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> int:
@@ -244,30 +244,43 @@ def scope_filter(db: sqlite3.Connection, conversation_ids: Sequence[int] | None)
     """
     if conversation_ids is None:
         return "", ()
-    parts: list[str] = []
-    values: list[int] = []
-    cut: int | None = None
+    condition, values = in_descent(_descent(db, conversation_ids), "observations")
+    return f" AND {condition}", values
+
+
+def in_descent(descent: Descent, table: str) -> tuple[str, tuple[int, ...]]:
+    """Return a condition that an observation of `table` is in scope of a talk (see `scope_filter`), and its values."""
+    (own, _), *parents = descent
+    parts = [f"{table}.conversation_id = ?"]
+    parts += [f"({table}.conversation_id = ? AND {_rests_before(table)})" for _ in parents]
+    parts.append(f"({table}.conversation_id IS NULL AND {_rests_on(table)})")
+    return f"({' OR '.join(parts)})", (own, *(value for parent in parents for value in parent), own)
+
+
+def _descent(db: sqlite3.Connection, conversation_ids: Sequence[int]) -> Descent:
+    found: list[tuple[int, int]] = []
+    end = LAST
     for i in conversation_ids:
-        parts.append("conversation_id = ?" if cut is None else f"(conversation_id = ? AND {_RESTS_BEFORE})")
-        values += [i] if cut is None else [i, cut]
+        found.append((i, end))
         row = db.execute("SELECT forked_at_message_id FROM conversations WHERE id = ?", (i,)).fetchone()
-        forked_at = int(row[0] or 0) if row else 0
-        cut = forked_at if cut is None else min(cut, forked_at)
-    parts.append(f"(conversation_id IS NULL AND {_RESTS_ON})")
-    return f" AND ({' OR '.join(parts)})", (*values, conversation_ids[0])
+        end = min(end, int(row[0] or 0) if row else 0)
+    return tuple(found)
 
 
-_RESTS_BEFORE = """NOT EXISTS (
-    WITH RECURSIVE under(id) AS (
-        SELECT observations.id UNION SELECT source_id FROM observation_sources JOIN under ON observation_id = under.id)
-    SELECT 1 FROM observation_messages WHERE observation_id IN under AND message_id > ?)"""
+def _under(table: str) -> str:
+    return f"""WITH RECURSIVE under(id) AS (
+        SELECT {table}.id UNION SELECT source_id FROM observation_sources JOIN under ON observation_id = under.id)"""
 
 
-_RESTS_ON = """EXISTS (
-    WITH RECURSIVE under(id) AS (
-        SELECT observations.id UNION SELECT source_id FROM observation_sources JOIN under ON observation_id = under.id)
-    SELECT 1 FROM observation_messages JOIN messages ON messages.id = message_id
-    WHERE observation_id IN under AND messages.conversation_id = ?)"""
+def _rests_before(table: str) -> str:
+    return f"""NOT EXISTS (
+        {_under(table)} SELECT 1 FROM observation_messages WHERE observation_id IN under AND message_id > ?)"""
+
+
+def _rests_on(table: str) -> str:
+    return f"""EXISTS (
+        {_under(table)} SELECT 1 FROM observation_messages JOIN messages ON messages.id = message_id
+        WHERE observation_id IN under AND messages.conversation_id = ?)"""
 
 
 def unsuperseded(db: sqlite3.Connection) -> list[Observation]:

@@ -117,6 +117,10 @@ class Memory(NamedTuple):
     cycle_id: int | None
 
 
+Descent = tuple[tuple[int, int], ...]
+"""A talk and those it goes on from, its parent first: each conversation with its last message that counts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Watermarks:
     """A conversation's watermarks; 0 where nothing has been passed yet."""

@@ -13,6 +13,8 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
 
 from construct.clock import to_text
+from construct.store.observations import in_descent
+from construct.store.records import Descent
 
 KINDS = ("message", "observation", "memory")
 REMOVED = "[removed]"
@@ -26,7 +28,8 @@ class Filters:
 
     since: date | None = None
     until: date | None = None
-    conversation: int | None = None
+    talk: Descent | None = None
+    """Only this one; what was kept by itself belongs to every talk."""
     kind: str | None = None
     role: str | None = None
     as_of: datetime | None = None
@@ -52,7 +55,7 @@ class Filters:
 
     def narrow(self) -> bool:
         """Tell whether fewer messages than all can be found."""
-        return any(value is not None for value in (self.since, self.until, self.conversation, self.role, self.as_of))
+        return any(value is not None for value in (self.since, self.until, self.talk, self.role, self.as_of))
 
 
 class Entry(NamedTuple):
@@ -249,13 +252,24 @@ def _conditions(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
         if value is not None:
             where.append(f"{day or 'm.created_at'} {operator} ?")
             values.append(value)
-    if filters.conversation is not None:
-        where.append(f"{'o' if kind == 'memory' else 'm'}.conversation_id = ?")
-        values.append(filters.conversation)
+    if filters.talk is not None:
+        condition, ids = _of_talk(kind, filters.talk)
+        where.append(condition)
+        values += ids
     if filters.role and kind == "message":
         where.append("m.role = ?")
         values.append(filters.role)
     return where, values
+
+
+def _of_talk(kind: str, talk: Descent) -> tuple[str, tuple[int, ...]]:
+    if kind == "message":
+        said = " OR ".join("(m.conversation_id = ? AND m.id <= ?)" for _ in talk)
+        return f"({said})", tuple(value for one in talk for value in one)
+    if kind == "observation":
+        return in_descent(talk, "m")
+    condition, ids = in_descent(talk, "o")
+    return f"(m.observation_id IS NULL OR {condition})", ids
 
 
 def _always(kind: str, filters: Filters) -> tuple[list[str], list[object]]:

@@ -68,6 +68,11 @@ def is_there(db: sqlite3.Connection, conversation_id: int) -> bool:
     return db.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation_id,)).fetchone() is not None
 
 
+def is_empty(db: sqlite3.Connection) -> bool:
+    """Tell whether nothing was ever said or kept here."""
+    return db.execute("SELECT 1 FROM conversations UNION ALL SELECT 1 FROM memories LIMIT 1").fetchone() is None
+
+
 def latest_conversation(db: sqlite3.Connection) -> int | None:
     """Return the conversation last talked in; one that was only imported, observed or not, is nobody's present talk."""
     row = db.execute(
@@ -91,6 +96,7 @@ class ConversationSummary:
     messages: int
     last_at: str
     first_words: str | None
+    """Of the user; of a fork in which nothing has been said yet, what the talk it goes on from is called."""
 
 
 def conversations(db: sqlite3.Connection, limit: int | None = None) -> list[ConversationSummary]:
@@ -106,11 +112,18 @@ def summary(db: sqlite3.Connection, conversation_id: int) -> ConversationSummary
     return _summary(db.execute(f"{_SUMMARIES} WHERE c.id = ?", (conversation_id,)).fetchone())
 
 
+_FIRST_WORDS = """(
+    SELECT substr(content, 1, 200) FROM messages WHERE conversation_id = {id} AND role = 'user' ORDER BY id LIMIT 1)"""
 _SUMMARIES = f"""SELECT {columns(Conversation, "c")},
     (SELECT count(*) FROM messages WHERE conversation_id = c.id),
     coalesce((SELECT created_at FROM messages WHERE conversation_id = c.id ORDER BY id DESC LIMIT 1),
              c.created_at) AS last_at,
-    (SELECT substr(content, 1, 200) FROM messages WHERE conversation_id = c.id AND role = 'user' ORDER BY id LIMIT 1)
+    coalesce({_FIRST_WORDS.format(id="c.id")}, (
+        WITH RECURSIVE before(id, title, parent_id) AS (
+            SELECT id, title, parent_id FROM conversations WHERE id = c.parent_id UNION
+            SELECT p.id, p.title, p.parent_id FROM conversations AS p JOIN before ON p.id = before.parent_id)
+        SELECT coalesce(title, {_FIRST_WORDS.format(id="before.id")}) AS name FROM before
+        WHERE name IS NOT NULL LIMIT 1))
     FROM conversations AS c"""
 
 

@@ -1,5 +1,6 @@
 """`construct ask`, as a process, against the strict fake over HTTP."""
 
+import io
 import json
 import signal
 import sqlite3
@@ -13,6 +14,14 @@ from tests.support.program import Program
 from tests.support.talks import LOW, facts
 
 
+class Terminal(io.StringIO):
+    """What is written to a terminal."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
 @pytest.fixture
 def program(tmp_path: Path, api: FakeApi) -> Program:
     """The program with the fake as its server."""
@@ -24,6 +33,15 @@ def test_the_reply_is_all_that_is_on_standard_output(program: Program, api: Fake
     api.enqueue("chat", "It is four.")
     done = program.process("ask", "Two and two?")
     assert (done.returncode, done.stdout, done.stderr) == (0, "It is four.\n", "")
+
+
+def test_on_a_terminal_lines_are_broken_between_words(program: Program, api: FakeApi) -> None:
+    """By pipe they are as long as the model made them."""
+    api.enqueue("chat", "The quick brown fox jumps over the lazy dog.")
+    done = program.run("ask", "Hello.", more={"COLUMNS": "20"}, stdout=Terminal())
+    assert done.stdout == "The quick brown fox\njumps over the lazy\ndog.\n"
+    api.enqueue("chat", "The quick brown fox jumps over the lazy dog.")
+    assert program.run("ask", "Again.", more={"COLUMNS": "20"}).stdout.count("\n") == 1
 
 
 def test_piped_input_is_appended(program: Program, api: FakeApi) -> None:

@@ -142,3 +142,19 @@ def test_a_worker_model_can_be_named(program: Program, api: FakeApi) -> None:
     program.run("compact", more=more)
     assert api.of("chat")[-1].body["model"] == "claude-haiku-5-5"
     assert api.of("observer")[-1].body["model"] == "claude-opus-5-5"
+
+
+@pytest.mark.parametrize("command", ["status --json", "memory list --json", "export"])
+def test_a_database_that_was_named_and_has_nothing_in_it_may_be_a_slip(program: Program, command: str) -> None:
+    """One line beside what a command that reads prints says so; the one that settings name is simply new."""
+    mistyped = program.run("--db", "construkt.db", *command.split())
+    assert mistyped.stderr == (
+        "Nothing is stored in construkt.db: is the path right? `construct --db PATH` begins a talk there.\n"
+    )
+    new = program.run(*command.split())
+    assert (new.returncode, new.stderr) == (mistyped.returncode, "") == (0, "")
+
+
+def test_a_named_database_with_a_talk_in_it_is_just_read(lived: Program) -> None:
+    """There is nothing to say beside."""
+    assert lived.run("--db", "construct.db", "conversations", "list").stderr == ""

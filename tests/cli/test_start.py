@@ -14,6 +14,19 @@ print(sorted(heavy & sys.modules.keys()))
 """
 
 
+_COMMANDS = """
+import sys
+import construct.cli.app
+print([name for name in sys.modules if name.startswith(("construct.memory", "construct.llm", "construct.repl"))])
+"""
+
+
+def test_help_needs_nothing_of_what_the_commands_do() -> None:
+    """Each command imports its body when it runs."""
+    done = subprocess.run([sys.executable, "-c", _COMMANDS], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
 def test_the_way_to_the_prompt_is_light() -> None:
     """Nothing heavy, and nothing of the memory's machinery, is imported before the prompt is up."""
     done = subprocess.run([sys.executable, "-c", _CODE], capture_output=True, text=True, check=True)

@@ -1,7 +1,7 @@
 """Servers to talk to, and requests to send."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -17,13 +17,6 @@ def asking(words: str = "Hello", max_tokens: int = 1000) -> Request:
     """Return a request with one message."""
     system = (Text("You are a companion."),)
     return Request(system, (ChatMessage("user", (Text(words),)),), max_tokens=max_tokens)
-
-
-@pytest.fixture
-def api() -> Iterator[FakeApi]:
-    """Serve the strict fake for one test."""
-    with FakeApi() as fake:
-        yield fake
 
 
 @pytest.fixture

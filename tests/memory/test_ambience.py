@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from construct.memory.recall.passages import BUDGET
+from construct.memory.shown.forks import fork
 from construct.tokens import count
 from tests.support.fake_api import FakeApi
 from tests.support.talks import LOW, Talk, facts, talking
@@ -52,6 +53,15 @@ async def test_what_is_in_sight_is_not_repeated(tmp_path: Path, api: FakeApi) ->
     async with talking(tmp_path, api) as t:
         await t.say("My grandmother Ermelinda kept bees behind the old mill in Vouzela.")
         await t.say("Where did my grandmother Ermelinda keep her bees?")
+        assert "Vouzela" not in ambient(api)
+
+
+async def test_what_a_fork_shows_of_its_parent_is_not_repeated(tmp_path: Path, api: FakeApi) -> None:
+    """The raw messages it goes on from are in sight too."""
+    async with talking(tmp_path, api) as t:
+        await t.say("My grandmother Ermelinda kept bees behind the old mill in Vouzela.")
+        child = Talk(t.companion, await t.companion.store.call(fork, t.id, t.companion.settings.clock), [])
+        await child.say("Where did my grandmother Ermelinda keep her bees?")
         assert "Vouzela" not in ambient(api)
 
 

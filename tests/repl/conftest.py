@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TextIO, cast
@@ -27,13 +27,6 @@ def _like_xterm(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("XTERM_VERSION", "XTerm(390)")
-
-
-@pytest.fixture
-def api() -> Iterator[FakeApi]:
-    """Serve a fake for one test."""
-    with FakeApi() as fake:
-        yield fake
 
 
 @pytest.fixture

@@ -162,6 +162,22 @@ async def test_wrong_use_is_one_error(line: str, settings: Settings, capsys: pyt
     assert "went wrong" not in printed.err
 
 
+@pytest.mark.parametrize(
+    "line", ["/fork", "/fork Zebra", "/new Zebra", "/rename Zebra", "/remember Zebra", "/edit 1 Zebra"]
+)
+async def test_in_private_no_command_stores_what_is_typed(
+    line: str, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says so, and there are no more conversations than before."""
+    async with talking(settings) as dialogue:
+        await dialogue.line("/private on")
+        await dialogue.line(line)
+    assert capsys.readouterr().err == "Private talk is on: nothing is stored. /private off ends it.\n"
+    with closing(sqlite3.connect(settings.db)) as db:
+        assert db.execute("SELECT count(*) FROM conversations").fetchone() == (1,)
+        assert "Zebra" not in "\n".join(db.iterdump())
+
+
 async def test_what_is_kept_by_hand_is_listed(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     """What /remember kept stands in /memory by its own name, can be looked into, and forgotten."""
     async with talking(settings) as dialogue:
@@ -197,12 +213,15 @@ async def test_what_was_shown_last_needs_no_id(settings: Settings, capsys: pytes
 
 
 async def test_a_talk_without_a_title_has_one_name(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
-    """It goes by its first words, in its panel as in the list."""
+    """It goes by its first words, in its panel as in the list; a fork by the same, which mean the other one in it."""
     async with talking(settings) as dialogue:
         await dialogue.line("/new")
         await dialogue.line("Which tea goes with figs?")
         assert "› 2  Which tea goes with figs?" in await shown(dialogue, "/conversations", capsys)
         assert "Memory · Which tea goes with figs?" in await shown(dialogue, "/status", capsys)
+        await dialogue.line("/fork")
+        assert "› 3  Which tea goes with figs?" in await shown(dialogue, "/conversations", capsys)
+        assert "Which tea goes with figs? · last talked" in await shown(dialogue, "/switch figs", capsys)
 
 
 async def test_a_fork_goes_on_from_what_it_shows(

@@ -52,6 +52,12 @@ def test_toolbar_says_it_all_where_there_is_room() -> None:
     assert wide == " Tea · sonnet · observe 41% · compact 5% · observing… · vi"
 
 
+def test_toolbar_says_what_is_due() -> None:
+    """After a large paste there are no percents past a hundred; what an undo holds back is not due."""
+    assert line(ToolbarState("Tea", "", 1.0, 5.92), 100) == " Tea · observe due · compact due"
+    assert line(ToolbarState("Tea", "", 1.4, 0.999, held=True), 100) == " Tea · observe held · compact 99%"
+
+
 @pytest.mark.parametrize("width", range(10, 100, 7))
 def test_toolbar_fits(width: int) -> None:
     """A narrow toolbar leaves out what matters least, and never wraps; what runs goes last but one."""

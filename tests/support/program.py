@@ -46,9 +46,15 @@ class Program:
         kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
         return {**kept, "CONSTRUCT_DB": str(self.db), **self.env, **(more or {})}
 
-    def run(self, *arguments: str, stdin: str | None = None, more: Mapping[str, str] | None = None) -> Done:
+    def run(
+        self,
+        *arguments: str,
+        stdin: str | None = None,
+        more: Mapping[str, str] | None = None,
+        stdout: io.StringIO | None = None,
+    ) -> Done:
         """Run the program to its end, in this process; without `stdin` there is nothing to read."""
-        out, err = io.StringIO(), io.StringIO()
+        out, err = stdout or io.StringIO(), io.StringIO()
         with (
             tempfile.TemporaryFile("w+") if stdin is not None else Path(os.devnull).open() as file,
             mock.patch.dict(os.environ, self.environment(more), clear=True),

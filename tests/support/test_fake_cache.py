@@ -1,7 +1,5 @@
 """How the fake caches prompts, and what it reports of it."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.support.bodies import (
@@ -22,13 +20,6 @@ from tests.support.bodies import (
 from tests.support.fake_api import FakeApi
 from tests.support.fake_cache import LOOK_BACK
 from tests.support.fake_types import Json
-
-
-@pytest.fixture
-def api() -> Iterator[FakeApi]:
-    """Serve a fake for one test."""
-    with FakeApi() as fake:
-        yield fake
 
 
 def test_cache_reads_what_was_marked_before(api: FakeApi) -> None:

@@ -1,7 +1,5 @@
 """What the fake rejects."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.support.bodies import (
@@ -20,14 +18,6 @@ from tests.support.bodies import (
 )
 from tests.support.fake_api import FakeApi
 from tests.support.fake_types import Json
-
-
-@pytest.fixture
-def api() -> Iterator[FakeApi]:
-    """Serve a fake for one test."""
-    with FakeApi() as fake:
-        yield fake
-
 
 REJECTED: dict[str, tuple[Json, str]] = {
     "an unknown parameter": (request(colour="red"), "colour: Extra inputs"),

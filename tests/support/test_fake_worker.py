@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,14 +11,6 @@ from tests.support.bodies import answer, send, work
 from tests.support.fake_api import FakeApi, careless
 from tests.support.fake_types import Json, Purpose
 from tests.support.fake_worker import read_lines
-
-
-@pytest.fixture
-def api() -> Iterator[FakeApi]:
-    """Serve a fake for one test."""
-    with FakeApi() as fake:
-        yield fake
-
 
 TRANSCRIPT = """Observe what stands in <transcript>.
 <transcript>

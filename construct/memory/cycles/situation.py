@@ -87,6 +87,15 @@ def held_tokens(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> i
     return _held_tokens(db, conversation_id, observed, talk.live_messages(db, conversation_id, observed), terms)
 
 
+def holds_against(db: sqlite3.Connection, parent_id: int, fork_id: int, terms: Terms) -> bool:
+    """Tell whether what was undone in a talk is held from its fork too: new tokens are those said in either since."""
+    undone = cycles.last_of_living_talk(db, parent_id)
+    since = (undone and undone.reverted_at) or ""
+    return held_tokens(db, parent_id, terms) > sum(
+        m.token_count for m in talk.live_messages(db, fork_id, 0) if m.created_at > since
+    )
+
+
 def _held_tokens(
     db: sqlite3.Connection, conversation_id: int, observed: int, unobserved: Sequence[Message], terms: Terms
 ) -> int:

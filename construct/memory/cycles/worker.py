@@ -21,7 +21,7 @@ from construct.memory.cycles.drawing import run_graph
 from construct.memory.cycles.observing import Find, run_observer
 from construct.memory.cycles.reflecting import run_reflector
 from construct.memory.cycles.running import Progress, Workshop
-from construct.memory.cycles.situation import Terms, conversations_at_rest, read_situation, unobserved
+from construct.memory.cycles.situation import Terms, conversations_at_rest, holds_against, read_situation, unobserved
 from construct.memory.learning.guard import Verdict
 from construct.memory.recall.indexing import index_some
 from construct.memory.shown.forks import uncommitted_below
@@ -70,9 +70,8 @@ class MemoryWorker:
         Who asks is told at the end; what is reported meanwhile has no counts.
         """
         async with self._turn, self._shop.uncounted():
-            made = 0
-            while (stored := await self._observe(conversation_id, at_rest=True)) is not None:
-                made += stored
+            inherited = await self._shop.store.call(uncommitted_below, conversation_id)
+            made = sum([await self._observe_all(one) for one in (*inherited, conversation_id)])
             compacted = await self._compact_after_parents(conversation_id)
             verdict = await run_reflector(self._shop, conversation_id)
             await run_graph(self._shop, compacted=True)
@@ -84,10 +83,8 @@ class MemoryWorker:
 
         What comes behind that message stays unobserved: an observer would step over what is archived in between.
         """
-        made = 0
         async with self._turn:
-            while (stored := await self._observe(conversation_id, at_rest=True, until=until)) is not None:
-                made += stored
+            made = await self._observe_all(conversation_id, until)
             await self._do_due(conversation_id, {"observe"}, leaving=True)
         return made
 
@@ -141,9 +138,8 @@ class MemoryWorker:
     async def _compact_after_parents(self, conversation_id: int) -> Compacted:
         """Compact; before a fork lets its parents' messages go, committed observations must stand for them."""
         for parent_id in await self._shop.store.call(uncommitted_below, conversation_id):
-            parent = await self._shop.store.call(read_situation, parent_id, self.terms)
-            while not parent.held and await self._observe(parent_id, at_rest=True) is not None:
-                pass
+            if not await self._shop.store.call(holds_against, parent_id, conversation_id, self.terms):
+                await self._observe_all(parent_id)
             await self._shop.store.call(self._compact, parent_id)
         return await self._shop.store.call(self._compact_if_covered, conversation_id)
 
@@ -157,6 +153,13 @@ class MemoryWorker:
             compacted = compact(db, conversation_id, self.terms.retained, self.terms.frame, self._shop.now())
             promote(db, self._shop.now())
             return compacted
+
+    async def _observe_all(self, conversation_id: int, until: int = talk.LAST) -> int:
+        """Observe what is not observed yet, up to a message, whatever is due; return observations made."""
+        made = 0
+        while (stored := await self._observe(conversation_id, at_rest=True, until=until)) is not None:
+            made += stored
+        return made
 
     async def _observe(self, conversation_id: int, *, at_rest: bool, until: int = talk.LAST) -> int | None:
         """Run one observer cycle over the oldest batch; None when there is none, or another process has it."""

@@ -117,6 +117,8 @@ _SHORTENED = re.compile(r"(?<=\w)(?:n't|'(?:m|re|ve|ll))\b")
 _WRITTEN_OUT = {"n't": " not", "'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
 _ALIKE = 0.85
 _SELF = word_set("i i'm i've i'll i'd im ive my mine me myself we we're we've we'll we'd our ours us")
+HOUSEHOLD = r"(?:rent|mortgage|salary)"
+"""What is one's own though one says "the": of another's one says whose."""
 _LEFT_OUT = re.compile(
     r"(?i)^(?:(?:yeah|yes|yep|nah|no|well|so|and|but|oh|btw|wow|also|by the way|thanks|hey|sure|actually|recently|"
     r"lately|last \w+|this \w+|yesterday|today)(?:[,!]?\s+(?-i:[A-Z])\w+)?[,!]?\s+)*"

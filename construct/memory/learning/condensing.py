@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from construct.memory.language.dates import in_past
-from construct.memory.language.sentences import says_the_same, wording
+from construct.memory.language.sentences import HOUSEHOLD, says_the_same, wording
 from construct.memory.learning.proposals import PRIORITIES, Condensation, Draft
 from construct.store.records import Observation
 
@@ -15,14 +15,14 @@ _WHO = r"(?:I|We|User|The user)(?:['’](?:m|ve|re))?(?: (?:just|recently|finall
 _PLACE = r"(?P<value>(?-i:[A-Z])[\w'’-]*(?: (?-i:[A-Z])[\w'’-]*)*)(?P<rest>.*)"
 _ATTRIBUTE = (
     r"(?:number|address|e-?mail|name|nickname|job|title|role|boss|manager|landlord|doctor|dentist|phone|car|weight|goal|"
-    r"deadline|favou?rite \w+|budget|salary|rent|team|username|diet|schedule|shift|size)"
+    r"deadline|favou?rite \w+|budget|salary|rent|mortgage|team|username|diet|schedule|shift|size)"
 )
 _STATES = (
     re.compile(rf"(?i){_WHO} (?:moved to|live in|lives in|living in|relocated to|based in) {_PLACE}$"),
     re.compile(rf"(?i){_WHO} (?:works? (?:at|for)|working (?:at|for)|joined|started (?:working )?at) {_PLACE}$"),
     re.compile(
-        rf"(?i)(?:My|Our|(?:The )?User['’]s) (?P<key>(?:\w+ )?{_ATTRIBUTE}) is (?:now )?(?P<value>[^,;.!]{{1,60}})"
-        r"(?P<rest>.*)"
+        rf"(?i)(?:My|Our|(?:The )?User['’]s|The(?= {HOUSEHOLD}\b)) (?P<key>(?:\w+ )?{_ATTRIBUTE}) is (?:now )?"
+        r"(?P<value>[^,;.!]{1,60})(?P<rest>.*)"
     ),
 )
 _MORE = re.compile(

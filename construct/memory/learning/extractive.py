@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from construct.clock import Clock, from_text
 from construct.memory.language.dates import mentioned_days
 from construct.memory.language.sentences import (
+    HOUSEHOLD,
     STOP_WORDS,
     count_names,
     is_english,
@@ -63,6 +64,9 @@ _TASTE = word_set(
 _TASTE_STARTS = word_set(
     "enjoy prefe favou favor passi inter colle learn study pract volun trave visit vacat proje schoo unive busin compa "
     "class cours paint hikin garde frien famil disli exerc worko train compe tourn award perfo"
+)
+_OURS = re.compile(
+    rf"(?i)\bthe {HOUSEHOLD} (?:is|will be|(?:went|goes) (?:up|down) to|rose to|dropped to)(?: now)? \S{{0,3}}\d"
 )
 _FILLER = re.compile(
     r"(?i)^(?:(?:wow|aw+|oh|yeah|yes|yep|ok|okay|well|haha\w*|cool|nice|awesome|hey|hi|hello|so)\b[\s,!.]*"
@@ -156,7 +160,7 @@ def _seen(text: str, stance: str) -> _Piece:
     if not is_english(distinct):
         life = life or not _LIFE_ABROAD.isdisjoint(distinct) or bool(_LIFE_CJK.search(text))
     return _Piece(
-        text, stance, tuple(said), is_own(text, distinct), life,
+        text, stance, tuple(said), is_own(text, distinct) or bool(_OURS.search(text)), life,
         taste=not (_TASTE.isdisjoint(distinct) and _TASTE_STARTS.isdisjoint(starts)),
         kept=bool(_KEEP.search(text)),
         holds=0.7 * min(count_names(text), 2) + 0.7 * bool(re.search(r"\d", text)),

@@ -12,7 +12,7 @@ from construct.clock import Clock, to_text
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.database import transaction
-from construct.store.records import Conversation, Message, Observation, Watermarks
+from construct.store.records import Conversation, Descent, Message, Observation, Watermarks
 
 
 def fork(db: sqlite3.Connection, conversation_id: int, clock: Clock, title: str | None = None) -> int:
@@ -51,6 +51,11 @@ def line(db: sqlite3.Connection, conversation_id: int) -> Iterator[tuple[int, in
     yield conversation_id, talk.LAST
     for parent, end in _ancestors(db, talk.conversation(db, conversation_id)):
         yield parent.id, end
+
+
+def reach(db: sqlite3.Connection, scope: str, conversation_id: int) -> Descent | None:
+    """Return what recall may look through for a conversation's model; None: all talks."""
+    return None if scope == "user" else tuple(line(db, conversation_id))
 
 
 def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, until: int = talk.LAST) -> list[Message]:

@@ -31,6 +31,7 @@ _LAST = "Without an ID: what was shown last."
 )
 async def edit(chat: Chat, out: Output, argument: str) -> None:
     """Replace an observation by the user's words; without any, bring the present ones to the prompt."""
+    chat.refuse_in_private()
     name, _, text = argument.partition(" ")
     number = await chat.store.call(curated.observation_behind, named(chat, name, _EDIT))
     if not text.strip():

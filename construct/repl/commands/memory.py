@@ -95,8 +95,7 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("Say what to keep: /remember TEXT")
     if not chat.companion.learns:
         raise UsageError(f"CONSTRUCT_MEMORY is {chat.settings.memory}: nothing is learned.")
-    if chat.aside is not None:
-        raise UsageError("Private talk is on: nothing is stored. /private off ends it.")
+    chat.refuse_in_private()
     kept = await chat.store.call(_remember, argument, to_text(chat.clock.now()))
     chat.shown = ("memory", kept.id)
     out.say(f"Kept as memory:{kept.id}: {kept.content}")

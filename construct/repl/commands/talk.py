@@ -43,6 +43,8 @@ async def model_choices(chat: Chat) -> Sequence[Choice]:
 )
 async def new(chat: Chat, out: Output, argument: str) -> None:
     """Leave the conversation for a new one; it is stored once something is said, or at once with a title."""
+    if argument:
+        chat.refuse_in_private()
     await chat.move(None)
     if argument:
         await _rename(chat, argument)
@@ -91,6 +93,7 @@ async def rename(chat: Chat, out: Output, argument: str) -> None:
     """Give the conversation a title."""
     if not argument:
         raise UsageError("Say the title too: /rename TITLE")
+    chat.refuse_in_private()
     await _rename(chat, argument)
     out.say(f"This conversation is called {shorten(argument, 60)}.")
 
@@ -103,6 +106,7 @@ async def rename(chat: Chat, out: Output, argument: str) -> None:
 )
 async def fork(chat: Chat, out: Output, argument: str) -> None:
     """Begin a conversation that goes on from this one's last message."""
+    chat.refuse_in_private()
     if chat.conversation_id is None:
         raise UsageError("Nothing has been said in this conversation yet: there is nothing to go on from.")
     new_id = await chat.store.call(forks.fork, chat.conversation_id, chat.clock, shorten(argument, 120) or None)
@@ -239,7 +243,7 @@ async def _find(chat: Chat, argument: str) -> talks.ConversationSummary:
         if argument.isascii() and argument.isdigit() and one.conversation.id == int(argument):
             return one
     words = argument.casefold().split()
-    for one in found:
+    for one in sorted(found, key=lambda one: one.conversation.id == chat.conversation_id):  # a fork may be called alike
         title = title_of(one).casefold()
         if all(word in title for word in words):
             return one

@@ -39,6 +39,8 @@ call me Ed | high | stated
 I was born on 5 May 1990 in Graz. | high | stated
 We're flying to Oslo on Friday, my wife Sara and I. | high | planned
 My favourite colour is now green. | medium | stated
+the rent is 950 | medium | stated
+No, the rent went up to 950 euros. | medium | stated
 I prefer short answers, please. | medium | stated
 Just got back from a trip to Rome with Bob | medium | stated
 How do I sort a list in Python 3.11? | low | asked
@@ -75,6 +77,8 @@ def test_kept(row: str) -> None:
         "Hey Anna, it's been a few days since we talked.",
         "So much has happened to me since our last chat!",
         "I'm glad you like it!",
+        "The rent in Lisbon is over 1,000 euros on average.",
+        "The exit code is 137.",
         "Can you write me a poem about love?",
         "Explain quantum computing to me like I'm five",
         "if I were rich I'd hire a chef lol",

@@ -19,6 +19,7 @@ from construct.memory.recall.search import Filters, search
 from construct.store import vectors
 from construct.store.backup import backup
 from construct.store.database import Store, open_database, transaction
+from construct.store.talk import LAST
 from tests.memory.builders import Life, draft
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="onnxruntime has no wheels here")
@@ -112,7 +113,7 @@ def test_filters_hold_for_meaning_too(life: Life, meaning: Meaning) -> None:
     life.say(here, "The vessel leaks")
     life.say(there, "The ship sinks")
     index(life, meaning)
-    hits = search(life.db, "boat", Filters(conversation=there), meaning=meaning)
+    hits = search(life.db, "boat", Filters(talk=((there, LAST),)), meaning=meaning)
     assert [hit.conversation for hit in hits] == [there]
 
 

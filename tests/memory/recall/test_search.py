@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from construct.memory.curation.undo import undo
 from construct.memory.recall.search import Filters, Hit, search
+from construct.memory.shown.forks import fork, reach
+from construct.store.talk import LAST
 from tests.memory.builders import ZONE, Life
 
 
@@ -217,7 +219,7 @@ def test_filters_narrow_what_is_found(life: Life) -> None:
     def found(**narrow: object) -> set[int]:
         return {hit.id for hit in search(life.db, "falcon", Filters(zone=ZONE, **narrow))}  # type: ignore[arg-type]
 
-    assert found(conversation=there) == {second.id}
+    assert found(talk=((there, LAST),)) == {second.id}
     assert found(role="assistant") == {first.id + 1}
     assert found(kind="memory") == found(kind="observation") == set()
     assert found(since=day) == found(since=day, until=day) == {second.id}
@@ -227,14 +229,27 @@ def test_filters_narrow_what_is_found(life: Life) -> None:
 
 
 def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
-    """What was promoted is found under its conversation, what was typed under none."""
-    here = life.talk()
+    """What was promoted is found under its conversation alone, what was typed under every one."""
+    here, there = life.talk(), life.talk()
     observed = life.learn(here, "I play the bassoon in an orchestra")
     promoted = life.promoted(observed)
     typed = life.remember("The bassoon is in the attic")
-    found = keys(search(life.db, "bassoon", Filters(conversation=here, kind="memory")))
-    assert ("memory", promoted) in found
-    assert ("memory", typed) not in found
+    found = keys(search(life.db, "bassoon", Filters(talk=((here, LAST),), kind="memory")))
+    assert {("memory", promoted), ("memory", typed)} <= set(found)
+    assert keys(search(life.db, "bassoon", Filters(talk=((there, LAST),), kind="memory"))) == [("memory", typed)]
+
+
+def test_a_fork_is_searched_with_what_it_goes_on_from(life: Life) -> None:
+    """Up to where it was forked: messages, and observations with what was made of them."""
+    parent = life.talk()
+    life.learn(parent, "The heron stands in the pond")
+    child = fork(life.db, parent, life.clock)
+    life.learn(parent, "The heron ate a frog")
+    life.learn(child, "The heron has flown")
+    life.learn(life.talk(), "A heron of another talk")
+    hits = search(life.db, "heron", Filters(talk=reach(life.db, "conversation", child)), limit=50)
+    assert {hit.text for hit in hits} - {"I see."} == {"The heron stands in the pond", "The heron has flown"}
+    assert {hit.kind for hit in hits} == {"message", "observation"}
 
 
 def test_what_is_two_relations_away_is_found_below_what_is_found_directly(life: Life) -> None:

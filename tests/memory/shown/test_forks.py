@@ -9,6 +9,7 @@ from construct.memory.cycles.situation import Terms, read_situation
 from construct.memory.inspection.trace import why
 from construct.memory.shown.forks import condensable, fork, inherited_window, uncommitted_below
 from construct.memory.shown.view import Frame, current_blocks, scope_ids
+from construct.repl.views.words import title_of
 from construct.store import observations as rows
 from construct.store import talk
 from tests.memory.builders import FRAME, Life
@@ -196,3 +197,18 @@ def test_a_fork_goes_on_with_its_parents_prompt_cache(life: Life) -> None:
     child = talk.conversation(life.db, fork(life.db, parent, life.clock))
     assert child.cache_life == "1h"
     assert child.last_request_at == talk.conversation(life.db, parent).last_request_at
+
+
+def test_a_fork_is_called_as_its_parent_until_something_is_said(life: Life) -> None:
+    """By title or first words, through forks in which nothing was said; then by its own first words."""
+    titled, untitled = life.talk("The garden"), life.talk()
+    life.exchange(untitled, "Shall we buy a tandem?")
+    first, other = (fork(life.db, here, life.clock) for here in (titled, untitled))
+    second = fork(life.db, first, life.clock)
+
+    def names() -> list[str]:
+        return [title_of(talk.summary(life.db, here)) for here in (first, second, other)]
+
+    assert names() == ["The garden", "The garden", "Shall we buy a tandem?"]
+    life.exchange(other, "Rather two bicycles?")
+    assert names() == ["The garden", "The garden", "Rather two bicycles?"]

@@ -1,0 +1,31 @@
+"""Plain replies on a terminal: lines are broken between words."""
+
+import pytest
+
+from construct.repl.wrapping import WrappedStream
+from construct.text import printable
+
+WRAPPED = {
+    "words": ("The quick brown fox jumps over it.", "The quick\nbrown fox\njumps over\nit."),
+    "lines of their own": ("One.\n\nTwo three four.\n", "One.\n\nTwo three\nfour.\n"),
+    "a line that just fits": ("0123 56789 x", "0123 56789\nx"),
+    "a word too long": ("see https://example.org/a b", "see\nhttps://example.org/a b"),
+    "an indent": ("  - one two three", "  - one\ntwo three"),
+    "no blanks": ("我们明天早上一起去里斯本", "我们明天早上一起去里斯本"),
+    "wide": ("一二三 四五 六", "一二三\n四五 六"),
+    "code": (
+        "Type:\n```\nls --all -l /home\n```\nand look at it",
+        "Type:\n```\nls --all -l /home\n```\nand look\nat it",
+    ),
+    "escapes": ("\x1b[31mred red\x1b[0m red red", "red red\nred red"),
+}
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize(("text", "lines"), WRAPPED.values(), ids=WRAPPED.keys())
+def test_lines_are_broken_between_words(text: str, lines: str, size: int) -> None:
+    """However the text comes in, nothing but blanks gives way to the break; code stays as it is."""
+    stream = WrappedStream(10)
+    out = "".join(stream.feed(text[i : i + size]) for i in range(0, len(text), size)) + stream.finish()
+    assert out == lines
+    assert "".join(out.split()) == "".join(printable(text).split())
