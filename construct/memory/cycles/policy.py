@@ -71,7 +71,7 @@ def blocks(s: Situation, t: Thresholds) -> bool:
     """Tell whether a turn must wait for the observer: not for a long text it has read, which stays for a few turns."""
     most = t.block_after * t.compact
     helps = s.unobserved_tokens >= t.observer or s.window_tokens - s.unobserved_tokens < most
-    return s.window_tokens >= most and s.unobserved_tokens > 0 and helps and not s.held
+    return s.window_tokens >= most and helps and not s.held
 
 
 def is_cold(last_request: datetime | None, life: str | None, now: datetime) -> bool:

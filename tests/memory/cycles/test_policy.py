@@ -120,9 +120,17 @@ def test_thresholds_fit_the_model(given_: Thresholds, window: int) -> None:
         assert fitted.budget + fitted.block_after * fitted.compact <= window
 
 
-def test_thresholds_keep_their_proportions() -> None:
-    """A window a tenth of what is needed brings all thresholds down alike."""
-    fitted = fit_to(T, 8192)
-    assert fitted.compact / fitted.observer == pytest.approx(2, rel=0.01)
-    assert fitted.budget / fitted.reflector == pytest.approx(2, rel=0.01)
-    assert fit_to(T, 200_000) is T
+@pytest.mark.parametrize(
+    ("window", "fitted"),
+    [
+        (200_000, (3000, 6000, 4000, 8000)),
+        (34_000, (3000, 6000, 4000, 8000)),  # the budget and one and a half windows are half of it
+        (17_000, (1500, 3000, 2000, 4000)),
+        (8_192, (722, 1445, 963, 1927)),
+        (512, (100, 200, 100, 200)),  # below this no observer has anything to read
+    ],
+)
+def test_thresholds_keep_their_proportions(window: int, fitted: tuple[int, ...]) -> None:
+    """A small window brings all thresholds down alike, so that half of it holds what they let grow."""
+    found = fit_to(T, window)
+    assert (found.observer, found.compact, found.reflector, found.budget) == fitted
