@@ -1,9 +1,10 @@
 """Correcting memory: `memory edit|pin|forget|add`."""
 
+import sys
 from dataclasses import asdict
 
 from construct.cli import shapes
-from construct.cli.environment import Environment, complain, confirmed, print_json, say
+from construct.cli.environment import Environment, complain, confirmed, print_json, say, show
 from construct.cli.progress import searchable
 from construct.cli.references import Reference
 from construct.clock import to_text
@@ -44,7 +45,6 @@ def add(env: Environment, text: str, category: str | None, as_json: bool) -> Non
 
 def forget(env: Environment, reference: Reference, *, words: bool, yes: bool, as_json: bool) -> None:
     """Say what goes, ask, delete it for good, and say what went."""
-    from construct.repl.views.console import to_text as plain
     from construct.repl.views.forgetting import forgotten_words, plan_view
 
     clock = env.settings.clock
@@ -52,7 +52,7 @@ def forget(env: Environment, reference: Reference, *, words: bool, yes: bool, as
         searchable(db)
         plan = plan_forget_named(db, reference, words=words)
         if not yes:
-            complain(plain(plan_view(plan, clock.today())))
+            show(plan_view(plan, clock.today()), sys.stderr)
             if not confirmed("Delete this for good?"):
                 complain("Nothing was deleted.")
                 return

@@ -14,14 +14,19 @@ from construct.clock import Clock, to_text
 from construct.errors import UsageError
 from construct.memory.inspection import history, narrow, trace
 from construct.memory.inspection.timeline import weeks
+from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.meaning import meaning_for
+from construct.memory.recall.query import analyse
 from construct.memory.recall.search import Filters, search
 from construct.memory.shown.lines import line
-from construct.repl.views.words import NOTHING_YET
+from construct.repl.views.words import NOTHING_YET, period
 from construct.store import curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.records import Memory, Observation
-from construct.text import one_line, shorten
+from construct.text import one_line
+
+_EXCERPT = 160
+"""Characters of what was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +141,14 @@ def search_memory(
     if sys.stdout.isatty():
         from construct.repl.views.search import hits_view
 
-        show_view(hits_view(found))
+        show_view(hits_view(found, query))
         return
+    wanted = analyse(query)
     for h in found:
         reference = str(h.id) if h.kind == "observation" else f"{h.kind}:{h.id}"
         note = f"  [{h.match}]" if h.match != "direct" else ""
-        say(f"{reference:>14}  [{h.date}] {h.role + ': ' if h.role else ''}{shorten(h.text, 160)}{note}")
+        text = excerpt(h.text, wanted.words, _EXCERPT, wanted.pieces)
+        say(f"{reference:>14}  [{h.date}] {h.role + ': ' if h.role else ''}{text}{note}")
     if not found:
         say("Nothing was found.")
 
@@ -200,9 +207,9 @@ def diff(env: Environment, since: str, until: str | None, as_json: bool) -> None
     """Print what was learned, what changed and what is gone between two moments."""
     clock = env.settings.clock
     start = history.parse_moment(since, clock, end_of_day=False)
-    end = clock.now() if until is None else history.parse_moment(until, clock, end_of_day=True)
+    end = None if until is None else history.parse_moment(until, clock, end_of_day=True)
     with env.database() as db:
-        found = history.diff(db, to_text(start), to_text(end))
+        found = history.diff(db, to_text(start), to_text(end or clock.now()))
     if as_json:
         print_json(
             {
@@ -216,7 +223,7 @@ def diff(env: Environment, since: str, until: str | None, as_json: bool) -> None
         return
     from construct.repl.views.diff import diff_view
 
-    show_view(diff_view(found))
+    show_view(diff_view(found, period(start, end, clock)))
 
 
 def timeline(env: Environment, as_json: bool) -> None:

@@ -38,7 +38,7 @@ SHOWN = {
     "/memory reflections": "/recall looks through",
     "/timeline": "1 observation learned in 1 week; 1 known today",
     "/timeline all": "week of",
-    "/compact": "0 new observations",
+    "/compact": "No new observations",
     "/undo": "Taken back",
     "/watermarks": "observed",
     "/generations": "generation 0",

@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from construct.clock import Clock
-from construct.repl.views.words import ago, title_of
+from construct.repl.views.words import ago, counted, title_of
 from construct.store.talk import ConversationSummary
 
 
@@ -23,7 +23,7 @@ def conversations_view(found: Sequence[ConversationSummary], clock: Clock, here:
     for one in found:
         mine = one.conversation.id == here
         number = Text(f"› {one.conversation.id}" if mine else str(one.conversation.id), style="accent" if mine else "")
-        table.add_row(number, _title(one), f"{one.messages:,}", ago(one.last_at, clock))
+        table.add_row(number, _title(one), counted(one.messages, "message"), ago(one.last_at, clock))
     return table
 
 

@@ -10,16 +10,25 @@ from construct.store.records import Observation
 from construct.text import one_line
 
 
-def diff_view(found: Diff) -> RenderableType:
-    """Return what was learned (+), changed (- and + together) and is gone (-)."""
+def diff_view(found: Diff, period: str) -> RenderableType:
+    """Return what was learned (+), changed (- and + together) and is gone (-); `period` says when, in words."""
     if not (found.learned or found.changed or found.gone):
-        return Text("Nothing changed in that time.", style="dim")
+        return Text(f"Nothing changed {period}.", style="dim")
     parts: list[RenderableType] = []
     for title, lines in _sections(found):
         if lines:
             parts += [Text(), Text(title, style="heading3")] if parts else [Text(title, style="heading3")]
             parts.append(_table(lines))
-    return Group(*parts)
+    return Group(*parts, Text(), _closing(found, period))
+
+
+def _closing(found: Diff, period: str) -> Text:
+    counts = (
+        (len(found.learned), "learned"),
+        (len({new.id for _, new in found.changed}), "changed"),
+        (len(found.gone), "gone"),
+    )
+    return Text.assemble((", ".join(f"{n:,} {what}" for n, what in counts if n), "strong"), (f" · {period}", "dim"))
 
 
 _Line = tuple[str, Observation]

@@ -49,7 +49,7 @@ def memory_view(
 
 def _closing(observations: Sequence[Observation], kept: Sequence[Memory], today: date, narrowed: Sequence[str]) -> Text:
     """Return what there is in all, so that it stands next to the prompt."""
-    closing = Text(counted(len(observations), "observation"), style="strong")
+    closing = Text().append(counted(len(observations), "observation"), style="strong")
     if narrowed:
         closing.append(f" · {' · '.join(narrowed)}", style="accent")
     counts = ", ".join(_counts(observations, kept, today))

@@ -12,7 +12,7 @@ from construct.repl.views.bars import AccentBar
 from construct.repl.views.words import counted
 
 _BAR_WIDTH = 24
-_LEGEND = "known: generation 0 + 1 + …, each + one more round of condensing"
+_LEGEND = "known: straight from messages + condensed once + twice, and so on"
 
 
 def timeline_view(
