@@ -31,7 +31,9 @@ def pin(env: Environment, reference: Reference, *, off: bool, as_json: bool) -> 
     with env.database() as db:
         number = curated.observation_behind(db, reference)
         found = edits.unpin(db, number) if off else edits.pin(db, number)
-    print_json(shapes.observation(found)) if as_json else say(f"{'Unpinned' if off else 'Pinned'}: {line(found)}")
+    print_json(shapes.observation(found)) if as_json else say(
+        f"{'Unpinned' if off else 'Pinned'}: {found.id}  {line(found)}"
+    )
 
 
 def add(env: Environment, text: str, category: str | None, as_json: bool) -> None:

@@ -60,7 +60,8 @@ def list_memory(env: Environment, view: View, as_json: bool) -> None:
     elif for_people:
         from construct.repl.views.observations import memory_view
 
-        show_view(memory_view(found, today, kept=memories, narrowed=list(wanted.parts())))
+        rest = "a larger --limit"
+        show_view(memory_view(listed, today, kept=memories, most=view.limit, narrowed=list(wanted.parts()), rest=rest))
     else:
         _print_lines(found, memories, clock, today)
 

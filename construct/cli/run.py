@@ -8,6 +8,9 @@ from io import TextIOWrapper
 
 from construct.errors import ConstructError, ExitStatus
 
+_NO_COMMAND = "Missing command."
+"""How typer says that a group needs one of its commands."""
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run the program and return its exit status."""
@@ -86,7 +89,10 @@ def _with_typer(app: object, arguments: Sequence[str]) -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "construct"
-        return _fail(f"{one_line(error.format_message())}\n`{path} --help` shows what there is.", ExitStatus.USAGE)
+        message = error.format_message()
+        if message == _NO_COMMAND and context is not None:
+            message = f"Say which: {', '.join(getattr(context.command, 'commands', ()))}."
+        return _fail(f"{one_line(message)}\n`{path} --help` shows what there is.", ExitStatus.USAGE)
     except Abort:
         return ExitStatus.INTERRUPTED
     return int(status or 0)

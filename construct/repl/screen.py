@@ -44,7 +44,7 @@ from construct.repl.waiting import WaitingLines
 _HINT_SECONDS = 3.0
 _TICK_SECONDS = 0.125
 _TAIL_ROWS = 8
-_SUGGEST_FROM = 12
+_SUGGEST_FROM, _SUGGEST_COMMAND_FROM = 12, 3
 _BESIDE_TAIL = 6
 """Rows: blank lines, what is waited for, what is queued, the prompt, the toolbar."""
 _BESIDE_PANEL = 4
@@ -293,7 +293,7 @@ class Screen:
 
     def _may_suggest(self) -> bool:
         """Whether an earlier line is offered: a sentence that merely begins with the same word would be in the way."""
-        return self.buffer.text.startswith("/") or len(self.buffer.text) >= _SUGGEST_FROM
+        return len(self.buffer.text) >= (_SUGGEST_COMMAND_FROM if self.buffer.text.startswith("/") else _SUGGEST_FROM)
 
     def _take_back(self) -> None:
         text = self.sent.take_back()

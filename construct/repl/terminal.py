@@ -1,10 +1,11 @@
 """What a chat shows, on a screen."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from construct.clock import Clock
 from construct.errors import ConstructError
 from construct.repl.columns import fitted
 from construct.repl.output import Frame, Look
@@ -14,6 +15,8 @@ from construct.text import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from construct.store.records import Message
 
 _NOTICES = "notices"
 _LOOK_SECONDS = 0.5
@@ -90,6 +93,12 @@ class TerminalOutput:
         from construct.repl.views.echo import echo_view
 
         self.show(echo_view(text))
+
+    def replay(self, messages: Sequence["Message"], clock: Clock) -> None:
+        """Print what was said before."""
+        from construct.repl.views.replay import replayed
+
+        self._screen.print(replayed(messages, clock, self._screen.width, self._screen.theme))
 
     def reply(self) -> ScreenReply:
         """Begin a reply."""

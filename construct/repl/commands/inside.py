@@ -18,6 +18,8 @@ from construct.store.records import Message
 group = Group("How things stand")
 
 _NEWEST_REFLECTIONS = 5
+_SAID = 10
+_NOTHING_SAID = "Nothing has been said in this conversation yet."
 
 
 @group.command(
@@ -58,6 +60,25 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
 
 
 @group.command(
+    "/history [N|all]",
+    "what was said here",
+    details=f"The last {_SAID} messages of this conversation, or as many as you say; those from before a fork too.",
+    example="/history 30",
+    choices=choose(("all", "from the beginning")),
+)
+async def history(chat: Chat, out: Output, argument: str) -> None:
+    """Show what was said in this conversation."""
+    if argument not in {"", "all"} and not (argument.isascii() and argument.isdigit() and int(argument)):
+        raise UsageError("It is /history, /history N, or /history all.")
+    number = talk.LAST if argument == "all" else min(int(argument or _SAID), talk.LAST)
+    found = [] if chat.conversation_id is None else await chat.store.call(forks.last_said, chat.conversation_id, number)
+    if found:
+        out.replay(found, chat.clock)
+    else:
+        out.say(_NOTHING_SAID)
+
+
+@group.command(
     "/watermarks",
     "how far memory has come",
     details="Up to which message this conversation is observed, compacted and out of the window.",
@@ -68,7 +89,7 @@ async def watermarks(chat: Chat, out: Output, argument: str) -> None:
     from construct.repl.views.marks import Mark, marks_view
 
     if chat.conversation_id is None:
-        out.say("Nothing has been said in this conversation yet.")
+        out.say(_NOTHING_SAID)
         return
     found = await chat.store.call(_marks, chat.conversation_id)
     out.show(marks_view([Mark(name, message, above) for name, message, above in found], chat.clock))

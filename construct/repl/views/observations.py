@@ -30,17 +30,19 @@ def memory_view(
     kept: Sequence[Memory] = (),
     most: int | None = None,
     narrowed: Sequence[str] = (),
+    rest: str = "/memory all, or narrow it (/help memory)",
 ) -> RenderableType:
     """Return what was kept by hand, then observations grouped by day, the newest last, then what there is in all.
 
-    Older ones than the newest `most` are only counted; `narrowed` says by what all were chosen, in words.
+    Older ones than the newest `most` are only counted, `rest` being how to see them; `narrowed` says by what all were
+    chosen, in words.
     """
     if not observations and not kept:
         return Text(NOTHING_YET.format(compact="/compact"), style="dim")
     parts: list[RenderableType] = [Text("Kept for good", style="heading3"), memory_table(kept)] if kept else []
     shown = by_day(observations)[-most:] if most else by_day(observations)
     if left_out := len(observations) - len(shown):
-        parts.append(Text(f"{left_out:,} older not shown: /memory all, or narrow it (/help memory)", style="dim"))
+        parts.append(Text(f"{left_out:,} older not shown: {rest}", style="dim"))
     for day, group in groupby(shown, key=lambda o: o.observation_date):
         parts += [Text(), _day_head(day, today)] if parts else [_day_head(day, today)]
         parts.append(observation_table(list(group), today))
