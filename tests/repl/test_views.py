@@ -32,6 +32,7 @@ from construct.repl.views.context import context_view
 from construct.repl.views.conversations import conversations_view
 from construct.repl.views.diff import diff_view
 from construct.repl.views.due import due_line
+from construct.repl.views.echo import echo_view
 from construct.repl.views.forgetting import forgotten_words, plan_view
 from construct.repl.views.generations import generations_view
 from construct.repl.views.graph import graph_view
@@ -39,6 +40,7 @@ from construct.repl.views.greeting import first_screen, hello, pause_line
 from construct.repl.views.help import HelpView
 from construct.repl.views.marks import Mark, marks_view
 from construct.repl.views.observations import memory_view
+from construct.repl.views.replay import replayed
 from construct.repl.views.search import hits_view
 from construct.repl.views.status import status_view
 from construct.repl.views.timeline import timeline_view
@@ -389,3 +391,17 @@ def test_words() -> None:
     assert list(map(title_of, untitled)) == ["conversation 4", "Hello there"]
     assert wrapped("one two three four five six", 20) == ["one two three four", "five six"]
     assert wrapped("  /a     b", 4) == ["  /a     b"]
+
+
+def test_scripts_without_spaces_break_anywhere() -> None:
+    """Behind a word the line goes on, punctuation stays with its character; what fits nowhere is cut."""
+    lines = to_text(echo_view(f"I said 私の娘はくるみアレルギーです。 {'x' * 30}"), 20).splitlines()
+    assert lines == ["› I said 私の娘はく", "  るみアレルギーで", "  す。", f"  {'x' * 18}", f"  {'x' * 12}"]
+
+
+def test_a_replay_is_what_a_chat_showed() -> None:
+    """The user's words behind the sign, a reply as Markdown, the time where a stretch of talk begins."""
+    said = [message(1), message(2, "Then **gorreana**.", "assistant"), message(3, "Why?")]
+    said[2] = said[2]._replace(created_at="2026-03-10T08:30:00.000000+00:00")
+    lines = replayed(said, CLOCK, 80, PLAIN).splitlines()
+    assert lines == ["2026-03-09 08:30", "› I like tea.", "", "Then gorreana.", "", "2026-03-10 08:30", "› Why?"]

@@ -17,7 +17,7 @@ def conversations_view(found: Sequence[ConversationSummary], clock: Clock, here:
         return Text("There are no conversations yet.", style="dim")
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, justify="right")
-    table.add_column(overflow="fold")
+    table.add_column(no_wrap=True, overflow="ellipsis")
     table.add_column(no_wrap=True, justify="right", style="dim")
     table.add_column(no_wrap=True, style="dim")
     for one in found:

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from construct.memory.inspection.history import Diff
 from construct.memory.shown.lines import SIGNS
+from construct.repl.views.prose import Prose
 from construct.store.records import Observation
 from construct.text import one_line
 
@@ -61,5 +62,5 @@ def _table(lines: list[_Line]) -> Table:
 
 
 def _content(o: Observation, sign: str) -> Text:
-    text = Text(one_line(o.content), style="" if sign == "+" else "dim")
+    text = Prose(one_line(o.content), style="" if sign == "+" else "dim")
     return text.append(f"  {o.observation_date}", style="dim")

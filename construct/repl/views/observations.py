@@ -11,6 +11,7 @@ from rich.text import Text
 from construct.memory.inspection.narrow import outcome_unknown
 from construct.memory.language.dates import relative_words
 from construct.memory.shown.lines import SIGNS
+from construct.repl.views.prose import Prose
 from construct.repl.views.words import NOTHING_YET, counted
 from construct.store.records import Memory, Observation
 from construct.text import one_line
@@ -41,12 +42,13 @@ def memory_view(
         return Text(NOTHING_YET.format(compact="/compact"), style="dim")
     parts: list[RenderableType] = [Text("Kept for good", style="heading3"), memory_table(kept)] if kept else []
     shown = by_day(observations)[-most:] if most else by_day(observations)
-    if left_out := len(observations) - len(shown):
-        parts.append(Text(f"{left_out:,} older not shown: {rest}", style="dim"))
     for day, group in groupby(shown, key=lambda o: o.observation_date):
         parts += [Text(), _day_head(day, today)] if parts else [_day_head(day, today)]
         parts.append(observation_table(list(group), today))
-    return Group(*parts, Text(), _closing(observations, kept, today, narrowed))
+    parts += [Text(), _closing(observations, kept, today, narrowed)]
+    if left_out := len(observations) - len(shown):
+        parts.append(Text(f"{left_out:,} older not shown: {rest}", style="dim"))
+    return Group(*parts)
 
 
 def _closing(observations: Sequence[Observation], kept: Sequence[Memory], today: date, narrowed: Sequence[str]) -> Text:
@@ -77,7 +79,7 @@ def memory_table(memories: Sequence[Memory]) -> Table:
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
     for m in memories:
-        table.add_row(f"  memory:{m.id}", Text(one_line(m.content)).append(_whence(m), style="dim"))
+        table.add_row(f"  memory:{m.id}", Prose(one_line(m.content)).append(_whence(m), style="dim"))
     return table
 
 
@@ -124,7 +126,7 @@ def _day_head(day: str, today: date) -> Text:
 
 
 def _content(o: Observation, today: date) -> Text:
-    text = Text(one_line(o.content))
+    text = Prose(one_line(o.content))
     if found := notes(o, today):
         text.append(f"  {' · '.join(found)}", style="medium" if "outcome unknown" in found else "dim")
     return text

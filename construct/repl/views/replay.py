@@ -25,10 +25,13 @@ def _parts(messages: Sequence[Message], clock: Clock, width: int, theme: Theme) 
     until = None
     for message in messages:
         moment = from_text(message.created_at)
-        if until is None or moment - until >= _PAUSE:
-            yield to_ansi(Text(when(message.created_at, clock), style="dim"), width, theme)
+        begins = until is None or moment - until >= _PAUSE
         until = moment
-        if message.role == "user":
-            yield to_ansi(echo_view(message.content), width, theme)
-        else:
-            yield render_markdown(message.content, width, theme)
+        time = to_ansi(Text(when(message.created_at, clock), style="dim"), width, theme) if begins else ""
+        yield time + _words(message, width, theme)
+
+
+def _words(message: Message, width: int, theme: Theme) -> str:
+    if message.role == "user":
+        return to_ansi(echo_view(message.content), width, theme)
+    return render_markdown(message.content, width, theme)

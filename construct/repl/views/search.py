@@ -11,6 +11,7 @@ from rich.text import Text
 from construct.memory.recall.excerpts import excerpt, spans
 from construct.memory.recall.query import Query, analyse
 from construct.memory.recall.search import Hit
+from construct.repl.views.prose import Prose
 
 _MOST_LINES = 2
 _SHORTEST = 60
@@ -52,7 +53,7 @@ class _Hits:
             yield Text(f"\n{legend}", style="dim")
 
     def _text(self, hit: Hit, columns: int) -> Text:
-        text = Text()
+        text = Prose()
         if hit.role:
             text.append(
                 f"{'you' if hit.role == 'user' else 'reply'}: ", style="accent" if hit.role == "user" else "dim"
