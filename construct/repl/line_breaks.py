@@ -1,6 +1,7 @@
 """Where a line may be broken: between words, and between the characters of scripts that have no spaces."""
 
 import re
+from collections.abc import Callable
 
 from rich.cells import cell_len, chop_cells
 
@@ -9,10 +10,11 @@ _WIDE = "\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\U00020000-\U0003ff
 _WORD = re.compile(rf"[「『（【《〈]*[{_WIDE}][、。，．：；？！」』）】》〉”’…ー.,:;?!)%]* *|[^ {_WIDE}]+ *| +")
 
 
-def breaks(line: str, width: int) -> list[int]:
+def breaks(line: str, width: int, stays_whole: Callable[[str], bool] = str.isascii) -> list[int]:
     """Return where to break `line`.
 
-    An ASCII word longer than the line stays whole: the terminal wraps it, and a long URL can still be copied.
+    An ASCII word longer than the line stays whole unless told otherwise: where nothing stands beside it the terminal
+    wraps it, and a long URL can still be copied.
     """
     points: list[int] = []
     column = 0
@@ -22,7 +24,7 @@ def breaks(line: str, width: int) -> list[int]:
         if column and column + size > width:
             points.append(match.start())
             column = 0
-        if size > width and not word.isascii():
+        if size > width and not stays_whole(word):
             cuts = chops(word, width)
             points += [match.start() + cut for cut in cuts]
             column = cell_len(word[cuts[-1] :]) if cuts else size

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.containers import Lines
 from rich.text import Text
 
-from construct.repl.line_breaks import breaks, chops
+from construct.repl.line_breaks import breaks
 
 
 class Prose(Text):
@@ -19,8 +19,7 @@ class Prose(Text):
         lines = Lines()
         for line in self.split(allow_blank=True):
             line.expand_tabs(4)
-            for piece in line.divide(breaks(line.plain, width)):
-                lines.extend(piece.divide(chops(piece.plain.rstrip(), width)))
+            lines.extend(line.divide(breaks(line.plain, width, lambda _: False)))
         for line in lines:
             line.rstrip_end(width)
         return lines
