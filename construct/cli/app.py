@@ -103,8 +103,7 @@ def chat(
 def ask(
     context: typer.Context,
     text: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="TEXT", help="The message; `-` or nothing reads it from standard input."),
+        str | None, typer.Argument(metavar="TEXT", help="The message; `-` or nothing reads it from standard input.")
     ] = None,
     conversation: ConversationOption = None,
     new: NewOption = False,
@@ -122,7 +121,7 @@ def ask(
     from construct.cli.ask import Question
     from construct.cli.ask import ask as body
 
-    question = Question(" ".join(text) if text else None, conversation, new, model, as_json=as_json, wait=not no_wait)
+    question = Question(text, conversation, new, model, as_json=as_json, wait=not no_wait)
     return body(environment(context), question)
 
 

@@ -68,11 +68,11 @@ def show(context: typer.Context, conversation_id: Id, as_json: Json = False) -> 
 def rename(
     context: typer.Context,
     conversation_id: Id,
-    title: Annotated[list[str], typer.Argument(metavar="TITLE", help="The new title.")],
+    title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
     as_json: Json = False,
 ) -> None:
     """Give a conversation a title; it stays yours."""
-    cleaned = one_line(" ".join(title))
+    cleaned = one_line(title)
     if not cleaned:
         raise UsageError("A title needs at least one character.")
     with environment(context).database() as db:

@@ -135,7 +135,7 @@ def forget(
 def edit(
     context: typer.Context,
     reference: Id,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="How it should read.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="How it should read.")],
     as_json: Json = False,
 ) -> None:
     """Say it right, in your own words.
@@ -144,7 +144,7 @@ def edit(
     """
     from construct.cli import correcting
 
-    correcting.edit(environment(context), parse_reference(reference), " ".join(text), as_json)
+    correcting.edit(environment(context), parse_reference(reference), text, as_json)
 
 
 @memory.command(epilog=examples("construct memory pin 42", "construct memory pin 42 --off"))
@@ -163,7 +163,7 @@ def pin(
 @memory.command(epilog=examples('construct memory add "The spare key is with Rui" --category place'))
 def add(
     context: typer.Context,
-    text: Annotated[list[str], typer.Argument(metavar="TEXT", help="What to keep, in one sentence.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to keep, in one sentence.")],
     category: Annotated[
         str | None,
         typer.Option(
@@ -175,7 +175,7 @@ def add(
     """Keep one thing for good, in your own words."""
     from construct.cli import correcting
 
-    correcting.add(environment(context), " ".join(text), category, as_json)
+    correcting.add(environment(context), text, category, as_json)
 
 
 @memory.command(epilog=examples("construct memory diff", "construct memory diff 2026-03-01 yesterday"))

@@ -91,6 +91,7 @@ def test_a_number_is_needed(lived: Program) -> None:
     bare = lived.run("conversations")
     assert bare.returncode == 2
     assert bare.stderr.startswith("Say which: list, show, rename, fork, delete.\n")
+    assert "in quotation marks" in lived.run("conversations", "rename", "1", "Two", "words").stderr
 
 
 def test_piped_chat_is_a_message_a_line(program: Program, api: FakeApi) -> None:
