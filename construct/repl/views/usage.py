@@ -24,7 +24,7 @@ _BASIS = (
 
 
 def usage_view(found: Books, clock: Clock) -> RenderableType:
-    """Return what the same talk would have cost without a memory, what a day cost, and last, with its sum, each purpose."""
+    """Return what the same talk would have cost without a memory, each day, and each purpose, with the sum, last."""
     if not found.lines:
         return Text("No model has been called yet.", style="dim")
     parts: list[RenderableType] = []
