@@ -13,15 +13,30 @@ from construct.memory.learning.guard import Verdict
 from construct.memory.learning.proposals import Draft
 from construct.memory.recall.search import Hit
 from construct.repl.commands import all_commands
+from construct.repl.themes import PLAIN
 from construct.repl.views.compacted import compact_words
 from construct.repl.views.console import to_ansi, to_text
 from construct.repl.views.echo import echo_view
+from construct.repl.views.replay import replayed
 from construct.repl.views.search import hits_view
 from construct.repl.views.status import status_notes, status_view
 from construct.repl.views.timeline import timeline_view
 from construct.repl.views.undone import undone_view
 from construct.repl.views.usage import usage_view
-from tests.repl.test_views import BOOKS, CLOCK, HELP, NOW, TODAY, UNDONE, VIEWS, WEEKS, cycle, figures, standing
+from tests.repl.test_views import (
+    BOOKS,
+    CLOCK,
+    HELP,
+    NOW,
+    TODAY,
+    UNDONE,
+    VIEWS,
+    WEEKS,
+    cycle,
+    figures,
+    message,
+    standing,
+)
 
 
 def progress(observation: float, compaction: float = 0.0, reflection: float = 0.0) -> dict[str, Any]:
@@ -182,3 +197,17 @@ def test_undone_names_all_that_was_taken_back() -> None:
     head = to_text(undone_view(drawn, TODAY), 200).splitlines()[0]
     assert head == "Taken back: an observation run (cycle 7), a graph run (cycle 7) and a graph run (cycle 7)."
     assert "It had found nothing to remember." in to_text(undone_view(replace(UNDONE, deactivated=()), TODAY), 200)
+
+
+def test_scripts_without_spaces_break_anywhere() -> None:
+    """Behind a word the line goes on, punctuation stays with its character; what fits nowhere is cut."""
+    lines = to_text(echo_view(f"I said 私の娘はくるみアレルギーです。 {'x' * 30}"), 20).splitlines()
+    assert lines == ["› I said 私の娘はく", "  るみアレルギーで", "  す。", f"  {'x' * 18}", f"  {'x' * 12}"]
+
+
+def test_a_replay_is_what_a_chat_showed() -> None:
+    """The user's words behind the sign, a reply as Markdown, the time where a stretch of talk begins."""
+    said = [message(1), message(2, "Then **gorreana**.", "assistant"), message(3, "Why?")]
+    said[2] = said[2]._replace(created_at="2026-03-10T08:30:00.000000+00:00")
+    lines = replayed(said, CLOCK, 80, PLAIN).splitlines()
+    assert lines == ["2026-03-09 08:30", "› I like tea.", "", "Then gorreana.", "", "2026-03-10 08:30", "› Why?"]

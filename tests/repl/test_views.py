@@ -32,7 +32,6 @@ from construct.repl.views.context import context_view
 from construct.repl.views.conversations import conversations_view
 from construct.repl.views.diff import diff_view
 from construct.repl.views.due import due_line
-from construct.repl.views.echo import echo_view
 from construct.repl.views.forgetting import forgotten_words, plan_view
 from construct.repl.views.generations import generations_view
 from construct.repl.views.graph import graph_view
@@ -40,7 +39,6 @@ from construct.repl.views.greeting import first_screen, hello, pause_line
 from construct.repl.views.help import HelpView
 from construct.repl.views.marks import Mark, marks_view
 from construct.repl.views.observations import memory_view
-from construct.repl.views.replay import replayed
 from construct.repl.views.search import hits_view
 from construct.repl.views.status import status_view
 from construct.repl.views.timeline import timeline_view
@@ -309,6 +307,14 @@ def test_the_graph_is_a_tree() -> None:
     ]
 
 
+def test_a_hub_does_not_flood_the_screen() -> None:
+    """Of many relations the first are drawn, the others counted."""
+    many = tuple(Branch("knows", True, "2026-01-01", None, n, Tree(f"Rui {n}", None, ())) for n in range(300))
+    hub = Branch("knows", True, "2026-01-01", None, 1, Tree("Rosa", None, (), many))
+    assert "and 260 more" in to_text(graph_view(Tree("User", None, (), many)))
+    assert len(to_text(graph_view(Tree("User", None, (), (hub,)))).splitlines()) == 9
+
+
 def test_forgetting_says_what_stays() -> None:
     """The plan tells what of the same words stays, and what --words would do."""
     text = to_text(plan_view(plan(), TODAY))
@@ -391,17 +397,3 @@ def test_words() -> None:
     assert list(map(title_of, untitled)) == ["conversation 4", "Hello there"]
     assert wrapped("one two three four five six", 20) == ["one two three four", "five six"]
     assert wrapped("  /a     b", 4) == ["  /a     b"]
-
-
-def test_scripts_without_spaces_break_anywhere() -> None:
-    """Behind a word the line goes on, punctuation stays with its character; what fits nowhere is cut."""
-    lines = to_text(echo_view(f"I said 私の娘はくるみアレルギーです。 {'x' * 30}"), 20).splitlines()
-    assert lines == ["› I said 私の娘はく", "  るみアレルギーで", "  す。", f"  {'x' * 18}", f"  {'x' * 12}"]
-
-
-def test_a_replay_is_what_a_chat_showed() -> None:
-    """The user's words behind the sign, a reply as Markdown, the time where a stretch of talk begins."""
-    said = [message(1), message(2, "Then **gorreana**.", "assistant"), message(3, "Why?")]
-    said[2] = said[2]._replace(created_at="2026-03-10T08:30:00.000000+00:00")
-    lines = replayed(said, CLOCK, 80, PLAIN).splitlines()
-    assert lines == ["2026-03-09 08:30", "› I like tea.", "", "Then gorreana.", "", "2026-03-10 08:30", "› Why?"]

@@ -24,7 +24,7 @@ _SHOWN_AGAIN = 2
 """Messages: so that one knows where the talk stands."""
 _FORMAT_OF = {".md": "markdown", ".markdown": "markdown", ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
 _CONVERSATIONS = "/conversations [all|delete ID]"
-_NOT_KNOWN = " The server may know it; what it costs is not known here, and /usage leaves it out."
+_NOT_KNOWN = " The server may know it; what it costs is not known here."
 _PRIVATE_ON = "From here on nothing is stored. /private off ends it."
 _PRIVATE_OFF = "What was private is gone. From here on it is stored again."
 
