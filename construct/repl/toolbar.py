@@ -70,7 +70,7 @@ def _parts(state: ToolbarState) -> Iterator[_Part]:
 
 
 def _how_near(ratio: float) -> str:
-    return "due" if ratio >= 1 else f"{int(100 * ratio)}%"
+    return "due" if ratio >= 1 else f"{min(99, round(100 * ratio))}%"
 
 
 def _width(parts: list[_Part]) -> int:

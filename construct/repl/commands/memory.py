@@ -30,10 +30,13 @@ _MOST_LINES = 16
 _WHY = "/why [ID|last]"
 _GRAMMAR = (
     "! matters much, - some, ~ little; the number is what /why, /edit, /pin and /forget take.\n"
-    f"Narrow it by {', '.join(narrow.PRIORITIES)}; by {', '.join(narrow.STANCES)}; by {', '.join(narrow.MARKS)}; "
-    "by since, until or on a day (2026-03-01, 2026-03, 7d, yesterday); by any other words. "
-    'Words of one list widen each other, all else narrows; "high" in quotation marks is a word like others. '
-    "all shows however many there are."
+    "Narrow it by words of the text, and by\n"
+    f"  {', '.join(narrow.PRIORITIES)};\n"
+    f"  {', '.join(narrow.STANCES)};\n"
+    f"  {', '.join(narrow.MARKS)};\n"
+    "  since, until or on a day: 2026-03-01, 2026-03, 7d, yesterday.\n"
+    "Two of the first or the second list widen each other, all else narrows; in quotation marks they are words of the "
+    "text. all shows however many there are."
 )
 
 

@@ -92,7 +92,7 @@ def _bars(progress: Mapping[str, Any]) -> Table:
     table.add_column(no_wrap=True, min_width=len("next observation"))
     table.add_column(max_width=_BAR_WIDTH)
     table.add_column(justify="right", no_wrap=True, min_width=4)
-    table.add_column(style="dim", overflow="fold")
+    table.add_column(style="dim", no_wrap=True)  # where there is little room the bar gives way
     for name, label in _BARS:
         one = progress[name]
         bar = ProgressBar(
