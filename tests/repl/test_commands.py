@@ -209,13 +209,21 @@ async def test_a_talk_without_a_title_has_one_name(settings: Settings, capsys: p
         assert "Memory · Which tea goes with figs?" in await shown(dialogue, "/status", capsys)
 
 
-async def test_a_deleted_conversation_is_gone(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
-    """With what was learned from it; whoever was in it goes on in a new one."""
+async def test_a_deleted_conversation_is_gone(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what was learned from it; whoever was in it goes on in a new one, and work that was due there is none."""
     async with talking(settings) as dialogue:
         said = await shown(dialogue, "/conversations delete 1 --yes", capsys)
         assert "2 messages, 1 observation" in said
         assert "Deleted conversation 1" in said
         assert "Nothing is remembered" in await shown(dialogue, "/memory", capsys)
+        complaints: list[str] = []
+        upkeep = dialogue._chat.upkeep
+        monkeypatch.setattr(upkeep, "_complain", complaints.append)
+        upkeep.want(Job(1, leaving=True))
+        assert await upkeep.finish(5)
+        assert complaints == []
         await dialogue.line("Hello.")
         assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
 
