@@ -93,7 +93,7 @@ def _laid_out(text: str, stream: TextIO) -> str:
     from construct.repl.views.words import wrapped
 
     width = _width(stream)
-    return "\n".join(part for line in text.split("\n") for part in wrapped(line, width)) if width else text
+    return wrapped(text, width) if width else text
 
 
 def _width(stream: TextIO) -> int | None:

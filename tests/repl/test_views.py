@@ -395,5 +395,4 @@ def test_words() -> None:
     assert [ago(NOW.isoformat(), CLOCK), ago(STAMP, CLOCK)] == ["just now", "1 day ago"]
     untitled = [ConversationSummary(conversation(4, None), 0, STAMP, said) for said in (None, "Hello there")]
     assert list(map(title_of, untitled)) == ["conversation 4", "Hello there"]
-    assert wrapped("one two three four five six", 20) == ["one two three four", "five six"]
-    assert wrapped("  /a     b", 4) == ["  /a     b"]
+    assert wrapped("one two three four five six\n  /a     b", 20) == "one two three four\nfive six\n  /a     b"

@@ -41,9 +41,13 @@ def monies(dollars: Sequence[float]) -> list[str]:
     return [f"${one:,.{digits}f}" for one in dollars]
 
 
-def wrapped(line: str, width: int) -> list[str]:
-    """Return a line of Western text broken at its blanks; one with columns in it is left as it is."""
-    return [line] if "  " in line else textwrap.wrap(line, max(20, width), break_long_words=False) or [""]
+def wrapped(text: str, width: int) -> str:
+    """Return lines of Western text broken at their blanks; one with columns in it is left as it is."""
+    return "\n".join(part for line in text.split("\n") for part in _wrapped(line, max(20, width)))
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    return [line] if "  " in line else textwrap.wrap(line, width, break_long_words=False) or [""]
 
 
 def ago(moment: str, clock: Clock) -> str:
