@@ -68,14 +68,20 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
 )
 async def history(chat: Chat, out: Output, argument: str) -> None:
     """Show what was said in this conversation."""
-    if argument not in {"", "all"} and not (argument.isascii() and argument.isdigit() and int(argument)):
-        raise UsageError("It is /history, /history N, or /history all.")
-    number = talk.LAST if argument == "all" else min(int(argument or _SAID), talk.LAST)
-    found = [] if chat.conversation_id is None else await chat.store.call(forks.last_said, chat.conversation_id, number)
+    here, number = chat.conversation_id, _how_many(argument)
+    found = [] if here is None else await chat.store.call(forks.last_said, here, number)
     if found:
         out.replay(found, chat.clock)
     else:
         out.say(_NOTHING_SAID)
+
+
+def _how_many(argument: str) -> int:
+    if argument in {"", "all"}:
+        return talk.LAST if argument else _SAID
+    if not (argument.isascii() and argument.isdigit() and int(argument)):
+        raise UsageError("It is /history, /history N, or /history all.")
+    return min(int(argument), talk.LAST)
 
 
 @group.command(

@@ -244,19 +244,14 @@ async def _rename(chat: Chat, title: str) -> None:
     await chat.store.call(talks.rename_conversation, conversation_id, shorten(title, 120))
 
 
-async def _delete(chat: Chat, out: Output, which: str) -> None:
+async def _delete(chat: Chat, out: Output, argument: str) -> None:
     """Say what deleting a conversation takes along, ask, and do it."""
     from construct.repl.views.deletion import deleted_words, deletion_words
 
-    number, _, option = which.partition(" ")
-    if not (number.isascii() and number.isdigit()) or option.strip() not in {"", "--yes"}:
-        raise UsageError("Say which one by its number: /conversations delete ID [--yes]")
-    if not option and not out.interactive:
-        raise UsageError(f"Nobody can be asked here: /conversations delete {number} --yes deletes it.")
-    wanted = min(int(number), talks.LAST)
+    wanted, ask = _to_delete(argument, out)
     here, plan = await chat.store.call(lambda db: (talks.summary(db, wanted), deletion.plan_deletion(db, wanted)))
     out.say(deletion_words(here, plan))
-    if not option and not await out.ask("Delete this for good?"):
+    if ask and not await out.ask("Delete this for good?"):
         out.say("Nothing was deleted.")
         return
     gone = await chat.store.call(deletion.delete_conversation, wanted, chat.clock)
@@ -265,6 +260,16 @@ async def _delete(chat: Chat, out: Output, which: str) -> None:
         chat.begin_anew()
     out.forgotten()
     out.say(deleted_words(gone))
+
+
+def _to_delete(argument: str, out: Output) -> tuple[int, bool]:
+    """Return which conversation is meant, and whether to ask first."""
+    number, _, option = argument.partition(" ")
+    if not (number.isascii() and number.isdigit()) or option.strip() not in {"", "--yes"}:
+        raise UsageError("Say which one by its number: /conversations delete ID [--yes]")
+    if not option and not out.interactive:
+        raise UsageError(f"Nobody can be asked here: /conversations delete {number} --yes deletes it.")
+    return min(int(number), talks.LAST), not option
 
 
 async def _find(chat: Chat, argument: str) -> talks.ConversationSummary:
