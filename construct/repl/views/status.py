@@ -121,7 +121,7 @@ def _counts(figures: Mapping[str, Any], standing: Standing) -> Table:
 
 def _mode_words(figures: Mapping[str, Any]) -> Text:
     mode, phase = str(figures["mode"]), str(figures["phase"])
-    words = Text(mode, style="success" if mode == "active" else "medium")
+    words = Text().append(mode, style="success" if mode == "active" else "medium")
     words.append(f" ({_MODES.get(mode, '')}) · ", style="dim")
     return words.append(phase, style="dim" if phase == "idle" else "accent")
 
