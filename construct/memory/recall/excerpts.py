@@ -8,12 +8,17 @@ from construct.memory.recall.query import forms
 from construct.text import one_line
 
 _WORD = re.compile(r"[^\W_]+")
+_ALIKE = 3
+"""Letters that forms of one word begin with: "in" and "Inês" have one stem only by the rules."""
 
 
 def spans(line: str, words: Sequence[str], pieces: Sequence[str] = ()) -> Iterator[tuple[int, int]]:
     """Give where the words stand, in any of their forms, and the pieces of words, each as (begin, end)."""
-    roots = {stem(form) for word in words for form in forms(word)}
-    yield from (match.span() for match in _WORD.finditer(line) if stem(fold(match[0])) in roots)
+    roots = {(stem(form), form[:_ALIKE]) for word in words for form in forms(word)}
+    for match in _WORD.finditer(line):
+        word = fold(match[0])
+        if (stem(word), word[:_ALIKE]) in roots:
+            yield match.span()
     for piece in pieces:
         yield from (match.span() for match in re.finditer(re.escape(piece), line))
 

@@ -51,8 +51,8 @@ def _sections(found: Diff) -> list[tuple[str, list[_Line]]]:
 
 def _table(lines: list[_Line]) -> Table:
     table = Table.grid(padding=(0, 1))
-    for _ in range(3):
-        table.add_column(no_wrap=True)
+    for justify in ("left", "right", "left"):
+        table.add_column(no_wrap=True, justify=justify)
     table.add_column(overflow="fold")
     for sign, o in lines:
         style = "success" if sign == "+" else "error"

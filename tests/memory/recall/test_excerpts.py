@@ -13,6 +13,7 @@ def test_words_are_found_in_their_forms() -> None:
     line = "We swam in Tróia; 娘はくるみアレルギーです。"
     assert [line[a:b] for a, b in spans(line, ["swims", "troia"], ["くる", "るみ"])][-3:] == ["Tróia", "くる", "るみ"]
     assert [line[a:b] for a, b in spans(line, ["swim"])] == ["swam"]
+    assert not list(spans(line, ["ines"]))
 
 
 @settings(max_examples=200, deadline=None)
