@@ -4,7 +4,7 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,6 +69,14 @@ def pick_conversation(db: sqlite3.Connection, settings: Settings, wanted: int | 
 def say(text: str = "") -> None:
     """Print text from anywhere, made safe for a terminal; on one, broken between words."""
     print(_laid_out(printable(text), sys.stdout))
+
+
+def tell(view: Callable[[], "RenderableType"], plainly: str) -> None:
+    """Print a view on a terminal, elsewhere plain lines for other programs."""
+    if sys.stdout.isatty():
+        show(view())
+    else:
+        say(plainly)
 
 
 def show(view: "RenderableType", stream: TextIO | None = None) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from construct.cli import shapes
-from construct.cli.environment import Environment, print_json, say
+from construct.cli.environment import Environment, print_json, say, tell
 from construct.cli.environment import show as show_view
 from construct.cli.progress import searchable
 from construct.cli.references import Reference
@@ -168,8 +168,16 @@ def show(env: Environment, reference: Reference, as_json: bool) -> None:
             shape, text = shapes.memory(memory, clock, _conversation(db, memory)), _memory_line(memory, clock)
         else:
             o = rows.observation(db, number)
-            shape, text = shapes.observation(o), f"{line(o)}{_marks(o, clock.today())}"
+            print_observation(o, clock, f"{line(o)}{_marks(o, clock.today())}", as_json)
+            return
     print_json(shape) if as_json else say(text)
+
+
+def print_observation(o: Observation, clock: Clock, plainly: str, as_json: bool) -> None:
+    """Print an observation, on a terminal as the chat shows it."""
+    from construct.repl.views.observations import observation_view
+
+    print_json(shapes.observation(o)) if as_json else tell(lambda: observation_view(o, clock.today()), plainly)
 
 
 def why(env: Environment, reference: Reference, as_json: bool) -> None:

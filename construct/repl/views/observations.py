@@ -100,6 +100,11 @@ def observation_table(observations: Sequence[Observation], today: date) -> Table
     return table
 
 
+def observation_view(o: Observation, today: date) -> RenderableType:
+    """Return one observation, with its day."""
+    return Group(_day_head(o.observation_date, today), observation_table([o], today))
+
+
 def notes(o: Observation, today: date) -> list[str]:
     """Return what is to be known of an observation beside its words."""
     found = [] if o.stance == "stated" else [_STANCES.get(o.stance, o.stance)]
