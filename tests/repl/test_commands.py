@@ -14,6 +14,7 @@ from construct.config import Settings
 from construct.repl.background import Job
 from construct.repl.chat import Chat
 from construct.repl.commands import all_commands
+from construct.repl.commands.references import number_in
 from construct.repl.commands.registry import Registry, split_command
 from construct.repl.dialogue import Dialogue
 from construct.repl.plain import PlainOutput
@@ -164,6 +165,11 @@ async def test_wrong_use_is_one_error(line: str, settings: Settings, capsys: pyt
     assert printed.out == ""
     assert 1 <= len(printed.err.splitlines()) <= 2
     assert "went wrong" not in printed.err
+
+
+def test_a_number_is_one_that_a_row_can_have() -> None:
+    """However long it is, it is no defect."""
+    assert [number_in(text) for text in ("12", "0", "x", "-1", "", "٣", "9" * 5000)] == [12, 0, *[None] * 5]
 
 
 async def test_what_is_kept_by_hand_is_listed(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:

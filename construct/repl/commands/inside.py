@@ -8,6 +8,7 @@ from construct.errors import UsageError
 from construct.memory.inspection.accounts import read_books
 from construct.memory.shown import forks
 from construct.repl.chat import Chat
+from construct.repl.commands.references import number_in
 from construct.repl.commands.registry import Choice, Group, choose
 from construct.repl.output import Output
 from construct.repl.views.words import title_of
@@ -79,9 +80,10 @@ async def history(chat: Chat, out: Output, argument: str) -> None:
 def _how_many(argument: str) -> int:
     if argument in {"", "all"}:
         return talk.LAST if argument else _SAID
-    if not (argument.isascii() and argument.isdigit() and int(argument)):
+    number = number_in(argument)
+    if not number:
         raise UsageError("It is /history, /history N, or /history all.")
-    return min(int(argument), talk.LAST)
+    return number
 
 
 @group.command(

@@ -9,6 +9,7 @@ from construct.llm.catalog import is_known, known_models
 from construct.memory.curation import deletion
 from construct.memory.shown import forks
 from construct.repl.chat import Chat
+from construct.repl.commands.references import number_in
 from construct.repl.commands.registry import Choice, Group, Leave, Retry, Then, choose
 from construct.repl.output import Output
 from construct.repl.views.words import ago, title_of
@@ -264,20 +265,22 @@ async def _delete(chat: Chat, out: Output, argument: str) -> None:
 
 def _to_delete(argument: str, out: Output) -> tuple[int, bool]:
     """Return which conversation is meant, and whether to ask first."""
-    number, _, option = argument.partition(" ")
-    if not (number.isascii() and number.isdigit()) or option.strip() not in {"", "--yes"}:
+    name, _, option = argument.partition(" ")
+    number = number_in(name)
+    if number is None or option.strip() not in {"", "--yes"}:
         raise UsageError("Say which one by its number: /conversations delete ID [--yes]")
     if not option and not out.interactive:
         raise UsageError(f"Nobody can be asked here: /conversations delete {number} --yes deletes it.")
-    return min(int(number), talks.LAST), not option
+    return number, not option
 
 
 async def _find(chat: Chat, argument: str) -> talks.ConversationSummary:
     if not argument:
         raise UsageError("Say which one: /switch ID, or /switch WORDS of its title. /conversations lists them.")
     found = await chat.store.call(talks.conversations)
+    number = number_in(argument)
     for one in found:
-        if argument.isascii() and argument.isdigit() and one.conversation.id == int(argument):
+        if one.conversation.id == number:
             return one
     words = argument.casefold().split()
     for one in found:
