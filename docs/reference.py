@@ -68,7 +68,7 @@ def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
 def _chat() -> Iterator[str]:
     for group in all_commands().groups:
         yield f"### {group.title}\n"
-        yield from (f"- `{c.usage}`: {c.help}.{f' {c.details}' if c.details else ''}" for c in group.commands)
+        yield from (" ".join(f"- `{c.usage}`: {c.help}. {c.details}".split()) for c in group.commands)
         yield ""
     yield "### Keys\n"
     yield from (f"- {keys}: {what}." for keys, what in KEYS)

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 
 from construct.cli.environment import Environment, complain, pick_conversation, print_json, standard_input
+from construct.cli.progress import waiting
 from construct.companion import Companion
 from construct.errors import ExitStatus, UsageError
 from construct.llm.providers import choose_models
@@ -73,7 +74,7 @@ async def _ask(companion: Companion, conversation_id: int, words: str, question:
 async def _finish_memory(companion: Companion, conversation_id: int) -> None:
     """Do what is due, a minute at most; Ctrl-C leaves it, and failing does not matter to the reply."""
     try:
-        async with asyncio.timeout(_MEMORY_SECONDS):
+        async with asyncio.timeout(_MEMORY_SECONDS), waiting("finishing memory: Ctrl-C leaves it for the next start"):
             await companion.worker.run_due(conversation_id)
             await companion.worker.rest(but=conversation_id)
             for _ in range(_VECTOR_BATCHES):

@@ -1,7 +1,7 @@
 """`construct conversations …`."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,9 +12,6 @@ from construct.errors import UsageError
 from construct.store import talk
 from construct.store.database import transaction
 from construct.text import one_line
-
-if TYPE_CHECKING:
-    from construct.memory.curation.deletion import DeletionPlan
 
 conversations = typer.Typer(help="List, show, rename, fork and delete conversations.", rich_markup_mode=None)
 
@@ -132,12 +129,13 @@ def delete(
     It says first what goes, and asks. `construct memory forget` deletes a single thing instead.
     """
     from construct.memory.curation.deletion import delete_conversation, plan_deletion
+    from construct.repl.views.deletion import deleted_words, deletion_words
 
     env = environment(context)
     with env.database() as db:
         plan = plan_deletion(db, conversation_id)
         if not yes:
-            complain(_deletion_words(talk.summary(db, conversation_id), plan))
+            complain(deletion_words(talk.summary(db, conversation_id), plan))
             if not confirmed("Delete this for good?"):
                 complain("Nothing was deleted.")
                 return
@@ -145,19 +143,4 @@ def delete(
     if as_json:
         print_json({"deleted": asdict(gone)})
     else:
-        from construct.repl.views.words import counted
-
-        words = f"{counted(gone.messages, 'message')}, {counted(gone.observations, 'observation')}"
-        say(f"Deleted conversation {conversation_id}: {words}.")
-
-
-def _deletion_words(here: talk.ConversationSummary, plan: "DeletionPlan") -> str:
-    from construct.repl.views.words import counted, title_of
-
-    words = f"Conversation {here.conversation.id} “{title_of(here)}”: {counted(plan.messages, 'message')}"
-    words += (
-        f", {counted(len(plan.observations), 'observation')} and {counted(len(plan.memories), 'memory')} from them."
-    )
-    if plan.forks:
-        words += f" Without what they have from it go on: {counted(len(plan.forks), 'fork')}."
-    return words
+        say(deleted_words(gone))

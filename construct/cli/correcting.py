@@ -1,9 +1,11 @@
 """Correcting memory: `memory edit|pin|forget|add`."""
 
+import sys
 from dataclasses import asdict
 
 from construct.cli import shapes
-from construct.cli.environment import Environment, complain, confirmed, print_json, say
+from construct.cli.environment import Environment, complain, confirmed, print_json, say, show
+from construct.cli.looking import print_observation
 from construct.cli.progress import searchable
 from construct.cli.references import Reference
 from construct.clock import to_text
@@ -22,7 +24,7 @@ def edit(env: Environment, reference: Reference, text: str, as_json: bool) -> No
     with env.database() as db:
         new = edits.edit(db, curated.observation_behind(db, reference), text, env.settings.clock)
         found = rows.observation(db, new)
-    print_json(shapes.observation(found)) if as_json else say(f"{found.id}  {line(found)}")
+    print_observation(found, env.settings.clock, f"{found.id}  {line(found)}", as_json)
 
 
 def pin(env: Environment, reference: Reference, *, off: bool, as_json: bool) -> None:
@@ -30,7 +32,8 @@ def pin(env: Environment, reference: Reference, *, off: bool, as_json: bool) -> 
     with env.database() as db:
         number = curated.observation_behind(db, reference)
         found = edits.unpin(db, number) if off else edits.pin(db, number)
-    print_json(shapes.observation(found)) if as_json else say(f"{'Unpinned' if off else 'Pinned'}: {line(found)}")
+    plainly = f"{'Unpinned' if off else 'Pinned'}: {found.id}  {line(found)}"
+    print_observation(found, env.settings.clock, plainly, as_json)
 
 
 def add(env: Environment, text: str, category: str | None, as_json: bool) -> None:
@@ -44,7 +47,6 @@ def add(env: Environment, text: str, category: str | None, as_json: bool) -> Non
 
 def forget(env: Environment, reference: Reference, *, words: bool, yes: bool, as_json: bool) -> None:
     """Say what goes, ask, delete it for good, and say what went."""
-    from construct.repl.views.console import to_text as plain
     from construct.repl.views.forgetting import forgotten_words, plan_view
 
     clock = env.settings.clock
@@ -52,7 +54,7 @@ def forget(env: Environment, reference: Reference, *, words: bool, yes: bool, as
         searchable(db)
         plan = plan_forget_named(db, reference, words=words)
         if not yes:
-            complain(plain(plan_view(plan, clock.today())))
+            show(plan_view(plan, clock.today()), sys.stderr)
             if not confirmed("Delete this for good?"):
                 complain("Nothing was deleted.")
                 return

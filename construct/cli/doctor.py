@@ -2,13 +2,19 @@
 
 import asyncio
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
-from construct.cli.environment import Environment, print_json, say
+from construct.cli.environment import Environment, print_json, tell
 from construct.cli.progress import searchable
 from construct.config import Settings
 from construct.errors import ConstructError, ExitStatus
 from construct.store.invariants import index_violations, violations
+from construct.text import printable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +41,23 @@ def doctor(env: Environment, as_json: bool) -> int:
     if as_json:
         print_json({"ok": ok, "checks": [asdict(check) for check in checks]})
     else:
-        for check in checks:
-            say(f"{'ok ' if check.ok else 'BAD'}  {check.name}: {check.detail}")
+        tell(lambda: _table(checks), "\n".join(f"{_mark(check)}  {check.name}: {check.detail}" for check in checks))
     return ExitStatus.OK if ok else ExitStatus.FAILED
+
+
+def _mark(check: Check) -> str:
+    return "ok " if check.ok else "BAD"
+
+
+def _table(checks: Sequence[Check]) -> "RenderableType":
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    for check in checks:
+        mark = Text(_mark(check), style="success" if check.ok else "error")
+        table.add_row(mark, check.name, Text(printable(check.detail), overflow="fold"))
+    return table
 
 
 def _credentials(settings: Settings) -> Check:

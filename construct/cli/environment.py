@@ -4,7 +4,7 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -77,32 +77,48 @@ def pick_conversation(db: sqlite3.Connection, settings: Settings, wanted: int | 
 
 
 def say(text: str = "") -> None:
-    """Print text from anywhere, made safe for a terminal."""
-    print(printable(text))
+    """Print text from anywhere, made safe for a terminal; on one, broken between words."""
+    print(_laid_out(printable(text), sys.stdout))
 
 
-def show(view: "RenderableType") -> None:
-    """Print a view: in colours and as wide as the terminal where there is one, else plainly."""
-    sys.stdout.write(drawn(view))
+def tell(view: Callable[[], "RenderableType"], plainly: str) -> None:
+    """Print a view on a terminal, elsewhere plain lines for other programs."""
+    if sys.stdout.isatty():
+        show(view())
+    else:
+        say(plainly)
 
 
-def drawn(view: "RenderableType") -> str:
-    """Return a view as standard output takes it."""
-    import shutil
-
+def show(view: "RenderableType", stream: TextIO | None = None) -> None:
+    """Print a view, on standard output by default: in colours and as wide as a terminal, elsewhere plainly."""
     from construct.repl.themes import theme_on
     from construct.repl.views.console import PLAIN_WIDTH, to_ansi
 
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PLAIN_WIDTH
-    return to_ansi(view, width, theme_on(sys.stdout, os.environ))
+    to = stream or sys.stdout
+    to.write(to_ansi(view, _width(to) or PLAIN_WIDTH, theme_on(to, os.environ)))
 
 
 def complain(text: str) -> None:
     """Print an error: plain lines on standard error."""
     try:
-        print(printable(text), file=sys.stderr, flush=True)
+        print(_laid_out(printable(text), sys.stderr), file=sys.stderr, flush=True)
     except OSError:  # nobody reads it, or there is no room for it
         let_go(sys.stderr)
+
+
+def _laid_out(text: str, stream: TextIO) -> str:
+    """Return text as a stream takes it: a terminal would break its lines within words."""
+    from construct.repl.views.words import wrapped
+
+    width = _width(stream)
+    return wrapped(text, width) if width else text
+
+
+def _width(stream: TextIO) -> int | None:
+    """Return the columns of a terminal, None for what is none."""
+    import shutil
+
+    return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def let_go(stream: TextIO) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from construct.cli import shapes
-from construct.cli.environment import Environment, print_json, say
+from construct.cli.environment import Environment, print_json, say, tell
 from construct.cli.environment import show as show_view
 from construct.cli.progress import searchable
 from construct.cli.references import Reference
@@ -14,14 +14,19 @@ from construct.clock import Clock, to_text
 from construct.errors import UsageError
 from construct.memory.inspection import history, narrow, trace
 from construct.memory.inspection.timeline import weeks
+from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.meaning import meaning_for
+from construct.memory.recall.query import analyse
 from construct.memory.recall.search import Filters, search
 from construct.memory.shown.lines import line
-from construct.repl.views.words import NOTHING_YET
+from construct.repl.views.words import NOTHING_YET, period
 from construct.store import curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.records import Memory, Observation
-from construct.text import one_line, shorten
+from construct.text import one_line
+
+_EXCERPT = 160
+"""Characters of what was found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,8 @@ def list_memory(env: Environment, view: View, as_json: bool) -> None:
     elif for_people:
         from construct.repl.views.observations import memory_view
 
-        show_view(memory_view(found, today, kept=memories, narrowed=list(wanted.parts())))
+        rest = "a larger --limit"
+        show_view(memory_view(listed, today, kept=memories, most=view.limit, narrowed=list(wanted.parts()), rest=rest))
     else:
         _print_lines(found, memories, clock, today)
 
@@ -136,12 +142,14 @@ def search_memory(
     if sys.stdout.isatty():
         from construct.repl.views.search import hits_view
 
-        show_view(hits_view(found))
+        show_view(hits_view(found, query))
         return
+    wanted = analyse(query)
     for h in found:
         reference = str(h.id) if h.kind == "observation" else f"{h.kind}:{h.id}"
         note = f"  [{h.match}]" if h.match != "direct" else ""
-        say(f"{reference:>14}  [{h.date}] {h.role + ': ' if h.role else ''}{shorten(h.text, 160)}{note}")
+        text = excerpt(h.text, wanted.words, _EXCERPT, wanted.pieces)
+        say(f"{reference:>14}  [{h.date}] {h.role + ': ' if h.role else ''}{text}{note}")
     if not found:
         say("Nothing was found.")
 
@@ -160,8 +168,16 @@ def show(env: Environment, reference: Reference, as_json: bool) -> None:
             shape, text = shapes.memory(memory, clock, _conversation(db, memory)), _memory_line(memory, clock)
         else:
             o = rows.observation(db, number)
-            shape, text = shapes.observation(o), f"{line(o)}{_marks(o, clock.today())}"
+            print_observation(o, clock, f"{line(o)}{_marks(o, clock.today())}", as_json)
+            return
     print_json(shape) if as_json else say(text)
+
+
+def print_observation(o: Observation, clock: Clock, plainly: str, as_json: bool) -> None:
+    """Print an observation, on a terminal as the chat shows it."""
+    from construct.repl.views.observations import observation_view
+
+    print_json(shapes.observation(o)) if as_json else tell(lambda: observation_view(o, clock.today()), plainly)
 
 
 def why(env: Environment, reference: Reference, as_json: bool) -> None:
@@ -200,9 +216,9 @@ def diff(env: Environment, since: str, until: str | None, as_json: bool) -> None
     """Print what was learned, what changed and what is gone between two moments."""
     clock = env.settings.clock
     start = history.parse_moment(since, clock, end_of_day=False)
-    end = clock.now() if until is None else history.parse_moment(until, clock, end_of_day=True)
+    end = None if until is None else history.parse_moment(until, clock, end_of_day=True)
     with env.looking() as db:
-        found = history.diff(db, to_text(start), to_text(end))
+        found = history.diff(db, to_text(start), to_text(end or clock.now()))
     if as_json:
         print_json(
             {
@@ -216,7 +232,7 @@ def diff(env: Environment, since: str, until: str | None, as_json: bool) -> None
         return
     from construct.repl.views.diff import diff_view
 
-    show_view(diff_view(found))
+    show_view(diff_view(found, period(start, end, clock)))
 
 
 def timeline(env: Environment, as_json: bool) -> None:

@@ -1,10 +1,11 @@
-"""A progress bar on standard error, where somebody looks and it takes longer than a moment."""
+"""What takes its time, on standard error, where somebody looks and it takes longer than a moment."""
 
+import asyncio
 import sqlite3
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 from construct.store import search_index
 
@@ -38,6 +39,29 @@ def progress_bar() -> Iterator[Advance]:
         yield advance
     finally:
         bar.stop()
+
+
+@asynccontextmanager
+async def waiting(words: str) -> AsyncIterator[None]:
+    """Say what is waited for, where somebody looks and it takes longer than a moment; gone at the end."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    spinner = asyncio.create_task(_spin(words), name="spinner")
+    try:
+        yield
+    finally:
+        spinner.cancel()
+        with suppress(asyncio.CancelledError):
+            await spinner
+
+
+async def _spin(words: str) -> None:
+    await asyncio.sleep(_MOMENT)
+    from rich.console import Console
+
+    with Console(stderr=True).status(words):
+        await asyncio.get_running_loop().create_future()
 
 
 def searchable(db: sqlite3.Connection) -> None:

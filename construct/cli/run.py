@@ -8,6 +8,9 @@ from io import TextIOWrapper
 
 from construct.errors import ConstructError, ExitStatus
 
+# How typer says that a group needs one of its commands, and that there are more words than it takes.
+_NO_COMMAND, _TOO_MANY = "Missing command.", "Got unexpected extra argument"
+
 
 def run(arguments: Sequence[str]) -> int:
     """Run the program and return its exit status."""
@@ -86,7 +89,12 @@ def _with_typer(app: object, arguments: Sequence[str]) -> int:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         path = context.command_path if context is not None else "construct"
-        return _fail(f"{one_line(error.format_message())}\n`{path} --help` shows what there is.", ExitStatus.USAGE)
+        message = error.format_message()
+        if message == _NO_COMMAND and context is not None:
+            message = f"Say which: {', '.join(getattr(context.command, 'commands', ()))}."
+        elif message.startswith(_TOO_MANY):
+            message += ": several words are one text only in quotation marks."
+        return _fail(f"{one_line(message)}\n`{path} --help` shows what there is.", ExitStatus.USAGE)
     except Abort:
         return ExitStatus.INTERRUPTED
     return int(status or 0)

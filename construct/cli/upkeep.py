@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from construct.cli import shapes
 from construct.cli.environment import Environment, print_json, say, show
+from construct.cli.progress import waiting
 from construct.clock import to_text
 from construct.companion import Companion
 from construct.errors import ExitStatus, NotConfiguredError, UsageError
@@ -117,7 +118,8 @@ def compact_conversation(env: Environment, conversation_id: int) -> tuple[int, C
 
 async def _compact(companion: Companion, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
     try:
-        return await companion.worker.now(conversation_id)
+        async with waiting("working through the conversation"):
+            return await companion.worker.now(conversation_id)
     finally:
         await companion.close()
 

@@ -55,6 +55,11 @@ def known_models() -> list[str]:
     return list(_catalog()["models"])
 
 
+def is_known(name: str) -> bool:
+    """Tell whether what a model costs is known."""
+    return model_info(name).prices is not None
+
+
 def main_model() -> str:
     """Return the model that talks unless another is set."""
     return str(_catalog()["roles"]["main"])

@@ -104,7 +104,7 @@ class Session:
         title = title_of(here) if here else "new conversation"
         self.screen.toolbar = ToolbarState(title=title, model=model, private=o.private)
         lines = first_screen(settings, model, width) if o.first_run else hello(here, settings.clock, private=o.private)
-        self.screen.print("".join(f"{line}\n" for text in lines for line in wrapped(printable(text), width)))
+        self.screen.print(wrapped(printable("\n".join(lines)), width) + "\n")
 
     def _drawn(self) -> None:
         self._starting = asyncio.create_task(self._start(), name="start")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from construct.errors import ConstructError
+from construct.errors import ConstructError, NotFoundError
 from construct.memory.cycles.worker import MemoryWorker
 
 _BREATH = 0.05  # seconds between two pieces of work on the indexes: the talk and other programs come first
@@ -98,7 +98,8 @@ class Upkeep:
         if job.elsewhere:
             await self._worker.rest(but=job.conversation_id)
         elif job.conversation_id is not None:
-            await self._worker.run_due(job.conversation_id, leaving=job.leaving)
+            with suppress(NotFoundError):  # deleted meanwhile
+                await self._worker.run_due(job.conversation_id, leaving=job.leaving)
 
     def _failed(self, error: Exception, words: str) -> None:
         log.warning("memory work failed: %s", type(error).__name__)

@@ -114,6 +114,10 @@ class Chat:
         if conversation_id is not None:
             self.upkeep.want(Job(conversation_id))
 
+    def begin_anew(self) -> None:
+        """Go on in a new conversation: this one was deleted."""
+        self.conversation_id = self._cold_at = None
+
     async def conversation(self) -> talk.ConversationSummary | None:
         """Return the conversation, None while a new one has nothing in it."""
         if self.conversation_id is None:

@@ -20,6 +20,7 @@ from construct.repl.plain import PlainOutput, PlainReply, write
 from construct.repl.start import Opening
 from construct.repl.views.greeting import first_screen, hello
 from construct.repl.views.words import wrapped
+from construct.text import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,6 +45,14 @@ class DumbOutput(PlainOutput):
         from construct.repl.wrapping import WrappedStream
 
         return PlainReply(WrappedStream(shutil.get_terminal_size().columns))
+
+    def say(self, text: str) -> None:
+        """Print lines, broken between words."""
+        super().say(wrapped(printable(text), shutil.get_terminal_size().columns))
+
+    def error(self, text: str) -> None:
+        """Print what went wrong, broken between words."""
+        super().error(wrapped(printable(text), shutil.get_terminal_size().columns))
 
     def notice(self, text: str) -> None:
         """Print a quiet line."""
@@ -73,7 +82,7 @@ async def _chat(opening: Opening) -> int:
         greeting = first_screen(settings, opening.models.main.name, width)
     else:
         greeting = hello(opening.conversation, settings.clock, private=opening.private)
-    out.say("\n".join(line for text in greeting for line in wrapped(text, width)))
+    out.say("\n".join(greeting))
     chat = Chat(settings, opening.models, opening.conversation_id, private=opening.private, complain=out.notice)
     chat.companion.forget = partial(forget_for_model, chat, out)
     dialogue = Dialogue(chat, out, all_commands())

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 
-from construct.text import shorten
+from construct.repl.columns import fitted
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_A_SECOND = 8
@@ -51,21 +51,21 @@ class Live:
         if self.status or self.queued or self.hint:
             shown.append(("", "\n"))
         if self.status:
-            shown.append(("class:dim", shorten(self._waiting(), width - 1) + "\n"))
+            shown.append(("class:dim", fitted(self._waiting(), width - 1) + "\n"))
         shown += [("class:dim", f"{line}\n") for line in self._queued(width)]
         if self.hint:
-            shown.append(("class:dim", shorten(self.hint, width - 1) + "\n"))
+            shown.append(("class:dim", fitted(self.hint, width - 1) + "\n"))
         return shown or [("", "")]
 
     def _queued(self, width: int) -> Iterator[str]:
         """Give the lines that wait: the oldest, how many are left out, and the newest, which can be taken back."""
         *before, last = self.queued or [""]
         for text in before[: _MOST_QUEUED - 1]:
-            yield shorten(f"queued: {text}", width - 1)
+            yield fitted(f"queued: {text}", width - 1)
         if len(before) >= _MOST_QUEUED:
             yield f"and {len(before) - _MOST_QUEUED + 1} more"
         if last:
-            yield shorten(f"queued: {last}", max(_MOST_QUEUED, width - 1 - len(_TAKE_BACK))) + _TAKE_BACK
+            yield fitted(f"queued: {last}", max(_MOST_QUEUED, width - 1 - len(_TAKE_BACK))) + _TAKE_BACK
 
     def _waiting(self) -> str:
         passed = time.monotonic() - self.since

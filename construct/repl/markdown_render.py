@@ -10,7 +10,6 @@ from itertools import pairwise
 
 from markdown_it.token import Token
 from rich import box
-from rich.cells import cell_len, chop_cells
 from rich.color import ColorSystem
 from rich.console import Console, JustifyMethod
 from rich.segment import Segment
@@ -18,6 +17,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
+from construct.repl.line_breaks import breaks, chops
 from construct.repl.markdown_blocks import Unit, blank_before, children, inline
 from construct.repl.markdown_code import CodeBlock
 from construct.repl.markdown_tables import column_widths
@@ -29,9 +29,6 @@ _WIDEST_RULE = 40
 _CODE_INDENT = "  "
 _DEFINITION = re.compile(r"\[[^\]]+\]:(?:\s|$)")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-# What is not to be parted: a Chinese or Japanese character with its punctuation, or what stands between two spaces.
-_WIDE = "\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[「『（【《〈]*[{_WIDE}][、。，．：；？！」』）】》〉”’…ー.,:;?!)%]* *|[^ {_WIDE}]+ *| +")
 _JUSTIFY: dict[str, JustifyMethod] = {"text-align:right": "right", "text-align:center": "center"}
 
 
@@ -69,7 +66,7 @@ class Writer:
         other = copy(self)
         other._code = self._code and self._code.copy()
         room = max(2, self._page.width)
-        return [piece for line in other.write(units) for piece in line.divide(_chops(line.plain.rstrip(), room))]
+        return [piece for line in other.write(units) for piece in line.divide(chops(line.plain.rstrip(), room))]
 
     def write(self, units: Sequence[Unit]) -> list[Text]:
         """Return the lines of `units`."""
@@ -187,7 +184,7 @@ def _records(header: list[Text], rows: list[list[Text]], page: Page) -> list[Tex
 
 def _wrap(text: Text, width: int) -> list[Text]:
     lines = text.split("\n", allow_blank=True)
-    return [piece for line in lines for piece in line.divide(_breaks(line.plain, width))]
+    return [piece for line in lines for piece in line.divide(breaks(line.plain, width))]
 
 
 def to_ansi(lines: Sequence[Text], theme: Theme) -> list[str]:
@@ -213,37 +210,6 @@ def _prefixed(lines: Sequence[Text], prefix: str | Text, blank: str | Text = "")
 
 def _language(token: Token) -> str:
     return (token.info.split() or [""])[0]
-
-
-def _breaks(line: str, width: int) -> list[int]:
-    """Return where to break `line`.
-
-    An ASCII word longer than the line stays whole: the terminal wraps it, and a long URL can still be copied.
-    """
-    points: list[int] = []
-    column = 0
-    for match in _WORD.finditer(line):
-        word = match[0].rstrip(" ")
-        size = cell_len(word)
-        if column and column + size > width:
-            points.append(match.start())
-            column = 0
-        if size > width and not word.isascii():
-            chops = _chops(word, width)
-            points += [match.start() + chop for chop in chops]
-            column = cell_len(word[chops[-1] :]) if chops else size
-            column += len(match[0]) - len(word)
-        else:
-            column += size + len(match[0]) - len(word)
-    return points
-
-
-def _chops(text: str, width: int) -> list[int]:
-    """Return where to cut `text`, which has no place to break, into pieces of `width` columns."""
-    points: list[int] = []
-    for piece in chop_cells(text, width)[:-1]:
-        points.append(len(piece) + (points[-1] if points else 0))
-    return points
 
 
 def _cells(tokens: Sequence[Token], page: Page) -> list[list[Text]]:

@@ -1,14 +1,17 @@
 """Where a chat shows things; the terminal and plain streams both are one."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from construct.clock import Clock
 from construct.turns import Event, TurnResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from construct.store.records import Message
 
 
 class ReplyView(Protocol):
@@ -65,6 +68,10 @@ class Output(Protocol):
 
     def echo(self, text: str) -> None:
         """Show a line of the user's that is now being dealt with."""
+        ...
+
+    def replay(self, messages: Sequence["Message"], clock: Clock) -> None:
+        """Show what was said before, as it was shown then."""
         ...
 
     def reply(self) -> ReplyView:

@@ -1,17 +1,20 @@
 """A chat over plain streams: what is said on standard output, everything else on standard error or nowhere."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from construct.clock import Clock
 from construct.errors import UsageError
 from construct.repl.output import Look
-from construct.text import PrintableStream, printable
+from construct.text import PrintableStream, one_line, printable
 from construct.turns import Delta, Event, TurnResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from construct.store.records import Message
 
 _NEEDS_TERMINAL = "That needs a terminal."
 
@@ -71,6 +74,14 @@ class PlainOutput:
     def echo(self, text: str) -> None:
         """Say nothing: who pipes a line in knows it."""
 
+    def replay(self, messages: Sequence["Message"], clock: Clock) -> None:
+        """Print what was said before."""
+        from construct.repl.themes import PLAIN
+        from construct.repl.views.console import PLAIN_WIDTH
+        from construct.repl.views.replay import replayed
+
+        self.say(replayed(messages, clock, PLAIN_WIDTH, PLAIN).rstrip("\n"))
+
     def reply(self) -> PlainReply:
         """Begin a reply."""
         return PlainReply(PrintableStream())
@@ -89,8 +100,8 @@ class PlainOutput:
         raise UsageError(_NEEDS_TERMINAL)
 
     def prefill(self, text: str) -> None:
-        """Refuse."""
-        raise UsageError(_NEEDS_TERMINAL)
+        """Refuse: there is no prompt to put it at, but it can be said how to type it."""
+        raise UsageError(f"Give the text too, on the same line, such as: {one_line(text)}")
 
     def copy(self, text: str) -> None:
         """Refuse."""

@@ -44,8 +44,11 @@ from construct.repl.waiting import WaitingLines
 _HINT_SECONDS = 3.0
 _TICK_SECONDS = 0.125
 _TAIL_ROWS = 8
-_SUGGEST_FROM = 12
-_OTHER_ROWS = 6
+_SUGGEST_FROM, _SUGGEST_COMMAND_FROM = 12, 3
+_BESIDE_TAIL = 6
+"""Rows: blank lines, what is waited for, what is queued, the prompt, the toolbar."""
+_BESIDE_PANEL = 4
+"""Rows: a blank line on either side, the prompt, the toolbar."""
 _MENU_STYLE = {
     "completion-menu": "bg:default",
     "completion-menu.completion": "bg:default fg:default",
@@ -143,12 +146,13 @@ class Screen:
     @property
     def tail_rows(self) -> int:
         """Rows that the unfinished end of a reply may take: a third of a tall terminal."""
-        return max(1, min(max(_TAIL_ROWS, self.app.output.get_size().rows // 3), self.rows_above))
+        rows = self.app.output.get_size().rows
+        return max(1, min(max(_TAIL_ROWS, rows // 3), rows - _BESIDE_TAIL))
 
     @property
-    def rows_above(self) -> int:
-        """Rows that may stand above the prompt for now."""
-        return self.app.output.get_size().rows - _OTHER_ROWS
+    def panel_rows(self) -> int:
+        """Rows that a panel may take above the prompt."""
+        return self.app.output.get_size().rows - _BESIDE_PANEL
 
     async def run(self, on_drawn: Callable[[], None]) -> None:
         """Show the prompt until `leave`; `on_drawn` is called once it is on the screen."""
@@ -289,7 +293,7 @@ class Screen:
 
     def _may_suggest(self) -> bool:
         """Whether an earlier line is offered: a sentence that merely begins with the same word would be in the way."""
-        return self.buffer.text.startswith("/") or len(self.buffer.text) >= _SUGGEST_FROM
+        return len(self.buffer.text) >= (_SUGGEST_COMMAND_FROM if self.buffer.text.startswith("/") else _SUGGEST_FROM)
 
     def _take_back(self) -> None:
         text = self.sent.take_back()

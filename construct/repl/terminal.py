@@ -1,18 +1,22 @@
 """What a chat shows, on a screen."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from construct.clock import Clock
 from construct.errors import ConstructError
+from construct.repl.columns import fitted
 from construct.repl.output import Frame, Look
 from construct.repl.screen import Screen
 from construct.repl.streaming import ScreenReply
-from construct.text import printable, shorten
+from construct.text import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from construct.store.records import Message
 
 _NOTICES = "notices"
 _LOOK_SECONDS = 0.5
@@ -37,7 +41,7 @@ class TerminalOutput:
     async def watch(self, look: Look) -> None:
         """Show the answer above the prompt for as long as it moves, then print it; the next line prints it at once."""
         frame = await look()
-        if not frame.is_moving or self._drawn(frame.view).count("\n") > self._screen.rows_above:
+        if not frame.is_moving or self._drawn(frame.view).count("\n") > self._screen.panel_rows:
             self.show(frame.view)
             return
         await self.settle()
@@ -78,7 +82,7 @@ class TerminalOutput:
         if self._reply is not None and not self._reply.ended:
             self._later.append(text)
             return
-        self._screen.print(self._screen.dim(shorten(f"· {text}", self._screen.width)), group=_NOTICES)
+        self._screen.print(self._screen.dim(fitted(f"· {text}", self._screen.width)), group=_NOTICES)
 
     def error(self, text: str) -> None:
         """Print what went wrong."""
@@ -89,6 +93,12 @@ class TerminalOutput:
         from construct.repl.views.echo import echo_view
 
         self.show(echo_view(text))
+
+    def replay(self, messages: Sequence["Message"], clock: Clock) -> None:
+        """Print what was said before."""
+        from construct.repl.views.replay import replayed
+
+        self._screen.print(replayed(messages, clock, self._screen.width, self._screen.theme))
 
     def reply(self) -> ScreenReply:
         """Begin a reply."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.utils import get_cwidth
 
-from construct.text import shorten
+from construct.repl.columns import fitted
 
 _BETWEEN = " · "
 _TITLE_WIDTH = 32
@@ -36,7 +36,7 @@ def toolbar(state: ToolbarState, width: int) -> StyleAndTextTuples:
     while len(parts) > 1 and _width(parts) > width:
         parts.remove(max(parts, key=lambda part: part.rank))
     if _width(parts) > width:
-        parts = [_Part(0, "", shorten(parts[0].text, max(_SHORTEST_TITLE, width - 2)))]
+        parts = [_Part(0, "", fitted(parts[0].text, max(_SHORTEST_TITLE, width - 2)))]
     line: StyleAndTextTuples = [("class:dim", " ")]
     for number, part in enumerate(parts):
         if number:
@@ -56,21 +56,21 @@ class _Part:
 def _parts(state: ToolbarState) -> Iterator[_Part]:
     if state.private:
         yield _Part(0, "class:high", "private: nothing is stored")
-    yield _Part(2, "class:dim", shorten(state.title, _TITLE_WIDTH))
+    yield _Part(2, "class:dim", fitted(state.title, _TITLE_WIDTH))
     if state.model:
-        yield _Part(4, "class:dim", shorten(state.model, _TITLE_WIDTH))
+        yield _Part(4, "class:dim", fitted(state.model, _TITLE_WIDTH))
     if state.observe is not None and not state.private:
-        yield _Part(3, "class:dim", f"observe {'held' if state.held else _nearness(state.observe)}")
+        yield _Part(3, "class:dim", f"observe {'held' if state.held else _how_near(state.observe)}")
     if state.compact is not None and not state.private:
-        yield _Part(5, "class:dim", f"compact {_nearness(state.compact)}")
+        yield _Part(5, "class:dim", f"compact {_how_near(state.compact)}")
     if state.running:
         yield _Part(1, "class:accent", f"{state.running}…")
     if state.keys:
         yield _Part(1, "class:dim", state.keys)
 
 
-def _nearness(ratio: float) -> str:
-    return "due" if ratio >= 1 else f"{int(100 * ratio)}%"
+def _how_near(ratio: float) -> str:
+    return "due" if ratio >= 1 else f"{min(99, round(100 * ratio))}%"
 
 
 def _width(parts: list[_Part]) -> int:

@@ -118,8 +118,8 @@ def _stretches(found: Survey) -> tuple[Stretch, ...]:
     marks: Mapping[str, int | None] = found.panel["watermarks"]
     bounds = [0, *(marks[name] or 0 for name in ("window", "compacted", "observed")), 1 << 62]
     kinds = (
-        ("window", "stood for by observations"),
-        ("compacted", "stood for, and still shown word for word"),
+        ("window", "known by observations alone"),
+        ("compacted", "known by observations, and still shown word for word"),
         ("observed", "observed, and shown word for word"),
         ("new", "not observed yet"),
     )

@@ -53,7 +53,9 @@ def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
         found = memory(db, number).observation_id
         if found is not None:
             return found
-    raise NotFoundError(f"{kind}:{number} comes from no observation: it is what was said itself.")
+    if kind == "message":
+        raise NotFoundError(f"message:{number} comes from no observation: it is what was said itself.")
+    raise NotFoundError(f"memory:{number} was kept word for word.\nForget it, and keep it anew in other words.")
 
 
 def insert_memory(db: sqlite3.Connection, new: NewMemory, now: str) -> int:

@@ -4,11 +4,13 @@ import io
 import json
 import signal
 import sqlite3
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.support.emulator import PseudoTerminal
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.program import Program
 from tests.support.talks import LOW, facts
@@ -122,14 +124,17 @@ def test_failing_memory_work_does_not_change_the_status(program: Program, api: F
 
 
 def test_interrupting_the_memory_work_leaves_it_for_later(program: Program, api: FakeApi) -> None:
-    """Ctrl-C after the reply exits 0 and no cycle stays running."""
+    """On a terminal it says what is waited for; Ctrl-C after the reply exits 0 and no cycle stays running."""
     api.fail("observer", faults.hang(20), times=None)
-    with program.start("ask", " ".join(facts(12)), more=LOW) as process:
-        assert process.stdin is not None
-        process.stdin.close()
-        api.wait_for(1, "observer", timeout=20)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+    arguments = [sys.executable, "-m", "construct", "ask", " ".join(facts(12))]
+    terminal = PseudoTerminal(arguments, program.environment(LOW))
+    try:
+        terminal.see("finishing memory: Ctrl-C leaves it")
+        terminal.type("\x03")
+        assert terminal.wait(10) == 0
+        assert "finishing memory" not in terminal.screen.text
+    finally:
+        terminal.close()
     db = sqlite3.connect(program.db)
     assert db.execute("SELECT status FROM cycles").fetchall() == [("abandoned",)]
     db.close()

@@ -88,7 +88,10 @@ def test_a_number_is_needed(lived: Program) -> None:
     """What is none is wrong usage."""
     assert lived.run("conversations", "show", "two").returncode == 2
     assert lived.run("conversations", "show").returncode == 2
-    assert lived.run("conversations").returncode == 2
+    bare = lived.run("conversations")
+    assert bare.returncode == 2
+    assert bare.stderr.startswith("Say which: list, show, rename, fork, delete.\n")
+    assert "in quotation marks" in lived.run("conversations", "rename", "1", "Two", "words").stderr
 
 
 def test_piped_chat_is_a_message_a_line(program: Program, api: FakeApi) -> None:

@@ -314,12 +314,13 @@ def test_a_list_can_be_narrowed(lived: Program) -> None:
 
 
 def test_on_a_terminal_the_list_is_the_chats(lived: Program) -> None:
-    """What was kept by hand stands apart; what was promoted stands among the observations alone."""
+    """What was kept by hand stands apart; what was promoted stands among the observations alone; words stay whole."""
     memories = [one for one in lived.json("memory", "list") if one["kind"] == "memory"]
     promoted = [one["id"] for one in memories if one["observation"] is not None]
     assert promoted
-    code = "from construct.cli.run import run; run(['memory', 'list'])"
-    terminal = PseudoTerminal(python(code), lived.environment(), 100)
+    commands = [["memory", "list"], ["memory", "list", "--limit", "1"], ["memory", "diff", "soon"]]
+    code = f"from construct.cli.run import run; any(map(run, {commands}))"
+    terminal = PseudoTerminal(python(code), lived.environment(), 80, 60)
     try:
         assert terminal.wait() == 0
         shown = terminal.screen.text
@@ -328,6 +329,8 @@ def test_on_a_terminal_the_list_is_the_chats(lived: Program) -> None:
     assert "The alarm code is 9917" in shown
     assert "1 kept for good" in shown
     assert not [one for one in promoted if one in shown]
+    assert "2 older not shown: a larger --limit" in shown
+    assert "\nyesterday." in shown
 
 
 def test_the_timeline(lived: Program) -> None:

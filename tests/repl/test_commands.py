@@ -14,6 +14,7 @@ from construct.config import Settings
 from construct.repl.background import Job
 from construct.repl.chat import Chat
 from construct.repl.commands import all_commands
+from construct.repl.commands.references import number_in
 from construct.repl.commands.registry import Registry, split_command
 from construct.repl.dialogue import Dialogue
 from construct.repl.plain import PlainOutput
@@ -25,7 +26,7 @@ CONTRACT = (
     "/private /status /usage /model /new /conversations /switch /rename /fork /graph /export /editor /retry /copy /quit"
 )
 
-ADDED = "/timeline"
+ADDED = ("/history", "/timeline")
 
 SHOWN = {
     "/help": "/memory",
@@ -38,7 +39,7 @@ SHOWN = {
     "/memory reflections": "/recall looks through",
     "/timeline": "1 observation learned in 1 week; 1 known today",
     "/timeline all": "week of",
-    "/compact": "0 new observations",
+    "/compact": "No new observations",
     "/undo": "Taken back",
     "/watermarks": "observed",
     "/generations": "generation 0",
@@ -62,6 +63,8 @@ SHOWN = {
     "/new": "A new conversation",
     "/new Garden": "Garden",
     "/conversations": "› 1",
+    "/history": "› My sister Rosa lives in Porto since 2001.",
+    "/history 1": "You said",
     "/switch 1": "in it already",
     "/switch sister": "in it already",
     "/rename Family": "is called Family",
@@ -115,7 +118,7 @@ def registry() -> Registry:
 def test_commands_are_those_of_the_contract(registry: Registry) -> None:
     """There are the commands of the contract and few others, and each says what it does, with an example."""
     commands = [command for group in registry.groups for command in group.commands]
-    assert sorted(f"/{command.name}" for command in commands) == sorted([*CONTRACT.split(), ADDED])
+    assert sorted(f"/{command.name}" for command in commands) == sorted([*CONTRACT.split(), *ADDED])
     for command in commands:
         assert command.usage.startswith(f"/{command.name}")
         assert command.help
@@ -148,7 +151,9 @@ async def test_shows_what_it_says(line: str, settings: Settings, capsys: pytest.
      "/forget 1 --all", "/forget 1", "/forget message:1", "/forget 99 --yes", "/diff soon", "/diff a b c",
      "/private maybe", "/switch", "/switch zebra", "/rename", "/export", "/export jsonl", "/context all", "/recall",
      "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes",
-     "/pin off", "/editor", "/copy", "/remember", "/graph", "/graph Zebra", "/nothing"],
+     "/pin off", "/conversations maybe", "/conversations delete", "/conversations delete 1",
+     "/conversations delete 99 --yes", "/history x", "/history 0",
+     "/editor", "/copy", "/remember", "/graph", "/graph Zebra", "/nothing"],
 )  # fmt: skip
 async def test_wrong_use_is_one_error(line: str, settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     """What cannot be done is said in a line or two on standard error, and the chat goes on."""
@@ -176,6 +181,11 @@ async def test_in_private_no_command_stores_what_is_typed(
     with closing(sqlite3.connect(settings.db)) as db:
         assert db.execute("SELECT count(*) FROM conversations").fetchone() == (1,)
         assert "Zebra" not in "\n".join(db.iterdump())
+
+
+def test_a_number_is_one_that_a_row_can_have() -> None:
+    """However long it is, it is no defect."""
+    assert [number_in(text) for text in ("12", "0", "x", "-1", "", "٣", "9" * 5000)] == [12, 0, *[None] * 5]
 
 
 async def test_what_is_kept_by_hand_is_listed(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
@@ -222,6 +232,35 @@ async def test_a_talk_without_a_title_has_one_name(settings: Settings, capsys: p
         await dialogue.line("/fork")
         assert "› 3  Which tea goes with figs?" in await shown(dialogue, "/conversations", capsys)
         assert "Which tea goes with figs? · last talked" in await shown(dialogue, "/switch figs", capsys)
+
+
+async def test_a_deleted_conversation_is_gone(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what was learned from it; whoever was in it goes on in a new one, and work that was due there is none."""
+    async with talking(settings) as dialogue:
+        said = await shown(dialogue, "/conversations delete 1 --yes", capsys)
+        assert "2 messages, 1 observation" in said
+        assert "Deleted conversation 1" in said
+        assert "Nothing is remembered" in await shown(dialogue, "/memory", capsys)
+        complaints: list[str] = []
+        upkeep = dialogue._chat.upkeep
+        monkeypatch.setattr(upkeep, "_complain", complaints.append)
+        upkeep.want(Job(1, leaving=True))
+        assert await upkeep.finish(5)
+        assert complaints == []
+        await dialogue.line("Hello.")
+        assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
+
+
+async def test_a_talk_that_is_taken_up_shows_where_it_stood(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its last exchange, as it was shown then, with its time."""
+    async with talking(settings) as dialogue:
+        await dialogue.line("/new Garden")
+        text = await shown(dialogue, "/switch sister", capsys)
+        assert text.index("last talked") < text.index("› My sister Rosa") < text.index("You said")
 
 
 async def test_a_fork_goes_on_from_what_it_shows(

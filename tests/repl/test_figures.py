@@ -13,15 +13,30 @@ from construct.memory.learning.guard import Verdict
 from construct.memory.learning.proposals import Draft
 from construct.memory.recall.search import Hit
 from construct.repl.commands import all_commands
+from construct.repl.themes import PLAIN
 from construct.repl.views.compacted import compact_words
-from construct.repl.views.console import to_text
+from construct.repl.views.console import to_ansi, to_text
 from construct.repl.views.echo import echo_view
+from construct.repl.views.replay import replayed
 from construct.repl.views.search import hits_view
 from construct.repl.views.status import status_notes, status_view
 from construct.repl.views.timeline import timeline_view
 from construct.repl.views.undone import undone_view
 from construct.repl.views.usage import usage_view
-from tests.repl.test_views import BOOKS, CLOCK, HELP, NOW, TODAY, UNDONE, VIEWS, WEEKS, cycle, figures, standing
+from tests.repl.test_views import (
+    BOOKS,
+    CLOCK,
+    HELP,
+    NOW,
+    TODAY,
+    UNDONE,
+    VIEWS,
+    WEEKS,
+    cycle,
+    figures,
+    message,
+    standing,
+)
 
 
 def progress(observation: float, compaction: float = 0.0, reflection: float = 0.0) -> dict[str, Any]:
@@ -36,7 +51,8 @@ def test_the_panel_says_where_memory_stands() -> None:
     text = to_text(status_view(figures(), standing(running=(at_work,))))
     for part in (
         "active", "observing", "41%", "1,240 of 3,000", "12 committed (310 tokens)", "3 pending (80)", "4 superseded",
-        "2 of these (60 tokens)", "12 in the window", "6 unobserved", "observer on messages 3 to 9, claude-haiku-5-5",
+        "2 of these (60 tokens)", "12 in the window", "6 unobserved",
+        "observer on messages 3 to 9, claude-haiku-5-5, 7 s",
         "claude-haiku-5-5 · $0.0200 today, at most $1.00 a day",
     ):  # fmt: skip
         assert part in text
@@ -109,9 +125,19 @@ def test_what_was_found_fits_a_small_screen(width: int) -> None:
     """Eight hits, however long, leave the best on a screen of 24 lines; a wide one shows more of each."""
     text = "Rosa said that the tea is in the tin with the ship on it. " * 20
     hits = [Hit("message", n, 1, "2026-03-01", text, 1.0, role="assistant", match="loose") for n in range(990, 998)]
-    lines = to_text(hits_view(hits), width).splitlines()
+    lines = to_text(hits_view(hits, "tea"), width).splitlines()
     assert len(lines) <= 20
     assert sum(map(len, lines)) > 8 * width
+    assert lines[-1] == "loose: only some of the words, or near them"
+
+
+def test_what_was_looked_for_is_seen() -> None:
+    """Of a long message the part is shown that holds the words, whatever their form, and they stand out."""
+    text = f"{'Many words. ' * 90}We swam in Tróia. {'More. ' * 90}"
+    hit = Hit("message", 1, 1, "2026-03-01", text, 1.0, role="user")
+    shown = to_ansi(hits_view([hit], "swims troia"), 80)
+    assert "\x1b[1mTróia\x1b[0m" in shown
+    assert len(shown.splitlines()) <= 3
 
 
 def test_where_the_tokens_go_stands_at_the_end() -> None:
@@ -141,7 +167,8 @@ def test_what_compacting_changed() -> None:
     assert compact_words(2, Compacted(2, 9, 1), verdict) == words
     gone = Verdict(dropped=frozenset({3}))
     assert compact_words(1, Compacted(0, 9, 0), gone) == "1 new observation; 1 observation of low priority let go."
-    assert compact_words(0, Compacted(0, 9, 0), Verdict()) == "0 new observations."
+    assert compact_words(0, Compacted(0, 9, 0), Verdict()) == "No new observations."
+    assert compact_words(0, Compacted(2, 9, 1), None) == "2 committed, 1 message left the window."
 
 
 def test_a_long_message_is_echoed_with_its_end() -> None:
@@ -170,3 +197,17 @@ def test_undone_names_all_that_was_taken_back() -> None:
     head = to_text(undone_view(drawn, TODAY), 200).splitlines()[0]
     assert head == "Taken back: an observation run (cycle 7), a graph run (cycle 7) and a graph run (cycle 7)."
     assert "It had found nothing to remember." in to_text(undone_view(replace(UNDONE, deactivated=()), TODAY), 200)
+
+
+def test_scripts_without_spaces_break_anywhere() -> None:
+    """Behind a word the line goes on, punctuation stays with its character; what fits nowhere is cut."""
+    lines = to_text(echo_view(f"I said 私の娘はくるみアレルギーです。 {'x' * 30}"), 20).splitlines()
+    assert lines == ["› I said 私の娘はく", "  るみアレルギーで", "  す。", f"  {'x' * 18}", f"  {'x' * 12}"]
+
+
+def test_a_replay_is_what_a_chat_showed() -> None:
+    """The user's words behind the sign, a reply as Markdown, the time where a stretch of talk begins."""
+    said = [message(1), message(2, "Then **gorreana**.", "assistant"), message(3, "Why?")]
+    said[2] = said[2]._replace(created_at="2026-03-10T08:30:00.000000+00:00")
+    lines = replayed(said, CLOCK, 80, PLAIN).splitlines()
+    assert lines == ["2026-03-09 08:30", "› I like tea.", "", "Then gorreana.", "", "2026-03-10 08:30", "› Why?"]

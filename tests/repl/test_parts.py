@@ -53,9 +53,18 @@ def test_toolbar_says_it_all_where_there_is_room() -> None:
 
 
 def test_toolbar_says_what_is_due() -> None:
-    """After a large paste there are no percents past a hundred; what an undo holds back is not due."""
-    assert line(ToolbarState("Tea", "", 1.0, 5.92), 100) == " Tea · observe due · compact due"
-    assert line(ToolbarState("Tea", "", 1.4, 0.999, held=True), 100) == " Tea · observe held · compact 99%"
+    """However far past its threshold something is, it is due; what an undo holds is held."""
+    assert line(ToolbarState("Tea", observe=12.5, compact=0.999), 80) == " Tea · observe due · compact 99%"
+    assert line(ToolbarState("Tea", observe=0.2, held=True), 80) == " Tea · observe held"
+
+
+@pytest.mark.parametrize("text", ["你好世界" * 30, "plain words " * 30, "é̂" * 200])
+def test_what_waits_fits_its_line(text: str) -> None:
+    """Wide characters take two columns: what is cut is what does not fit, and the way to take it back is seen."""
+    live = Live(queued=["one", text])
+    lines = fragment_list_to_text(live.fragments(60)).splitlines()
+    assert all(get_cwidth(shown) < 60 for shown in lines)
+    assert lines[-1].endswith("↑ takes it back")
 
 
 @pytest.mark.parametrize("width", range(10, 100, 7))

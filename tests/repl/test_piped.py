@@ -69,7 +69,7 @@ def test_slashes(api: FakeApi, pipe: Pipe, capfd: pytest.CaptureFixture[str]) ->
     api.enqueue("chat", "Yes.")
     assert pipe.run("//usr/bin is a folder\n/usage\n/quit\nnever said\n") == 0
     out = capfd.readouterr().out
-    assert out.startswith("Yes.\npurpose")
+    assert out.startswith("Yes.\nThe same talk")
     assert pipe.rows("SELECT content FROM messages WHERE role = 'user'") == [("/usr/bin is a folder",)]
 
 

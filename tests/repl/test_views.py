@@ -10,7 +10,7 @@ import pytest
 from rich.console import RenderableType
 from rich.text import Text
 
-from construct.clock import Clock
+from construct.clock import Clock, from_text
 from construct.config import Settings
 from construct.llm.types import ChatMessage, Request, Tool
 from construct.llm.types import Text as Words
@@ -106,7 +106,7 @@ def standing(**more: Any) -> Standing:
     """Return what explains the figures: nothing unusual."""
     values: dict[str, Any] = {
         "held_tokens": 0, "reflect_from": 0, "reflector_undone": False, "running": (), "worker": "claude-haiku-5-5",
-        "spent_usd": 0.02, "limit_usd": 1.0,
+        "spent_usd": 0.02, "limit_usd": 1.0, "now": from_text(STAMP) + timedelta(seconds=7),
     }  # fmt: skip
     return Standing(**(values | more))
 
@@ -191,8 +191,8 @@ VIEWS: dict[str, RenderableType] = {
     "context full": context_view(request(), "m", 200_000, full=True),
     "usage": usage_view(BOOKS, CLOCK),
     "conversations": conversations_view([summary(1), summary(2, EVIL), summary(3, None)], CLOCK, 2),
-    "hits": hits_view(HITS),
-    "diff": diff_view(DIFF),
+    "hits": hits_view(HITS, "porto"),
+    "diff": diff_view(DIFF, "since 2026-03-01"),
     "why": why_view(trace(observation(3, EVIL), (observation(1, EVIL),), (message(1, EVIL),)), CLOCK),
     "why message": why_message_view(MessageTrace(message(1, EVIL), (observation(1, EVIL),)), CLOCK),
     "why memory": why_memory_view(MemoryTrace(memory(), None), CLOCK),
@@ -260,8 +260,8 @@ def test_nothing_yet() -> None:
     assert "Nothing is remembered" in to_text(generations_view([], [], {}, TODAY))
     assert "Nothing is remembered" in to_text(timeline_view([]))
     assert "no conversations" in to_text(conversations_view([], CLOCK))
-    assert "Nothing was found" in to_text(hits_view([]))
-    assert "Nothing changed" in to_text(diff_view(Diff((), (), ())))
+    assert "Nothing was found" in to_text(hits_view([], "x"))
+    assert "Nothing changed since 2026-03-01." in to_text(diff_view(Diff((), (), ()), "since 2026-03-01"))
     assert "No model has been called" in to_text(usage_view(Books([], [], 0, None), CLOCK))
 
 
@@ -279,9 +279,10 @@ def test_context_abbreviates_unless_all_is_wanted() -> None:
 
 def test_diff_puts_old_and_new_together() -> None:
     """What was learned has a plus, what is gone a minus, what changed both, the old one first."""
-    lines = [line.strip() for line in to_text(diff_view(DIFF)).splitlines()]
+    lines = [line.strip() for line in to_text(diff_view(DIFF, "since 2026-03-01")).splitlines()]
     assert lines[lines.index("Changed") + 1].startswith("- 2 ")
     assert lines[lines.index("Changed") + 2].startswith("+ 3 ")
+    assert lines[-1] == "1 learned, 1 changed, 1 gone · since 2026-03-01"
 
 
 def test_why_goes_down_to_the_words() -> None:
@@ -304,6 +305,14 @@ def test_the_graph_is_a_tree() -> None:
         "└── ← sister of Rosa (person, also Rosinha)  2026-01-01 to 2026-02-01 · memory:3",
         "    └── lives in → Porto  since 2026-01-01 · memory:4",
     ]
+
+
+def test_a_hub_does_not_flood_the_screen() -> None:
+    """Of many relations the first are drawn, the others counted."""
+    many = tuple(Branch("knows", True, "2026-01-01", None, n, Tree(f"Rui {n}", None, ())) for n in range(300))
+    hub = Branch("knows", True, "2026-01-01", None, 1, Tree("Rosa", None, (), many))
+    assert "and 260 more" in to_text(graph_view(Tree("User", None, (), many)))
+    assert len(to_text(graph_view(Tree("User", None, (), (hub,)))).splitlines()) == 9
 
 
 def test_forgetting_says_what_stays() -> None:
@@ -386,5 +395,4 @@ def test_words() -> None:
     assert [ago(NOW.isoformat(), CLOCK), ago(STAMP, CLOCK)] == ["just now", "1 day ago"]
     untitled = [ConversationSummary(conversation(4, None), 0, STAMP, said) for said in (None, "Hello there")]
     assert list(map(title_of, untitled)) == ["conversation 4", "Hello there"]
-    assert wrapped("one two three four five six", 20) == ["one two three four", "five six"]
-    assert wrapped("  /a     b", 4) == ["  /a     b"]
+    assert wrapped("one two three four five six\n  /a     b", 20) == "one two three four\nfive six\n  /a     b"

@@ -16,8 +16,17 @@ from construct.errors import UsageError
 from construct.memory.inspection.history import parse_moment
 from construct.store.records import Memory, Observation
 
-PRIORITIES = ("high", "medium", "low")
-STANCES = ("stated", "asked", "planned", "hypothetical", "inferred", "assistant", "quoted")
+PRIORITIES: Mapping[str, str] = {"high": "matters much (!)", "medium": "matters some (-)", "low": "matters little (~)"}
+STANCES: Mapping[str, str] = {
+    "stated": "said as a fact",
+    "asked": "only asked",
+    "planned": "a plan",
+    "hypothetical": "only supposed",
+    "inferred": "concluded, not said",
+    "assistant": "the assistant's words",
+    "quoted": "someone else's words",
+}
+"""The words of the two lists, each with its meaning."""
 BOUNDS = ("since", "until", "on")
 EVERYTHING = "all"
 _TOKEN = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<bare>[^\s"]+)')

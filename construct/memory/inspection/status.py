@@ -2,6 +2,7 @@
 
 import sqlite3
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from construct.config import Settings
@@ -54,6 +55,8 @@ class Standing:
     """Observation tokens below which the outcome of the last reflection forbids another; 0: none does."""
     reflector_undone: bool
     running: tuple[Cycle, ...]
+    now: datetime
+    """When all this was read: what runs has begun before."""
     worker: str
     spent_usd: float
     """What memory work has cost today."""
@@ -74,6 +77,7 @@ def standing(db: sqlite3.Connection, conversation_id: int | None, terms: Terms, 
         reflect_from=0 if here is None else reflect_from(db, here, terms),
         reflector_undone=last is not None and last.status == "reverted",
         running=tuple(cycles.running(db)),
+        now=terms.clock.now(),
         worker=worker,
         spent_usd=spent_today(db, terms),
         limit_usd=terms.daily_usd,

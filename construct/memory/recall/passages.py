@@ -14,17 +14,17 @@ from datetime import date
 from itertools import islice
 
 from construct import tokens
-from construct.memory.language.stem import fold, stem
+from construct.memory.language.stem import stem
 from construct.memory.language.stopwords import SMALL_TALK, TIME_WORDS
+from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.meaning import Meaning, Near, without
 from construct.memory.recall.names import CALLS, Speakers, Turn, speakers
 from construct.memory.recall.places import GROWN, READ, Standing, look, newest_with
-from construct.memory.recall.query import Query, analyse, forms, with_one_of
+from construct.memory.recall.query import Query, analyse, with_one_of
 from construct.memory.recall.rank import Asked, Candidate, Matcher, ranked, weights
 from construct.memory.recall.search import Hit, called_in, hit, read_around
 from construct.store import search as store
 from construct.store.search import Entry, Filters
-from construct.text import one_line
 
 FLOOR = 0.6  # share of the weight of the words looked for that must have been said
 CHANCE = 3.0  # rows that would hold the same words by chance, at most
@@ -218,19 +218,4 @@ def _within(hits: Sequence[Hit], budget: int) -> list[Hit]:
 
 
 def _cut(passage: Hit, wanted: Sequence[str]) -> Hit:
-    return replace(passage, text=snippet(passage.text, wanted))
-
-
-def snippet(text: str, wanted: Sequence[str], size: int = SNIPPET) -> str:
-    """Return the part of a text that has most of the words, as one line, from a word's beginning to a word's end."""
-    line = one_line(text)
-    if len(line) <= size:
-        return line
-    roots = {stem(form) for word in wanted for form in forms(word)}
-    places = [match.start() for match in re.finditer(r"[^\W_]+", line) if stem(fold(match[0])) in roots]
-    starts = [max(0, place - size // 4) for place in places] or [0]
-    start = max(starts, key=lambda begin: sum(begin <= place < begin + size for place in places))
-    end = min(len(line), start + size)
-    start = line.find(" ", start) + 1 if start and " " in line[start : start + 40] else start
-    end = line.rfind(" ", start, end) if end < len(line) and " " in line[end - 40 : end] else end
-    return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
+    return replace(passage, text=excerpt(passage.text, wanted, SNIPPET))

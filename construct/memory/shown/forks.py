@@ -71,6 +71,16 @@ def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, unti
     return found
 
 
+def last_said(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[Message]:
+    """Return the newest `limit` messages of a talk as its owner may read it, oldest first: imported ones too."""
+    found: list[Message] = []
+    for here, end in line(db, conversation_id):
+        found[:0] = [m for m in talk.messages_of(db, here) if m.id <= end and not m.retried]
+        if len(found) >= limit:
+            break
+    return found[-limit:]
+
+
 def marks(db: sqlite3.Connection, conversation_id: int) -> tuple[Watermarks, Watermarks]:
     """Return how far memory has come with a talk, a fork's parent counted, and how many messages stand above each."""
     here, members = talk.conversation(db, conversation_id), list(line(db, conversation_id))

@@ -28,8 +28,8 @@ async def narrowing_choices(chat: Chat) -> Sequence[Choice]:
     """Return the words by which what is remembered can be narrowed."""
     month = f"{chat.clock.today():%Y-%m}"
     return [
-        *(Choice(name, "priority") for name in narrow.PRIORITIES),
-        *(Choice(name, "stance") for name in narrow.STANCES),
+        *(Choice(name, meaning) for name, meaning in narrow.PRIORITIES.items()),
+        *(Choice(name, meaning) for name, meaning in narrow.STANCES.items()),
         *(Choice(name, meaning) for name, (meaning, _) in narrow.MARKS.items()),
         Choice("since 7d", "the last week"),
         Choice(f"since {month}", "from this month on"),

@@ -8,6 +8,7 @@ from construct.errors import UsageError
 from construct.memory.inspection.accounts import read_books
 from construct.memory.shown import forks
 from construct.repl.chat import Chat
+from construct.repl.commands.references import number_in
 from construct.repl.commands.registry import Choice, Group, choose
 from construct.repl.output import Output
 from construct.repl.views.words import title_of
@@ -18,6 +19,8 @@ from construct.store.records import Message
 group = Group("How things stand")
 
 _NEWEST_REFLECTIONS = 5
+_SAID = 10
+_NOTHING_SAID = "Nothing has been said in this conversation yet."
 
 
 @group.command(
@@ -58,6 +61,32 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
 
 
 @group.command(
+    "/history [N|all]",
+    "what was said here",
+    details=f"The last {_SAID} messages of this conversation, or as many as you say; those from before a fork too.",
+    example="/history 30",
+    choices=choose(("all", "from the beginning")),
+)
+async def history(chat: Chat, out: Output, argument: str) -> None:
+    """Show what was said in this conversation."""
+    here, number = chat.conversation_id, _how_many(argument)
+    found = [] if here is None else await chat.store.call(forks.last_said, here, number)
+    if found:
+        out.replay(found, chat.clock)
+    else:
+        out.say(_NOTHING_SAID)
+
+
+def _how_many(argument: str) -> int:
+    if argument in {"", "all"}:
+        return talk.LAST if argument else _SAID
+    number = number_in(argument)
+    if not number:
+        raise UsageError("It is /history, /history N, or /history all.")
+    return number
+
+
+@group.command(
     "/watermarks",
     "how far memory has come",
     details="Up to which message this conversation is observed, compacted and out of the window.",
@@ -68,7 +97,7 @@ async def watermarks(chat: Chat, out: Output, argument: str) -> None:
     from construct.repl.views.marks import Mark, marks_view
 
     if chat.conversation_id is None:
-        out.say("Nothing has been said in this conversation yet.")
+        out.say(_NOTHING_SAID)
         return
     found = await chat.store.call(_marks, chat.conversation_id)
     out.show(marks_view([Mark(name, message, above) for name, message, above in found], chat.clock))

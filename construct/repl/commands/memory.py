@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from construct.clock import Clock, to_text
+from construct.clock import to_text
 from construct.errors import UsageError
 from construct.memory.curation import memories
 from construct.memory.graph.answers import USER
@@ -16,6 +16,7 @@ from construct.repl.commands.references import Reference, named
 from construct.repl.commands.registry import Group, choose
 from construct.repl.output import Output
 from construct.repl.views.compacted import compact_words
+from construct.repl.views.words import period
 from construct.store import curated, lineage
 from construct.store.database import transaction
 from construct.store.records import Memory
@@ -29,10 +30,13 @@ _MOST_LINES = 16
 _WHY = "/why [ID|last]"
 _GRAMMAR = (
     "! matters much, - some, ~ little; the number is what /why, /edit, /pin and /forget take.\n"
-    f"Narrow it by {', '.join(narrow.PRIORITIES)}; by {', '.join(narrow.STANCES)}; by {', '.join(narrow.MARKS)}; "
-    "by since, until or on a day (2026-03-01, 2026-03, 7d, yesterday); by any other words. "
-    'Words of one list widen each other, all else narrows; "high" in quotation marks is a word like others. '
-    "all shows however many there are."
+    "Narrow it by words of the text, and by\n"
+    f"  {', '.join(narrow.PRIORITIES)};\n"
+    f"  {', '.join(narrow.STANCES)};\n"
+    f"  {', '.join(narrow.MARKS)};\n"
+    "  since, until or on a day: 2026-03-01, 2026-03, 7d, yesterday.\n"
+    "Two of the first or the second list widen each other, all else narrows; in quotation marks they are words of the "
+    "text. all shows however many there are."
 )
 
 
@@ -66,8 +70,7 @@ async def memory(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/recall WORDS",
     "search all ever said",
-    details="Messages, observations and what was kept, best first. The id in front is what /why takes. "
-    "loose: only some of the words, or near them; related: by way of the graph.",
+    details="Messages, observations and what was kept, best first. The id in front is what /why takes.",
     example="/recall the dentist in Porto",
 )
 async def recall(chat: Chat, out: Output, argument: str) -> None:
@@ -80,7 +83,7 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
     found = await chat.store.call(search, argument, filters, _MOST_FOUND, meaning=chat.companion.terms.meaning)
     if found:
         chat.shown = (found[0].kind, found[0].id)
-    out.show(hits_view(found))
+    out.show(hits_view(found, argument))
 
 
 @group.command(
@@ -153,7 +156,10 @@ async def diff(chat: Chat, out: Output, argument: str) -> None:
     words = argument.split()
     if len(words) > 2:
         raise UsageError("It is /diff [FROM] [TO].")
-    out.show(diff_view(await chat.store.call(_diff, chat.clock, words[0] if words else _SINCE, words[1:])))
+    start = history.parse_moment(words[0] if words else _SINCE, chat.clock)
+    end = history.parse_moment(words[1], chat.clock, end_of_day=True) if words[1:] else None
+    found = await chat.store.call(history.diff, to_text(start), to_text(end or chat.clock.now()))
+    out.show(diff_view(found, period(start, end, chat.clock)))
 
 
 @group.command(
@@ -202,9 +208,3 @@ def _trace(db: sqlite3.Connection, reference: Reference) -> trace.Trace | trace.
 def _remember(db: sqlite3.Connection, text: str, now: str) -> Memory:
     with transaction(db):
         return memories.remember(db, text, None, "user", now)
-
-
-def _diff(db: sqlite3.Connection, clock: Clock, since: str, until: list[str]) -> history.Diff:
-    start = history.parse_moment(since, clock)
-    end = history.parse_moment(until[0], clock, end_of_day=True) if until else clock.now()
-    return history.diff(db, to_text(start), to_text(end))

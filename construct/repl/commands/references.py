@@ -1,11 +1,20 @@
 """What an argument names."""
 
+import re
+
 from construct.errors import UsageError
 from construct.references import Reference, reference_in
 from construct.repl.chat import Chat
 from construct.text import shorten
 
-__all__ = ["Reference", "named"]
+__all__ = ["Reference", "named", "number_in"]
+
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+def number_in(text: str) -> int | None:
+    """Return the number that a text is, None when it is none or one that no row can have."""
+    return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def named(chat: Chat, text: str, usage: str) -> Reference:

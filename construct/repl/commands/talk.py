@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from construct.errors import NotFoundError, UsageError
-from construct.llm.catalog import known_models
+from construct.llm.catalog import is_known, known_models
+from construct.memory.curation import deletion
 from construct.memory.shown import forks
 from construct.repl.chat import Chat
+from construct.repl.commands.references import number_in
 from construct.repl.commands.registry import Choice, Group, Leave, Retry, Then, choose
 from construct.repl.output import Output
 from construct.repl.views.words import ago, title_of
@@ -19,7 +21,11 @@ group = Group("Talk")
 
 _CODE_BLOCK = re.compile(r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^(?P=fence)[`~]*\s*$", re.MULTILINE | re.DOTALL)
 _MOST_LISTED = 30
+_SHOWN_AGAIN = 2
+"""Messages: so that one knows where the talk stands."""
 _FORMAT_OF = {".md": "markdown", ".markdown": "markdown", ".db": "sqlite", ".sqlite": "sqlite", ".sqlite3": "sqlite"}
+_CONVERSATIONS = "/conversations [all|delete ID]"
+_NOT_KNOWN = " The server may know it; what it costs is not known here."
 _PRIVATE_ON = "From here on nothing is stored. /private off ends it."
 _PRIVATE_OFF = "What was private is gone. From here on it is stored again."
 
@@ -52,16 +58,23 @@ async def new(chat: Chat, out: Output, argument: str) -> None:
 
 
 @group.command(
-    "/conversations [all]",
+    _CONVERSATIONS,
     "list conversations",
-    details=f"The one last talked in first; {_MOST_LISTED} of them, unless you say all.",
-    example="/conversations",
-    choices=choose(("all", "however many there are")),
+    details=f"The one last talked in first; {_MOST_LISTED} of them, unless you say all. delete takes one out for good, "
+    "with what was learned from it; it says first what goes, and asks; --yes does not ask.",
+    example="/conversations delete 3",
+    choices=choose(("all", "however many there are"), ("delete", "take one out for good")),
 )
 async def conversations(chat: Chat, out: Output, argument: str) -> None:
-    """List the conversations."""
+    """List the conversations, or delete one."""
     from construct.repl.views.conversations import conversations_view
 
+    verb, _, which = argument.partition(" ")
+    if verb == "delete":
+        await _delete(chat, out, which.strip())
+        return
+    if argument not in {"", "all"}:
+        raise UsageError(f"It is {_CONVERSATIONS}.")
     found = await chat.store.call(talks.conversations, None if argument == "all" else _MOST_LISTED)
     out.show(conversations_view(found, chat.clock, chat.conversation_id))
 
@@ -69,7 +82,7 @@ async def conversations(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/switch ID|WORDS",
     "go on in another one",
-    details="By its number, or by words of its title.",
+    details="By its number, or by words of its title. /history shows more of it.",
     example="/switch garden",
     choices=conversation_choices,
 )
@@ -81,6 +94,7 @@ async def switch(chat: Chat, out: Output, argument: str) -> None:
         return
     await chat.move(wanted.conversation.id)
     out.say(f"{title_of(wanted)} · last talked {ago(wanted.last_at, chat.clock)}")
+    out.replay(await chat.store.call(forks.last_said, wanted.conversation.id, _SHOWN_AGAIN), chat.clock)
 
 
 @group.command(
@@ -140,7 +154,7 @@ async def model(chat: Chat, out: Output, argument: str) -> None:
     """Show the models, or go on with another."""
     if argument:
         await chat.use_model(argument)
-        out.say(f"From now on {chat.model_name} answers.")
+        out.say(f"From now on {chat.model_name} answers.{'' if is_known(chat.model_name) else _NOT_KNOWN}")
         return
     out.say(f"{chat.model_name} answers; {chat.companion.models.worker_name} does the memory work.")
     out.say("Known: " + ", ".join(known_models()) + ". Any other name is passed on to the server.")
@@ -235,12 +249,42 @@ async def _rename(chat: Chat, title: str) -> None:
     await chat.store.call(talks.rename_conversation, conversation_id, shorten(title, 120))
 
 
+async def _delete(chat: Chat, out: Output, argument: str) -> None:
+    """Say what deleting a conversation takes along, ask, and do it."""
+    from construct.repl.views.deletion import deleted_words, deletion_words
+
+    wanted, ask = _to_delete(argument, out)
+    here, plan = await chat.store.call(lambda db: (talks.summary(db, wanted), deletion.plan_deletion(db, wanted)))
+    out.say(deletion_words(here, plan))
+    if ask and not await out.ask("Delete this for good?"):
+        out.say("Nothing was deleted.")
+        return
+    gone = await chat.store.call(deletion.delete_conversation, wanted, chat.clock)
+    chat.shown = None
+    if wanted == chat.conversation_id:
+        chat.begin_anew()
+    out.forgotten()
+    out.say(deleted_words(gone))
+
+
+def _to_delete(argument: str, out: Output) -> tuple[int, bool]:
+    """Return which conversation is meant, and whether to ask first."""
+    name, _, option = argument.partition(" ")
+    number = number_in(name)
+    if number is None or option.strip() not in {"", "--yes"}:
+        raise UsageError("Say which one by its number: /conversations delete ID [--yes]")
+    if not option and not out.interactive:
+        raise UsageError(f"Nobody can be asked here: /conversations delete {number} --yes deletes it.")
+    return number, not option
+
+
 async def _find(chat: Chat, argument: str) -> talks.ConversationSummary:
     if not argument:
         raise UsageError("Say which one: /switch ID, or /switch WORDS of its title. /conversations lists them.")
     found = await chat.store.call(talks.conversations)
+    number = number_in(argument)
     for one in found:
-        if argument.isascii() and argument.isdigit() and one.conversation.id == int(argument):
+        if one.conversation.id == number:
             return one
     words = argument.casefold().split()
     for one in sorted(found, key=lambda one: one.conversation.id == chat.conversation_id):  # a fork may be called alike

@@ -6,13 +6,13 @@ from construct.repl.views.words import counted
 
 
 def compact_words(made: int, compacted: Compacted, verdict: Verdict | None) -> str:
-    """Return what was observed, committed and condensed; what did not happen is left out but for the first."""
-    parts = [f"{counted(made, 'new observation')}"]
+    """Return what was observed, committed and condensed; what did not happen is left out."""
+    parts = [counted(made, "new observation")] if made else []
     if compacted.committed or compacted.left_window:
         parts.append(f"{compacted.committed:,} committed, {counted(compacted.left_window, 'message')} left the window")
     if verdict is not None and verdict.shrinks:
         parts += reflection_words(verdict)
-    return "; ".join(parts) + "."
+    return ("; ".join(parts) or "No new observations") + "."
 
 
 def reflection_words(verdict: Verdict) -> list[str]:

@@ -6,20 +6,30 @@ from rich.text import Text
 
 from construct.memory.inspection.history import Diff
 from construct.memory.shown.lines import SIGNS
+from construct.repl.views.prose import Prose
 from construct.store.records import Observation
 from construct.text import one_line
 
 
-def diff_view(found: Diff) -> RenderableType:
-    """Return what was learned (+), changed (- and + together) and is gone (-)."""
+def diff_view(found: Diff, period: str) -> RenderableType:
+    """Return what was learned (+), changed (- and + together) and is gone (-); `period` says when, in words."""
     if not (found.learned or found.changed or found.gone):
-        return Text("Nothing changed in that time.", style="dim")
+        return Text(f"Nothing changed {period}.", style="dim")
     parts: list[RenderableType] = []
     for title, lines in _sections(found):
         if lines:
             parts += [Text(), Text(title, style="heading3")] if parts else [Text(title, style="heading3")]
             parts.append(_table(lines))
-    return Group(*parts)
+    return Group(*parts, Text(), _closing(found, period))
+
+
+def _closing(found: Diff, period: str) -> Text:
+    counts = (
+        (len(found.learned), "learned"),
+        (len({new.id for _, new in found.changed}), "changed"),
+        (len(found.gone), "gone"),
+    )
+    return Text.assemble((", ".join(f"{n:,} {what}" for n, what in counts if n), "strong"), (f" · {period}", "dim"))
 
 
 _Line = tuple[str, Observation]
@@ -41,8 +51,8 @@ def _sections(found: Diff) -> list[tuple[str, list[_Line]]]:
 
 def _table(lines: list[_Line]) -> Table:
     table = Table.grid(padding=(0, 1))
-    for _ in range(3):
-        table.add_column(no_wrap=True)
+    for justify in ("left", "right", "left"):
+        table.add_column(no_wrap=True, justify=justify)
     table.add_column(overflow="fold")
     for sign, o in lines:
         style = "success" if sign == "+" else "error"
@@ -52,5 +62,5 @@ def _table(lines: list[_Line]) -> Table:
 
 
 def _content(o: Observation, sign: str) -> Text:
-    text = Text(one_line(o.content), style="" if sign == "+" else "dim")
+    text = Prose(one_line(o.content), style="" if sign == "+" else "dim")
     return text.append(f"  {o.observation_date}", style="dim")

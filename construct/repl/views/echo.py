@@ -4,6 +4,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from construct.repl.views.prose import Prose
 from construct.text import printable
 
 _FIRST_LINES, _LAST_LINES = 8, 2
@@ -32,7 +33,7 @@ def _abbreviated(text: str) -> Text:
     if len(first) + len(last) > _FIRST_CHARACTERS + _LAST_CHARACTERS:
         first, last = head[:_FIRST_CHARACTERS], tail[-_LAST_CHARACTERS:]
         left_out = f"… {len(text) - len(first) - len(last):,} more characters …"
-    shown = Text(first, style="strong")
+    shown = Prose(first, style="strong")
     if left_out:
         shown.append(f"\n{left_out}\n", style="dim").append(last, style="strong")
     return shown

@@ -14,6 +14,7 @@ from construct.store.records import Message
 from construct.text import one_line, shorten
 
 _MOST_LISTED = 12
+STILL_READ = " Another process reads the file: its bytes are cleared out when that has ended."
 _QUOTED = 100
 
 
@@ -57,7 +58,7 @@ def forgotten_words(gone: Forgotten) -> str:
     if gone.beside:
         words += f" {_beside(gone.beside)} stays."
     if gone.pending_erasure:
-        words += " Another process reads the file: its bytes are cleared out when that has ended."
+        words += STILL_READ
     return words
 
 

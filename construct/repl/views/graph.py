@@ -7,17 +7,22 @@ from rich.tree import Tree as Drawing
 from construct.memory.graph.reading import Branch, Tree
 from construct.text import one_line
 
+_MOST, _MOST_BELOW = 40, 6
+"""Branches that are drawn of the entity itself, and of each one behind it."""
+
 
 def graph_view(found: Tree) -> RenderableType:
     """Return an entity with what it is related to; what no longer holds is dim and says until when."""
     root = Drawing(_name(found), guide_style="dim")
-    _grow(root, found)
+    _grow(root, found, _MOST)
     return root
 
 
-def _grow(drawing: Drawing, found: Tree) -> None:
-    for branch in found.branches:
-        _grow(drawing.add(_relation(branch)), branch.tree)
+def _grow(drawing: Drawing, found: Tree, most: int) -> None:
+    for branch in found.branches[:most]:
+        _grow(drawing.add(_relation(branch)), branch.tree, _MOST_BELOW)
+    if (left_out := len(found.branches) - most) > 0:
+        drawing.add(Text(f"and {left_out:,} more", style="dim"))
 
 
 def _relation(branch: Branch) -> Text:

@@ -26,7 +26,7 @@ class Mark:
 
 _MEANINGS = {
     "observed": ("read by an observer", "not yet"),
-    "compacted": ("stood for by observations", "not yet"),
+    "compacted": ("observations stand in its place", "not yet"),
     "window": ("no longer shown word for word", "shown"),
 }
 

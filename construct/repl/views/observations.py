@@ -11,6 +11,7 @@ from rich.text import Text
 from construct.memory.inspection.narrow import outcome_unknown
 from construct.memory.language.dates import relative_words
 from construct.memory.shown.lines import SIGNS
+from construct.repl.views.prose import Prose
 from construct.repl.views.words import NOTHING_YET, counted
 from construct.store.records import Memory, Observation
 from construct.text import one_line
@@ -30,26 +31,29 @@ def memory_view(
     kept: Sequence[Memory] = (),
     most: int | None = None,
     narrowed: Sequence[str] = (),
+    rest: str = "/memory all, or narrow it (/help memory)",
 ) -> RenderableType:
     """Return what was kept by hand, then observations grouped by day, the newest last, then what there is in all.
 
-    Older ones than the newest `most` are only counted; `narrowed` says by what all were chosen, in words.
+    Older ones than the newest `most` are only counted, `rest` being how to see them; `narrowed` says by what all were
+    chosen, in words.
     """
     if not observations and not kept:
         return Text(NOTHING_YET.format(compact="/compact"), style="dim")
     parts: list[RenderableType] = [Text("Kept for good", style="heading3"), memory_table(kept)] if kept else []
     shown = by_day(observations)[-most:] if most else by_day(observations)
-    if left_out := len(observations) - len(shown):
-        parts.append(Text(f"{left_out:,} older not shown: /memory all, or narrow it (/help memory)", style="dim"))
     for day, group in groupby(shown, key=lambda o: o.observation_date):
         parts += [Text(), _day_head(day, today)] if parts else [_day_head(day, today)]
         parts.append(observation_table(list(group), today))
-    return Group(*parts, Text(), _closing(observations, kept, today, narrowed))
+    parts += [Text(), _closing(observations, kept, today, narrowed)]
+    if left_out := len(observations) - len(shown):
+        parts.append(Text(f"{left_out:,} older not shown: {rest}", style="dim"))
+    return Group(*parts)
 
 
 def _closing(observations: Sequence[Observation], kept: Sequence[Memory], today: date, narrowed: Sequence[str]) -> Text:
     """Return what there is in all, so that it stands next to the prompt."""
-    closing = Text(counted(len(observations), "observation"), style="strong")
+    closing = Text().append(counted(len(observations), "observation"), style="strong")
     if narrowed:
         closing.append(f" · {' · '.join(narrowed)}", style="accent")
     counts = ", ".join(_counts(observations, kept, today))
@@ -75,7 +79,7 @@ def memory_table(memories: Sequence[Memory]) -> Table:
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
     for m in memories:
-        table.add_row(f"  memory:{m.id}", Text(one_line(m.content)).append(_whence(m), style="dim"))
+        table.add_row(f"  memory:{m.id}", Prose(one_line(m.content)).append(_whence(m), style="dim"))
     return table
 
 
@@ -94,6 +98,11 @@ def observation_table(observations: Sequence[Observation], today: date) -> Table
     for o in observations:
         table.add_row(Text(f"  {SIGNS[o.priority]}", style=o.priority), str(o.id), _content(o, today))
     return table
+
+
+def observation_view(o: Observation, today: date) -> RenderableType:
+    """Return one observation, with its day."""
+    return Group(_day_head(o.observation_date, today), observation_table([o], today))
 
 
 def notes(o: Observation, today: date) -> list[str]:
@@ -122,7 +131,7 @@ def _day_head(day: str, today: date) -> Text:
 
 
 def _content(o: Observation, today: date) -> Text:
-    text = Text(one_line(o.content))
+    text = Prose(one_line(o.content))
     if found := notes(o, today):
         text.append(f"  {' · '.join(found)}", style="medium" if "outcome unknown" in found else "dim")
     return text

@@ -1,6 +1,7 @@
 """The memory panel."""
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -9,6 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from construct.clock import from_text, gap_words
 from construct.memory.cycles.policy import REFLECT_REGARDLESS
 from construct.memory.inspection.status import Standing
 from construct.repl.views.words import counted, money, percent
@@ -21,6 +23,7 @@ _BARS = (
     ("reflection", "next reflection"),
 )
 _BAR_WIDTH = 24
+_MINUTES_FROM = timedelta(minutes=2)
 _MODES = {
     "active": "a chat is open",
     "passive": "no chat is open",
@@ -89,7 +92,7 @@ def _bars(progress: Mapping[str, Any]) -> Table:
     table.add_column(no_wrap=True, min_width=len("next observation"))
     table.add_column(max_width=_BAR_WIDTH)
     table.add_column(justify="right", no_wrap=True, min_width=4)
-    table.add_column(style="dim", overflow="fold")
+    table.add_column(style="dim", no_wrap=True)  # where there is little room the bar gives way
     for name, label in _BARS:
         one = progress[name]
         bar = ProgressBar(
@@ -109,7 +112,7 @@ def _counts(figures: Mapping[str, Any], standing: Standing) -> Table:
         ("observations", _observation_words(figures["observations"])),
         ("reflections", _reflection_words(figures["reflections"])),
         ("messages", _message_words(figures["messages"])),
-        ("in flight", Text("\n".join(map(_at_work, standing.running)) or "nothing", style=_busy(standing))),
+        ("in flight", _work_words(standing)),
         ("worker", _worker_words(standing)),
     ):
         table.add_row(Text(label, style="dim"), words)
@@ -118,7 +121,7 @@ def _counts(figures: Mapping[str, Any], standing: Standing) -> Table:
 
 def _mode_words(figures: Mapping[str, Any]) -> Text:
     mode, phase = str(figures["mode"]), str(figures["phase"])
-    words = Text(mode, style="success" if mode == "active" else "medium")
+    words = Text().append(mode, style="success" if mode == "active" else "medium")
     words.append(f" ({_MODES.get(mode, '')}) · ", style="dim")
     return words.append(phase, style="dim" if phase == "idle" else "accent")
 
@@ -143,14 +146,17 @@ def _message_words(messages: Mapping[str, Any]) -> str:
     )
 
 
-def _at_work(cycle: Cycle) -> str:
-    """Return what a cycle is at."""
+def _work_words(standing: Standing) -> Text:
+    at_work = "\n".join(_at_work(cycle, standing.now) for cycle in standing.running)
+    return Text(at_work or "nothing", style="accent" if at_work else "")
+
+
+def _at_work(cycle: Cycle, now: datetime) -> str:
+    """Return what a cycle is at, and for how long."""
+    passed = now - from_text(cycle.started_at)
+    for_long = gap_words(passed) if passed >= _MINUTES_FROM else f"{max(0, int(passed.total_seconds()))} s"
     span = "" if cycle.last_message_id is None else f" on messages {cycle.first_message_id} to {cycle.last_message_id}"
-    return f"{cycle.kind}{span}, {one_line(cycle.model or 'extractive')}"
-
-
-def _busy(standing: Standing) -> str:
-    return "accent" if standing.running else "none"
+    return f"{cycle.kind}{span}, {one_line(cycle.model or 'extractive')}, {for_long}"
 
 
 def _worker_words(standing: Standing) -> str:

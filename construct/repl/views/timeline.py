@@ -12,7 +12,9 @@ from construct.repl.views.bars import AccentBar
 from construct.repl.views.words import counted
 
 _BAR_WIDTH = 24
-_LEGEND = "known: generation 0 + 1 + …, each + one more round of condensing"
+_ABOVE = 2
+"""From this generation on they are counted together."""
+_LEGEND = "known: straight from messages + condensed once + more often"
 
 
 def timeline_view(
@@ -59,8 +61,10 @@ def _name(begin: date, unit: Unit) -> str:
 
 
 def _known(period: Period) -> str:
-    """Return what was known at the end, generation by generation."""
-    return " + ".join(f"{period.active.get(g, 0):,}" for g in range(max(period.active, default=0) + 1))
+    """Return what was known at the end: of generation 0, of 1, and of all above."""
+    counts = [sum(n for g, n in period.active.items() if min(g, _ABOVE) == level) for level in range(_ABOVE + 1)]
+    last = max((level for level, n in enumerate(counts) if n), default=0)
+    return " + ".join(f"{n:,}" for n in counts[: last + 1])
 
 
 def _notes(period: Period) -> Iterator[str]:

@@ -24,16 +24,16 @@ _BASIS = (
 
 
 def usage_view(found: Books, clock: Clock) -> RenderableType:
-    """Return usage by purpose and model, its cost by day, and what the same talk would have cost without a memory."""
+    """Return what the same talk would have cost without a memory, each day, and each purpose, with the sum, last."""
     if not found.lines:
         return Text("No model has been called yet.", style="dim")
-    parts: list[RenderableType] = [_by_purpose(found.lines)]
-    if days := by_day(found.spending, clock)[-_MOST_DAYS:]:
-        parts += [Text(), _by_day(days)]
+    parts: list[RenderableType] = []
     if found.instead is not None:
-        parts += [Text("\nThe same talk, with and without a memory", style="heading3")]
-        parts += [_compared(found.spent_on_talk, found.instead), Text(_basis(found.instead), style="dim")]
-    return Group(*parts)
+        parts += [Text("The same talk, with and without a memory", style="heading3")]
+        parts += [_compared(found.spent_on_talk, found.instead), Text(_basis(found.instead), style="dim"), Text()]
+    if days := by_day(found.spending, clock)[-_MOST_DAYS:]:
+        parts += [_by_day(days), Text()]
+    return Group(*parts, _by_purpose(found.lines))
 
 
 def by_day(spent: Sequence[Spent], clock: Clock) -> list[tuple[str, float, float]]:

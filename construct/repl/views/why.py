@@ -9,6 +9,7 @@ from rich.tree import Tree
 from construct.clock import Clock
 from construct.memory.inspection.trace import MemoryTrace, MessageTrace, Node, ReplyTrace, Trace, drawn
 from construct.memory.shown.lines import SIGNS
+from construct.repl.views.prose import Prose
 from construct.repl.views.words import counted, when
 from construct.store.records import Cycle, Memory, Message, Observation
 from construct.text import one_line, shorten
@@ -103,7 +104,7 @@ def _add_messages(tree: Tree, messages: Iterable[Message], clock: Clock) -> None
 
 
 def _observation(o: Observation) -> Text:
-    text = Text()
+    text = Prose()
     text.append(f"{SIGNS[o.priority]} ", style=o.priority)
     text.append(f"{o.id} ", style="dim")
     text.append(one_line(o.content))
@@ -114,7 +115,7 @@ def _observation(o: Observation) -> Text:
 
 
 def _message(message: Message, clock: Clock) -> Text:
-    text = Text()
+    text = Prose()
     text.append("you " if message.role == "user" else "reply ", style="accent" if message.role == "user" else "dim")
     text.append(f"{when(message.created_at, clock)} message:{message.id} ", style="dim")
     return text.append(f"“{shorten(message.content, _WORDS_WIDTH)}”")

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, time, timedelta
 
 from construct.clock import Clock, from_text, gap_words
 from construct.store.talk import ConversationSummary
@@ -41,9 +41,13 @@ def monies(dollars: Sequence[float]) -> list[str]:
     return [f"${one:,.{digits}f}" for one in dollars]
 
 
-def wrapped(line: str, width: int) -> list[str]:
-    """Return a line of Western text broken at its blanks; one with columns in it is left as it is."""
-    return [line] if "  " in line else textwrap.wrap(line, max(20, width), break_long_words=False) or [""]
+def wrapped(text: str, width: int) -> str:
+    """Return lines of Western text broken at their blanks; one with columns in it is left as it is."""
+    return "\n".join(part for line in text.split("\n") for part in _wrapped(line, max(20, width)))
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    return [line] if "  " in line else textwrap.wrap(line, width, break_long_words=False) or [""]
 
 
 def ago(moment: str, clock: Clock) -> str:
@@ -55,6 +59,17 @@ def ago(moment: str, clock: Clock) -> str:
 def when(moment: str, clock: Clock) -> str:
     """Return a stored time as the user's wall clock showed it."""
     return clock.local(from_text(moment)).strftime("%Y-%m-%d %H:%M")
+
+
+def period(start: datetime, end: datetime | None, clock: Clock) -> str:
+    """Return "since 2026-03-01" or "from 2026-03-01 to 2026-04-01", with the time where whole days are not meant."""
+    if end is None:
+        return f"since {_moment(clock.local(start), time.min)}"
+    return f"from {_moment(clock.local(start), time.min)} to {_moment(clock.local(end), time.max)}"
+
+
+def _moment(moment: datetime, bound: time) -> str:
+    return f"{moment:%Y-%m-%d}" if moment.time() == bound else f"{moment:%Y-%m-%d %H:%M}"
 
 
 def title_of(talk: ConversationSummary, width: int = 60) -> str:

@@ -3,11 +3,9 @@
 from datetime import date
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from construct import tokens
-from construct.memory.recall.passages import BUDGET, MOST_PASSAGES, OVERHEAD, SNIPPET, passages, snippet
+from construct.memory.recall.passages import BUDGET, MOST_PASSAGES, OVERHEAD, passages
 from construct.memory.recall.search import Hit
 from tests.memory.builders import Life
 
@@ -121,22 +119,3 @@ def test_the_budget_is_kept(lived: Life) -> None:
     assert sum(tokens.count(hit.text) + OVERHEAD for hit in hits) <= BUDGET
     assert len({hit.text for hit in hits}) == len(hits)
     assert all("zeppelin" in hit.text for hit in hits)
-
-
-@settings(max_examples=200, deadline=None)
-@given(text=st.text(max_size=600), wanted=st.lists(st.text("abcdefgh", min_size=1, max_size=6), max_size=4))
-def test_a_snippet_is_one_short_line(text: str, wanted: list[str]) -> None:
-    """Whatever the text, what is shown of it is one line of bounded length."""
-    cut = snippet(text, wanted)
-    assert len(cut) <= SNIPPET + 2
-    assert "\n" not in cut
-
-
-def test_a_snippet_is_cut_around_what_was_found() -> None:
-    """The words that were found stand in it, and it begins and ends between words."""
-    text = f"{'before it ' * 60}the lighthouse of Peniche {'after it ' * 60}"
-    cut = snippet(text, ["lighthouse", "peniche"])
-    assert "the lighthouse of Peniche" in cut
-    assert cut.startswith("…")
-    assert cut.endswith("…")
-    assert set(cut.strip("…").split()) <= set(text.split())

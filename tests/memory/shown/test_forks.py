@@ -7,7 +7,7 @@ from construct.errors import NotFoundError
 from construct.memory.curation.undo import undo
 from construct.memory.cycles.situation import Terms, read_situation
 from construct.memory.inspection.trace import why
-from construct.memory.shown.forks import condensable, fork, inherited_window, uncommitted_below
+from construct.memory.shown.forks import condensable, fork, inherited_window, last_said, uncommitted_below
 from construct.memory.shown.view import Frame, current_blocks, scope_ids
 from construct.repl.views.words import title_of
 from construct.store import observations as rows
@@ -45,6 +45,19 @@ def test_a_fork_sees_what_its_parent_saw(life: Life) -> None:
     conversation = talk.conversation(life.db, child)
     assert (conversation.parent_id, conversation.forked_at_message_id) == (parent, 4)
     assert life.broken() == []
+
+
+def test_the_owner_reads_on_from_before_the_fork(life: Life) -> None:
+    """The newest of what was said in both, imported words too; not the replies that another took the place of."""
+    parent = life.talk()
+    life.exchange(parent, "One", "Two")
+    life.exchange(parent, "Three", "Four")
+    life.db.execute("UPDATE messages SET archived = 1 WHERE content = 'Three'")
+    child = fork(life.db, parent, life.clock)
+    life.exchange(child, "Five", "Six")
+    life.db.execute("UPDATE messages SET retried = 1 WHERE content = 'Two'")
+    assert [m.content for m in last_said(life.db, child, 4)] == ["Three", "Four", "Five", "Six"]
+    assert [m.content for m in last_said(life.db, child, 9)] == ["One", "Three", "Four", "Five", "Six"]
 
 
 def test_both_go_their_own_ways(life: Life) -> None:

@@ -1,0 +1,37 @@
+"""Where in a text the words stand that were looked for, and the part of it that has most of them."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from construct.memory.language.stem import fold, stem
+from construct.memory.recall.query import forms
+from construct.text import one_line
+
+_WORD = re.compile(r"[^\W_]+")
+_ALIKE = 3
+"""Letters that forms of one word begin with: "in" and "Inês" have one stem only by the rules."""
+
+
+def spans(line: str, words: Sequence[str], pieces: Sequence[str] = ()) -> Iterator[tuple[int, int]]:
+    """Give where the words stand, in any of their forms, and the pieces of words, each as (begin, end)."""
+    roots = {(stem(form), form[:_ALIKE]) for word in words for form in forms(word)}
+    for match in _WORD.finditer(line):
+        word = fold(match[0])
+        if (stem(word), word[:_ALIKE]) in roots:
+            yield match.span()
+    for piece in pieces:
+        yield from (match.span() for match in re.finditer(re.escape(piece), line))
+
+
+def excerpt(text: str, words: Sequence[str], size: int, pieces: Sequence[str] = ()) -> str:
+    """Return the part of a text that has most of the words, as one line, from a word's beginning to a word's end."""
+    line = one_line(text)
+    if len(line) <= size:
+        return line
+    places = [begin for begin, _ in spans(line, words, pieces)]
+    starts = [max(0, place - size // 4) for place in places] or [0]
+    start = max(starts, key=lambda begin: sum(begin <= place < begin + size for place in places))
+    end = min(len(line), start + size)
+    start = line.find(" ", start) + 1 if start and " " in line[start : start + 40] else start
+    end = line.rfind(" ", start, end) if end < len(line) and " " in line[end - 40 : end] else end
+    return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
