@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from construct.clock import Clock, from_text, to_text
 from construct.config import Settings, Thresholds
@@ -61,6 +61,15 @@ def observable(messages: Sequence[Message], *, at_rest: bool) -> list[Message]:
 
 def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *, leaving: bool = False) -> Situation:
     """Return the situation of a conversation."""
+    return replace(
+        read_window(db, conversation_id, terms, leaving=leaving),
+        active_tokens=rows.active_tokens(db, scope_ids(db, terms.scope, conversation_id)),
+        reflect_from=reflect_from(db, conversation_id, terms),
+    )
+
+
+def read_window(db: sqlite3.Connection, conversation_id: int, terms: Terms, *, leaving: bool = False) -> Situation:
+    """Return the same but for what reflecting goes by: counting all that is remembered takes longer, and more of it."""
     marks = talk.watermarks(db, conversation_id)
     above_window = talk.live_messages(db, conversation_id, marks.window)
     raw = [*inherited_window(db, conversation_id), *above_window]
@@ -70,11 +79,9 @@ def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *
     return Situation(
         unobserved_tokens=sum(m.token_count for m in unobserved),
         window_tokens=sum(m.token_count for m in raw if talk.is_shown(m)),
-        active_tokens=rows.active_tokens(db, scope_ids(db, terms.scope, conversation_id)),
         compactable=marks.observed > marks.compacted
         or next_window(above_window, marks, terms.retained) > marks.window
         or rows.has_pending(db, conversation_id),
-        reflect_from=reflect_from(db, conversation_id, terms),
         held=bool(_held_tokens(db, conversation_id, marks.observed, unobserved, terms)),
         cold=is_cold(last, here.cache_life, terms.clock.now()),
         leaving=leaving,

@@ -6,8 +6,6 @@ The blocks stay put between compactions; they are redone only when something sho
 
 import sqlite3
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 
 from construct.memory.shown import budget
 from construct.store import observations as rows
@@ -41,9 +39,7 @@ def scope_ids(db: sqlite3.Connection, scope: str, conversation_id: int) -> list[
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Return what is shown, taking in what replaced a line that is gone."""
     shown = rows.shown(db, conversation_id)
-    if not shown.all_active:
-        return take_in(db, conversation_id, frame)
-    return tuple(tuple(line for _, line in block) for _, block in groupby(shown.lines, key=itemgetter(0)))
+    return shown.blocks if shown.all_active else take_in(db, conversation_id, frame)
 
 
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
