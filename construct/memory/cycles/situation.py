@@ -71,18 +71,16 @@ def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *
 def read_window(db: sqlite3.Connection, conversation_id: int, terms: Terms, *, leaving: bool = False) -> Situation:
     """Return the same but for what reflecting goes by: counting all that is remembered takes longer, and more of it."""
     marks = talk.watermarks(db, conversation_id)
-    above_window = talk.live_messages(db, conversation_id, marks.window)
-    raw = [*inherited_window(db, conversation_id), *above_window]
-    unobserved = [m for m in above_window if m.id > marks.observed]
+    unobserved, shown = talk.tokens_above(db, conversation_id, marks)
     here = talk.conversation(db, conversation_id)
     last = from_text(here.last_request_at) if here.last_request_at else None
     return Situation(
-        unobserved_tokens=sum(m.token_count for m in unobserved),
-        window_tokens=sum(m.token_count for m in raw if talk.is_shown(m)),
+        unobserved_tokens=unobserved,
+        window_tokens=shown + sum(m.token_count for m in inherited_window(db, conversation_id)),
         compactable=marks.observed > marks.compacted
-        or next_window(above_window, marks, terms.retained) > marks.window
+        or next_window(talk.live_messages(db, conversation_id, marks.window), marks, terms.retained) > marks.window
         or rows.has_pending(db, conversation_id),
-        held=bool(_held_tokens(db, conversation_id, marks.observed, unobserved, terms)),
+        held=held_tokens(db, conversation_id, terms) > 0,
         cold=is_cold(last, here.cache_life, terms.clock.now()),
         leaving=leaving,
     )
@@ -91,19 +89,13 @@ def read_window(db: sqlite3.Connection, conversation_id: int, terms: Terms, *, l
 def held_tokens(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> int:
     """Return the tokens that must still be said before what was undone is observed again; 0 when nothing is held."""
     observed = talk.watermarks(db, conversation_id).observed
-    return _held_tokens(db, conversation_id, observed, talk.live_messages(db, conversation_id, observed), terms)
-
-
-def _held_tokens(
-    db: sqlite3.Connection, conversation_id: int, observed: int, unobserved: Sequence[Message], terms: Terms
-) -> int:
-    """Return the same, where what is above the `observed` watermark has been read already."""
     last = cycles.last_of_living_talk(db, conversation_id)
-    if last is None or last.status != "reverted" or (last.last_message_id or 0) <= observed:
+    if last is None or last.held_message_id is None:
         return 0
-    held_from = last.held_message_id
-    fresh = sum(m.token_count for m in unobserved if held_from is None or m.id > held_from)
-    return max(0, terms.thresholds.observer - fresh) if held_from is not None else 0
+    if last.status != "reverted" or (last.last_message_id or 0) <= observed:
+        return 0
+    fresh = talk.live_messages(db, conversation_id, max(observed, last.held_message_id))
+    return max(0, terms.thresholds.observer - sum(m.token_count for m in fresh))
 
 
 def reflect_from(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> int:
