@@ -18,8 +18,7 @@ from construct.llm.types import Block, CacheLife, ChatMessage, Opaque, Request, 
 from construct.memory.shown.lines import line
 from construct.memory.shown.transcript import inline, pause_words, turns
 from construct.memory.shown.view import Blocks
-from construct.store.observations import Line
-from construct.store.records import Message, Observation
+from construct.store.records import Message
 
 INTERRUPTED = "[The reply was interrupted here.]"
 EMPTY = "[An empty message.]"
@@ -119,15 +118,11 @@ def block_kind(block: Block) -> str:
     return "observations" if block.text.startswith("<observations") else "messages"
 
 
+@lru_cache(maxsize=1)
 def _observation_blocks(blocks: Blocks) -> tuple[Text, ...]:
-    """Return one text block a commit, the mark on the last."""
-    return tuple(Text(_block_text(block), mark=i == len(blocks)) for i, block in enumerate(blocks, 1))
-
-
-@lru_cache(maxsize=256)
-def _block_text(block: tuple[Observation | Line, ...]) -> str:
-    """Return a block as it goes out; the same ones go out every turn, and cleaning their lines took a third of it."""
-    return "<observations>\n" + "\n".join(inline(line(o)) for o in block) + "\n</observations>"
+    """Return one text block a commit, the mark on the last. Most turns send the same as the one before."""
+    texts = ["<observations>\n" + "\n".join(inline(line(o)) for o in block) + "\n</observations>" for block in blocks]
+    return tuple(Text(text, mark=i == len(texts)) for i, text in enumerate(texts, 1))
 
 
 def _rendered(message: Message, previous: Message | None, clock: Clock) -> list[ChatMessage]:
