@@ -219,11 +219,15 @@ def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:
 
 
 def replace_shown(db: sqlite3.Connection, conversation_id: int, rows: Iterable[tuple[int, int]]) -> None:
-    """Store what a conversation is shown: (observation id, block)."""
-    db.execute("DELETE FROM shown WHERE conversation_id = ?", (conversation_id,))
+    """Store what a conversation is shown: (observation id, block). Written is what differs: most stays as it was."""
+    before, after = dict(shown_blocks(db, conversation_id)), dict(rows)
     db.executemany(
-        "INSERT INTO shown (conversation_id, observation_id, block) VALUES (?, ?, ?)",
-        [(conversation_id, observation_id, block) for observation_id, block in rows],
+        "DELETE FROM shown WHERE conversation_id = ? AND observation_id = ?",
+        [(conversation_id, i) for i in before.keys() - after.keys()],
+    )
+    db.executemany(
+        "INSERT OR REPLACE INTO shown (conversation_id, observation_id, block) VALUES (?, ?, ?)",
+        [(conversation_id, i, block) for i, block in after.items() - before.items()],
     )
 
 
