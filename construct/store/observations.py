@@ -71,6 +71,27 @@ def active_in_scope(db: sqlite3.Connection, conversation_ids: Sequence[int] | No
     return read(Observation, rows)
 
 
+class Weighed(NamedTuple):
+    """What decides whether an observation is shown."""
+
+    id: int
+    priority: str
+    observation_date: str
+    token_count: int
+    pinned: int
+
+
+def weighed_in_scope(db: sqlite3.Connection, conversation_ids: Sequence[int] | None) -> list[Weighed]:
+    """Return the same without their words, in no order: there are ever more of them."""
+    where, values = scope_filter(db, conversation_ids)
+    rows = db.execute(
+        f"""SELECT {columns(Weighed)} FROM observations
+            WHERE superseded_at IS NULL AND committed_at IS NOT NULL{where}""",
+        values,
+    )
+    return read(Weighed, rows)
+
+
 def active_tokens(db: sqlite3.Connection, conversation_ids: Sequence[int] | None) -> int:
     """Return the tokens of the active observations in scope."""
     where, values = scope_filter(db, conversation_ids)

@@ -44,14 +44,13 @@ def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -
 
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Show all active observations in scope, new ones in a block of their own; return what is shown."""
-    active = rows.active_in_scope(db, scope_ids(db, frame.scope, conversation_id))
-    by_id = {o.id: o for o in active}
+    by_id = {o.id: o for o in rows.weighed_in_scope(db, scope_ids(db, frame.scope, conversation_id))}
     before = rows.shown_blocks(db, conversation_id)
-    after = budget.with_new(budget.without_gone(before, by_id), [o.id for o in active])
+    after = budget.with_new(budget.without_gone(before, by_id), by_id)
     after = budget.within_budget(after, by_id, frame.budget)
     if sorted(after) != sorted(before):
         rows.replace_shown(db, conversation_id, after)
-    return budget.in_blocks(after, by_id)
+    return rows.shown(db, conversation_id).blocks
 
 
 def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:
