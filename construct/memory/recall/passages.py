@@ -118,7 +118,7 @@ def _found(
     entries = []
     if said and sum(weight.values()) >= enough:
         others = _telling(rarest, weight, enough)
-        newest = newest_with(db, rarest[0])
+        newest = newest_with(db, rarest[0], stand)
         entries = _worded(db, rarest[0], newest, rarest[1:] if near and others else others, filters)
     if near:
         entries += [e for e in _similar(db, near, filters) if e not in entries]

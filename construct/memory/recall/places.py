@@ -19,6 +19,8 @@ GROWN = 1.25
 COMMON = 0.05  # share of the rows that a word has at most: one that is much in use of late was not always
 KEPT = 10_000  # common words, a megabyte or two
 
+_REMEMBERED = ("observation", "memory")
+
 Newest = Mapping[str, Sequence[int]]
 """The newest ids by kind, newest first, `READ` of each at most."""
 
@@ -33,6 +35,8 @@ class Standing:
     """The messages, about."""
     rows: Mapping[str, int]
     """How many messages have each word; about, where it is common. Of one that none has: how many other rows do."""
+    newest: Mapping[str, Sequence[int]]
+    """The newest messages with each word that was looked up, newest first, `READ` at most."""
 
 
 def look(db: sqlite3.Connection, words: Collection[str]) -> Standing:
@@ -48,17 +52,19 @@ def look(db: sqlite3.Connection, words: Collection[str]) -> Standing:
         if len(ids) == READ:
             _common[path, word] = rows[word] / total, total
     unsaid = [word for word, many in rows.items() if not many]
-    others = [_newest(db, kind, unsaid) for kind in store.KINDS if kind != "message"]
-    return Standing(path, total, known | rows | {word: sum(len(ids[word]) for ids in others) for word in unsaid})
+    others = [_newest(db, kind, unsaid) for kind in _REMEMBERED]
+    rows |= {word: sum(len(ids[word]) for ids in others) for word in unsaid}
+    return Standing(path, total, known | rows, newest)
 
 
 _common: dict[tuple[str, str], tuple[float, int]] = {}
 """The share of a file's messages that has a word, and how many messages there were then."""
 
 
-def newest_with(db: sqlite3.Connection, word: str) -> Newest:
+def newest_with(db: sqlite3.Connection, word: str, standing: Standing) -> Newest:
     """Return the newest rows with a word, in any of its forms."""
-    return {kind: _newest(db, kind, [word])[word] for kind in store.KINDS}
+    said = standing.newest if word in standing.newest else _newest(db, "message", [word])
+    return {"message": said[word]} | {kind: _newest(db, kind, [word])[word] for kind in _REMEMBERED}
 
 
 def _newest(db: sqlite3.Connection, kind: str, words: Sequence[str]) -> Mapping[str, Sequence[int]]:

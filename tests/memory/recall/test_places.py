@@ -20,8 +20,9 @@ def lived(life: Life) -> Life:
 def test_a_rare_word_is_counted(lived: Life) -> None:
     """Its messages are told, and of one that was never said what is remembered with it."""
     lived.remember("User's elm grows by a yew")
-    assert look(lived.db, ["elm", "yew", "ash"]).rows == {"elm": 2, "yew": 1, "ash": 0}
-    assert newest_with(lived.db, "elm") == {"message": [6, 2], "observation": [], "memory": [1]}
+    found = look(lived.db, ["elm", "yew", "ash"])
+    assert found.rows == {"elm": 2, "yew": 1, "ash": 0}
+    assert newest_with(lived.db, "elm", found) == {"message": [6, 2], "observation": [], "memory": [1]}
 
 
 def test_a_common_word_is_looked_up_again_when_the_file_has_grown(lived: Life) -> None:
@@ -31,6 +32,7 @@ def test_a_common_word_is_looked_up_again_when_the_file_has_grown(lived: Life) -
     for _ in range(int(MESSAGES * (GROWN - 1)) - 1):
         lived.say(1, "Nothing more.")
     kept = look(lived.db, ["oak"])
+    assert newest_with(lived.db, "oak", kept)["message"] == first.newest["oak"]
     assert kept.rows["oak"] == first.rows["oak"] * kept.total // first.total
     lived.say(1, "Nothing more.")
     assert look(lived.db, ["oak"]).rows["oak"] < kept.rows["oak"]
