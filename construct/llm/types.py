@@ -65,7 +65,7 @@ class Tool:
 
     name: str
     description: str
-    schema: Json
+    schema: Json = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from construct.llm.types import CacheLife, Model, Request, Text, Tool
 from construct.memory.ambience import gather
 from construct.memory.cycles import policy
 from construct.memory.cycles.compaction import compact
-from construct.memory.cycles.situation import Terms, read_situation
+from construct.memory.cycles.situation import Terms, read_window
 from construct.memory.shown import ambient, context
 from construct.memory.shown.forks import inherited_window, last_messages, uncommitted_below
 from construct.memory.shown.view import Blocks, current_blocks, opening_blocks, take_in
@@ -43,8 +43,8 @@ class Briefing:
     model: Model
 
     def situation(self, db: sqlite3.Connection, conversation_id: int) -> policy.Situation | None:
-        """Return the situation of a conversation; None when memory is off."""
-        return None if self.settings.memory == "off" else read_situation(db, conversation_id, self.terms)
+        """Return the situation of a conversation, as far as a turn goes by it; None when memory is off."""
+        return None if self.settings.memory == "off" else read_window(db, conversation_id, self.terms)
 
     def refresh(self, db: sqlite3.Connection, conversation_id: int, situation: policy.Situation | None) -> None:
         """Compact what is due: at once when the window is full, for nothing when the prompt cache is cold."""

@@ -1,9 +1,10 @@
 """Observations, their sources, and what a conversation is shown of them: plain queries."""
 
-import json
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -68,6 +69,27 @@ def active_in_scope(db: sqlite3.Connection, conversation_ids: Sequence[int] | No
         values,
     )
     return read(Observation, rows)
+
+
+class Weighed(NamedTuple):
+    """What decides whether an observation is shown."""
+
+    id: int
+    priority: str
+    observation_date: str
+    token_count: int
+    pinned: int
+
+
+def weighed_in_scope(db: sqlite3.Connection, conversation_ids: Sequence[int] | None) -> list[Weighed]:
+    """Return the same without their words, in no order: there are ever more of them."""
+    where, values = scope_filter(db, conversation_ids)
+    rows = db.execute(
+        f"""SELECT {columns(Weighed)} FROM observations
+            WHERE superseded_at IS NULL AND committed_at IS NOT NULL{where}""",
+        values,
+    )
+    return read(Weighed, rows)
 
 
 def active_tokens(db: sqlite3.Connection, conversation_ids: Sequence[int] | None) -> int:
@@ -181,31 +203,34 @@ class Line(NamedTuple):
 class Shown:
     """What a conversation is shown, in order, without what fell off the budget."""
 
-    lines: list[tuple[int, Line]]
-    """(block, line)."""
+    blocks: tuple[tuple[Line, ...], ...]
     all_active: bool
 
 
 def shown(db: sqlite3.Connection, conversation_id: int) -> Shown:
-    """Return what the conversation is shown; lines that were shown last time are not read again."""
-    found = db.execute(
-        """SELECT block, o.id, uid, superseded_at IS NULL AND committed_at IS NOT NULL
-           FROM shown JOIN observations AS o ON o.id = observation_id
-           WHERE shown.conversation_id = ? AND block > 0 ORDER BY block, o.id""",
+    """Return what the conversation is shown; it is read anew only when it is not what was shown last time."""
+    uids, all_active = db.execute(
+        f"""SELECT json_group_array(block || ' ' || uid), min(superseded_at IS NULL AND committed_at IS NOT NULL)
+            FROM {_SHOWN}""",
         (conversation_id,),
-    ).fetchall()
-    known = _last_shown.get(db, {})
-    new = json.dumps([i for _, i, uid, _ in found if uid not in known])
-    read_now = db.execute(
-        f"SELECT {columns(Line)} FROM observations WHERE id IN (SELECT value FROM json_each(?))", (new,)
+    ).fetchone()
+    last, found = _last_shown.get(db, (None, Shown((), all_active=True)))
+    if last != (now := (conversation_id, uids, all_active)):
+        found = Shown(_read_blocks(db, conversation_id), all_active=all_active != 0)
+        _last_shown[db] = now, found
+    return found
+
+
+def _read_blocks(db: sqlite3.Connection, conversation_id: int) -> tuple[tuple[Line, ...], ...]:
+    rows = db.execute(
+        f"SELECT block, {columns(Line, 'o')} FROM {_SHOWN} ORDER BY block, observation_id", (conversation_id,)
     )
-    known = {uid: known[uid] for _, _, uid, _ in found if uid in known} | {o.uid: o for o in read(Line, read_now)}
-    _last_shown[db] = known
-    return Shown([(block, known[uid]) for block, _, uid, _ in found], all(active for *_, active in found))
+    return tuple(tuple(Line._make(line) for _, *line in block) for _, block in groupby(rows, key=itemgetter(0)))
 
 
-_last_shown: WeakKeyDictionary[sqlite3.Connection, dict[str, Line]] = WeakKeyDictionary()
-"""By uid: an id may come again, after a transaction that was taken back."""
+_SHOWN = "shown JOIN observations AS o ON o.id = observation_id WHERE shown.conversation_id = ? AND block > 0"
+_last_shown: WeakKeyDictionary[sqlite3.Connection, tuple[tuple[object, ...], Shown]] = WeakKeyDictionary()
+"""Known by uids: an id may come again, after a transaction that was taken back."""
 
 
 def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:
@@ -215,11 +240,15 @@ def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:
 
 
 def replace_shown(db: sqlite3.Connection, conversation_id: int, rows: Iterable[tuple[int, int]]) -> None:
-    """Store what a conversation is shown: (observation id, block)."""
-    db.execute("DELETE FROM shown WHERE conversation_id = ?", (conversation_id,))
+    """Store what a conversation is shown: (observation id, block). Written is what differs: most stays as it was."""
+    before, after = dict(shown_blocks(db, conversation_id)), dict(rows)
     db.executemany(
-        "INSERT INTO shown (conversation_id, observation_id, block) VALUES (?, ?, ?)",
-        [(conversation_id, observation_id, block) for observation_id, block in rows],
+        "DELETE FROM shown WHERE conversation_id = ? AND observation_id = ?",
+        [(conversation_id, i) for i in before.keys() - after.keys()],
+    )
+    db.executemany(
+        "INSERT OR REPLACE INTO shown (conversation_id, observation_id, block) VALUES (?, ?, ?)",
+        [(conversation_id, i, block) for i, block in after.items() - before.items()],
     )
 
 

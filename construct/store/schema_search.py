@@ -140,7 +140,8 @@ def m007_own_words(db: Database) -> None:
 
     The turns around a message are weighed when it is read (memory/recall/rank.py); as a column they filed every word
     three times. What is withheld stands in the index with no words, as before; what has no entry yet (search_index.py)
-    has none to take out. The pages that come free are given back as after forgetting (erase.py).
+    has none to take out. The pages that come free are given back as after forgetting (erase.py). What a conversation is
+    shown, which each turn reads, is found without looking at all that fell off the budget.
     """
     for moment in ("insert", "before_update", "after_update", "before_delete", "after_delete"):
         db.execute(f"DROP TRIGGER messages_fts_{moment}")
@@ -168,6 +169,7 @@ def m007_own_words(db: Database) -> None:
         END;
         DROP INDEX messages_by_time;
         DROP INDEX usage_by_time;
+        CREATE INDEX shown_in_order ON shown(conversation_id, block) WHERE block > 0;
         CREATE INDEX usage_of_work ON usage(created_at) WHERE purpose <> 'chat';
         """,
     )

@@ -193,6 +193,19 @@ def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, unti
     return read(Message, rows)
 
 
+def tokens_above(db: sqlite3.Connection, conversation_id: int, marks: Watermarks) -> tuple[int, int]:
+    """Return the tokens of a conversation's messages above two watermarks: what is unobserved, and what is shown raw.
+
+    `window` ≤ `observed`. The messages are summed up where they lie, and not read.
+    """
+    unobserved, shown = db.execute(
+        """SELECT total(token_count) FILTER (WHERE id > ?), total(token_count) FILTER (WHERE NOT (withheld OR retried))
+           FROM messages WHERE conversation_id = ? AND archived = 0 AND id > ?""",
+        (marks.observed, conversation_id, marks.window),
+    ).fetchone()
+    return int(unobserved), int(shown)
+
+
 def live_ids(db: sqlite3.Connection, conversation_id: int, after: int) -> list[int]:
     """Return the ids of a conversation's messages above one that are not archived."""
     rows = db.execute(

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from construct.clock import Clock, from_text, to_text
 from construct.config import Settings, Thresholds
@@ -61,21 +61,26 @@ def observable(messages: Sequence[Message], *, at_rest: bool) -> list[Message]:
 
 def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *, leaving: bool = False) -> Situation:
     """Return the situation of a conversation."""
+    return replace(
+        read_window(db, conversation_id, terms, leaving=leaving),
+        active_tokens=rows.active_tokens(db, scope_ids(db, terms.scope, conversation_id)),
+        reflect_from=reflect_from(db, conversation_id, terms),
+    )
+
+
+def read_window(db: sqlite3.Connection, conversation_id: int, terms: Terms, *, leaving: bool = False) -> Situation:
+    """Return the same but for what reflecting goes by: counting all that is remembered takes longer, and more of it."""
     marks = talk.watermarks(db, conversation_id)
-    above_window = talk.live_messages(db, conversation_id, marks.window)
-    raw = [*inherited_window(db, conversation_id), *above_window]
-    unobserved = [m for m in above_window if m.id > marks.observed]
+    unobserved, shown = talk.tokens_above(db, conversation_id, marks)
     here = talk.conversation(db, conversation_id)
     last = from_text(here.last_request_at) if here.last_request_at else None
     return Situation(
-        unobserved_tokens=sum(m.token_count for m in unobserved),
-        window_tokens=sum(m.token_count for m in raw if talk.is_shown(m)),
-        active_tokens=rows.active_tokens(db, scope_ids(db, terms.scope, conversation_id)),
+        unobserved_tokens=unobserved,
+        window_tokens=shown + sum(m.token_count for m in inherited_window(db, conversation_id)),
         compactable=marks.observed > marks.compacted
-        or next_window(above_window, marks, terms.retained) > marks.window
+        or next_window(talk.live_messages(db, conversation_id, marks.window), marks, terms.retained) > marks.window
         or rows.has_pending(db, conversation_id),
-        reflect_from=reflect_from(db, conversation_id, terms),
-        held=bool(_held_tokens(db, conversation_id, marks.observed, unobserved, terms)),
+        held=held_tokens(db, conversation_id, terms) > 0,
         cold=is_cold(last, here.cache_life, terms.clock.now()),
         leaving=leaving,
     )
@@ -84,7 +89,13 @@ def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *
 def held_tokens(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> int:
     """Return the tokens that must still be said before what was undone is observed again; 0 when nothing is held."""
     observed = talk.watermarks(db, conversation_id).observed
-    return _held_tokens(db, conversation_id, observed, talk.live_messages(db, conversation_id, observed), terms)
+    last = cycles.last_of_living_talk(db, conversation_id)
+    if last is None or last.held_message_id is None:
+        return 0
+    if last.status != "reverted" or (last.last_message_id or 0) <= observed:
+        return 0
+    fresh = talk.live_messages(db, conversation_id, max(observed, last.held_message_id))
+    return max(0, terms.thresholds.observer - sum(m.token_count for m in fresh))
 
 
 def holds_against(db: sqlite3.Connection, parent_id: int, fork_id: int, terms: Terms) -> bool:
@@ -94,18 +105,6 @@ def holds_against(db: sqlite3.Connection, parent_id: int, fork_id: int, terms: T
     return held_tokens(db, parent_id, terms) > sum(
         m.token_count for m in talk.live_messages(db, fork_id, 0) if m.created_at > since
     )
-
-
-def _held_tokens(
-    db: sqlite3.Connection, conversation_id: int, observed: int, unobserved: Sequence[Message], terms: Terms
-) -> int:
-    """Return the same, where what is above the `observed` watermark has been read already."""
-    last = cycles.last_of_living_talk(db, conversation_id)
-    if last is None or last.status != "reverted" or (last.last_message_id or 0) <= observed:
-        return 0
-    held_from = last.held_message_id
-    fresh = sum(m.token_count for m in unobserved if held_from is None or m.id > held_from)
-    return max(0, terms.thresholds.observer - fresh) if held_from is not None else 0
 
 
 def reflect_from(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> int:

@@ -113,7 +113,7 @@ def turns_of(text: str) -> frozenset[str]:
     return _said(text).turns
 
 
-@lru_cache(1024)
+@lru_cache(256)
 def _said(text: str) -> _Said:
     text = tidy(text)
     raw = [m.group().casefold().replace("’", "'") for m in tokens(text)]

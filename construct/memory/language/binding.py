@@ -84,7 +84,7 @@ def same_matter(a: str, b: str) -> bool:
     return bool(shared - {"user"}) and not (first.leads and second.leads)
 
 
-def _is_of_another(clause: Clause, i: int, homes: list[Clause], units: list[Clause], named: frozenset[str]) -> bool:
+def _is_of_another(clause: Clause, i: int, homes: list[Clause], units: Sequence[Clause], named: frozenset[str]) -> bool:
     """Tell whether the word is said of somebody of whom no source says it."""
     if i == 0 and clause.leads:
         return False
@@ -98,7 +98,7 @@ def _is_of_another(clause: Clause, i: int, homes: list[Clause], units: list[Clau
     return all(h.leads and h.subject != "user" and h.subject not in named for h in homes)
 
 
-def _whom(home: Clause, key: str, units: list[Clause]) -> frozenset[str]:
+def _whom(home: Clause, key: str, units: Sequence[Clause]) -> frozenset[str]:
     """Return of whom a source's clause may say a word: who is named before it.
 
     Where nobody is, or only whose it is: who is named behind it, or in clauses that share a word.
@@ -106,7 +106,7 @@ def _whom(home: Clause, key: str, units: list[Clause]) -> frozenset[str]:
     return frozenset[str]().union(*(_whom_at(home, i, units) for i, w in enumerate(home.words) if w.key == key))
 
 
-def _whom_at(home: Clause, i: int, units: list[Clause]) -> frozenset[str]:
+def _whom_at(home: Clause, i: int, units: Sequence[Clause]) -> frozenset[str]:
     before = home.subjects(i)
     behind = frozenset(w.key for w in home.words[i + 1 :] if w.kind in {"user", "name"})
     if i == 0 and home.leads:
@@ -120,7 +120,7 @@ def _whom_at(home: Clause, i: int, units: list[Clause]) -> frozenset[str]:
 
 
 def _takes_a_place(
-    clause: Clause, word: Word, homes: list[Clause], units: list[Clause], elsewhere: frozenset[str]
+    clause: Clause, word: Word, homes: list[Clause], units: Sequence[Clause], elsewhere: frozenset[str]
 ) -> bool:
     """Tell whether the word stands beside another that has something else of its kind in the sources, missing here.
 

@@ -5,11 +5,21 @@ English is read best; what is read wrong is read so on both sides.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal
 
-from construct.memory.language.terms import STOP_WORDS, begins_sentence, fold, is_negation, is_number, stem, tokens
+from construct.memory.language.terms import (
+    STOP_WORDS,
+    begins_sentence,
+    fold,
+    has_capital,
+    is_negation,
+    is_number,
+    stem,
+    tokens,
+)
 
 Kind = Literal["user", "name", "value", "word"]
 
@@ -43,7 +53,7 @@ class Word:
     kind: Kind
     owns: bool
     """It stands in the possessive: what follows is not said of it."""
-    behind: str = ""
+    behind: str
     """The preposition before it."""
 
 
@@ -96,13 +106,19 @@ class Clause:
         return frozenset(own) or self.inherited
 
 
-def read(content: str, sources: Sequence[str]) -> tuple[list[Clause], list[Clause]]:
+def read(content: str, sources: Sequence[str]) -> tuple[Sequence[Clause], Sequence[Clause]]:
     """Return the clauses of the line and of its sources; what is a name in one of them is so in all."""
+    return _read(content, tuple(sources))
+
+
+@lru_cache(maxsize=1)
+def _read(content: str, sources: tuple[str, ...]) -> tuple[tuple[Clause, ...], tuple[Clause, ...]]:
+    """Return the same; a line is asked about several things, one after the other, and reading it takes the longest."""
     texts = (content, *sources)
     small = {stem(fold(m.group())) for text in texts for m in tokens(text) if m.group().islower()}
     names = {n for text in texts for n in opening(text) if stem(n) not in small}
     names.update(fold(m.group()) for text in texts for m in tokens(text) if _is_inner_name(text, m))
-    return list(_clauses(content, names)), [clause for text in sources for clause in _clauses(text, names)]
+    return tuple(_clauses(content, names)), tuple(clause for text in sources for clause in _clauses(text, names))
 
 
 def _clauses(text: str, names: set[str]) -> Iterator[Clause]:
@@ -165,26 +181,27 @@ def _raw_clauses(text: str, names: set[str]) -> Iterator[_Raw]:
         folded = fold(match.group())
         clause.begins = clause.begins or folded
         clause.denies = clause.denies or (is_negation(folded) and not text[end:].startswith(" only "))
-        if word := _word(match.group(), folded, names):
+        behind = previous if previous in _PREPOSITIONS else ""
+        if word := _word(match.group(), folded, names, behind):
             if word.kind == "user" and _LABEL.match(text, end):
                 continue
-            clause.words.append(replace(word, behind=previous if previous in _PREPOSITIONS else ""))
+            clause.words.append(word)
         elif folded in _BEING:
             clause.bare = False
         previous = folded
     yield clause
 
 
-def _word(token: str, folded: str, names: set[str]) -> Word | None:
+def _word(token: str, folded: str, names: set[str], behind: str) -> Word | None:
     if folded in _USER:
-        return Word("user", "user", folded in _OWNING or _is_possessive(token))
+        return Word("user", "user", folded in _OWNING or _is_possessive(token), behind)
     if folded in STOP_WORDS or folded in _LITTLE or is_negation(folded):
         return None
     if is_number(folded) or folded in _CALENDAR:
-        return Word(folded, "value", False)
+        return Word(folded, "value", False, behind)
     if folded in names:
-        return Word(folded, "name", _is_possessive(token))
-    return Word(stem(folded), "word", False)
+        return Word(folded, "name", _is_possessive(token), behind)
+    return Word(stem(folded), "word", False, behind)
 
 
 def _is_possessive(token: str) -> bool:
@@ -193,7 +210,7 @@ def _is_possessive(token: str) -> bool:
 
 def _is_inner_name(text: str, match: re.Match[str]) -> bool:
     token = match.group()
-    return any(c.isupper() for c in token) and not begins_sentence(text, match) and _can_name(fold(token))
+    return has_capital(token) and not begins_sentence(text, match) and _can_name(fold(token))
 
 
 def opening(text: str) -> Iterator[str]:
@@ -204,7 +221,7 @@ def opening(text: str) -> Iterator[str]:
         if not token[0].isupper() or not begins_sentence(text, match) or not _can_name(fold(token)):
             continue
         near = following.group() if following and text[match.end() : following.start()].isspace() else ""
-        if _is_possessive(token) or _VERB.fullmatch(near) or near[:1].isupper() or any(c.isupper() for c in token[1:]):
+        if _is_possessive(token) or _VERB.fullmatch(near) or near[:1].isupper() or has_capital(token[1:]):
             yield fold(token)
 
 

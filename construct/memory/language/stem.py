@@ -20,10 +20,11 @@ _STEP_2 = {
     "biliti": "ble",
 }  # fmt: skip
 _STEP_3 = {"icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": ""}
-_STEP_4 = (
+_STEP_4 = {
     "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate",
     "iti", "ous", "ive", "ize",
-)  # fmt: skip
+}  # fmt: skip
+_LONGEST_SUFFIX = 7  # the longest that a word ends with is the one that counts
 
 
 def fold(text: str) -> str:
@@ -48,7 +49,7 @@ def words(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
-@lru_cache(16384)
+@lru_cache(4096)
 def stem(word: str) -> str:
     """Return the stem under which the index files a folded word."""
     if not 3 <= len(word.encode()) <= _LONGEST:
@@ -111,17 +112,17 @@ def _mended(base: str) -> str:
 
 
 def _replace(word: str, table: dict[str, str]) -> str:
-    for suffix in sorted(table, key=len, reverse=True):
-        if word.endswith(suffix):
-            base = word[: -len(suffix)]
+    for size in range(_LONGEST_SUFFIX, 1, -1):
+        if (suffix := word[-size:]) in table:
+            base = word[:-size]
             return base + table[suffix] if _measure(base) > 0 else word
     return word
 
 
 def _step_4(word: str) -> str:
-    for suffix in sorted(_STEP_4, key=len, reverse=True):
-        if word.endswith(suffix):
-            base = word[: -len(suffix)]
+    for size in range(_LONGEST_SUFFIX, 1, -1):
+        if (suffix := word[-size:]) in _STEP_4:
+            base = word[:-size]
             if _measure(base) > 1 and (suffix != "ion" or base.endswith(("s", "t"))):
                 return base
             return word

@@ -84,6 +84,8 @@ def fold(word: str) -> str:
     """Return a word as it is compared: small letters, endings like 's gone, a number in digits."""
     if word.isascii():
         folded = word.lower()
+        if "'" not in folded:
+            return _SPELLED.get(folded, folded)
     else:
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
         folded = folded.replace("i\u0307", "i").replace("ı", "i").replace("−", "-")
@@ -109,7 +111,12 @@ def is_negation(word: str) -> bool:
 
 def is_number(word: str) -> bool:
     """Tell whether a folded word is a number, or has one in it."""
-    return any(c.isdigit() for c in word)
+    return not word.isalpha() and any(c.isdigit() for c in word)
+
+
+def has_capital(word: str) -> bool:
+    """Tell whether a word has a capital letter in it."""
+    return not word.islower() and any(c.isupper() for c in word)
 
 
 def negates(text: str) -> bool:
@@ -139,7 +146,7 @@ def _is_term(text: str, match: re.Match[str]) -> bool:
     folded = fold(word)
     if _HAS_SIGN.search(folded):
         return True
-    if folded in STOP_WORDS or not any(c.isupper() for c in word):
+    if folded in STOP_WORDS or not has_capital(word):
         return False
     return not begins_sentence(text, match)
 

@@ -105,7 +105,7 @@ def sought(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     return tuple(w for w in key if w != "user"), _VERBS.get(name, ())
 
 
-@lru_cache(1024)
+@lru_cache(256)
 def _state(text: str) -> _State | None:
     text = _AROUND.sub("", _REPLACED.sub("", " ".join(tidy(text).split())))
     text = re.sub(r"(?i)^the (?=user\b)", "", text)

@@ -82,10 +82,14 @@ def _fitting(observations: Sequence[Observation], most: int) -> list[Observation
 
 def _related(rest: Sequence[Observation], unread: Sequence[Observation]) -> list[Observation]:
     """Return the observations, those first that share the rarest words with the unread ones."""
-    said = {o.id: set(_WORD.findall(o.content.casefold())) for o in (*rest, *unread)}
-    spread = Counter(word for of_one in said.values() for word in of_one)
-    asked = {word for o in unread for word in said[o.id]}
-    return sorted(rest, key=lambda o: sum(1 / spread[word] for word in said[o.id] & asked), reverse=True)
+    spread = Counter(word for o in unread for word in _words(o))
+    for o in rest:  # read twice, and not kept: there are ever more of them
+        spread.update(_words(o) & spread.keys())
+    return sorted(rest, key=lambda o: sum(1 / spread[word] for word in _words(o) & spread.keys()), reverse=True)
+
+
+def _words(o: Observation) -> set[str]:
+    return set(_WORD.findall(o.content.casefold()))
 
 
 def input_tokens(model: Model | None) -> int:

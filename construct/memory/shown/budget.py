@@ -4,8 +4,9 @@ What is shown is kept as (observation id, block) so that the blocks, and with th
 cache, stay as they were; block 0 holds what fell off the budget.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
+from construct.store.observations import Weighed
 from construct.store.records import Observation
 
 Shown = list[tuple[int, int]]
@@ -19,14 +20,14 @@ def without_gone(shown: Shown, active: Collection[int]) -> Shown:
     return [(i, block) for i, block in shown if i in active]
 
 
-def with_new(shown: Shown, active: Sequence[int]) -> Shown:
+def with_new(shown: Shown, active: Collection[int]) -> Shown:
     """Return what is shown with a block more, of the active observations that are not shown yet."""
     known = {i for i, _ in shown}
     block = max((block for _, block in shown), default=FELL_OFF) + 1
     return shown + [(i, block) for i in active if i not in known]
 
 
-def within_budget(shown: Shown, by_id: Mapping[int, Observation], budget: int) -> Shown:
+def within_budget(shown: Shown, by_id: Mapping[int, Observation | Weighed], budget: int) -> Shown:
     """Return what is shown, repacked when it exceeds the budget.
 
     By pinned, priority, then newest first, greedily down to three quarters of the budget; what
@@ -53,5 +54,5 @@ def in_blocks(shown: Shown, by_id: Mapping[int, Observation]) -> tuple[tuple[Obs
     return tuple(tuple(block) for _, block in sorted(blocks.items()))
 
 
-def _urgency(o: Observation) -> tuple[int, int, str, int]:
+def _urgency(o: Observation | Weighed) -> tuple[int, int, str, int]:
     return (o.pinned, -_RANK[o.priority], o.observation_date, o.id)

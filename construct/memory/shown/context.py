@@ -85,13 +85,17 @@ def fit(messages: Sequence[Message], most: int) -> list[Message]:
 def request_tokens(request: Request) -> dict[str, int]:
     """Return the estimated tokens of a request by part: tools, system, observations, messages, ambient."""
     sizes = {"tools": 0, "system": 0, "observations": 0, "messages": 0, "ambient": 0}
-    for tool in request.tools:
-        sizes["tools"] += tokens.count(tool.name + tool.description + json.dumps(tool.schema))
+    sizes["tools"] = sum(map(_tool_tokens, request.tools))
     sizes["system"] = sum(tokens.count(text.text) for text in request.system)
     for part in request.messages:
         for block in part.blocks:
             sizes[block_kind(block)] += tokens.count(block_text(block))
     return sizes
+
+
+@lru_cache(maxsize=32)
+def _tool_tokens(tool: Tool) -> int:
+    return tokens.count(tool.name + tool.description + json.dumps(tool.schema))
 
 
 def block_text(block: Block) -> str:
@@ -107,22 +111,18 @@ def block_text(block: Block) -> str:
 
 def block_kind(block: Block) -> str:
     """Return the part of a request that a message's block belongs to: observations, messages or ambient."""
-    text = block_text(block)
-    if isinstance(block, Text) and text.startswith("<ambient>"):
+    if not isinstance(block, Text):
+        return "messages"
+    if block.text.startswith("<ambient>"):
         return "ambient"
-    return "observations" if isinstance(block, Text) and text.startswith("<observations") else "messages"
+    return "observations" if block.text.startswith("<observations") else "messages"
 
 
+@lru_cache(maxsize=1)
 def _observation_blocks(blocks: Blocks) -> tuple[Text, ...]:
-    """Return one text block a commit, the mark on the last."""
-    texts = ["<observations>\n" + "\n".join(_cleaned(line(o)) for o in block) + "\n</observations>" for block in blocks]
+    """Return one text block a commit, the mark on the last. Most turns send the same as the one before."""
+    texts = ["<observations>\n" + "\n".join(inline(line(o)) for o in block) + "\n</observations>" for block in blocks]
     return tuple(Text(text, mark=i == len(texts)) for i, text in enumerate(texts, 1))
-
-
-@lru_cache(maxsize=1024)
-def _cleaned(text: str) -> str:
-    """Return a line as it goes out; the same ones go out every turn, and cleaning them took a third of it."""
-    return inline(text)
 
 
 def _rendered(message: Message, previous: Message | None, clock: Clock) -> list[ChatMessage]:

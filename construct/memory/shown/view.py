@@ -6,8 +6,6 @@ The blocks stay put between compactions; they are redone only when something sho
 
 import sqlite3
 from dataclasses import dataclass
-from itertools import groupby
-from operator import itemgetter
 
 from construct.memory.shown import budget
 from construct.store import observations as rows
@@ -41,21 +39,18 @@ def scope_ids(db: sqlite3.Connection, scope: str, conversation_id: int) -> list[
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Return what is shown, taking in what replaced a line that is gone."""
     shown = rows.shown(db, conversation_id)
-    if not shown.all_active:
-        return take_in(db, conversation_id, frame)
-    return tuple(tuple(line for _, line in block) for _, block in groupby(shown.lines, key=itemgetter(0)))
+    return shown.blocks if shown.all_active else take_in(db, conversation_id, frame)
 
 
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Show all active observations in scope, new ones in a block of their own; return what is shown."""
-    active = rows.active_in_scope(db, scope_ids(db, frame.scope, conversation_id))
-    by_id = {o.id: o for o in active}
+    by_id = {o.id: o for o in rows.weighed_in_scope(db, scope_ids(db, frame.scope, conversation_id))}
     before = rows.shown_blocks(db, conversation_id)
-    after = budget.with_new(budget.without_gone(before, by_id), [o.id for o in active])
+    after = budget.with_new(budget.without_gone(before, by_id), by_id)
     after = budget.within_budget(after, by_id, frame.budget)
     if sorted(after) != sorted(before):
         rows.replace_shown(db, conversation_id, after)
-    return budget.in_blocks(after, by_id)
+    return rows.shown(db, conversation_id).blocks
 
 
 def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:

@@ -18,19 +18,21 @@ def lived(life: Life) -> Life:
 
 
 def test_a_rare_word_is_counted(lived: Life) -> None:
-    """Its rows are told, newest first, and one that was never said has none."""
-    found = look(lived.db, ["elm", "yew"])
-    assert found.rows == {"elm": 2, "yew": 0}
-    assert found.newest["elm"] == {"message": [6, 2], "observation": [], "memory": []}
+    """Its messages are told, and of one that was never said what is remembered with it."""
+    lived.remember("User's elm grows by a yew")
+    found = look(lived.db, ["elm", "yew", "ash"])
+    assert found.rows == {"elm": 2, "yew": 1, "ash": 0}
+    assert newest_with(lived.db, "elm", found) == {"message": [6, 2], "observation": [], "memory": [1]}
 
 
 def test_a_common_word_is_looked_up_again_when_the_file_has_grown(lived: Life) -> None:
-    """How common it is, is kept meanwhile, as a share of the rows."""
+    """How common it is, is kept meanwhile, as a share of the messages."""
     first = look(lived.db, ["oak"])
     assert READ <= first.rows["oak"] <= MESSAGES
-    known = look(lived.db, ["oak"])
-    assert (known.rows, known.newest) == (first.rows, {})
-    assert newest_with(lived.db, "oak", known) == first.newest["oak"]
-    for _ in range(int(MESSAGES * (GROWN - 1)) + 1):
+    for _ in range(int(MESSAGES * (GROWN - 1)) - 1):
         lived.say(1, "Nothing more.")
-    assert look(lived.db, ["oak"]).newest["oak"]["message"][0] == MESSAGES - 1
+    kept = look(lived.db, ["oak"])
+    assert newest_with(lived.db, "oak", kept)["message"] == first.newest["oak"]
+    assert kept.rows["oak"] == first.rows["oak"] * kept.total // first.total
+    lived.say(1, "Nothing more.")
+    assert look(lived.db, ["oak"]).rows["oak"] < kept.rows["oak"]
