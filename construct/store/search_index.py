@@ -15,9 +15,9 @@ from itertools import accumulate
 from construct.store.database import transaction
 from construct.store.lineage import given
 
-_BATCH_TOKENS = 100_000
+_BATCH_TOKENS = 250_000
 """The write lock is held for about a tenth of a second."""
-_BATCH_MESSAGES = 2_000
+_BATCH_MESSAGES = 5_000
 _BREATH = 0.03  # seconds between two batches: SQLite's lock knows no queue
 _TRIGGER = "messages_fts_insert"
 _MISSING = "NOT EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = messages.id)"

@@ -218,5 +218,5 @@ def _never_back(said: list[Said]) -> tuple[Said, ...]:
     straight = []
     for message in said:
         latest = max(latest or "", message.created_at or "") or None
-        straight.append(replace(message, created_at=latest))
+        straight.append(message if message.created_at == latest else replace(message, created_at=latest))
     return tuple(straight)

@@ -4,9 +4,10 @@ They wait in temporary tables until all have been read: a file may be larger tha
 should wait for its reading.
 """
 
+import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -17,7 +18,7 @@ from construct.store.talk import message_tokens
 from construct.store.transfer.format import RefusedError, one_of, text, time
 from construct.store.transfer.shapes import Said, Talk, identity
 
-_NEW = "FROM temp.said AS s WHERE s.talk = ? AND NOT EXISTS (SELECT 1 FROM messages WHERE uid = s.uid)"
+_NEW = "temp.said AS s WHERE place BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM messages WHERE uid = s.uid)"
 
 
 @dataclass(slots=True)
@@ -37,36 +38,29 @@ class Waiting:
         self._now = now
         self._read = 0
         self.drop()
-        db.execute("CREATE TEMP TABLE talk (number INTEGER PRIMARY KEY, uid TEXT, title TEXT, created_at TEXT)")
+        db.execute("CREATE TEMP TABLE talk (uid TEXT, title TEXT, created_at TEXT, first INTEGER, last INTEGER)")
+        # Without an index: one of a million identities is written many times over. `messages` has one anyway.
         db.execute(
-            "CREATE TEMP TABLE said (place INTEGER PRIMARY KEY, talk INTEGER, uid TEXT UNIQUE, role TEXT,"
+            "CREATE TEMP TABLE said (place INTEGER PRIMARY KEY, uid TEXT, role TEXT,"
             " content TEXT, token_count INTEGER, created_at TEXT)"
         )
-        db.execute("CREATE INDEX temp.said_by_talk ON said(talk, place)")
 
     def take(self, talk: Talk) -> None:
         """Keep a talk."""
-        self._read += len(talk.said)
-        new = [said for said in talk.said if not self._is_known(said.uid)]
+        known = self._known(talk)
+        new = [said for said in talk.said if said.uid not in known]
+        first, self._read = self._read + 1, self._read + len(talk.said)
         if not new:
             return
-        number = self._db.execute(
-            "INSERT INTO talk (uid, title, created_at) VALUES (?, ?, ?)", (talk.uid, talk.title, talk.created_at)
-        ).lastrowid
         self._db.executemany(
-            """INSERT OR IGNORE INTO said (talk, uid, role, content, token_count, created_at)
-               VALUES (?, ?, ?, ?, ?, ?)""",
-            [
-                (
-                    number,
-                    s.uid,
-                    s.role,
-                    s.content,
-                    message_tokens(s.content),
-                    s.created_at or talk.created_at or self._now,
-                )
-                for s in new
-            ],
+            "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                (place, s.uid, s.role, s.content, message_tokens(s.content), s.created_at or talk.created_at or self._now)
+                for place, s in enumerate(new, first)
+            ),
+        )
+        self._db.execute(
+            "INSERT INTO talk VALUES (?, ?, ?, ?, ?)", (talk.uid, talk.title, talk.created_at, first, self._read)
         )
 
     def store(self) -> Stored:
@@ -75,14 +69,12 @@ class Waiting:
         They go on their conversations; what would have to stand before what is there becomes a conversation of its own.
         """
         stored = Stored()
-        for number, uid, title, at in self._db.execute(
-            "SELECT number, uid, title, created_at FROM talk ORDER BY number"
-        ):
-            first = self._db.execute(f"SELECT s.uid, s.created_at {_NEW} ORDER BY place LIMIT 1", (number,)).fetchone()
+        for uid, title, at, *places in self._db.execute("SELECT * FROM talk ORDER BY first"):
+            first = self._db.execute(f"SELECT s.uid, s.created_at FROM {_NEW} ORDER BY place LIMIT 1", places).fetchone()
             if first is not None:
                 first_uid, created_at = first
                 conversation_id = _conversation_for(self._db, Talk(uid, title, at, ()), first_uid, created_at, stored)
-                stored.added["message"] += self._insert(number, conversation_id)
+                stored.added["message"] += self._insert(places, conversation_id)
         stored.known = self._read - stored.added["message"]
         return stored
 
@@ -91,18 +83,21 @@ class Waiting:
         self._db.execute("DROP TABLE IF EXISTS temp.said")
         self._db.execute("DROP TABLE IF EXISTS temp.talk")
 
-    def _is_known(self, uid: str) -> bool:
-        return self._db.execute("SELECT 1 FROM messages WHERE uid = ?", (uid,)).fetchone() is not None
+    def _known(self, talk: Talk) -> set[str]:
+        uids = json.dumps([said.uid for said in talk.said])
+        found = self._db.execute("SELECT uid FROM messages WHERE uid IN (SELECT value FROM json_each(?))", (uids,))
+        return {uid for (uid,) in found}
 
-    def _insert(self, talk: int, conversation_id: int) -> int:
+    def _insert(self, places: Sequence[int], conversation_id: int) -> int:
         """Store a talk's new messages as archived; one that was forgotten here comes without its words."""
         return self._db.execute(
             """INSERT OR IGNORE INTO messages
                    (uid, conversation_id, role, content, archived, token_count, created_at, withheld)
                SELECT uid, ?, role, iif(t.message_uid IS NULL, content, ?), 1,
                       iif(t.message_uid IS NULL, token_count, ?), s.created_at, t.message_uid IS NOT NULL
-               FROM temp.said AS s LEFT JOIN tombstones AS t ON t.message_uid = s.uid WHERE talk = ? ORDER BY place""",
-            (conversation_id, REMOVED, message_tokens(REMOVED), talk),
+               FROM temp.said AS s LEFT JOIN tombstones AS t ON t.message_uid = s.uid
+               WHERE place BETWEEN ? AND ? ORDER BY place""",
+            (conversation_id, REMOVED, message_tokens(REMOVED), *places),
         ).rowcount
 
 
