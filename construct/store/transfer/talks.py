@@ -55,7 +55,14 @@ class Waiting:
         self._db.executemany(
             "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (place, s.uid, s.role, s.content, message_tokens(s.content), s.created_at or talk.created_at or self._now)
+                (
+                    place,
+                    s.uid,
+                    s.role,
+                    s.content,
+                    message_tokens(s.content),
+                    s.created_at or talk.created_at or self._now,
+                )
                 for place, s in enumerate(new, first)
             ),
         )
@@ -70,7 +77,9 @@ class Waiting:
         """
         stored = Stored()
         for uid, title, at, *places in self._db.execute("SELECT * FROM talk ORDER BY first"):
-            first = self._db.execute(f"SELECT s.uid, s.created_at FROM {_NEW} ORDER BY place LIMIT 1", places).fetchone()
+            first = self._db.execute(
+                f"SELECT s.uid, s.created_at FROM {_NEW} ORDER BY place LIMIT 1", places
+            ).fetchone()
             if first is not None:
                 first_uid, created_at = first
                 conversation_id = _conversation_for(self._db, Talk(uid, title, at, ()), first_uid, created_at, stored)
