@@ -16,7 +16,7 @@ from construct.repl.commands.references import Reference, named
 from construct.repl.commands.registry import Group, choose
 from construct.repl.output import Output
 from construct.repl.views.compacted import compact_words
-from construct.store import curated, lineage
+from construct.store import curated, lineage, search_index
 from construct.store.database import transaction
 from construct.store.records import Memory
 
@@ -81,6 +81,9 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
     if found:
         chat.shown = (found[0].kind, found[0].id)
     out.show(hits_view(found))
+    left = await chat.store.call(search_index.count_missing)
+    if left:
+        out.notice(f"not searched: {left:,} imported messages, which are being entered into the index")
 
 
 @group.command(
