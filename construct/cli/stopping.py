@@ -1,4 +1,4 @@
-"""What takes long can be left off, by Ctrl-C, by SIGTERM, by closing the terminal: it says each time where it stands."""
+"""What takes long can be left off (Ctrl-C, SIGTERM, a terminal that is closed), and says then where it stands."""
 
 import signal
 from collections.abc import Callable, Iterator
