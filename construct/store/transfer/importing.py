@@ -20,6 +20,7 @@ from construct.store import search_index
 from construct.store.backup import read_into
 from construct.store.database import bring_up, snapshot, transaction
 from construct.store.invariants import violations
+from construct.store.transfer.checked import Checked
 from construct.store.transfer.document import conversations, not_json, zipped
 from construct.store.transfer.format import RefusedError, read_json
 from construct.store.transfer.jsonl import COUNTED, VERSION, lines
@@ -99,7 +100,7 @@ def _import(db: sqlite3.Connection, file: IO[bytes], path: Path, clock: Clock, p
         if not path.is_file():
             raise RefusedError("", "it comes through a pipe", "Name the file itself")
         if first.startswith(_SQLITE):
-            return _import_sqlite(db, path)
+            return _import_sqlite(db, path, progress)
         return _import_talks(db, zipped(path, advance), clock, progress)
     first = first.removeprefix(_BOM)
     if _is_document(first):
@@ -111,7 +112,7 @@ def _import(db: sqlite3.Connection, file: IO[bytes], path: Path, clock: Clock, p
     if head is None:
         raise RefusedError("", "it is empty", "Name another file")
     if head[1].get("type") == "construct-export":
-        return _import_export(db, head[1], found)
+        return _import_export(db, head[1], found, progress)
     if is_conversation(head[1]):
         return _import_talks(db, [head[1]], clock, progress) if next(found, None) is None else _refuse_lines()
     return _import_messages(db, _chain(head, found), clock, progress)
@@ -170,17 +171,22 @@ def _refuse_lines() -> ImportReport:
 # Storing
 
 
-def _import_export(db: sqlite3.Connection, head: dict[str, Any], found: _Records) -> ImportReport:
+def _import_export(db: sqlite3.Connection, head: dict[str, Any], found: _Records, progress: Progress) -> ImportReport:
     version = head.get("version")
     if type(version) is not int or version < 1:
         raise RefusedError("line 1", '"version" must be a whole number')
     if version > VERSION:
         raise RefusedError("line 1", "it was written by a newer Construct", "Update Construct, then import it again")
+    checked = Checked(db)
+    for number, record in found:
+        checked.take(number, record)
+    progress(STORING, 0, 0)
     with transaction(db), search_index.put_off(db):
         restore = Restore(db)
-        for number, record in found:
-            restore.take(number, record)
+        for line in checked.lines():
+            restore.take(line)
         restore.finish()
+    checked.drop()
     added = restore.added
     return ImportReport(
         "construct",
@@ -190,19 +196,19 @@ def _import_export(db: sqlite3.Connection, head: dict[str, Any], found: _Records
         added["memory"],
         restore.known,
         restore.left_out,
-        _missing(head.get("counts"), restore),
+        _missing(head.get("counts"), checked),
     )
 
 
-def _missing(counts: Any, restore: Restore) -> str | None:
+def _missing(counts: Any, checked: Checked) -> str | None:
     """Return a warning when the first line speaks of more than came."""
     if not isinstance(counts, dict):
         return None
     for kind in COUNTED:
         promised = counts.get(kind)
-        if isinstance(promised, int) and restore.lines[kind] < promised:
+        if isinstance(promised, int) and checked.counts[kind] < promised:
             return (
-                f"The file speaks of {promised} lines of type {kind} and holds {restore.lines[kind]}: was it cut off?"
+                f"The file speaks of {promised} lines of type {kind} and holds {checked.counts[kind]}: was it cut off?"
             )
     return None
 
@@ -236,7 +242,7 @@ def _talks_report(source: str, stored: Stored) -> ImportReport:
     return ImportReport(source, stored.added["conversation"], stored.added["message"], known=stored.known)
 
 
-def _import_sqlite(db: sqlite3.Connection, path: Path) -> ImportReport:
+def _import_sqlite(db: sqlite3.Connection, path: Path, progress: Progress) -> ImportReport:
     """Import an sqlite export by way of its lines, from a copy that is brought to this version first.
 
     The copy has no name: whatever becomes of us, it is gone with us.
@@ -251,7 +257,7 @@ def _import_sqlite(db: sqlite3.Connection, path: Path) -> ImportReport:
             raise RefusedError("", _why(error, path), "Import an export of Construct") from error
         with snapshot(copy):
             found = _lines_of(copy)
-            return _import_export(db, next(found)[1], found)
+            return _import_export(db, next(found)[1], found, progress)
 
 
 def _lines_of(source: sqlite3.Connection) -> _Records:

@@ -79,7 +79,10 @@ def test_what_is_interrupted_goes_on(db: sqlite3.Connection, tmp_path: Path, for
         assert index_violations(db) == []
 
 
-def test_others_write_while_it_reads_and_while_it_indexes(db: sqlite3.Connection, place: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["lines", "claude", "export"])
+def test_others_write_while_it_reads_and_while_it_indexes(
+    db: sqlite3.Connection, place: Path, tmp_path: Path, form: str
+) -> None:
     """Between two steps another connection never finds the database locked."""
     phases: set[str] = set()
     with closing(sqlite3.connect(place / "a.db", timeout=0, isolation_level=None)) as other:
@@ -88,7 +91,7 @@ def test_others_write_while_it_reads_and_while_it_indexes(db: sqlite3.Connection
             phases.add(doing)
             other.execute("INSERT INTO conversations (uid, created_at) VALUES (hex(randomblob(8)), '2026')")
 
-        import_file(db, file_of(tmp_path, "claude"), Clock(), write)
+        import_file(db, file_of(tmp_path, form), Clock(), write)
     assert {READING, INDEXING} <= phases
 
 
