@@ -106,7 +106,9 @@ def _words(report: ImportReport) -> str:
     from construct.repl.views.words import counted
 
     if not (report.messages or report.conversations or report.observations or report.memories):
-        return f"Nothing new. Here already: {report.known:,}."
+        return (
+            f"Nothing new. Here already: {report.known:,}." if report.known else "Nothing new: no messages are in it."
+        )
     new = f"{counted(report.messages, 'message')} in {counted(report.conversations, 'new conversation')}"
     more = [counted(report.observations, "observation")] if report.observations else []
     more += [counted(report.memories, "memory")] if report.memories else []

@@ -33,7 +33,7 @@ def conversations(start: bytes, file: IO[bytes], advance: Advance) -> Iterator[A
     found = _elements(text) if text.peek() == "[" else iter(_whole(text))
     first = next(found, None)
     if not is_conversation(first):
-        raise RefusedError("", _FOREIGN, "ChatGPT and Claude call theirs conversations.json")
+        raise foreign()
     yield first
     del first  # which may be large
     yield from found
@@ -195,6 +195,11 @@ def _whole(text: _Text) -> list[Any]:
     text.expect_end()
     listed = found.get("conversations", [found]) if isinstance(found, dict) else found
     return listed if isinstance(listed, list) else []
+
+
+def foreign() -> RefusedError:
+    """Return the refusal of what is no export of anybody we know."""
+    return RefusedError("", _FOREIGN, "ChatGPT and Claude call theirs conversations.json")
 
 
 def not_json(error: Exception, where: str = "") -> RefusedError:

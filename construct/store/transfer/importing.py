@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,7 +22,7 @@ from construct.store.backup import read_into
 from construct.store.database import bring_up, snapshot, transaction
 from construct.store.invariants import violations
 from construct.store.transfer.checked import Checked
-from construct.store.transfer.document import conversations, not_json, zipped
+from construct.store.transfer.document import conversations, foreign, not_json, zipped
 from construct.store.transfer.format import RefusedError, read_json
 from construct.store.transfer.jsonl import COUNTED, VERSION, lines
 from construct.store.transfer.restore import Restore
@@ -38,6 +39,9 @@ _CACHE_KB = 64_000
 """The indexes of hundreds of thousands of messages: with SQLite's own 2 MB storing them takes half as long again."""
 _SPACE = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = "it is written in UTF-16", "Save it as UTF-8, then import it again"
+_GZIP = "it is packed with gzip", "Unpack it with gunzip, then import what was in it"
+_OTHERS = {b"\xff\xfe": _UTF16, b"\xfe\xff": _UTF16, b"\x1f\x8b": _GZIP}
 _SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
 
 
@@ -97,28 +101,56 @@ def _import(db: sqlite3.Connection, file: IO[bytes], path: Path, clock: Clock, p
         progress(READING, done, path.stat().st_size)
 
     if first.startswith((_SQLITE, _ZIP)):
-        if not path.is_file():
-            raise RefusedError("", "it comes through a pipe", "Name the file itself")
-        if first.startswith(_SQLITE):
-            return _import_sqlite(db, path, progress)
-        return _import_talks(db, zipped(path, advance), clock, progress)
+        return _import_packed(db, first, path, advance, clock, progress)
+    _refuse_others(first)
     first = first.removeprefix(_BOM)
     if _is_document(first):
         return _import_talks(db, conversations(first, file, advance), clock, progress)
     if not first.endswith(b"\n"):
         first += file.readline(_LONGEST_LINE)
-    found = _records(file, first, advance)
-    head = next(found, None)
+    return _import_lines(db, _records(file, first, advance), clock, progress)
+
+
+def _import_packed(
+    db: sqlite3.Connection,
+    first: bytes,
+    path: Path,
+    advance: Callable[[int], None],
+    clock: Clock,
+    progress: Progress,
+) -> ImportReport:
+    if not path.is_file():
+        raise RefusedError("", "it comes through a pipe", "Name the file itself")
+    if first.startswith(_SQLITE):
+        return _import_sqlite(db, path, progress)
+    return _import_talks(db, zipped(path, advance), clock, progress)
+
+
+def _import_lines(db: sqlite3.Connection, found: _Records, clock: Clock, progress: Progress) -> ImportReport:
+    at, head = next(found, (0, None))
     if head is None:
         raise RefusedError("", "it is empty", "Name another file")
-    if head[1].get("type") == "construct-export":
-        return _import_export(db, head[1], found, progress)
-    if is_conversation(head[1]):
-        return _import_talks(db, [head[1]], clock, progress) if next(found, None) is None else _refuse_lines()
-    return _import_messages(db, _chain(head, found), clock, progress)
+    if head.get("type") == "construct-export":
+        return _import_export(db, head, found, progress)
+    listed = head.get("conversations", [head])
+    if not isinstance(listed, list) or not any(map(is_conversation, listed)):
+        return _import_messages(db, chain([(at, head)], found), clock, progress)
+    if next(found, None) is not None:
+        raise RefusedError("line 2", "a file of conversations is one JSON document, and more follows the first")
+    return _import_talks(db, listed, clock, progress)
 
 
 # Reading
+
+
+def _refuse_others(first: bytes) -> None:
+    """Refuse by its beginning what cannot be text, or no JSON."""
+    for mark, words in _OTHERS.items():
+        if first.startswith(mark):
+            raise RefusedError("", *words)
+    start = first.removeprefix(_BOM).strip(_SPACE)
+    if start and not start.startswith((b"{", b"[")):
+        raise foreign()
 
 
 def _is_document(first: bytes) -> bool:
@@ -157,15 +189,6 @@ def _record(number: int, line: bytes) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise RefusedError(f"line {number}", "it is not a JSON object")
     return record
-
-
-def _chain(head: tuple[int, dict[str, Any]], rest: _Records) -> _Records:
-    yield head
-    yield from rest
-
-
-def _refuse_lines() -> ImportReport:
-    raise RefusedError("line 2", "a file of conversations is one JSON document, and more follows the first")
 
 
 # Storing

@@ -103,7 +103,7 @@ def _way(conversation: _Json) -> list[tuple[str, _Json]]:
     mapping = conversation["mapping"]
     if not isinstance(mapping, dict) or not all(isinstance(node, dict) for node in mapping.values()):
         raise ValueError('"mapping" must be an object of objects')
-    at = conversation.get("current_node") or _last_leaf(mapping)
+    at = conversation.get("current_node") or _last_leaf(mapping) or next(iter(mapping), None)
     way: list[tuple[str, _Json]] = []
     passed: set[str] = set()
     while at is not None:
