@@ -65,4 +65,4 @@ def searchable_soon(db: sqlite3.Connection) -> None:
     search_index.complete(db, seconds=_PATIENCE)
     left = search_index.count_missing(db)
     if left:
-        complain(f"Not searched: {left:,} imported messages are not in the index yet. `construct reindex` enters them.")
+        complain(f"Not searched yet: {left:,} imported messages. `construct reindex` enters them.")

@@ -67,7 +67,7 @@ def test_search_says_what_is_not_in_the_index_yet(half: Program, monkeypatch: py
     assert done.returncode == 0
     assert "We rowed 0 miles" in done.stdout
     assert "We rowed 4 miles" not in done.stdout
-    assert done.stderr.startswith("Not searched: 4 imported messages")
+    assert done.stderr.startswith("Not searched yet: 4 imported messages")
     assert half.run("reindex").stdout == "4 messages were entered into the search index; all are in it now.\n"
     assert (len(found(half).stdout.splitlines()), found(half).stderr) == (5, "")
 
