@@ -83,7 +83,7 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
     out.show(hits_view(found))
     left = await chat.store.call(search_index.count_missing)
     if left:
-        out.notice(f"not searched yet: {left:,} imported messages, which are being entered into the index")
+        out.notice(f"not searched yet: {left:,} imported messages (they are being indexed)")
 
 
 @group.command(

@@ -37,7 +37,8 @@ class Talk:
     uid: str
     title: str | None
     created_at: str | None
-    said: tuple[Said, ...]
+    said: Iterable[Said]
+    """In order of time; it may be gone through once."""
 
 
 def identity(*parts: object) -> str:

@@ -9,7 +9,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby, islice
 from typing import Any
 
 from construct.clock import Clock, from_text, to_text
@@ -18,6 +18,9 @@ from construct.store.talk import message_tokens
 from construct.store.transfer.format import RefusedError, one_of, text, time
 from construct.store.transfer.shapes import Said, Talk, identity
 
+_AT_ONCE = 500
+"""Messages: a conversation may be larger than memory."""
+_GIVEN = "(SELECT value FROM json_each(?))"
 _NEW = "temp.said AS s WHERE place BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM messages WHERE uid = s.uid)"
 
 
@@ -47,28 +50,27 @@ class Waiting:
 
     def take(self, talk: Talk) -> None:
         """Keep a talk."""
-        known = self._known(talk)
-        new = [said for said in talk.said if said.uid not in known]
-        first, self._read = self._read + 1, self._read + len(talk.said)
-        if not new:
-            return
-        self._db.executemany(
-            "INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                (
-                    place,
-                    s.uid,
-                    s.role,
-                    s.content,
-                    message_tokens(s.content),
-                    s.created_at or talk.created_at or self._now,
-                )
-                for place, s in enumerate(new, first)
-            ),
-        )
-        self._db.execute(
-            "INSERT INTO talk VALUES (?, ?, ?, ?, ?)", (talk.uid, talk.title, talk.created_at, first, self._read)
-        )
+        first = self._read + 1
+        said = iter(talk.said)
+        fresh = 0
+        while some := list(islice(said, _AT_ONCE)):
+            fresh += self._keep(some, talk.created_at or self._now)
+        if fresh:
+            self._db.execute(
+                "INSERT INTO talk VALUES (?, ?, ?, ?, ?)", (talk.uid, talk.title, talk.created_at, first, self._read)
+            )
+
+    def _keep(self, said: Sequence[Said], otherwise: str) -> int:
+        """Keep those of a talk's messages that are not known; return how many that are. `otherwise`: their time."""
+        known = self._known(said)
+        rows = [
+            (place, s.uid, s.role, s.content, message_tokens(s.content), s.created_at or otherwise)
+            for place, s in enumerate(said, self._read + 1)
+            if s.uid not in known
+        ]
+        self._db.executemany("INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._read += len(said)
+        return len(rows)
 
     def store(self) -> Stored:
         """Store them, inside the caller's transaction.
@@ -92,9 +94,10 @@ class Waiting:
         self._db.execute("DROP TABLE IF EXISTS temp.said")
         self._db.execute("DROP TABLE IF EXISTS temp.talk")
 
-    def _known(self, talk: Talk) -> set[str]:
-        uids = json.dumps([said.uid for said in talk.said])
-        found = self._db.execute("SELECT uid FROM messages WHERE uid IN (SELECT value FROM json_each(?))", (uids,))
+    def _known(self, said: Iterable[Said]) -> set[str]:
+        found = self._db.execute(
+            f"SELECT uid FROM messages WHERE uid IN {_GIVEN}", (json.dumps([s.uid for s in said]),)
+        )
         return {uid for (uid,) in found}
 
     def _insert(self, places: Sequence[int], conversation_id: int) -> int:
@@ -194,13 +197,18 @@ def _hand_made(record: Mapping[str, Any]) -> tuple[str, str, str, str | None]:
     return values[0], values[1], values[2], at
 
 
-def _talk(told: Iterable[tuple[Any, ...]]) -> Talk:
-    """Return a conversation; a message's identity is what it says, when, and for the how manieth time."""
-    said: list[Said] = []
+def _talk(told: Iterator[tuple[Any, ...]]) -> Talk:
+    """Return a conversation, whose messages are read when they are asked for."""
+    first = next(told)
+    said = _said(chain([first], told))
+    beginning = next(said)
+    return Talk(identity("hand-made", first[1], beginning.uid), first[1], None, chain([beginning], said))
+
+
+def _said(told: Iterable[tuple[Any, ...]]) -> Iterator[Said]:
+    """Yield the messages; the identity of each is what it says, when, and for the how manieth time."""
     times: Counter[str] = Counter()
-    title = ""
     for _, title, role, content, at, given in told:
         same = identity("hand-made", title, role, content, at if given else None)
         times[same] += 1
-        said.append(Said(identity(same, times[same]), role, content, at))
-    return Talk(identity("hand-made", title, said[0].uid), title, None, tuple(said))
+        yield Said(identity(same, times[same]), role, content, at)
