@@ -9,7 +9,7 @@ processes hardly wait, and what takes longest goes on where it was interrupted.
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -194,15 +194,30 @@ def _record(number: int, line: bytes) -> dict[str, Any]:
 # Storing
 
 
+@contextmanager
+def _room() -> Iterator[None]:
+    """Tell who reads that it is not the database's disk which is full: what has been read waits elsewhere."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorname != "SQLITE_FULL":
+            raise
+        raise ConstructError(
+            "The folder for temporary files is full: a file is kept there while it is read.\n"
+            "Nothing was imported. Make room, or name another folder with SQLITE_TMPDIR."
+        ) from error
+
+
 def _import_export(db: sqlite3.Connection, head: dict[str, Any], found: _Records, progress: Progress) -> ImportReport:
     version = head.get("version")
     if type(version) is not int or version < 1:
         raise RefusedError("line 1", '"version" must be a whole number')
     if version > VERSION:
         raise RefusedError("line 1", "it was written by a newer Construct", "Update Construct, then import it again")
-    checked = Checked(db)
-    for number, record in found:
-        checked.take(number, record)
+    with _room():
+        checked = Checked(db)
+        for number, record in found:
+            checked.take(number, record)
     progress(STORING, 0, 0)
     with transaction(db), search_index.put_off(db):
         restore = Restore(db)
@@ -237,9 +252,10 @@ def _missing(counts: Any, checked: Checked) -> str | None:
 
 
 def _import_messages(db: sqlite3.Connection, found: _Records, clock: Clock, progress: Progress) -> ImportReport:
-    hand_made = HandMade(db, clock)
-    for number, record in found:
-        hand_made.take(number, record)
+    with _room():
+        hand_made = HandMade(db, clock)
+        for number, record in found:
+            hand_made.take(number, record)
     return _talks_report("messages", _store(db, hand_made.talks(), clock, progress))
 
 
@@ -248,9 +264,10 @@ def _import_talks(db: sqlite3.Connection, found: Iterable[Any], clock: Clock, pr
 
 
 def _store(db: sqlite3.Connection, found: Iterable[Talk], clock: Clock, progress: Progress) -> Stored:
-    waiting = Waiting(db, to_text(clock.now()))
-    for talk in found:
-        waiting.take(talk)
+    with _room():
+        waiting = Waiting(db, to_text(clock.now()))
+        for talk in found:
+            waiting.take(talk)
     progress(STORING, 0, 0)
     with transaction(db), search_index.put_off(db):
         stored = waiting.store()

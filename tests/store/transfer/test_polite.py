@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from construct.clock import Clock
+from construct.errors import ConstructError
 from construct.store import erase, search_index
 from construct.store.database import transaction
 from construct.store.invariants import index_violations
@@ -122,6 +123,16 @@ def test_the_index_stays_in_step_whatever_is_done_meanwhile(
     assert found(db, "word") == COUNT - gone
     assert found(db, f"number{COUNT - 1}") == (0 if gone else 1)
     assert found(db, "heliotrope") == (1 if deed in ("say", "import") else 0)
+
+
+@pytest.mark.parametrize("form", ["lines", "claude", "export"])
+def test_no_room_for_what_is_read_is_said(db: sqlite3.Connection, tmp_path: Path, form: str) -> None:
+    """Temporary files are elsewhere: to make room beside the database would be of no use."""
+    path = file_of(tmp_path, form)
+    db.execute("PRAGMA temp.max_page_count = 2")
+    with pytest.raises(ConstructError, match="SQLITE_TMPDIR"):
+        import_file(db, path, Clock())
+    assert db.execute("SELECT count(*) FROM messages").fetchone() == (0,)
 
 
 def test_a_small_import_is_searchable_at_once(place: Path, tmp_path: Path) -> None:
