@@ -14,9 +14,10 @@ from construct.repl.chat import Chat
 from construct.repl.commands.choices import LAST, entity_choices, narrowing_choices, remembered, why_choices
 from construct.repl.commands.references import Reference, named
 from construct.repl.commands.registry import Group, choose
+from construct.repl.commands.unsearched import say_unsearched
 from construct.repl.output import Output
 from construct.repl.views.compacted import compact_words
-from construct.store import curated, lineage, search_index
+from construct.store import curated, lineage
 from construct.store.database import transaction
 from construct.store.records import Memory
 
@@ -81,9 +82,7 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
     if found:
         chat.shown = (found[0].kind, found[0].id)
     out.show(hits_view(found))
-    left = await chat.store.call(search_index.count_missing)
-    if left:
-        out.notice(f"not searched yet: {left:,} imported messages (they are being indexed)")
+    await say_unsearched(chat, out)
 
 
 @group.command(
