@@ -18,6 +18,8 @@ Advance = Callable[[int], None]
 _CHUNK = 1 << 20
 _LARGE, _LARGEST = 2 << 20, 256 << 20
 """What is longer is read part by part; and is refused."""
+_LONGEST_WORD = 16
+"""Characters: of JSON that is no string, or of an escape in one."""
 _SPACE = " \t\r\n"
 _FOREIGN = "it is neither an export of Construct, ChatGPT or Claude, nor lines of messages"
 _MEMBER = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
@@ -91,6 +93,8 @@ class _Text:
             except RecursionError:
                 raise RefusedError("", "it is not JSON (nested too deeply)") from None
             except ValueError as error:  # perhaps only since the rest has not been read yet
+                if self._is_certain(error):
+                    raise self._broken(error, begun) from None
                 if len(self._held) - begun > _LARGE and self._held[begun] in "[{":
                     return self._in_parts()
                 self._refuse_beyond(len(self._held) - begun)
@@ -99,7 +103,7 @@ class _Text:
                 size *= 2
             else:
                 length = end - begun
-                if end < len(self._held) or not self.more():  # a number may go on
+                if not self._may_go_on(end) or not self.more():
                     self._at += length  # from where `more` put it
                     return found
 
@@ -139,6 +143,16 @@ class _Text:
         if follows != mark:
             raise self._not_json(f"Expecting '{mark}'") if follows else self.breaks_off()
         self._at += 1
+
+    def _may_go_on(self, end: int) -> bool:
+        """Tell whether a value could be a number that the end of what is held has cut, before a point or an E too."""
+        return end + _LONGEST_WORD > len(self._held) and self._held[end : end + 1] in ".eE+-"  # "" is in it
+
+    def _is_certain(self, error: ValueError) -> bool:
+        """Tell whether no more text could mend it: what is wrong stands before the end of what is held."""
+        if not isinstance(error, json.JSONDecodeError):
+            return True
+        return not error.msg.startswith("Unterminated") and error.pos < len(self._held) - _LONGEST_WORD
 
     def _broken(self, error: ValueError, begun: int) -> RefusedError:
         """Return the refusal of a value that is none, with all of the file read since it was tried from `begun`."""

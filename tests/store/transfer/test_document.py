@@ -16,7 +16,8 @@ from construct.store.transfer.format import RefusedError
 
 def conversation(number: int, size: int = 0) -> dict[str, Any]:
     """Return something that passes for a conversation, of about `size` bytes."""
-    return {"title": f"Nº {number} 日本", "chat_messages": ["ö" * (size // 2)]}
+    odd: list[Any] = [-1.5e-300, 1700000000.25, True, None, "\\ \n", {"": []}]
+    return {"title": f"Nº {number} 日本", "chat_messages": ["ö" * (size // 2)], "odd": odd}
 
 
 def read(raw: bytes, start: int = 0) -> list[Any]:
@@ -38,7 +39,8 @@ def test_whatever_is_held_at_once_the_same_is_read(
 ) -> None:
     """Pieces may end in the middle of a word, a character or a conversation."""
     listed = [conversation(n, size) for n, size in enumerate((0, 30, 500, 0, 3_000))]
-    raw = json.dumps(listed, ensure_ascii=False, indent=indent).encode()
+    listed[0]["title"] = "\U0001f600"
+    raw = json.dumps(listed, ensure_ascii=indent is None, indent=indent).encode()
     for chunk in (1, 7, 64, 100_000):
         monkeypatch.setattr(transfer_document, "_CHUNK", chunk)
         assert read(raw, start) == listed
@@ -105,6 +107,15 @@ def test_what_breaks_off_is_refused(end: bytes, why: str) -> None:
     """Whatever comes after a good conversation is said to be wrong."""
     with pytest.raises(RefusedError, match=why):
         read(b"[" + json.dumps(conversation(1)).encode() + end)
+
+
+@pytest.mark.parametrize("wrong", [b"nope", b'"a\nb"', b'"\\x"', b"NaN", b"1 2", b'{"a" 1}'])
+def test_what_is_wrong_is_said_however_much_follows(monkeypatch: pytest.MonkeyPatch, wrong: bytes) -> None:
+    """It is not looked for at the end of a long file, nor said to be too long."""
+    monkeypatch.setattr(transfer_document, "_CHUNK", 100)
+    monkeypatch.setattr(transfer_document, "_LARGEST", 1_000)
+    with pytest.raises(RefusedError, match="it is not JSON"):
+        read(b'[{"chat_messages": [], "a": ' + wrong + b"}" + b', {"chat_messages": []}' * 500 + b"]")
 
 
 @pytest.mark.parametrize("raw", [b"[]", b"[1, 2]", b"{\n}", b"[[]]", b'{"conversations": 3}', b"12"])
