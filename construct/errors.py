@@ -18,6 +18,14 @@ class ExitStatus(IntEnum):
     INTERRUPTED = 130
 
 
+class StoppedError(SystemExit):
+    """The process was told to stop by a signal other than Ctrl-C's."""
+
+    def __init__(self, number: int) -> None:
+        self.status = 128 + number  # as a shell says it
+        super().__init__(self.status)
+
+
 class ConstructError(Exception):
     """Base of all expected errors; `str()` of it is fit to be shown."""
 

@@ -42,7 +42,9 @@ def shorten(text: str, width: int) -> str:
 
 def storable(text: str) -> str:
     """Return `text` as SQLite and JSON can hold it: lone surrogates replaced, NUL removed."""
-    return text.encode("utf-8", "replace").decode().replace("\x00", "")
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()
+    return text.replace("\x00", "")
 
 
 class PrintableStream:

@@ -203,11 +203,11 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
 
 @app.command()
 def reindex(context: typer.Context, as_json: Json = False) -> None:
-    """Make search by meaning ready for all that was said.
+    """Make search ready for all that was said.
 
-    Makes the vectors that are missing; begun anew it goes on where it was. They are made in the background too, while
-    a chat is open. Those of another model (CONSTRUCT_SEMANTIC_MODEL) are replaced by this command only. Needs the extra
-    `semantic`.
+    Enters the messages of an import that was interrupted into the search index. With the extra `semantic` it makes the
+    vectors that are missing, too; begun anew it goes on where it was. Both are made in the background while a chat is
+    open. Vectors of another model (CONSTRUCT_SEMANTIC_MODEL) are replaced by this command only.
     """
     from construct.cli.reindex import reindex as body
 

@@ -64,7 +64,7 @@ async def _ask(companion: Companion, conversation_id: int, words: str, question:
         sys.stdout.flush()
         if not result.complete:
             complain(_why_broken(result))
-        if question.wait and companion.learns:
+        if question.wait:
             await _finish_memory(companion, conversation_id)
         return ExitStatus.OK if result.complete else ExitStatus.FAILED
     finally:
@@ -75,8 +75,9 @@ async def _finish_memory(companion: Companion, conversation_id: int) -> None:
     """Do what is due, a minute at most; Ctrl-C leaves it, and failing does not matter to the reply."""
     try:
         async with asyncio.timeout(_MEMORY_SECONDS), waiting("finishing memory: Ctrl-C leaves it for the next start"):
-            await companion.worker.run_due(conversation_id)
-            await companion.worker.rest(but=conversation_id)
+            if companion.learns:
+                await companion.worker.run_due(conversation_id)
+                await companion.worker.rest(but=conversation_id)
             for _ in range(_VECTOR_BATCHES):
                 if not await companion.worker.index():
                     break

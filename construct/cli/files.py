@@ -1,16 +1,19 @@
 """`export`, `report` and `import`."""
 
+import sqlite3
 import sys
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 
 from construct.cli.environment import Environment, complain, confirmed, print_json, say
 from construct.cli.progress import progress_bar
+from construct.cli.stopping import left_off
 from construct.errors import UsageError
 from construct.store import search_index
 from construct.store.backup import explaining, refuse_database, text_file
 from construct.store.transfer.exporting import write_export
-from construct.store.transfer.importing import ImportReport
+from construct.store.transfer.importing import READING, ImportReport
 from construct.store.transfer.importing import import_file as import_into
 
 
@@ -75,13 +78,14 @@ def import_file(env: Environment, file: Path, as_json: bool) -> None:
     """Bring in talk from a file, all of it or nothing."""
     if file.exists() and env.settings.db.exists() and file.samefile(env.settings.db):
         raise UsageError(f"{file} is the database itself: there is nothing to import from it.")
-    with env.database() as db:
-        try:
-            with progress_bar() as advance:
-                report = import_into(db, file, env.settings.clock, advance)
-        except KeyboardInterrupt:
-            complain(_left_off(search_index.count_missing(db)))
-            raise
+    begun: set[str] = set()
+    with env.database() as db, left_off(lambda: _left_off(db, begun)), progress_bar() as advance:
+
+        def tell(doing: str, done: int, total: int) -> None:
+            begun.add(doing)
+            advance(doing, done, total)
+
+        report = import_into(db, file, env.settings.clock, tell)
     if as_json:
         print_json(asdict(report))
         return
@@ -90,8 +94,10 @@ def import_file(env: Environment, file: Path, as_json: bool) -> None:
         complain(report.warning)
 
 
-def _left_off(unsearchable: int) -> str:
-    if unsearchable:
+def _left_off(db: sqlite3.Connection, begun: Collection[str]) -> str:
+    """Say what is here; what lacks its index entry before anything was read came with another file."""
+    unsearchable = search_index.count_missing(db)
+    if unsearchable and READING in begun:
         return f"Left off. All of it is here, {unsearchable:,} messages cannot be searched yet: run it again to go on."
     return "Left off. Nothing of it is here yet: run it again."
 
@@ -100,7 +106,9 @@ def _words(report: ImportReport) -> str:
     from construct.repl.views.words import counted
 
     if not (report.messages or report.conversations or report.observations or report.memories):
-        return f"Nothing new. Here already: {report.known:,}."
+        return (
+            f"Nothing new. Here already: {report.known:,}." if report.known else "Nothing new: no messages are in it."
+        )
     new = f"{counted(report.messages, 'message')} in {counted(report.conversations, 'new conversation')}"
     more = [counted(report.observations, "observation")] if report.observations else []
     more += [counted(report.memories, "memory")] if report.memories else []

@@ -8,7 +8,7 @@ from datetime import date
 from construct.cli import shapes
 from construct.cli.environment import Environment, print_json, say, tell
 from construct.cli.environment import show as show_view
-from construct.cli.progress import searchable
+from construct.cli.progress import searchable_soon
 from construct.cli.references import Reference
 from construct.clock import Clock, to_text
 from construct.errors import UsageError
@@ -132,7 +132,7 @@ def search_memory(
         raise UsageError("There is nothing to search for: give some words.")
     clock = env.settings.clock
     with env.looking() as db:
-        searchable(db)
+        searchable_soon(db)
         moment = None if as_of is None else history.parse_moment(as_of, clock, end_of_day=True)
         filters = Filters(as_of=moment, all=include_all, zone=clock.zone)
         found = search(db, query, filters, limit, meaning=meaning_for(env.settings))

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 
 from construct.cli.environment import Environment, complain, confirmed, print_json, say
+from construct.cli.stopping import left_off
 from construct.clock import to_text
 from construct.companion import Companion
 from construct.errors import ExitStatus, UsageError
@@ -47,6 +48,7 @@ class Outcome:
 
 
 Advance = Callable[[int], None]
+_LEFT_OFF = "Left off. What was observed is kept; the same command goes on from there."
 
 
 def observe(env: Environment, wish: Wish) -> int:
@@ -64,12 +66,8 @@ def observe(env: Environment, wish: Wish) -> int:
         if not wish.yes and not confirmed("Observe them?"):
             complain("Nothing was observed.")
             return ExitStatus.OK
-    with _progress(sum(b.messages for b in waiting)) as advance:
-        try:
-            outcome = asyncio.run(_run(Companion(env.settings, models), waiting, wish.budget, advance))
-        except KeyboardInterrupt:
-            complain("Left off. What was observed is kept; the same command goes on from there.")
-            raise
+    with left_off(lambda: _LEFT_OFF), _progress(sum(b.messages for b in waiting)) as advance:
+        outcome = asyncio.run(_run(Companion(env.settings, models), waiting, wish.budget, advance))
     print_json(asdict(outcome)) if wish.as_json else say(_words(outcome))
     return ExitStatus.OK
 

@@ -7,11 +7,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 
+from construct.cli.environment import complain
 from construct.store import search_index
 
 Advance = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and of how much (0: nobody knows)."""
-_MOMENT = 0.5  # seconds
+_MOMENT, _PATIENCE = 0.5, 1.0  # seconds
 
 
 @contextmanager
@@ -64,9 +65,28 @@ async def _spin(words: str) -> None:
         await asyncio.get_running_loop().create_future()
 
 
-def searchable(db: sqlite3.Connection) -> None:
-    """Complete the search index where an import was interrupted; costs nothing otherwise."""
-    if not search_index.count_missing(db):
-        return
+def searchable(db: sqlite3.Connection) -> int:
+    """Complete the search index where an import was interrupted; return how many messages were not in it."""
+    total = search_index.count_missing(db)
+    if not total:
+        return 0
+    begun, told = time.monotonic(), sys.stderr.isatty()
     with progress_bar() as advance:
-        search_index.complete(db, lambda done, total: advance("Indexing", done, total))
+
+        def tell(done: int, total: int) -> None:
+            nonlocal told
+            if not told and time.monotonic() - begun > _PATIENCE:
+                told = True
+                complain(f"First {total - done:,} imported messages are entered into the search index.")
+            advance("Indexing", done, total)
+
+        search_index.complete(db, tell)
+    return total
+
+
+def searchable_soon(db: sqlite3.Connection) -> None:
+    """Complete the search index as far as it is done in a moment; say how many messages are not in it."""
+    search_index.complete(db, seconds=_PATIENCE)
+    left = search_index.count_missing(db)
+    if left:
+        complain(f"Not searched yet: {left:,} imported messages. `construct reindex` enters them.")

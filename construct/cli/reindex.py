@@ -1,15 +1,19 @@
-"""`reindex`: make the vectors that are missing, now, and by the model that is set."""
+"""`reindex`: make search whole, now: the index of words, and the vectors by the model that is set."""
 
 import sqlite3
 from collections.abc import Iterator
 
-from construct.cli.environment import Environment, complain, print_json, say
+from construct.cli.environment import Environment, print_json, say
+from construct.cli.progress import searchable
+from construct.cli.stopping import left_off
 from construct.config import Settings
 from construct.errors import ConstructError, NotConfiguredError
 from construct.llm.embedding import Embedder
 from construct.memory.recall import indexing
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.store import vectors
+
+_LEFT_OFF = "Left off. What is done is kept; `construct reindex` goes on from there."
 
 
 def absent() -> str:
@@ -34,19 +38,27 @@ def working_meaning(settings: Settings) -> Meaning:
 
 
 def reindex(env: Environment, as_json: bool) -> None:
-    """Make all vectors that are missing, with a progress bar; what is done stays done when it is interrupted."""
-    embedder = working_meaning(env.settings).embedder
-    with env.database() as db:
-        indexing.choose(db, embedder.name)
-        missing = vectors.count_without(db, embedder.name)
-        try:
-            made = sum(_counted(_made(db, embedder), missing))
-        except KeyboardInterrupt:
-            complain("Left off. What is done is kept; `construct reindex` goes on from there.")
-            raise
-        while indexing.drop_others(db, embedder.name):
-            pass
-    print_json({"made": made}) if as_json else say(f"{made} entries were given their vector; all have one now.")
+    """Enter what an interrupted import left out of the search index, and make all vectors that are missing."""
+    with env.database() as db, left_off(lambda: _LEFT_OFF):
+        entered = searchable(db)
+        by_words = bool(entered) and meaning_for(env.settings) is None
+        made = 0 if by_words else _make_all(db, working_meaning(env.settings).embedder)
+    if as_json:
+        print_json({"entered": entered, "made": made})
+        return
+    if entered:
+        say(f"{entered:,} messages were entered into the search index; all are in it now.")
+    if not by_words:
+        say(f"{made} entries were given their vector; all have one now.")
+
+
+def _make_all(db: sqlite3.Connection, embedder: Embedder) -> int:
+    """Make all vectors that are missing, with a progress bar; return how many entries got theirs."""
+    indexing.choose(db, embedder.name)
+    made = sum(_counted(_made(db, embedder), vectors.count_without(db, embedder.name)))
+    while indexing.drop_others(db, embedder.name):
+        pass
+    return made
 
 
 def _made(db: sqlite3.Connection, embedder: Embedder) -> Iterator[int]:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 
-from construct.errors import ConstructError, ExitStatus
+from construct.errors import ConstructError, ExitStatus, StoppedError
 
 # How typer says that a group needs one of its commands, and that there are more words than it takes.
 _NO_COMMAND, _TOO_MANY = "Missing command.", "Got unexpected extra argument"
@@ -47,6 +47,8 @@ def _outcome(arguments: Sequence[str]) -> int:
         return _dispatch(arguments)
     except ConstructError as error:
         return _fail(str(error), error.status)
+    except StoppedError as error:
+        return error.status
     except KeyboardInterrupt:
         return ExitStatus.INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away: nothing more to say, and not to fail at exit

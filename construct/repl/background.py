@@ -41,10 +41,9 @@ class Upkeep:
 
     def want(self, job: Job) -> None:
         """Have a job done when those before it are."""
-        if not self._learns:
-            return
-        self._jobs[job] = None
-        if not self.busy:
+        if self._learns:
+            self._jobs[job] = None
+        if self._jobs and not self.busy:
             self._task = asyncio.create_task(self._work(), name="memory")
         if self._indexing is None or self._indexing.done():
             self._indexing = asyncio.create_task(self._index(), name="indexes")

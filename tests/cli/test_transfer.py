@@ -146,6 +146,12 @@ def test_chatgpt_and_claude_are_recognised(program: Program, tmp_path: Path) -> 
     assert program.json("import", "claude.json")["messages"] == 0
 
 
+def test_an_export_without_messages_is_said_to_be_one(program: Program, tmp_path: Path) -> None:
+    """It is no failure, and no mystery either."""
+    (tmp_path / "conversations.json").write_text('[{"mapping": {}}]')
+    assert program.run("import", "conversations.json").stdout == "Nothing new: no messages are in it.\n"
+
+
 BAD = {
     "not JSON": text(LINE, "{no"),
     "not an object": text(LINE, [1]),

@@ -19,6 +19,9 @@ from construct.repl.commands.registry import Registry, split_command
 from construct.repl.dialogue import Dialogue
 from construct.repl.plain import PlainOutput
 from construct.repl.start import open_chat
+from construct.store import search_index
+from construct.store.database import open_database, transaction
+from construct.store.talk import NewMessage, add_message
 from tests.support.fake_api import FakeApi, Reply
 
 CONTRACT = (
@@ -400,3 +403,15 @@ def test_the_nearest_name(registry: Registry) -> None:
     assert registry.unknown("exit").endswith("Did you mean /quit?")
     assert registry.unknown("memroy").endswith("Did you mean /memory?")
     assert registry.unknown("\x1b[31m").startswith("Unknown command /. Did you mean /")
+
+
+async def test_what_no_search_has_reached_is_said(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While an import is being entered into the index, who searches and who forgets is told how much is not."""
+    monkeypatch.setattr(search_index, "_BATCH_MESSAGES", 0)
+    with closing(open_database(settings.db)) as db, transaction(db), search_index.put_off(db):
+        add_message(db, 1, NewMessage("user", "Rosa rows"), "2026-01-01T10:00:00+00:00")
+    async with talking(settings) as dialogue:
+        for line in ("/recall Rosa", "/forget 1 --yes"):
+            assert "Not searched yet: 1 imported message " in await shown(dialogue, line, capsys)

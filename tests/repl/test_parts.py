@@ -266,12 +266,21 @@ async def test_memory_trouble_is_one_notice(broken_worker: MemoryWorker) -> None
     assert "\n" not in said[0]
 
 
-async def test_nothing_is_done_where_nothing_is_learned(broken_worker: MemoryWorker) -> None:
-    """With memory off or read-only no work is begun."""
-    upkeep = Upkeep(broken_worker, pytest.fail, learns=False)
+async def test_where_nothing_is_learned_the_indexes_are_kept() -> None:
+    """With memory off or read-only no work on memory is begun; what an import left to be indexed is."""
+    indexed = asyncio.Event()
+
+    class Indexer:
+        async def index(self) -> bool:
+            indexed.set()
+            return False
+
+    upkeep = Upkeep(cast(MemoryWorker, Indexer()), pytest.fail, learns=False)
     upkeep.want(Job(1))
     assert not upkeep.busy
+    await asyncio.wait_for(indexed.wait(), 5)
     assert await upkeep.finish(0)
+    await upkeep.stop()
 
 
 async def test_work_is_done_one_after_the_other_and_can_be_left() -> None:

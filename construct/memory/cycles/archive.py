@@ -6,7 +6,7 @@ move no mark. Such a cycle is told by having nothing but archived messages in it
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
@@ -15,6 +15,7 @@ from construct.llm.types import Model
 from construct.memory.learning.observer import batch_tokens
 from construct.memory.shown.transcript import batches
 from construct.store import talk
+from construct.store.lineage import given
 from construct.store.records import Message, columns, read
 from construct.tokens import Usage
 
@@ -24,18 +25,40 @@ _PROMPT_TOKENS = 1_500
 _WRITTEN, _READ_AGAIN, _CONDENSED = 0.4, 0.2, 0.2
 
 
-_UNREAD = """m.archived AND NOT EXISTS (
-    SELECT 1 FROM cycles AS c WHERE c.conversation_id = m.conversation_id
-    AND c.kind = 'observer' AND c.status = 'succeeded' AND m.id BETWEEN c.first_message_id AND c.last_message_id
-    AND NOT EXISTS (SELECT 1 FROM messages AS live WHERE live.conversation_id = c.conversation_id
-                    AND live.archived = 0 AND live.id BETWEEN c.first_message_id AND c.last_message_id))"""
-_STOPPED = """NOT m.archived AND m.id > coalesce(w.message_id, 0) AND t.last_request_at IS NULL AND NOT EXISTS (
-    SELECT 1 FROM cycles WHERE conversation_id = m.conversation_id AND kind = 'observer' AND status = 'reverted'
-    AND last_message_id >= m.id)"""
-# Of a talk nobody has gone on with, and not undone: somebody was about to observe it and was stopped.
-_WAITING = f"""messages AS m JOIN conversations AS t ON t.id = m.conversation_id
-    LEFT JOIN watermarks AS w ON w.conversation_id = m.conversation_id AND w.name = 'observed'
-    WHERE ({_UNREAD} OR ({_STOPPED}))"""
+_ENOUGH = 4_000
+"""Messages: no batch of an observer has more."""
+# What lies in no range first, then the messages there by their index: a talk of 30,000 has a hundred ranges.
+_WAITING = """
+WITH scope AS (
+    SELECT id FROM conversations WHERE id BETWEEN :from AND :to
+), passed AS MATERIALIZED (          -- read where it stands: ranges of nothing but archived messages
+    SELECT c.conversation_id, first_message_id AS first, last_message_id AS last,
+           ifnull(max(last_message_id) OVER (
+               PARTITION BY c.conversation_id ORDER BY first_message_id, c.id
+               ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS reached
+    FROM scope JOIN cycles AS c ON c.conversation_id = scope.id
+    WHERE kind = 'observer' AND status = 'succeeded' AND first_message_id <= last_message_id AND NOT EXISTS (
+        SELECT 1 FROM messages AS live WHERE live.conversation_id = c.conversation_id
+        AND live.archived = 0 AND live.id BETWEEN first_message_id AND last_message_id)
+), gaps AS (
+    SELECT conversation_id, reached + 1 AS first, first - 1 AS last FROM passed WHERE first > reached + 1
+    UNION ALL
+    SELECT id, ifnull((SELECT max(last) FROM passed WHERE conversation_id = scope.id), 0) + 1, 1 << 62 FROM scope
+), unread AS (
+    SELECT m.id, m.conversation_id, m.token_count, m.created_at FROM gaps CROSS JOIN messages AS m
+    ON m.conversation_id = gaps.conversation_id AND m.id BETWEEN first AND last AND m.archived
+), stopped AS (                      -- of a talk nobody has gone on with, and not undone: who observed it was stopped
+    SELECT m.id, m.conversation_id, m.token_count, m.created_at
+    FROM scope JOIN conversations AS t ON t.id = scope.id AND t.last_request_at IS NULL
+    LEFT JOIN watermarks AS w ON w.conversation_id = t.id AND w.name = 'observed'
+    JOIN messages AS m ON m.conversation_id = t.id AND m.archived = 0 AND m.id > coalesce(w.message_id, 0)
+    WHERE NOT EXISTS (
+        SELECT 1 FROM cycles WHERE conversation_id = t.id AND kind = 'observer' AND status = 'reverted'
+        AND last_message_id >= m.id)
+), waiting AS (
+    SELECT * FROM unread UNION ALL SELECT * FROM stopped
+)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +95,9 @@ def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
     return [
         Backlog(*row)
         for row in db.execute(
-            f"""SELECT m.conversation_id, count(*), sum(m.token_count) FROM {_WAITING}
-               GROUP BY 1 HAVING max(m.created_at) >= ? ORDER BY min(m.created_at), 1""",
-            (since,),
+            f"""{_WAITING} SELECT conversation_id, count(*), sum(token_count) FROM waiting
+                GROUP BY 1 HAVING max(created_at) >= :since ORDER BY min(created_at), 1""",
+            {"from": 0, "to": talk.LAST, "since": since},
         )
     ]
 
@@ -96,21 +119,22 @@ def estimate(waiting: Iterable[Backlog], model: Model | None) -> Estimate:
 
 def unread(db: sqlite3.Connection, conversation_id: int) -> int:
     """Return how many messages of a conversation's backlog there are."""
-    (count,) = db.execute(f"SELECT count(*) FROM {_WAITING} AND m.conversation_id = ?", (conversation_id,)).fetchone()
+    (count,) = db.execute(f"{_WAITING} SELECT count(*) FROM waiting", _only(conversation_id)).fetchone()
     return int(count)
 
 
 def passed(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
-    """Return the oldest messages of a backlog that the `observed` mark has passed, up to the next living one."""
-    observed = talk.watermarks(db, conversation_id).observed
+    """Return the oldest messages of a backlog that the `observed` mark has passed, up to the next living one.
+
+    Of very many, as many as a batch can have.
+    """
     found = db.execute(
-        f"""SELECT {columns(Message, "m")} FROM messages AS m
-            WHERE conversation_id = :conversation AND id <= :observed AND {_UNREAD}
-            AND id < ifnull((
-                SELECT min(id) FROM messages WHERE conversation_id = :conversation AND archived = 0 AND id > (
-                    SELECT min(id) FROM messages AS m WHERE conversation_id = :conversation AND {_UNREAD})), 1 << 62)
-            ORDER BY id""",
-        {"conversation": conversation_id, "observed": observed},
+        f"""{_WAITING} SELECT {columns(Message, "m")} FROM unread JOIN messages AS m ON m.id = unread.id
+            WHERE m.id <= :observed AND m.id < ifnull((
+                SELECT min(id) FROM messages WHERE conversation_id = :to AND archived = 0 AND id > (
+                    SELECT min(id) FROM unread)), 1 << 62)
+            ORDER BY m.id LIMIT {_ENOUGH}""",
+        {**_only(conversation_id), "observed": talk.watermarks(db, conversation_id).observed},
     )
     return read(Message, found)
 
@@ -121,14 +145,27 @@ def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived |
     Where the talk has gone on since, all at once: an observer's batch must not step over what is still archived.
     """
     found = db.execute(
-        f"SELECT m.id FROM {_WAITING} AND m.id > coalesce(w.message_id, 0) AND m.conversation_id = ?",
-        (conversation_id,),
-    ).fetchall()
-    if not found:
+        f"{_WAITING} SELECT id FROM waiting WHERE id > :observed ORDER BY id",
+        {**_only(conversation_id), "observed": talk.watermarks(db, conversation_id).observed},
+    )
+    waiting = [row_id for (row_id,) in found]
+    if not waiting:
         return None
-    messages, unread = talk.messages_of(db, conversation_id), {row[0] for row in found}
-    waiting = [m for m in messages if m.id in unread]
-    went_on = any(m.id > waiting[0].id for m in messages if m.id not in unread)
-    chosen = waiting if went_on else batches(waiting, most)[0]
-    db.executemany("UPDATE messages SET archived = 0 WHERE id = ?", [(m.id,) for m in chosen])
-    return Revived(len(chosen), talk.LAST if len(chosen) == len(waiting) else chosen[-1].id)
+    (behind,) = db.execute(
+        "SELECT count(*) FROM messages WHERE conversation_id = ? AND id >= ?", (conversation_id, waiting[0])
+    ).fetchone()
+    chosen = waiting if behind > len(waiting) else _batch(db, waiting, most)
+    db.executemany("UPDATE messages SET archived = 0 WHERE id = ?", [(row_id,) for row_id in chosen])
+    return Revived(len(chosen), talk.LAST if len(chosen) == len(waiting) else chosen[-1])
+
+
+def _batch(db: sqlite3.Connection, ids: Sequence[int], most: int) -> list[int]:
+    found = db.execute(
+        f"SELECT {columns(Message)} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
+        (given(ids[:_ENOUGH]),),
+    )
+    return [m.id for m in batches(read(Message, found), most)[0]]
+
+
+def _only(conversation_id: int) -> dict[str, int]:
+    return {"from": conversation_id, "to": conversation_id}

@@ -8,6 +8,7 @@ from construct.repl.chat import Chat
 from construct.repl.commands.choices import observation_choices
 from construct.repl.commands.references import Reference, named
 from construct.repl.commands.registry import Group
+from construct.repl.commands.unsearched import say_unsearched
 from construct.repl.output import Output
 from construct.store import curated
 from construct.store import observations as rows
@@ -94,6 +95,7 @@ async def forget_asking(
     from construct.repl.views.forgetting import plan_view
 
     out.show(plan_view(await chat.store.call(forgetting.plan_forget_named, reference, words=words), chat.clock.today()))
+    await say_unsearched(chat, out)
     if ask and not await out.ask("Delete this for good?"):
         out.say("Nothing was deleted.")
         return None

@@ -14,6 +14,7 @@ from construct.repl.chat import Chat
 from construct.repl.commands.choices import LAST, entity_choices, narrowing_choices, remembered, why_choices
 from construct.repl.commands.references import Reference, named
 from construct.repl.commands.registry import Group, choose
+from construct.repl.commands.unsearched import say_unsearched
 from construct.repl.output import Output
 from construct.repl.views.compacted import compact_words
 from construct.repl.views.words import period
@@ -84,6 +85,7 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
     if found:
         chat.shown = (found[0].kind, found[0].id)
     out.show(hits_view(found, argument))
+    await say_unsearched(chat, out)
 
 
 @group.command(

@@ -9,8 +9,9 @@ processes hardly wait, and what takes longest goes on where it was interrupted.
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,7 +21,8 @@ from construct.store import search_index
 from construct.store.backup import read_into
 from construct.store.database import bring_up, snapshot, transaction
 from construct.store.invariants import violations
-from construct.store.transfer.document import conversations, not_json, zipped
+from construct.store.transfer.checked import Checked
+from construct.store.transfer.document import conversations, foreign, not_json, zipped
 from construct.store.transfer.format import RefusedError, read_json
 from construct.store.transfer.jsonl import COUNTED, VERSION, lines
 from construct.store.transfer.restore import Restore
@@ -37,6 +39,9 @@ _CACHE_KB = 64_000
 """The indexes of hundreds of thousands of messages: with SQLite's own 2 MB storing them takes half as long again."""
 _SPACE = b" \t\r\n"
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = "it is written in UTF-16", "Save it as UTF-8, then import it again"
+_GZIP = "it is packed with gzip", "Unpack it with gunzip, then import what was in it"
+_OTHERS = {b"\xff\xfe": _UTF16, b"\xfe\xff": _UTF16, b"\x1f\x8b": _GZIP}
 _SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
 
 
@@ -96,28 +101,56 @@ def _import(db: sqlite3.Connection, file: IO[bytes], path: Path, clock: Clock, p
         progress(READING, done, path.stat().st_size)
 
     if first.startswith((_SQLITE, _ZIP)):
-        if not path.is_file():
-            raise RefusedError("", "it comes through a pipe", "Name the file itself")
-        if first.startswith(_SQLITE):
-            return _import_sqlite(db, path)
-        return _import_talks(db, zipped(path, advance), clock, progress)
+        return _import_packed(db, first, path, advance, clock, progress)
+    _refuse_others(first)
     first = first.removeprefix(_BOM)
     if _is_document(first):
         return _import_talks(db, conversations(first, file, advance), clock, progress)
     if not first.endswith(b"\n"):
         first += file.readline(_LONGEST_LINE)
-    found = _records(file, first, advance)
-    head = next(found, None)
+    return _import_lines(db, _records(file, first, advance), clock, progress)
+
+
+def _import_packed(
+    db: sqlite3.Connection,
+    first: bytes,
+    path: Path,
+    advance: Callable[[int], None],
+    clock: Clock,
+    progress: Progress,
+) -> ImportReport:
+    if not path.is_file():
+        raise RefusedError("", "it comes through a pipe", "Name the file itself")
+    if first.startswith(_SQLITE):
+        return _import_sqlite(db, path, progress)
+    return _import_talks(db, zipped(path, advance), clock, progress)
+
+
+def _import_lines(db: sqlite3.Connection, found: _Records, clock: Clock, progress: Progress) -> ImportReport:
+    at, head = next(found, (0, None))
     if head is None:
         raise RefusedError("", "it is empty", "Name another file")
-    if head[1].get("type") == "construct-export":
-        return _import_export(db, head[1], found)
-    if is_conversation(head[1]):
-        return _import_talks(db, [head[1]], clock, progress) if next(found, None) is None else _refuse_lines()
-    return _import_messages(db, _chain(head, found), clock, progress)
+    if head.get("type") == "construct-export":
+        return _import_export(db, head, found, progress)
+    listed = head.get("conversations", [head])
+    if not isinstance(listed, list) or not any(map(is_conversation, listed)):
+        return _import_messages(db, chain([(at, head)], found), clock, progress)
+    if next(found, None) is not None:
+        raise RefusedError("line 2", "a file of conversations is one JSON document, and more follows the first")
+    return _import_talks(db, listed, clock, progress)
 
 
 # Reading
+
+
+def _refuse_others(first: bytes) -> None:
+    """Refuse by its beginning what cannot be text, or no JSON."""
+    for mark, words in _OTHERS.items():
+        if first.startswith(mark):
+            raise RefusedError("", *words)
+    start = first.removeprefix(_BOM).strip(_SPACE)
+    if start and not start.startswith((b"{", b"[")):
+        raise foreign()
 
 
 def _is_document(first: bytes) -> bool:
@@ -158,29 +191,40 @@ def _record(number: int, line: bytes) -> dict[str, Any]:
     return record
 
 
-def _chain(head: tuple[int, dict[str, Any]], rest: _Records) -> _Records:
-    yield head
-    yield from rest
-
-
-def _refuse_lines() -> ImportReport:
-    raise RefusedError("line 2", "a file of conversations is one JSON document, and more follows the first")
-
-
 # Storing
 
 
-def _import_export(db: sqlite3.Connection, head: dict[str, Any], found: _Records) -> ImportReport:
+@contextmanager
+def _room() -> Iterator[None]:
+    """Tell who reads that it is not the database's disk which is full: what has been read waits elsewhere."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorname != "SQLITE_FULL":
+            raise
+        raise ConstructError(
+            "The folder for temporary files is full: a file is kept there while it is read.\n"
+            "Nothing was imported. Make room, or name another folder with SQLITE_TMPDIR."
+        ) from error
+
+
+def _import_export(db: sqlite3.Connection, head: dict[str, Any], found: _Records, progress: Progress) -> ImportReport:
     version = head.get("version")
     if type(version) is not int or version < 1:
         raise RefusedError("line 1", '"version" must be a whole number')
     if version > VERSION:
         raise RefusedError("line 1", "it was written by a newer Construct", "Update Construct, then import it again")
+    with _room():
+        checked = Checked(db)
+        for number, record in found:
+            checked.take(number, record)
+    progress(STORING, 0, 0)
     with transaction(db), search_index.put_off(db):
         restore = Restore(db)
-        for number, record in found:
-            restore.take(number, record)
+        for line in checked.lines():
+            restore.take(line)
         restore.finish()
+    checked.drop()
     added = restore.added
     return ImportReport(
         "construct",
@@ -190,27 +234,28 @@ def _import_export(db: sqlite3.Connection, head: dict[str, Any], found: _Records
         added["memory"],
         restore.known,
         restore.left_out,
-        _missing(head.get("counts"), restore),
+        _missing(head.get("counts"), checked),
     )
 
 
-def _missing(counts: Any, restore: Restore) -> str | None:
+def _missing(counts: Any, checked: Checked) -> str | None:
     """Return a warning when the first line speaks of more than came."""
     if not isinstance(counts, dict):
         return None
     for kind in COUNTED:
         promised = counts.get(kind)
-        if isinstance(promised, int) and restore.lines[kind] < promised:
+        if isinstance(promised, int) and checked.counts[kind] < promised:
             return (
-                f"The file speaks of {promised} lines of type {kind} and holds {restore.lines[kind]}: was it cut off?"
+                f"The file speaks of {promised} lines of type {kind} and holds {checked.counts[kind]}: was it cut off?"
             )
     return None
 
 
 def _import_messages(db: sqlite3.Connection, found: _Records, clock: Clock, progress: Progress) -> ImportReport:
-    hand_made = HandMade(db, clock)
-    for number, record in found:
-        hand_made.take(number, record)
+    with _room():
+        hand_made = HandMade(db, clock)
+        for number, record in found:
+            hand_made.take(number, record)
     return _talks_report("messages", _store(db, hand_made.talks(), clock, progress))
 
 
@@ -219,9 +264,10 @@ def _import_talks(db: sqlite3.Connection, found: Iterable[Any], clock: Clock, pr
 
 
 def _store(db: sqlite3.Connection, found: Iterable[Talk], clock: Clock, progress: Progress) -> Stored:
-    waiting = Waiting(db, to_text(clock.now()))
-    for talk in found:
-        waiting.take(talk)
+    with _room():
+        waiting = Waiting(db, to_text(clock.now()))
+        for talk in found:
+            waiting.take(talk)
     progress(STORING, 0, 0)
     with transaction(db), search_index.put_off(db):
         stored = waiting.store()
@@ -236,7 +282,7 @@ def _talks_report(source: str, stored: Stored) -> ImportReport:
     return ImportReport(source, stored.added["conversation"], stored.added["message"], known=stored.known)
 
 
-def _import_sqlite(db: sqlite3.Connection, path: Path) -> ImportReport:
+def _import_sqlite(db: sqlite3.Connection, path: Path, progress: Progress) -> ImportReport:
     """Import an sqlite export by way of its lines, from a copy that is brought to this version first.
 
     The copy has no name: whatever becomes of us, it is gone with us.
@@ -251,7 +297,7 @@ def _import_sqlite(db: sqlite3.Connection, path: Path) -> ImportReport:
             raise RefusedError("", _why(error, path), "Import an export of Construct") from error
         with snapshot(copy):
             found = _lines_of(copy)
-            return _import_export(db, next(found)[1], found)
+            return _import_export(db, next(found)[1], found, progress)
 
 
 def _lines_of(source: sqlite3.Connection) -> _Records:

@@ -9,16 +9,15 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 from construct.clock import from_text
 from construct.store.erase import REMOVED
 from construct.store.retract import supersede_memory
 from construct.store.talk import message_tokens
 from construct.store.transfer.arrivals import Arrivals, Arrived
-from construct.store.transfer.format import KINDS, Kind, RefusedError, SqlValue, parse, uid
+from construct.store.transfer.checked import Line
+from construct.store.transfer.format import KINDS, Kind, RefusedError, SqlValue
 from construct.store.transfer.settle import Reference, Unsettled, diverged, settle
-from construct.text import shorten
 
 _Values = Mapping[str, SqlValue]
 
@@ -28,7 +27,6 @@ class Restore:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.added: Counter[str] = Counter()
-        self.lines: Counter[str] = Counter()
         self.known = 0
         self.left_out = 0
         self._db = db
@@ -37,42 +35,29 @@ class Restore:
         tables = [kind.table for kind in KINDS.values() if kind.keyed]
         self._reuse_ids = not any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables)
         self._forgets = db.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
-        self._newest_in_file = 0
         self._continued: set[int] = set()  # conversations known here that messages have been added to
         (newest,) = db.execute("SELECT ifnull(max(id), 0) FROM messages").fetchone()
         self._open = Unsettled(newest)
 
-    def take(self, line: int, record: Mapping[str, Any]) -> None:
+    def take(self, line: Line) -> None:
         """Store what a line says; raises RefusedError naming the line."""
-        self._line = line
+        self._line = line.number
         try:
-            self._take(record)
+            if line.kind.keyed:
+                self._take_row(line.kind, line.values, line.links)
+            else:
+                self._take_note(line.kind, line.values)
         except ValueError as error:
-            raise RefusedError(f"line {line}", error) from None
+            raise RefusedError(f"line {line.number}", error) from None
         except sqlite3.IntegrityError:
-            raise RefusedError(f"line {line}", "it stands there twice, or contradicts a line above") from None
+            raise RefusedError(f"line {line.number}", "it stands there twice, or contradicts a line above") from None
 
     def finish(self) -> None:
         """Settle what depends on the whole file, and check it; raises RefusedError."""
         settle(self._db, self._arrivals, self._open)
         self._arrivals.drop()
 
-    def _take(self, record: Mapping[str, Any]) -> None:
-        name = record.get("type")
-        if not isinstance(name, str) or name not in KINDS:
-            kind_given = f"“{shorten(name, 40)}”" if isinstance(name, str) else "no word"
-            raise ValueError(f'"type" must be one that an export has, and is {kind_given}')
-        self.lines[name] += 1
-        kind = KINDS[name]
-        values = parse(kind, record)
-        if kind.keyed:
-            self._take_row(kind, values, _links(record) if name == "observation" else ([], []))
-        else:
-            self._take_note(kind, values)
-
     def _take_row(self, kind: Kind, values: _Values, links: tuple[list[str], list[str]]) -> None:
-        if kind.type == "message":
-            self._check_order(values)
         here = self._find_here(kind, values)
         if here is not None:
             self._arrivals.add(kind.type, values["uid"], here)
@@ -164,13 +149,6 @@ class Restore:
             conversation = self._arrivals.get("conversation", values)
             if not conversation.fresh:
                 self._open.observed[row_id] = conversation.row
-
-    def _check_order(self, values: _Values) -> None:
-        row_id = values["id"]
-        assert isinstance(row_id, int)
-        if row_id <= self._newest_in_file:
-            raise ValueError("messages stand in the order of their ids, and this one does not")
-        self._newest_in_file = row_id
 
     def _prepare_message(self, values: _Values, columns: dict[str, SqlValue]) -> None:
         """Refuse a message that would have to stand before those here; blank one that was forgotten here."""
@@ -271,17 +249,3 @@ class Restore:
         missing = [alias for alias in json.loads(str(values["aliases"])) if alias not in aliases]
         if missing:
             self._db.execute("UPDATE entities SET aliases = ? WHERE id = ?", (json.dumps(aliases + missing), row_id))
-
-
-def _links(record: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    """Return the uids of the messages and of the observations that an observation comes from."""
-    found = []
-    for key in ("messages", "sources"):
-        names = record.get(key, [])
-        if not isinstance(names, list):
-            raise ValueError(f'"{key}" must be a list of uids')  # noqa: TRY004 (a file's value)
-        try:
-            found.append([uid(name) for name in names])
-        except ValueError as error:
-            raise ValueError(f'in "{key}" each {error}') from None
-    return found[0], found[1]

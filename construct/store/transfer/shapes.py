@@ -7,6 +7,7 @@ hidden messages and custom instructions are nobody's words.
 import hashlib
 import json
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -36,7 +37,8 @@ class Talk:
     uid: str
     title: str | None
     created_at: str | None
-    said: tuple[Said, ...]
+    said: Iterable[Said]
+    """In order of time; it may be gone through once."""
 
 
 def identity(*parts: object) -> str:
@@ -56,11 +58,30 @@ def talks(conversations: Iterable[Any]) -> Iterator[Talk]:
         if not is_conversation(conversation):
             raise RefusedError(where, "it is none as ChatGPT or Claude export them")
         try:
-            yield _chatgpt(conversation) if "mapping" in conversation else _claude(conversation)
+            talk = _chatgpt(conversation) if "mapping" in conversation else _claude(conversation)
         except ValueError as error:
             title = conversation.get("title") or conversation.get("name")
             name = f" “{shorten(title, 60)}”" if isinstance(title, str) and title.strip() else ""
             raise RefusedError(where + name, error) from None
+        del conversation  # it may be large, and so may the next
+        yield talk
+
+
+_LOOKED_AT = frozenset(
+    "parent message author role metadata is_visually_hidden_from_conversation is_user_system_message recipient channel"
+    " content content_type parts text type create_time uuid parent_message_uuid sender created_at".split()
+)
+
+
+def essence(part: Any) -> Any:
+    """Return a node or a message with nothing in it but what `talks` looks at; anything else as it is."""
+    return _only(part) if isinstance(part, dict) and ("message" in part or "sender" in part) else part
+
+
+def _only(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {sys.intern(key): _only(v) for key, v in value.items() if key in _LOOKED_AT and v is not None}
+    return [_only(inner) for inner in value] if isinstance(value, list) else value
 
 
 # ChatGPT: a tree of messages, of which one leaf is current
@@ -83,7 +104,7 @@ def _way(conversation: _Json) -> list[tuple[str, _Json]]:
     mapping = conversation["mapping"]
     if not isinstance(mapping, dict) or not all(isinstance(node, dict) for node in mapping.values()):
         raise ValueError('"mapping" must be an object of objects')
-    at = conversation.get("current_node") or _last_leaf(mapping)
+    at = conversation.get("current_node") or _last_leaf(mapping) or next(iter(mapping), None)
     way: list[tuple[str, _Json]] = []
     passed: set[str] = set()
     while at is not None:
@@ -218,5 +239,5 @@ def _never_back(said: list[Said]) -> tuple[Said, ...]:
     straight = []
     for message in said:
         latest = max(latest or "", message.created_at or "") or None
-        straight.append(replace(message, created_at=latest))
+        straight.append(message if message.created_at == latest else replace(message, created_at=latest))
     return tuple(straight)

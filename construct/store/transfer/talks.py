@@ -4,11 +4,12 @@ They wait in temporary tables until all have been read: a file may be larger tha
 should wait for its reading.
 """
 
+import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby, islice
 from typing import Any
 
 from construct.clock import Clock, from_text, to_text
@@ -17,7 +18,10 @@ from construct.store.talk import message_tokens
 from construct.store.transfer.format import RefusedError, one_of, text, time
 from construct.store.transfer.shapes import Said, Talk, identity
 
-_NEW = "FROM temp.said AS s WHERE s.talk = ? AND NOT EXISTS (SELECT 1 FROM messages WHERE uid = s.uid)"
+_AT_ONCE = 500
+"""Messages: a conversation may be larger than memory."""
+_GIVEN = "(SELECT value FROM json_each(?))"
+_NEW = "temp.said AS s WHERE place BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM messages WHERE uid = s.uid)"
 
 
 @dataclass(slots=True)
@@ -37,37 +41,36 @@ class Waiting:
         self._now = now
         self._read = 0
         self.drop()
-        db.execute("CREATE TEMP TABLE talk (number INTEGER PRIMARY KEY, uid TEXT, title TEXT, created_at TEXT)")
+        db.execute("CREATE TEMP TABLE talk (uid TEXT, title TEXT, created_at TEXT, first INTEGER, last INTEGER)")
+        # Without an index: one of a million identities is written many times over. `messages` has one anyway.
         db.execute(
-            "CREATE TEMP TABLE said (place INTEGER PRIMARY KEY, talk INTEGER, uid TEXT UNIQUE, role TEXT,"
+            "CREATE TEMP TABLE said (place INTEGER PRIMARY KEY, uid TEXT, role TEXT,"
             " content TEXT, token_count INTEGER, created_at TEXT)"
         )
-        db.execute("CREATE INDEX temp.said_by_talk ON said(talk, place)")
 
     def take(self, talk: Talk) -> None:
         """Keep a talk."""
-        self._read += len(talk.said)
-        new = [said for said in talk.said if not self._is_known(said.uid)]
-        if not new:
-            return
-        number = self._db.execute(
-            "INSERT INTO talk (uid, title, created_at) VALUES (?, ?, ?)", (talk.uid, talk.title, talk.created_at)
-        ).lastrowid
-        self._db.executemany(
-            """INSERT OR IGNORE INTO said (talk, uid, role, content, token_count, created_at)
-               VALUES (?, ?, ?, ?, ?, ?)""",
-            [
-                (
-                    number,
-                    s.uid,
-                    s.role,
-                    s.content,
-                    message_tokens(s.content),
-                    s.created_at or talk.created_at or self._now,
-                )
-                for s in new
-            ],
-        )
+        first = self._read + 1
+        said = iter(talk.said)
+        fresh = 0
+        while some := list(islice(said, _AT_ONCE)):
+            fresh += self._keep(some, talk.created_at or self._now)
+        if fresh:
+            self._db.execute(
+                "INSERT INTO talk VALUES (?, ?, ?, ?, ?)", (talk.uid, talk.title, talk.created_at, first, self._read)
+            )
+
+    def _keep(self, said: Sequence[Said], otherwise: str) -> int:
+        """Keep those of a talk's messages that are not known; return how many that are. `otherwise`: their time."""
+        known = self._known(said)
+        rows = [
+            (place, s.uid, s.role, s.content, message_tokens(s.content), s.created_at or otherwise)
+            for place, s in enumerate(said, self._read + 1)
+            if s.uid not in known
+        ]
+        self._db.executemany("INSERT INTO said VALUES (?, ?, ?, ?, ?, ?)", rows)
+        self._read += len(said)
+        return len(rows)
 
     def store(self) -> Stored:
         """Store them, inside the caller's transaction.
@@ -75,14 +78,14 @@ class Waiting:
         They go on their conversations; what would have to stand before what is there becomes a conversation of its own.
         """
         stored = Stored()
-        for number, uid, title, at in self._db.execute(
-            "SELECT number, uid, title, created_at FROM talk ORDER BY number"
-        ):
-            first = self._db.execute(f"SELECT s.uid, s.created_at {_NEW} ORDER BY place LIMIT 1", (number,)).fetchone()
+        for uid, title, at, *places in self._db.execute("SELECT * FROM talk ORDER BY first"):
+            first = self._db.execute(
+                f"SELECT s.uid, s.created_at FROM {_NEW} ORDER BY place LIMIT 1", places
+            ).fetchone()
             if first is not None:
                 first_uid, created_at = first
                 conversation_id = _conversation_for(self._db, Talk(uid, title, at, ()), first_uid, created_at, stored)
-                stored.added["message"] += self._insert(number, conversation_id)
+                stored.added["message"] += self._insert(places, conversation_id)
         stored.known = self._read - stored.added["message"]
         return stored
 
@@ -91,18 +94,22 @@ class Waiting:
         self._db.execute("DROP TABLE IF EXISTS temp.said")
         self._db.execute("DROP TABLE IF EXISTS temp.talk")
 
-    def _is_known(self, uid: str) -> bool:
-        return self._db.execute("SELECT 1 FROM messages WHERE uid = ?", (uid,)).fetchone() is not None
+    def _known(self, said: Iterable[Said]) -> set[str]:
+        found = self._db.execute(
+            f"SELECT uid FROM messages WHERE uid IN {_GIVEN}", (json.dumps([s.uid for s in said]),)
+        )
+        return {uid for (uid,) in found}
 
-    def _insert(self, talk: int, conversation_id: int) -> int:
+    def _insert(self, places: Sequence[int], conversation_id: int) -> int:
         """Store a talk's new messages as archived; one that was forgotten here comes without its words."""
         return self._db.execute(
             """INSERT OR IGNORE INTO messages
                    (uid, conversation_id, role, content, archived, token_count, created_at, withheld)
                SELECT uid, ?, role, iif(t.message_uid IS NULL, content, ?), 1,
                       iif(t.message_uid IS NULL, token_count, ?), s.created_at, t.message_uid IS NOT NULL
-               FROM temp.said AS s LEFT JOIN tombstones AS t ON t.message_uid = s.uid WHERE talk = ? ORDER BY place""",
-            (conversation_id, REMOVED, message_tokens(REMOVED), talk),
+               FROM temp.said AS s LEFT JOIN tombstones AS t ON t.message_uid = s.uid
+               WHERE place BETWEEN ? AND ? ORDER BY place""",
+            (conversation_id, REMOVED, message_tokens(REMOVED), *places),
         ).rowcount
 
 
@@ -190,13 +197,18 @@ def _hand_made(record: Mapping[str, Any]) -> tuple[str, str, str, str | None]:
     return values[0], values[1], values[2], at
 
 
-def _talk(told: Iterable[tuple[Any, ...]]) -> Talk:
-    """Return a conversation; a message's identity is what it says, when, and for the how manieth time."""
-    said: list[Said] = []
+def _talk(told: Iterator[tuple[Any, ...]]) -> Talk:
+    """Return a conversation, whose messages are read when they are asked for."""
+    first = next(told)
+    said = _said(chain([first], told))
+    beginning = next(said)
+    return Talk(identity("hand-made", first[1], beginning.uid), first[1], None, chain([beginning], said))
+
+
+def _said(told: Iterable[tuple[Any, ...]]) -> Iterator[Said]:
+    """Yield the messages; the identity of each is what it says, when, and for the how manieth time."""
     times: Counter[str] = Counter()
-    title = ""
     for _, title, role, content, at, given in told:
         same = identity("hand-made", title, role, content, at if given else None)
         times[same] += 1
-        said.append(Said(identity(same, times[same]), role, content, at))
-    return Talk(identity("hand-made", title, said[0].uid), title, None, tuple(said))
+        yield Said(identity(same, times[same]), role, content, at)

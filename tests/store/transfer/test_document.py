@@ -16,7 +16,8 @@ from construct.store.transfer.format import RefusedError
 
 def conversation(number: int, size: int = 0) -> dict[str, Any]:
     """Return something that passes for a conversation, of about `size` bytes."""
-    return {"title": f"Nº {number} 日本", "chat_messages": ["ö" * (size // 2)]}
+    odd: list[Any] = [-1.5e-300, 1700000000.25, True, None, "\\ \n", {"": []}]
+    return {"title": f"Nº {number} 日本", "chat_messages": ["ö" * (size // 2)], "odd": odd}
 
 
 def read(raw: bytes, start: int = 0) -> list[Any]:
@@ -24,6 +25,13 @@ def read(raw: bytes, start: int = 0) -> list[Any]:
     return list(conversations(raw[:start], io.BytesIO(raw[start:]), lambda done: None))
 
 
+@pytest.fixture(params=[transfer_document._LARGE, 0], ids=["whole", "in parts"])
+def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have values read whole, or each part by part as is done with the large ones."""
+    monkeypatch.setattr(transfer_document, "_LARGE", request.param)
+
+
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("start", [0, 1, 9, 10_000])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_whatever_is_held_at_once_the_same_is_read(
@@ -31,7 +39,8 @@ def test_whatever_is_held_at_once_the_same_is_read(
 ) -> None:
     """Pieces may end in the middle of a word, a character or a conversation."""
     listed = [conversation(n, size) for n, size in enumerate((0, 30, 500, 0, 3_000))]
-    raw = json.dumps(listed, ensure_ascii=False, indent=indent).encode()
+    listed[0]["title"] = "\U0001f600"
+    raw = json.dumps(listed, ensure_ascii=indent is None, indent=indent).encode()
     for chunk in (1, 7, 64, 100_000):
         monkeypatch.setattr(transfer_document, "_CHUNK", chunk)
         assert read(raw, start) == listed
@@ -48,18 +57,31 @@ def test_a_piece_may_end_anywhere() -> None:
 def test_memory_does_not_grow_with_the_file() -> None:
     """Of eight megabytes only a few chunks are held."""
     raw = json.dumps([conversation(n, 40_000) for n in range(200)], ensure_ascii=False).encode()
+    assert peak_of(raw) < len(raw)
+
+
+def test_of_a_large_conversation_the_essence_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the text of all of it nor what nobody looks at, however wide one character makes a text."""
+    monkeypatch.setattr(transfer_document, "_LARGE", 1 << 16)
+    monkeypatch.setattr(transfer_document, "_CHUNK", 1 << 16)
+    turn = {"sender": "human", "text": "a word", "attachments": ["x" * 5_000] * 4}
+    raw = json.dumps([{"title": "\U0001f600", "chat_messages": [turn] * 500}], ensure_ascii=False).encode()
+    assert peak_of(raw) < len(raw) / 5
+
+
+def peak_of(raw: bytes) -> int:
+    """Return how many bytes are held at once while a document is read."""
     seen: list[int] = []
     tracemalloc.start()
-    count = 0
     for _ in conversations(b"", io.BytesIO(raw), seen.append):
-        count += 1
+        pass
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert count == 200
     assert seen[-1] == len(raw)
-    assert peak < len(raw)
+    return peak
 
 
+@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
     ("end", "why"),
     [
@@ -74,12 +96,26 @@ def test_memory_does_not_grow_with_the_file() -> None:
         (b', "\xc3', "not UTF-8"),
         (b", NaN]", "not JSON"),
         (b", " + b"[" * 100_000, "not JSON"),
+        (b', {"a" 1}]', "not JSON at byte"),
+        (b", {1: 2}]", "not JSON at byte"),
+        (b', {"a": 1,}]', "not JSON at byte"),
+        (b", [1 2]]", "not JSON at byte"),
+        (b",]", "not JSON at byte"),
     ],
 )
 def test_what_breaks_off_is_refused(end: bytes, why: str) -> None:
     """Whatever comes after a good conversation is said to be wrong."""
     with pytest.raises(RefusedError, match=why):
         read(b"[" + json.dumps(conversation(1)).encode() + end)
+
+
+@pytest.mark.parametrize("wrong", [b"nope", b'"a\nb"', b'"\\x"', b"NaN", b"1 2", b'{"a" 1}'])
+def test_what_is_wrong_is_said_however_much_follows(monkeypatch: pytest.MonkeyPatch, wrong: bytes) -> None:
+    """It is not looked for at the end of a long file, nor said to be too long."""
+    monkeypatch.setattr(transfer_document, "_CHUNK", 100)
+    monkeypatch.setattr(transfer_document, "_LARGEST", 1_000)
+    with pytest.raises(RefusedError, match="it is not JSON"):
+        read(b'[{"chat_messages": [], "a": ' + wrong + b"}" + b', {"chat_messages": []}' * 500 + b"]")
 
 
 @pytest.mark.parametrize("raw", [b"[]", b"[1, 2]", b"{\n}", b"[[]]", b'{"conversations": 3}', b"12"])

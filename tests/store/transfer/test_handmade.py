@@ -1,10 +1,14 @@
 import json
 import sqlite3
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from construct.clock import Clock
 from construct.store.invariants import violations
+from construct.store.transfer import talks
+from construct.store.transfer.exporting import import_file
 from tests.store.transfer_world import World, bring, exported, message, new_database, refusal
 
 
@@ -35,6 +39,20 @@ def test_the_contract_s_own_line(db: sqlite3.Connection, tmp_path: Path) -> None
         ("user", 1, "complete", "user")
     ]
     assert db.execute("SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'title OR x'").fetchall() == []
+
+
+def test_one_conversation_may_be_larger_than_memory(
+    db: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a file that is one long talk a few messages are held at a time."""
+    monkeypatch.setattr(talks, "_AT_ONCE", 10)
+    (tmp_path / "long").write_text("".join(message(f"{n} {'x' * 40_000}") for n in range(100)))
+    tracemalloc.start()
+    report = import_file(db, tmp_path / "long", Clock())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (report.messages, report.conversations) == (100, 1)
+    assert peak < (tmp_path / "long").stat().st_size / 2
 
 
 def test_conversations_and_order(db: sqlite3.Connection, tmp_path: Path) -> None:

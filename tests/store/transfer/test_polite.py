@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from construct.clock import Clock
+from construct.errors import ConstructError
 from construct.store import erase, search_index
 from construct.store.database import transaction
 from construct.store.invariants import index_violations
@@ -79,7 +80,10 @@ def test_what_is_interrupted_goes_on(db: sqlite3.Connection, tmp_path: Path, for
         assert index_violations(db) == []
 
 
-def test_others_write_while_it_reads_and_while_it_indexes(db: sqlite3.Connection, place: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["lines", "claude", "export"])
+def test_others_write_while_it_reads_and_while_it_indexes(
+    db: sqlite3.Connection, place: Path, tmp_path: Path, form: str
+) -> None:
     """Between two steps another connection never finds the database locked."""
     phases: set[str] = set()
     with closing(sqlite3.connect(place / "a.db", timeout=0, isolation_level=None)) as other:
@@ -88,7 +92,7 @@ def test_others_write_while_it_reads_and_while_it_indexes(db: sqlite3.Connection
             phases.add(doing)
             other.execute("INSERT INTO conversations (uid, created_at) VALUES (hex(randomblob(8)), '2026')")
 
-        import_file(db, file_of(tmp_path, "claude"), Clock(), write)
+        import_file(db, file_of(tmp_path, form), Clock(), write)
     assert {READING, INDEXING} <= phases
 
 
@@ -119,6 +123,16 @@ def test_the_index_stays_in_step_whatever_is_done_meanwhile(
     assert found(db, "word") == COUNT - gone
     assert found(db, f"number{COUNT - 1}") == (0 if gone else 1)
     assert found(db, "heliotrope") == (1 if deed in ("say", "import") else 0)
+
+
+@pytest.mark.parametrize("form", ["lines", "claude", "export"])
+def test_no_room_for_what_is_read_is_said(db: sqlite3.Connection, tmp_path: Path, form: str) -> None:
+    """Temporary files are elsewhere: to make room beside the database would be of no use."""
+    path = file_of(tmp_path, form)
+    db.execute("PRAGMA temp.max_page_count = 2")
+    with pytest.raises(ConstructError, match="SQLITE_TMPDIR"):
+        import_file(db, path, Clock())
+    assert db.execute("SELECT count(*) FROM messages").fetchone() == (0,)
 
 
 def test_a_small_import_is_searchable_at_once(place: Path, tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import gzip
 import json
 import sqlite3
 from collections.abc import Callable
@@ -74,6 +75,18 @@ def test_junk_line(db: sqlite3.Connection, tmp_path: Path, text: str, junk: byte
 def test_no_export_at_all(db: sqlite3.Connection, tmp_path: Path, whole: bytes) -> None:
     """What is no export of any kind is refused in plain words."""
     assert refusal(db, tmp_path, whole)
+
+
+@pytest.mark.parametrize(
+    ("whole", "why"),
+    [
+        ("{}".encode("utf-16"), "UTF-16"), (gzip.compress(b"{}"), "gzip"), (b"<!DOCTYPE html>", "neither an export"),
+        (b"role,content\n", "neither an export"), (b"\xef\xbb\xbf", "empty"), (b" ", "empty"),
+    ],
+)  # fmt: skip
+def test_what_it_is_is_said(db: sqlite3.Connection, tmp_path: Path, whole: bytes, why: str) -> None:
+    """What people take for an export is named for what it is: nobody wants to hear of line 1, column 1."""
+    assert why in refusal(db, tmp_path, whole)
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,7 @@ def test_chatgpt_without_current_node(db: sqlite3.Connection, tmp_path: Path) ->
     [
         chatgpt("no"), chatgpt(7), chatgpt("a", a=node("gone", "user", "x")),
         chatgpt("a", a=node("b", "user"), b=node("a", "user")),
+        {"mapping": {"a": node("b", "user", "x"), "b": node("a", "user", "y")}},
         {"mapping": []}, {"mapping": {"a": 7}, "current_node": "a"}, {"mapping": None}, chatgpt("a", a={"message": 7}),
         chatgpt("root", title=["x"]), chatgpt("a", a=node("root", "user", "x", at=1e300)),
         chatgpt("a", a=node({}, "user", "x")),
@@ -161,7 +162,8 @@ def test_wrappings(db: sqlite3.Connection, tmp_path: Path) -> None:
         archive.writestr("users.json", "[]")
         archive.writestr("data/conversations.json", json.dumps([talk]))
     for wrapped in (json.dumps(talk), json.dumps(talk, indent=2), "\n" + json.dumps([talk]), raw.getvalue(),
-                    "\ufeff" + json.dumps([talk]), json.dumps({"conversations": [talk]}, indent=2)):  # fmt: skip
+                    "\ufeff" + json.dumps([talk]), json.dumps({"conversations": [talk]}, indent=2),
+                    json.dumps({"conversations": [talk]})):  # fmt: skip
         bring(db, tmp_path, wrapped)
         assert said(db) == [("user", "hello")]
     refusal(db, tmp_path, json.dumps(talk) + "\n" + json.dumps(talk))
