@@ -52,6 +52,11 @@ class MemoryWorker:
         async with self._turn:
             await self._do_due(conversation_id, set(), leaving=leaving)
 
+    async def went_cold(self, conversation_id: int) -> bool:
+        """Tell whether a conversation went cold with something unobserved: to be asked before a turn warms it again."""
+        situation = await self._shop.store.call(read_situation, conversation_id, self.terms)
+        return situation.cold and policy.observing_is_due(situation, self.terms.thresholds)
+
     async def rest(self, *, but: int | None = None) -> None:
         """Observe and compact the conversations that were left or went cold with something unobserved."""
         for conversation_id in await self._shop.store.call(conversations_at_rest, self.terms, but):
