@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from construct.store import curated, talk
-from construct.turns import ToolCalled
+from construct.turns import Delta, ToolCalled
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking
 
@@ -34,6 +34,14 @@ async def test_recall_brings_back_what_left_the_window(tmp_path: Path, api: Fake
         assert [e.summary for e in t.heard if isinstance(e, ToolCalled)] == ["recall: locker 2 code"]
         assert (await t.say("Thanks.")).complete
         t.check()
+
+
+async def test_what_is_heard_is_the_reply(tmp_path: Path, api: FakeApi) -> None:
+    """The words of two rounds do not run into each other on the way to who prints them."""
+    api.enqueue("chat", call("recall", query="tea"), call("recall", query="cake"), "Nothing.")
+    async with talking(tmp_path, api) as t:
+        result = await t.say("Tea, or cake?")
+    assert "".join(e.text for e in t.heard if isinstance(e, Delta)) == result.text == "Let me look.\n\n" * 2 + "Nothing."
 
 
 async def test_remember_stores_a_memory(tmp_path: Path, api: FakeApi) -> None:
