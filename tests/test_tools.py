@@ -41,7 +41,9 @@ async def test_what_is_heard_is_the_reply(tmp_path: Path, api: FakeApi) -> None:
     api.enqueue("chat", call("recall", query="tea"), call("recall", query="cake"), "Nothing.")
     async with talking(tmp_path, api) as t:
         result = await t.say("Tea, or cake?")
-    assert "".join(e.text for e in t.heard if isinstance(e, Delta)) == result.text == "Let me look.\n\n" * 2 + "Nothing."
+    assert (
+        "".join(e.text for e in t.heard if isinstance(e, Delta)) == result.text == "Let me look.\n\n" * 2 + "Nothing."
+    )
 
 
 async def test_remember_stores_a_memory(tmp_path: Path, api: FakeApi) -> None:
