@@ -232,9 +232,11 @@ class Companion:
     async def _stream(self, request: Request, so_far: Replying, listen: Listener) -> Reply:
         """Stream one reply, whatever ends it; a broken one is kept before the error passes on."""
         stream = self.models.main.stream(request)
+        gap = "\n\n" if so_far.texts else ""
         try:
             async for piece in stream:
-                listen(Delta(piece))
+                listen(Delta(gap + piece))
+                gap = ""
         except BaseException:  # cancelled too: what came is kept; it is raised again
             so_far.finish(stream.reply)
             raise

@@ -9,7 +9,7 @@ import pytest
 from construct.clock import to_text
 from construct.store import curated, talk
 from construct.store.talk import NewMessage
-from construct.turns import ToolCalled
+from construct.turns import Delta, ToolCalled
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking
 
@@ -47,6 +47,16 @@ async def test_recall_keeps_to_the_talk_where_only_that_is_in_scope(tmp_path: Pa
         api.enqueue("chat", call("recall", query="locker code"), "I do not know.")
         await t.say("What was it?")
     assert last_result(api) == "Nothing was found."
+
+
+async def test_what_is_heard_is_the_reply(tmp_path: Path, api: FakeApi) -> None:
+    """The words of two rounds do not run into each other on the way to who prints them."""
+    api.enqueue("chat", call("recall", query="tea"), call("recall", query="cake"), "Nothing.")
+    async with talking(tmp_path, api) as t:
+        result = await t.say("Tea, or cake?")
+    assert (
+        "".join(e.text for e in t.heard if isinstance(e, Delta)) == result.text == "Let me look.\n\n" * 2 + "Nothing."
+    )
 
 
 async def test_remember_stores_a_memory(tmp_path: Path, api: FakeApi) -> None:

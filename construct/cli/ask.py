@@ -54,6 +54,7 @@ def _words(text: str | None) -> str:
 
 async def _ask(companion: Companion, conversation_id: int, words: str, question: Question) -> int:
     try:
+        at_rest = await companion.worker.went_cold(conversation_id)
         if question.as_json:
             result = await companion.turn(conversation_id, words, lambda event: None)
             print_json(_as_json(result))
@@ -65,18 +66,18 @@ async def _ask(companion: Companion, conversation_id: int, words: str, question:
         if not result.complete:
             complain(_why_broken(result))
         if question.wait:
-            await _finish_memory(companion, conversation_id)
+            await _finish_memory(companion, conversation_id, at_rest=at_rest)
         return ExitStatus.OK if result.complete else ExitStatus.FAILED
     finally:
         await companion.close()
 
 
-async def _finish_memory(companion: Companion, conversation_id: int) -> None:
+async def _finish_memory(companion: Companion, conversation_id: int, *, at_rest: bool) -> None:
     """Do what is due, a minute at most; Ctrl-C leaves it, and failing does not matter to the reply."""
     try:
         async with asyncio.timeout(_MEMORY_SECONDS), waiting("finishing memory: Ctrl-C leaves it for the next start"):
             if companion.learns:
-                await companion.worker.run_due(conversation_id)
+                await companion.worker.run_due(conversation_id, leaving=at_rest)
                 await companion.worker.rest(but=conversation_id)
             for _ in range(_VECTOR_BATCHES):
                 if not await companion.worker.index():

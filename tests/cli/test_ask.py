@@ -116,6 +116,17 @@ def test_memory_work_that_is_due_is_finished_after_the_reply(program: Program, a
     assert program.json("status", more=LOW)["messages"]["unobserved"] == 0
 
 
+def test_a_talk_that_went_cold_is_observed_when_it_goes_on(program: Program, api: FakeApi) -> None:
+    """What stood unobserved while the cache ran out is observed and compacted, though the turn makes it warm again."""
+    at = "2026-03-01T{}Z".format
+    program.run("ask", " ".join(facts(24)), more={"CONSTRUCT_NOW": at("10:00")})
+    program.run("ask", "Still there?", more={"CONSTRUCT_NOW": at("10:04")})
+    assert not api.of("observer")
+    program.run("ask", "And now?", more={"CONSTRUCT_NOW": at("14:00")})
+    assert program.json("status")["messages"]["unobserved"] == 0
+    assert program.json("status")["observations"]["committed"]["count"]
+
+
 def test_failing_memory_work_does_not_change_the_status(program: Program, api: FakeApi) -> None:
     """The reply is what counts: exit 0, nothing on standard error."""
     api.fail("observer", faults.http(401), times=None)

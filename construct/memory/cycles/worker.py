@@ -52,6 +52,11 @@ class MemoryWorker:
         async with self._turn:
             await self._do_due(conversation_id, set(), leaving=leaving)
 
+    async def went_cold(self, conversation_id: int) -> bool:
+        """Tell whether a conversation went cold with something unobserved: to be asked before a turn warms it again."""
+        situation = await self._shop.store.call(read_situation, conversation_id, self.terms)
+        return situation.cold and policy.observing_is_due(situation, self.terms.thresholds)
+
     async def rest(self, *, but: int | None = None) -> None:
         """Observe and compact the conversations that were left or went cold with something unobserved."""
         for conversation_id in await self._shop.store.call(conversations_at_rest, self.terms, but):
@@ -114,20 +119,25 @@ class MemoryWorker:
     async def _do_due(self, conversation_id: int, tried: set[policy.Work], *, leaving: bool) -> None:
         """Do what is due, but for what was `tried`, until nothing is."""
         while True:
-            situation = await self._shop.store.call(read_situation, conversation_id, self.terms, leaving=leaving)
+            newest, situation = await self._shop.store.call(self._judge, conversation_id, leaving)
             situation = replace(situation, rewriting="compact" in tried)
             todo = [w for w in policy.due(situation, self.terms.thresholds) if w not in tried]
             if not todo:
                 break
-            if not await self._do(todo[0], conversation_id, at_rest=situation.cold or leaving):
+            if not await self._do(todo[0], conversation_id, at_rest=situation.cold or leaving, until=newest):
                 tried.add(todo[0])
         await run_graph(self._shop, compacted="compact" in tried)
         self._shop.report(Progress("idle"))
 
-    async def _do(self, work: policy.Work, conversation_id: int, *, at_rest: bool) -> bool:
-        """Do one piece of work; False when it could not be done now."""
+    def _judge(self, db: sqlite3.Connection, conversation_id: int, leaving: bool) -> tuple[int, policy.Situation]:
+        """Return the newest message and the situation; what is said behind it may still wait for its answer."""
+        newest = talk.last_message_id(db, conversation_id)
+        return newest, read_situation(db, conversation_id, self.terms, leaving=leaving)
+
+    async def _do(self, work: policy.Work, conversation_id: int, *, at_rest: bool, until: int) -> bool:
+        """Do one piece of work, observing up to a message; False when it could not be done now."""
         if work == "observe":
-            return await self._observe(conversation_id, at_rest=at_rest) is not None
+            return await self._observe(conversation_id, at_rest=at_rest, until=until) is not None
         if work == "reflect":
             verdict = await run_reflector(self._shop, conversation_id)
             return verdict is not None and verdict.shrinks

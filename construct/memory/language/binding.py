@@ -5,6 +5,7 @@ else. Terms alone cannot see that; the clauses they stand in can.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from construct.memory.language.clauses import Clause, Word, opening, read
 from construct.memory.language.terms import fold, is_number, stem, tokens
@@ -86,7 +87,7 @@ def same_matter(a: str, b: str) -> bool:
 
 def _is_of_another(clause: Clause, i: int, homes: list[Clause], units: Sequence[Clause], named: frozenset[str]) -> bool:
     """Tell whether the word is said of somebody of whom no source says it."""
-    if i == 0 and clause.leads:
+    if (i == 0 and clause.leads) or _ends_a_name(clause, i, homes):
         return False
     subjects, key = clause.subjects(i), clause.words[i].key
     if subjects:
@@ -96,6 +97,14 @@ def _is_of_another(clause: Clause, i: int, homes: list[Clause], units: Sequence[
         )
     # Nobody is named: it will be taken for the user's.
     return all(h.leads and h.subject != "user" and h.subject not in named for h in homes)
+
+
+def _ends_a_name(clause: Clause, i: int, homes: list[Clause]) -> bool:
+    """Tell whether the word goes on a name as it does in a source: "Rua Augusta" is one, and says nothing of Rua."""
+    if i == 0 or {w.kind for w in clause.words[i - 1 : i + 1]} != {"name"}:
+        return False
+    keys = clause.words[i - 1].key, clause.words[i].key
+    return any(keys == (a.key, b.key) for home in homes for a, b in pairwise(home.words))
 
 
 def _whom(home: Clause, key: str, units: Sequence[Clause]) -> frozenset[str]:

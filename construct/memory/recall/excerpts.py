@@ -4,20 +4,19 @@ import re
 from collections.abc import Iterator, Sequence
 
 from construct.memory.language.stem import fold, stem
-from construct.memory.recall.query import forms
+from construct.memory.recall.query import beginning, forms
 from construct.text import one_line
 
 _WORD = re.compile(r"[^\W_]+")
-_ALIKE = 3
-"""Letters that forms of one word begin with: "in" and "Inês" have one stem only by the rules."""
 
 
 def spans(line: str, words: Sequence[str], pieces: Sequence[str] = ()) -> Iterator[tuple[int, int]]:
     """Give where the words stand, in any of their forms, and the pieces of words, each as (begin, end)."""
-    roots = {(stem(form), form[:_ALIKE]) for word in words for form in forms(word)}
+    starts = {stem(form): beginning(form) for word in words for form in forms(word)}
     for match in _WORD.finditer(line):
         word = fold(match[0])
-        if (stem(word), word[:_ALIKE]) in roots:
+        start = starts.get(stem(word))
+        if start and word.startswith(start):
             yield match.span()
     for piece in pieces:
         yield from (match.span() for match in re.finditer(re.escape(piece), line))

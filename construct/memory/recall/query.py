@@ -138,6 +138,11 @@ def forms(word: str) -> tuple[str, ...]:
     return (word, *[form for form in _irregular().get(root, ()) if stem(form) != root])
 
 
+def beginning(form: str) -> str:
+    """Return what a word of this form begins with: "in" and "Inês" have one stem, but by the rules only."""
+    return form[: max(1, min(3, len(form) - 1))]
+
+
 @cache
 def _stop_words() -> dict[str, frozenset[str]]:
     return {language: frozenset(words(text)) for language, text in STOP_WORDS.items()}

@@ -302,6 +302,19 @@ async def test_pending_observations_of_a_talk_that_was_left_are_committed(
         t.check()
 
 
+async def test_a_turn_that_begins_meanwhile_is_not_cut(tmp_path: Path, api: FakeApi) -> None:
+    """What is said while a cold talk is about to be observed waits for its answer: batches are cut between turns."""
+    async with talking(tmp_path, api) as t:
+        for text in facts(8):
+            await t.say(text)
+        long_ago = "UPDATE conversations SET last_request_at = '2026-01-01T10:00:00.000000+00:00'"
+        await t.companion.store.call(lambda db: db.execute(long_ago).rowcount)
+        await asyncio.gather(t.companion.worker.run_due(t.id), t.say("And now?"))
+        ends = "SELECT role FROM cycles AS c JOIN messages AS m ON m.id = c.last_message_id"
+        assert await t.companion.store.call(lambda db: db.execute(ends).fetchall()) == [("assistant",)]
+        t.check()
+
+
 async def test_of_talks_that_were_left_one_may_be_deleted_meanwhile(tmp_path: Path, api: FakeApi) -> None:
     """While the first is observed another process deletes the next; nothing is wrong, and the one behind it is done."""
     async with talking(tmp_path, api) as t:

@@ -23,6 +23,7 @@ HONEST: list[Case] = [
      ["User's flight to Porto is on March 5", "The flight leaves at 9:30 from gate B12"]),
     ("Flight to Porto leaves at 9:30 from gate B12, on March 5",
      ["User's flight to Porto is on March 5", "The flight leaves at 9:30 from gate B12"]),
+    ("User's dentist: Dr Costa, Rua Augusta 12", ["User's dentist is Dr Costa at Rua Augusta 12"]),
     ("User works at Acme in Porto", ["User works at Acme", "User lives in Porto"]),
     ("User is a 34-year-old nurse", ["User is 34", "User is a nurse"]),
     ("User Marta lives in Porto", ["User's name is Marta", "User lives in Porto"]),

@@ -39,6 +39,17 @@ def test_a_message_is_found_by_words_in_other_forms(life: Life) -> None:
     assert texts(search(life.db, "which clocks were broken?"))[0].startswith("My grandfather's clock broke")
 
 
+def test_a_name_is_no_form_of_a_little_word(life: Life) -> None:
+    """By the rules of stemming "Inês" and "in" have one stem: what says "in" is not found for it."""
+    here = life.talk()
+    life.say(here, "It rained in the garden.")
+    life.pass_days(1)
+    said = life.say(here, "Inês has a kayak.")
+    assert keys(search(life.db, "Inês")) == [("message", said.id)]
+    flies = life.say(here, "Mother flies to Faro on Friday.")
+    assert flies.id in [hit.id for hit in search(life.db, "who will fly")]
+
+
 def test_the_answer_is_found_by_the_words_of_the_question_before_it(life: Life) -> None:
     """A turn is found by the words around it, behind the turn that has them itself."""
     here = life.talk()
