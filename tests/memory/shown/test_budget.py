@@ -60,8 +60,7 @@ def test_blocks_are_in_order_of_commit(rows: list[tuple[str, int, int, int, int]
     ids = [o.id for block in blocks for o in block]
     assert sorted(ids) == sorted(i for i, block in shown if block != FELL_OFF)
     assert all(blocks)
-    numbers = [dict(shown)[i] for i in ids]
-    assert numbers == sorted(numbers)
+    assert ids == sorted(ids, key=lambda i: (dict(shown)[i], i))
 
 
 @settings(deadline=None)
@@ -87,9 +86,17 @@ def test_the_oldest_of_little_weight_fall_off() -> None:
     """Pinned lines stay first, then high ones, then the newest of each; what fell off may come back."""
     rows = [("low", 1, 1, 40, 1), ("high", 0, 1, 40, 1), ("medium", 0, 1, 40, 1), ("medium", 0, 2, 40, 2)]
     shown, by_id = made(rows)
+    assert within_budget(shown, by_id, 160) == shown
     assert within_budget(shown, by_id, 159) == [(1, 1), (2, 1), (3, FELL_OFF), (4, FELL_OFF)]
     smaller = within_budget([(1, 1), (2, 1), (3, FELL_OFF), (4, 2)], by_id, 119)
     assert smaller == [(1, 1), (2, 1), (3, FELL_OFF), (4, FELL_OFF)]
+
+
+@pytest.mark.parametrize(("older", "newer"), [("high", "medium"), ("medium", "low"), ("high", "low")])
+def test_priority_comes_before_age(older: str, newer: str) -> None:
+    """An older line that matters more stays where there is room for one."""
+    shown, by_id = made([(older, 0, 1, 40, 1), (newer, 0, 2, 40, 2)])
+    assert within_budget(shown, by_id, 79) == [(1, 1), (2, FELL_OFF)]
 
 
 @pytest.mark.parametrize("budget", [1, 10, 39])
