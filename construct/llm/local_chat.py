@@ -17,6 +17,8 @@ _WORK = {"temperature": 0.0, "id_slot": WORK_SLOT}
 # Progress is asked for since only a callback can stop a generation, and reading a prompt has no other.
 _ALWAYS = {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True, "cache_prompt": True}
 
+_TAIL, _TIMES = 200, 4  # characters; the lines of a sound answer differ within them
+
 
 def chat_body(request: Request, most: int) -> Body:
     """Return the body of a chat call; tools are not offered."""
@@ -30,6 +32,11 @@ def json_body(request: JsonRequest, most: int) -> Body:
     said = [("system", request.system), ("user", request.user)]
     limit = min(request.max_tokens, most)
     return {"messages": _merged(said), "max_tokens": limit, "json_schema": dict(request.schema), **_WORK, **_ALWAYS}
+
+
+def loops(answer: str) -> bool:
+    """Tell whether an answer ends in what it has said several times: nothing else would end it for many minutes."""
+    return len(answer) >= _TAIL * _TIMES and answer.count(answer[-_TAIL:]) >= _TIMES
 
 
 def take(reply: Reply, chunk: Chunk) -> str:

@@ -8,7 +8,7 @@ from construct.config import Settings
 from construct.errors import ModelBrokenError, NotConfiguredError
 from construct.llm.catalog import LOCAL_PREFIX
 from construct.llm.gguf import context_length
-from construct.llm.local_chat import chat_body, json_body, take
+from construct.llm.local_chat import chat_body, json_body, loops, take
 from construct.llm.local_engine import Body, Engine, Pace
 from construct.llm.types import JsonReply, JsonRequest, Reply, Request, Text
 
@@ -41,6 +41,8 @@ class LocalModel:
                 if not stream.reply.text.startswith("{"):
                     # llama.cpp says nothing when it cannot make a grammar of a schema.
                     raise ModelBrokenError("The local model cannot answer in the form that is asked for.")
+                if loops(stream.reply.text):
+                    raise ModelBrokenError("The local model repeats itself.")
         finally:
             await stream.aclose()
         reply = stream.reply

@@ -1,11 +1,12 @@
 """What the embedded model is told, and what its chunks mean."""
 
+import json
 from typing import Any
 
 import pytest
 
 from construct.errors import ContextOverflowError, ModelBrokenError
-from construct.llm.local_chat import chat_body, json_body, take
+from construct.llm.local_chat import chat_body, json_body, loops, take
 from construct.llm.types import ChatMessage, JsonRequest, Opaque, Reply, Request, Text, Tool, ToolResult, ToolUse, Usage
 
 
@@ -78,3 +79,27 @@ def test_errors(error: Any, kind: type[Exception]) -> None:
     """A chunk that reports an error raises it."""
     with pytest.raises(kind):
         take(Reply(), {"error": error})
+
+
+@pytest.mark.parametrize(
+    "line", ['{"name": "Swimming", "type": "work", "aliases": []}, ', "x", "A long line of notes. " * 30]
+)
+def test_a_model_that_repeats_itself_is_stopped(line: str) -> None:
+    """Behind a sound beginning too, and long before its limit of tokens."""
+    begun = sound(20)
+    assert any(loops(begun + (line * 2500)[:end]) for end in range(0, 2500, 7))
+
+
+def test_a_sound_answer_is_let_end() -> None:
+    """At no place of it: its lines are alike, and not the same."""
+    answer = sound(80)
+    assert not any(loops(answer[:end]) for end in range(len(answer)))
+
+
+def sound(count: int) -> str:
+    """Return what an observer says, all of one message and one day."""
+    lines = [
+        {"content": f"User's friend number {i} likes tea", "priority": "high", "stance": "stated", "sources": ["M1"]}
+        for i in range(count)
+    ]
+    return json.dumps({"observations": lines})
