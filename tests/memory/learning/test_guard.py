@@ -102,6 +102,7 @@ def test_what_only_says_a_line_again_leaves_it_as_it_is() -> None:
         ("User has two daughters", "User has daughters", "2"),
         ("User does not eat meat", "User and meat", "denies"),
         ("User is vegetarian", "User is", "vegetarian"),
+        ("User is a vegetarian teacher", "User is a teacher", "vegetarian"),
         ("User is allergic to latex and moved to Porto in 2019", "User moved to Porto in 2019", "latex"),
         ("用户对花生过敏", "用户喜欢茶", "对"),
     ],
@@ -210,6 +211,8 @@ def test_what_the_user_said_of_a_line_stands(kind: str) -> None:
         (("stated", "planned"), "stated", None),
         (("stated", "planned"), "planned", "planned"),
         (("stated", "asked"), "asked", "asked"),
+        (("planned", "asked"), "planned", None),
+        (("planned", "asked"), "asked", "asked"),
     ],
 )
 def test_stances_never_become_firmer(stances: tuple[str, str], proposed: str, settled: str | None) -> None:
@@ -317,6 +320,7 @@ OLD, NEW = "User lives in Lisbon", "User moved to Porto"
         (observation(1, OLD, priority="high"), observation(2, NEW), None),
         (observation(1, OLD), observation(2, "User moved from Lisbon to Porto", priority="high"), None),
         (observation(1, OLD, stance="quoted"), observation(2, NEW, stance="quoted"), None),
+        (observation(1, OLD, stance="planned"), observation(2, NEW), None),
         (observation(2, OLD), observation(1, NEW), "not newer"),
         (observation(1, OLD), observation(1, OLD), "itself"),
         (observation(1, OLD, pinned=1), observation(2, NEW), "pinned"),
