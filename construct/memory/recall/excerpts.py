@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from construct.memory.language.stem import fold, stem
-from construct.memory.recall.query import beginning, forms
+from construct.memory.recall.query import akin, forms
 from construct.text import one_line
 
 _WORD = re.compile(r"[^\W_]+")
@@ -12,11 +12,11 @@ _WORD = re.compile(r"[^\W_]+")
 
 def spans(line: str, words: Sequence[str], pieces: Sequence[str] = ()) -> Iterator[tuple[int, int]]:
     """Give where the words stand, in any of their forms, and the pieces of words, each as (begin, end)."""
-    starts = {stem(form): beginning(form) for word in words for form in forms(word)}
+    wanted = {stem(form): form for word in words for form in forms(word)}
     for match in _WORD.finditer(line):
         word = fold(match[0])
-        start = starts.get(stem(word))
-        if start and word.startswith(start):
+        form = wanted.get(stem(word))
+        if form and akin(word, form):
             yield match.span()
     for piece in pieces:
         yield from (match.span() for match in re.finditer(re.escape(piece), line))
