@@ -1,6 +1,7 @@
 """Where in a text the words stand that were looked for, and the part of it that has most of them."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from construct.memory.language.stem import fold, stem
@@ -27,9 +28,9 @@ def excerpt(text: str, words: Sequence[str], size: int, pieces: Sequence[str] = 
     line = one_line(text)
     if len(line) <= size:
         return line
-    places = [begin for begin, _ in spans(line, words, pieces)]
+    places = sorted(begin for begin, _ in spans(line, words, pieces))
     starts = [max(0, place - size // 4) for place in places] or [0]
-    start = max(starts, key=lambda begin: sum(begin <= place < begin + size for place in places))
+    start = max(starts, key=lambda begin: bisect_left(places, begin + size) - bisect_left(places, begin))
     end = min(len(line), start + size)
     start = line.find(" ", start) + 1 if start and " " in line[start : start + 40] else start
     end = line.rfind(" ", start, end) if end < len(line) and " " in line[end - 40 : end] else end

@@ -140,7 +140,7 @@ def forms(word: str) -> tuple[str, ...]:
 
 def akin(word: str, form: str) -> bool:
     """Tell whether of two words of one stem one is a form of the other: "in" and "Inês" have it by the rules only."""
-    return min(len(word), len(form)) > 2 or abs(len(word) - len(form)) < 2  # noqa: PLR2004 (letters)
+    return min(len(word), len(form)) > 2 or abs(len(word) - len(form)) < 2
 
 
 @cache
