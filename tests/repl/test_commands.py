@@ -4,12 +4,13 @@ import asyncio
 import json
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
 
+from construct.clock import Clock
 from construct.config import Settings
 from construct.repl.background import Job
 from construct.repl.chat import Chat
@@ -21,6 +22,7 @@ from construct.repl.plain import PlainOutput
 from construct.repl.start import open_chat
 from construct.store import search_index
 from construct.store.database import open_database, transaction
+from construct.store.records import Message
 from construct.store.talk import NewMessage, add_message
 from tests.support.fake_api import FakeApi, Reply
 
@@ -168,6 +170,26 @@ async def test_wrong_use_is_one_error(line: str, settings: Settings, capsys: pyt
     assert printed.out == ""
     assert 1 <= len(printed.err.splitlines()) <= 2
     assert "went wrong" not in printed.err
+
+
+async def test_a_long_history_can_be_stopped(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown piece by piece, and keys are heeded in between."""
+    with closing(open_database(settings.db)) as db:
+        db.execute(
+            """INSERT INTO messages (uid, conversation_id, role, content, token_count, created_at)
+               WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+               SELECT 'n' || i, 1, 'user', 'Zebra ' || i, 3, '2026-03-02T10:00:00+00:00' FROM n"""
+        )
+    async with talking(settings) as dialogue:
+
+        def show_and_stop(_: PlainOutput, messages: Sequence[Message], clock: Clock) -> None:
+            shown.append(len(messages))
+            dialogue.stop()
+
+        shown: list[int] = []
+        monkeypatch.setattr(PlainOutput, "replay", show_and_stop)
+        await dialogue.line("/history all")
+    assert 0 < sum(shown) < 1000
 
 
 @pytest.mark.parametrize(
