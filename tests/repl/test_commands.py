@@ -12,6 +12,7 @@ import pytest
 
 from construct.clock import Clock
 from construct.config import Settings
+from construct.memory.curation.deletion import delete_conversation
 from construct.repl.background import Job
 from construct.repl.chat import Chat
 from construct.repl.commands import all_commands
@@ -183,13 +184,13 @@ async def test_a_long_history_can_be_stopped(settings: Settings, monkeypatch: py
     async with talking(settings) as dialogue:
 
         def show_and_stop(_: PlainOutput, messages: Sequence[Message], clock: Clock) -> None:
-            shown.append(len(messages))
+            pieces.append(len(messages))
             dialogue.stop()
 
-        shown: list[int] = []
+        pieces: list[int] = []
         monkeypatch.setattr(PlainOutput, "replay", show_and_stop)
         await dialogue.line("/history all")
-    assert 0 < sum(shown) < 1000
+    assert 0 < sum(pieces) < 1000
 
 
 @pytest.mark.parametrize(
@@ -275,6 +276,17 @@ async def test_a_deleted_conversation_is_gone(
         assert await upkeep.finish(5)
         assert complaints == []
         await dialogue.line("Hello.")
+        assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
+
+
+async def test_a_conversation_that_was_deleted_elsewhere_is_no_end(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is said next is answered, in a new one."""
+    async with talking(settings) as dialogue:
+        with closing(open_database(settings.db)) as db:
+            delete_conversation(db, 1, Clock(), wait=0)
+        assert "You said" in await shown(dialogue, "Hello.", capsys)
         assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
 
 
