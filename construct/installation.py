@@ -72,5 +72,7 @@ def _source(origin: dict[str, Any]) -> str | None:
     url = str(origin.get("url", ""))
     if url.startswith("file:"):
         return url2pathname(urlsplit(url).path)
-    vcs = origin.get("vcs_info", {}).get("vcs")
-    return f"{vcs}+{url}" if vcs else url or None
+    if repository := origin.get("vcs_info"):
+        wanted = repository.get("requested_revision")
+        return f"{repository['vcs']}+{url}{f'@{wanted}' if wanted else ''}"
+    return url or None

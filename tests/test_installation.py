@@ -1,7 +1,10 @@
 """By which command something is added to a copy of the program, however that was installed."""
 
+from typing import Any
+
 import pytest
 
+from construct import installation
 from construct.installation import Installation, this_installation
 
 CLONE = Installation("clone", "/home/me/construct", "/home/me/construct/.venv")
@@ -28,6 +31,31 @@ def test_the_command_that_adds_to_it(here: Installation, extra: str, weights: st
     """An extra from where the copy came from, the weights into where it is."""
     assert here.with_extra("local") == extra
     assert here.with_weights() == weights
+
+
+@pytest.mark.parametrize(
+    ("noted", "source"),
+    [
+        ({"url": "file:///home/me/my%20construct", "dir_info": {}}, "/home/me/my construct"),
+        (
+            {
+                "url": "https://example.org/c.git",
+                "vcs_info": {"vcs": "git", "requested_revision": "v1", "commit_id": "a1"},
+            },
+            "git+https://example.org/c.git@v1",
+        ),
+        (
+            {"url": "https://example.org/c.git", "vcs_info": {"vcs": "git", "commit_id": "a1"}},
+            "git+https://example.org/c.git",
+        ),
+        ({"url": "https://example.org/c.whl", "archive_info": {}}, "https://example.org/c.whl"),
+        ({}, None),
+    ],
+)
+def test_where_it_came_from(noted: dict[str, Any], source: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the installer noted it: of a repository the version that was asked for, else an extra would bring another."""
+    monkeypatch.setattr(installation, "_origin", lambda: noted)
+    assert this_installation().source == source
 
 
 def test_this_copy_is_a_clone() -> None:

@@ -108,7 +108,7 @@ def complain(text: str) -> None:
 
 def _laid_out(text: str, stream: TextIO) -> str:
     """Return text as a stream takes it: a terminal would break its lines within words."""
-    from construct.repl.views.words import wrapped
+    from construct.repl.line_breaks import wrapped
 
     width = _width(stream)
     return wrapped(text, width) if width else text

@@ -95,11 +95,11 @@ def import_file(env: Environment, file: Path, as_json: bool) -> None:
 
 
 def _left_off(db: sqlite3.Connection, begun: Collection[str]) -> str:
-    """Say what is here; what lacks its index entry before anything was read came with another file."""
+    """Say what came of it; what lacks its index entry before anything was read came with an import before."""
     unsearchable = search_index.count_missing(db)
     if unsearchable and READING in begun:
         return f"Left off. All of it is here, {unsearchable:,} messages cannot be searched yet: run it again to go on."
-    return "Left off. Nothing of it is here yet: run it again."
+    return "Left off. Nothing was added: run it again."
 
 
 def _words(report: ImportReport) -> str:

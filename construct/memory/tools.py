@@ -21,7 +21,6 @@ from construct.store.database import Store, transaction
 from construct.store.records import Message
 from construct.text import shorten
 
-Confirm = Callable[[str], Awaitable[bool]]
 Forget = Callable[[int], Awaitable[str]]
 
 _MOST_HITS = 8

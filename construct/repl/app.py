@@ -18,12 +18,13 @@ from construct.errors import ConstructError, ExitStatus
 from construct.repl.completer import CommandCompleter
 from construct.repl.history import TalkHistory
 from construct.repl.keys import wants_vi
+from construct.repl.line_breaks import wrapped
 from construct.repl.screen import Screen
 from construct.repl.start import Opening, open_chat
 from construct.repl.themes import choose_theme
 from construct.repl.toolbar import ToolbarState
 from construct.repl.views.greeting import first_screen, hello, pause_line
-from construct.repl.views.words import counted, title_of, wrapped
+from construct.repl.views.words import counted, title_of
 from construct.text import printable, shorten
 
 if TYPE_CHECKING:

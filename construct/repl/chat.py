@@ -125,8 +125,8 @@ class Chat:
         return await self.store.call(talk.summary, self.conversation_id)
 
     async def ensure_conversation(self) -> int:
-        """Return the conversation's id; a new one is stored by this."""
-        if self.conversation_id is None:
+        """Return the conversation's id; a new one is stored by this, also for one that was deleted elsewhere."""
+        if self.conversation_id is None or not await self.store.call(talk.is_there, self.conversation_id):
             self.conversation_id = await self.store.call(self._create)
         return self.conversation_id
 

@@ -15,11 +15,11 @@ from construct.repl.chat import Chat
 from construct.repl.commands import all_commands
 from construct.repl.commands.correct import forget_for_model
 from construct.repl.dialogue import Dialogue
+from construct.repl.line_breaks import wrapped
 from construct.repl.lines import read_lines
 from construct.repl.plain import PlainOutput, PlainReply, write
 from construct.repl.start import Opening
 from construct.repl.views.greeting import first_screen, hello
-from construct.repl.views.words import wrapped
 from construct.text import printable
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 from rich.cells import cell_len, chop_cells
 
@@ -32,6 +33,17 @@ def breaks(line: str, width: int, stays_whole: Callable[[str], bool] = str.isasc
         else:
             column += size + len(match[0]) - len(word)
     return points
+
+
+def wrapped(text: str, width: int) -> str:
+    """Return lines of text broken for a terminal; one with columns in it is left as it is."""
+    return "\n".join(part for line in text.split("\n") for part in _wrapped(line, max(20, width)))
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    if "  " in line or "\t" in line:
+        return [line]
+    return [line[begin:end].rstrip() for begin, end in pairwise([0, *breaks(line, width), len(line)])]
 
 
 def chops(text: str, width: int) -> list[int]:

@@ -35,14 +35,17 @@ def found(program: Program) -> Done:
 
 
 def test_an_import_that_is_told_to_stop(program: Program) -> None:
-    """It says that nothing is here, and exits as a shell says it of a signal."""
+    """It says what came of it, and exits as a shell says it of a signal.
+
+    That is true as well where an import before brought all of the file: who is stopped while reading cannot know it.
+    """
     os.mkfifo(program.folder / "pipe")
     with program.start("import", "pipe") as process, (program.folder / "pipe").open("w") as pipe:
         pipe.write(TALK)
         pipe.flush()
         process.terminate()
         _, err = process.communicate(timeout=20)
-    assert (process.returncode, err) == (143, "Left off. Nothing of it is here yet: run it again.\n")
+    assert (process.returncode, err) == (143, "Left off. Nothing was added: run it again.\n")
     assert program.json("conversations", "list") == []
 
 

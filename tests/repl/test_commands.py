@@ -4,13 +4,15 @@ import asyncio
 import json
 import shutil
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
 import pytest
 
+from construct.clock import Clock
 from construct.config import Settings
+from construct.memory.curation.deletion import delete_conversation
 from construct.repl.background import Job
 from construct.repl.chat import Chat
 from construct.repl.commands import all_commands
@@ -21,6 +23,7 @@ from construct.repl.plain import PlainOutput
 from construct.repl.start import open_chat
 from construct.store import search_index
 from construct.store.database import open_database, transaction
+from construct.store.records import Message
 from construct.store.talk import NewMessage, add_message
 from tests.support.fake_api import FakeApi, Reply
 
@@ -170,6 +173,26 @@ async def test_wrong_use_is_one_error(line: str, settings: Settings, capsys: pyt
     assert "went wrong" not in printed.err
 
 
+async def test_a_long_history_can_be_stopped(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown piece by piece, and keys are heeded in between."""
+    with closing(open_database(settings.db)) as db:
+        db.execute(
+            """INSERT INTO messages (uid, conversation_id, role, content, token_count, created_at)
+               WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+               SELECT 'n' || i, 1, 'user', 'Zebra ' || i, 3, '2026-03-02T10:00:00+00:00' FROM n"""
+        )
+    async with talking(settings) as dialogue:
+
+        def show_and_stop(_: PlainOutput, messages: Sequence[Message], clock: Clock) -> None:
+            pieces.append(len(messages))
+            dialogue.stop()
+
+        pieces: list[int] = []
+        monkeypatch.setattr(PlainOutput, "replay", show_and_stop)
+        await dialogue.line("/history all")
+    assert 0 < sum(pieces) < 1000
+
+
 @pytest.mark.parametrize(
     "line", ["/fork", "/fork Zebra", "/new Zebra", "/rename Zebra", "/remember Zebra", "/edit 1 Zebra"]
 )
@@ -253,6 +276,17 @@ async def test_a_deleted_conversation_is_gone(
         assert await upkeep.finish(5)
         assert complaints == []
         await dialogue.line("Hello.")
+        assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
+
+
+async def test_a_conversation_that_was_deleted_elsewhere_is_no_end(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is said next is answered, in a new one."""
+    async with talking(settings) as dialogue:
+        with closing(open_database(settings.db)) as db:
+            delete_conversation(db, 1, Clock(), wait=0)
+        assert "You said" in await shown(dialogue, "Hello.", capsys)
         assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
 
 

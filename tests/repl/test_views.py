@@ -45,7 +45,7 @@ from construct.repl.views.timeline import timeline_view
 from construct.repl.views.undone import undone_view
 from construct.repl.views.usage import usage_view
 from construct.repl.views.why import why_memory_view, why_message_view, why_view
-from construct.repl.views.words import ago, counted, money, monies, percent, title_of, wrapped
+from construct.repl.views.words import ago, counted, money, monies, percent, title_of
 from construct.store.books import Spent, UsageLine
 from construct.store.lineage import Generation
 from construct.store.records import Conversation, Cycle, Memory, Message, Observation
@@ -395,4 +395,3 @@ def test_words() -> None:
     assert [ago(NOW.isoformat(), CLOCK), ago(STAMP, CLOCK)] == ["just now", "1 day ago"]
     untitled = [ConversationSummary(conversation(4, None), 0, STAMP, said) for said in (None, "Hello there")]
     assert list(map(title_of, untitled)) == ["conversation 4", "Hello there"]
-    assert wrapped("one two three four five six\n  /a     b", 20) == "one two three four\nfive six\n  /a     b"

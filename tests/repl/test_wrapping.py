@@ -1,7 +1,8 @@
-"""Plain replies on a terminal: lines are broken between words."""
+"""Plain words on a terminal: lines are broken between words."""
 
 import pytest
 
+from construct.repl.line_breaks import wrapped
 from construct.repl.wrapping import WrappedStream
 from construct.text import printable
 
@@ -29,3 +30,18 @@ def test_lines_are_broken_between_words(text: str, lines: str, size: int) -> Non
     out = "".join(stream.feed(text[i : i + size]) for i in range(0, len(text), size)) + stream.finish()
     assert out == lines
     assert "".join(out.split()) == "".join(printable(text).split())
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("one two three four five six\n  /a     b", "one two three four\nfive six\n  /a     b"),
+        ("내일 아침 우리는 같이 리스본에 갑니다", "내일 아침 우리는\n같이 리스본에 갑니다"),
+        ("see https://example.org/a/long/way to it", "see\nhttps://example.org/a/long/way\nto it"),
+        ("", ""),
+    ],
+    ids=["columns", "wide", "a word too long", "nothing"],
+)
+def test_a_text_is_broken_between_words(text: str, lines: str) -> None:
+    """By the columns it takes, and where columns are made by blanks it is left alone."""
+    assert wrapped(text, 20) == lines

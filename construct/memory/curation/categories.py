@@ -1,8 +1,6 @@
-"""The suggested categories of memories, and a guess by a few plain words. Pure."""
+"""The category of a memory, guessed by a few plain words. Pure."""
 
 import re
-
-SUGGESTED = ("person", "place", "health", "work", "preference", "plan", "other")
 
 _SIGNS = tuple(
     (category, re.compile(rf"(?i)\b(?:{words})\b"))
@@ -25,5 +23,5 @@ _SIGNS = tuple(
 
 
 def category_of(content: str) -> str:
-    """Return the suggested category that a sentence seems to belong to."""
+    """Return the category that a sentence seems to belong to."""
     return next((category for category, signs in _SIGNS if signs.search(content)), "other")

@@ -111,11 +111,6 @@ _HOLIDAY_THING = re.compile(
     r"(?i)\s+(?:tree|lights?|cards?|gifts?|presents?|party|markets?|cookies|movies?|songs?|shopping|season|holidays?|"
     r"break|vacation|time|costumes?|decorations?|resolutions?|carols?|music|spirit|sweater|week|weekend)"
 )
-_CLOCK = re.compile(
-    r"(?i)(?<![\w:.,/-])(?P<h>\d{1,2})(?:[:.](?P<m>\d\d))?\s?(?:(?P<half>[ap])(?:m\b|\.m\b\.?)|"
-    r"(?:o['’]clock\s)?in the (?P<part>morning|afternoon|evening)\b)"
-    r"|(?<![\w:.,/-])(?P<h2>\d{1,2})[:h](?P<m2>\d\d)(?![\w:])|\b(?P<noon>noon|midday)\b|\b(?P<midnight>midnight)\b"
-)
 
 
 def _day(month: int, day: int, year: int) -> date | None:
@@ -317,24 +312,6 @@ def mentioned_days(text: str, base: date) -> list[date]:
 def referenced_date(text: str, base: date) -> date | None:
     """Return the day an English sentence said on the day `base` refers to, or None when it names no one day."""
     return next(iter(mentioned_days(text, base)), None)
-
-
-def time_of_day(text: str) -> str | None:
-    """Return the first time of day in the text as "HH:MM"; "at 9" alone is none, since it may be either half."""
-    for match in _CLOCK.finditer(text[:_LONGEST]):
-        if match["noon"] or match["midnight"]:
-            return "12:00" if match["noon"] else "00:00"
-        hour, minute = int(match["h"] or match["h2"]), int(match["m"] or match["m2"] or 0)
-        half = (
-            match["half"] or {"m": "a", "a": "p", "e": "p"}.get((match["part"] or "x")[0].casefold(), "x")
-        ).casefold()
-        if half != "x" and 1 <= hour <= 12:
-            hour = hour % 12 + (0 if half == "a" else 12)
-        elif half != "x":
-            continue
-        if hour < 24 and minute < 60:
-            return f"{hour:02}:{minute:02}"
-    return None
 
 
 def relative_words(day: date, today: date) -> str:

@@ -1,10 +1,11 @@
 """Where in a text the words stand that were looked for, and the part of it that has most of them."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from construct.memory.language.stem import fold, stem
-from construct.memory.recall.query import beginning, forms
+from construct.memory.recall.query import akin, forms
 from construct.text import one_line
 
 _WORD = re.compile(r"[^\W_]+")
@@ -12,11 +13,11 @@ _WORD = re.compile(r"[^\W_]+")
 
 def spans(line: str, words: Sequence[str], pieces: Sequence[str] = ()) -> Iterator[tuple[int, int]]:
     """Give where the words stand, in any of their forms, and the pieces of words, each as (begin, end)."""
-    starts = {stem(form): beginning(form) for word in words for form in forms(word)}
+    wanted = {stem(form): form for word in words for form in forms(word)}
     for match in _WORD.finditer(line):
         word = fold(match[0])
-        start = starts.get(stem(word))
-        if start and word.startswith(start):
+        form = wanted.get(stem(word))
+        if form and akin(word, form):
             yield match.span()
     for piece in pieces:
         yield from (match.span() for match in re.finditer(re.escape(piece), line))
@@ -27,9 +28,9 @@ def excerpt(text: str, words: Sequence[str], size: int, pieces: Sequence[str] = 
     line = one_line(text)
     if len(line) <= size:
         return line
-    places = [begin for begin, _ in spans(line, words, pieces)]
+    places = sorted(begin for begin, _ in spans(line, words, pieces))
     starts = [max(0, place - size // 4) for place in places] or [0]
-    start = max(starts, key=lambda begin: sum(begin <= place < begin + size for place in places))
+    start = max(starts, key=lambda begin: bisect_left(places, begin + size) - bisect_left(places, begin))
     end = min(len(line), start + size)
     start = line.find(" ", start) + 1 if start and " " in line[start : start + 40] else start
     end = line.rfind(" ", start, end) if end < len(line) and " " in line[end - 40 : end] else end

@@ -138,9 +138,9 @@ def forms(word: str) -> tuple[str, ...]:
     return (word, *[form for form in _irregular().get(root, ()) if stem(form) != root])
 
 
-def beginning(form: str) -> str:
-    """Return what a word of this form begins with: "in" and "Inês" have one stem, but by the rules only."""
-    return form[: max(1, min(3, len(form) - 1))]
+def akin(word: str, form: str) -> bool:
+    """Tell whether of two words of one stem one is a form of the other: "in" and "Inês" have it by the rules only."""
+    return min(len(word), len(form)) > 2 or abs(len(word) - len(form)) < 2
 
 
 @cache

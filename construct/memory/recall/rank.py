@@ -16,7 +16,7 @@ from typing import NamedTuple
 from construct.memory.language.stem import fold, stem, words
 from construct.memory.language.stopwords import TIME_WORDS
 from construct.memory.recall.names import Speakers
-from construct.memory.recall.query import Query, beginning, forms
+from construct.memory.recall.query import Query, akin, forms
 from construct.store.search import KINDS, Entry
 
 # How words count: BM25F (Robertson and Zaragoza, 2009) over a turn and its neighbours.
@@ -85,14 +85,14 @@ class Matcher:
     """Finds a query's words, in any of their forms, and pieces of words in texts."""
 
     def __init__(self, wanted: Iterable[str], pieces: Sequence[str] = ()) -> None:
-        self._word_of = {stem(form): (word, beginning(form)) for word in wanted for form in forms(word)}
+        self._word_of = {stem(form): (word, form) for word in wanted for form in forms(word)}
         self._pieces = pieces
         self._seen: dict[tuple[str, int], dict[str, float]] = {}
 
     @cached_property
     def _likely(self) -> re.Pattern[str] | None:
         """Words that begin as one of those wanted does; made when there is a text to look into, which takes 0.1 ms."""
-        starts = sorted({re.escape(start) for _, start in self._word_of.values()})
+        starts = sorted({re.escape(root[: max(1, min(3, len(root) - 1))]) for root in self._word_of})
         return re.compile(rf"(?<![^\W_])(?:{'|'.join(starts)})[^\W_]*") if starts else None
 
     def counts(self, entry: Entry) -> dict[str, float]:
@@ -107,8 +107,8 @@ class Matcher:
         found: dict[str, float] = {}
         folded = fold(text)
         for word in self._likely.findall(folded) if self._likely else ():
-            meant, start = self._word_of.get(stem(word), ("", ""))
-            if meant and word.startswith(start):
+            meant, form = self._word_of.get(stem(word), ("", ""))
+            if meant and akin(word, form):
                 found[meant] = found.get(meant, 0) + 1
         for piece in self._pieces:
             if times := text.count(piece):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from construct.memory.shown import budget
 from construct.store import observations as rows
 from construct.store.observations import Line
-from construct.store.records import Conversation, Observation
+from construct.store.records import Observation
 from construct.store.talk import conversation
 
 Blocks = tuple[tuple[Observation | Line, ...], ...]
@@ -59,8 +59,3 @@ def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:
         return ()
     by_id = {o.id: o for o in rows.active_in_scope(db, None)}
     return budget.in_blocks(budget.within_budget(budget.with_new([], list(by_id)), by_id, frame.budget), by_id)
-
-
-def is_background(o: Observation, here: Conversation) -> bool:
-    """Tell whether an observation comes from another conversation than the one it is shown in."""
-    return o.conversation_id is not None and o.conversation_id != here.id

@@ -1,5 +1,6 @@
 """Commands that show how things stand."""
 
+import asyncio
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import fields
@@ -20,6 +21,8 @@ group = Group("How things stand")
 
 _NEWEST_REFLECTIONS = 5
 _SAID = 10
+_AT_ONCE = 100
+"""Messages: drawing them takes a tenth of a second."""
 _NOTHING_SAID = "Nothing has been said in this conversation yet."
 
 
@@ -71,9 +74,10 @@ async def history(chat: Chat, out: Output, argument: str) -> None:
     """Show what was said in this conversation."""
     here, number = chat.conversation_id, _how_many(argument)
     found = [] if here is None else await chat.store.call(forks.last_said, here, number)
-    if found:
-        out.replay(found, chat.clock)
-    else:
+    for start in range(0, len(found), _AT_ONCE):
+        out.replay(found[start : start + _AT_ONCE], chat.clock)
+        await asyncio.sleep(0)  # keys have their turn: Ctrl-C ends it
+    if not found:
         out.say(_NOTHING_SAID)
 
 

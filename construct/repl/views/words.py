@@ -1,6 +1,5 @@
 """Numbers, money and times as people read them. Needs neither rich nor a database."""
 
-import textwrap
 from collections.abc import Sequence
 from datetime import datetime, time, timedelta
 
@@ -39,15 +38,6 @@ def monies(dollars: Sequence[float]) -> list[str]:
     """Return sums that stand together, all with as many digits as the largest needs."""
     digits = 4 if 0 < max(dollars, default=0) < 1 else 2
     return [f"${one:,.{digits}f}" for one in dollars]
-
-
-def wrapped(text: str, width: int) -> str:
-    """Return lines of Western text broken at their blanks; one with columns in it is left as it is."""
-    return "\n".join(part for line in text.split("\n") for part in _wrapped(line, max(20, width)))
-
-
-def _wrapped(line: str, width: int) -> list[str]:
-    return [line] if "  " in line else textwrap.wrap(line, width, break_long_words=False) or [""]
 
 
 def ago(moment: str, clock: Clock) -> str:

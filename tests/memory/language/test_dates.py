@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construct.memory.language.dates import in_past, mentioned_days, referenced_date, relative_words, time_of_day
+from construct.memory.language.dates import in_past, mentioned_days, referenced_date, relative_words
 
 WEDNESDAY = date(2026, 3, 4)
 MONTHS = "January February March April May June July August September October November December"
@@ -164,34 +164,6 @@ def test_tense(text: str, past: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "clock"),
-    [
-        ("at 9am", "09:00"),
-        ("at 14:30", "14:30"),
-        ("noon", "12:00"),
-        ("midnight", "00:00"),
-        ("at 9 p.m. I left", "21:00"),
-        ("12am", "00:00"),
-        ("12pm", "12:00"),
-        ("9:30 pm", "21:30"),
-        ("9.30am", "09:30"),
-        ("5 in the afternoon", "17:00"),
-        ("at 7 in the morning", "07:00"),
-        ("14h30", "14:30"),
-        ("at 9", None),
-        ("16:9", None),
-        ("3:45:12", None),
-        ("13pm", None),
-        ("25:00", None),
-        ("12:75", None),
-    ],
-)
-def test_time_of_day(text: str, clock: str | None) -> None:
-    """A time of day is read when its half of the day is beyond doubt."""
-    assert time_of_day(text) == clock
-
-
-@pytest.mark.parametrize(
     ("days", "words"),
     [
         (0, "today"),
@@ -237,9 +209,8 @@ def test_dates_without_year_are_the_next_such_day(base: date, ahead: int) -> Non
 
 @given(st.text(), st.dates())
 def test_no_text_raises(text: str, base: date) -> None:
-    """Any text on any day gives a day or None, and a time or None."""
+    """Any text on any day gives a day or None."""
     assert referenced_date(text, base) is None or mentioned_days(text, base)
-    time_of_day(text)
     in_past(text)
 
 

@@ -33,3 +33,9 @@ def test_a_snippet_is_cut_around_what_was_found() -> None:
     assert cut.startswith("…")
     assert cut.endswith("…")
     assert set(cut.strip("…").split()) <= set(text.split())
+
+
+def test_a_word_may_stand_very_often_in_a_long_text() -> None:
+    """What it takes grows with the text only: by its square this would take minutes."""
+    text = f"{'a heron ' * 40_000}{'heron ' * 1_000}"
+    assert excerpt(text, ["heron"], SIZE).strip("…").split() == ["heron"] * 39

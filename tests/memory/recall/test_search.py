@@ -48,6 +48,24 @@ def test_a_name_is_no_form_of_a_little_word(life: Life) -> None:
     assert keys(search(life.db, "Inês")) == [("message", said.id)]
 
 
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("using", "I use a fountain pen."),
+        ("used", "I am using a fountain pen."),
+        ("owed", "Bruno keeps owing me money."),
+        ("ageing", "Cheese of a great age."),
+        ("TV", "Two TVs stand in the attic."),
+        ("TVs", "The TV is broken."),
+    ],
+)
+def test_a_short_word_is_found_in_its_forms(life: Life, query: str, said: str) -> None:
+    """Of which two letters may be all that is the same."""
+    here = life.talk()
+    message = life.say(here, said)
+    assert ("message", message.id) in keys(search(life.db, query))
+
+
 def test_the_answer_is_found_by_the_words_of_the_question_before_it(life: Life) -> None:
     """A turn is found by the words around it, behind the turn that has them itself."""
     here = life.talk()
