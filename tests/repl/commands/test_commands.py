@@ -2,29 +2,24 @@
 
 import asyncio
 import json
-import shutil
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from construct.clock import Clock
 from construct.config import Settings
-from construct.memory.curation.deletion import delete_conversation
-from construct.repl.background import Job
-from construct.repl.chat import Chat
 from construct.repl.commands import all_commands
 from construct.repl.commands.references import number_in
 from construct.repl.commands.registry import Registry, split_command
-from construct.repl.dialogue import Dialogue
 from construct.repl.plain import PlainOutput
-from construct.repl.start import open_chat
 from construct.store import search_index
 from construct.store.database import open_database, transaction
 from construct.store.records import Message
 from construct.store.talk import NewMessage, add_message
+from tests.repl.commands.plainly import shown, talking
 from tests.support.fake_api import FakeApi, Reply
 
 CONTRACT = (
@@ -78,41 +73,6 @@ SHOWN = {
     "/remember Rosa sings alto": "Kept as memory:",
     "/retry": "You said",
 }
-
-
-@asynccontextmanager
-async def talking(settings: Settings) -> AsyncIterator[Dialogue]:
-    """Open a chat over plain streams; it goes on where the last one ended."""
-    opening = open_chat(settings, None, new=False, model=None, private=False)
-    chat = Chat(settings, opening.models, opening.conversation_id)
-    dialogue = Dialogue(chat, PlainOutput(), all_commands())
-    try:
-        yield dialogue
-    finally:
-        await chat.close()
-
-
-@pytest.fixture(scope="module")
-def talked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a database in which one thing has been said and observed."""
-    db = tmp_path_factory.mktemp("talked") / "construct.db"
-
-    async def talk(api: FakeApi) -> None:
-        own = Settings(db, config_dir=db.parent, api_key="k", base_url=api.url, worker_model="extractive")
-        async with talking(own) as dialogue:
-            await dialogue.line("My sister Rosa lives in Porto since 2001.")
-            await dialogue.line("/compact")
-
-    with FakeApi() as api:
-        asyncio.run(talk(api))
-    return db
-
-
-@pytest.fixture
-def settings(settings: Settings, talked: Path) -> Settings:
-    """Return settings with a database of their own in which that has been said."""
-    shutil.copy(talked, settings.db)
-    return settings
 
 
 @pytest.fixture(scope="module")
@@ -226,13 +186,6 @@ async def test_what_is_kept_by_hand_is_listed(settings: Settings, capsys: pytest
         assert "Zebras" not in await shown(dialogue, "/memory", capsys)
 
 
-async def shown(dialogue: Dialogue, line: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """Return what a line shows."""
-    capsys.readouterr()
-    await dialogue.line(line)
-    return capsys.readouterr().out
-
-
 async def test_what_was_shown_last_needs_no_id(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     """/why, /pin and /forget take the line that stands next to the prompt; once it is gone they need an id."""
     async with talking(settings) as dialogue:
@@ -246,81 +199,6 @@ async def test_what_was_shown_last_needs_no_id(settings: Settings, capsys: pytes
         await dialogue.line("/forget 1 --yes")
         await dialogue.line("/why")
         assert "Which one? It is /why [ID|last]; /memory shows the ids." in capsys.readouterr().err
-
-
-async def test_a_talk_without_a_title_has_one_name(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
-    """It goes by its first words, in its panel as in the list; a fork by the same, which mean the other one in it."""
-    async with talking(settings) as dialogue:
-        await dialogue.line("/new")
-        await dialogue.line("Which tea goes with figs?")
-        assert "› 2  Which tea goes with figs?" in await shown(dialogue, "/conversations", capsys)
-        assert "Memory · Which tea goes with figs?" in await shown(dialogue, "/status", capsys)
-        await dialogue.line("/fork")
-        assert "› 3  Which tea goes with figs?" in await shown(dialogue, "/conversations", capsys)
-        assert "Which tea goes with figs? · last talked" in await shown(dialogue, "/switch figs", capsys)
-
-
-async def test_a_deleted_conversation_is_gone(
-    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With what was learned from it; whoever was in it goes on in a new one, and work that was due there is none."""
-    async with talking(settings) as dialogue:
-        said = await shown(dialogue, "/conversations delete 1 --yes", capsys)
-        assert "2 messages, 1 observation" in said
-        assert "Deleted conversation 1" in said
-        assert "Nothing is remembered" in await shown(dialogue, "/memory", capsys)
-        complaints: list[str] = []
-        upkeep = dialogue._chat.upkeep
-        monkeypatch.setattr(upkeep, "_complain", complaints.append)
-        upkeep.want(Job(1, leaving=True))
-        assert await upkeep.finish(5)
-        assert complaints == []
-        await dialogue.line("Hello.")
-        assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
-
-
-async def test_a_conversation_that_was_deleted_elsewhere_is_no_end(
-    settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What is said next is answered, in a new one."""
-    async with talking(settings) as dialogue:
-        with closing(open_database(settings.db)) as db:
-            delete_conversation(db, 1, Clock(), wait=0)
-        assert "You said" in await shown(dialogue, "Hello.", capsys)
-        assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
-
-
-async def test_a_talk_that_is_taken_up_shows_where_it_stood(
-    settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Its last exchange, as it was shown then, with its time."""
-    async with talking(settings) as dialogue:
-        await dialogue.line("/new Garden")
-        text = await shown(dialogue, "/switch sister", capsys)
-        assert text.index("last talked") < text.index("› My sister Rosa") < text.index("You said")
-
-
-async def test_a_fork_goes_on_from_what_it_shows(
-    settings: Settings, api: FakeApi, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Before anything is said in it, its last reply, its watermarks and its last question are those it was shown."""
-    async with talking(settings) as dialogue:
-        marks = await shown(dialogue, "/watermarks", capsys)
-        await dialogue.line("/fork Another way")
-        await dialogue.line("/fork And one more")
-        assert await shown(dialogue, "/watermarks", capsys) == marks
-        assert "up to message 2" in marks
-        assert "You said" in await shown(dialogue, "/why last", capsys)
-        await dialogue.line("/copy")
-        assert "no reply" not in capsys.readouterr().err
-        api.enqueue("chat", "Said otherwise.")
-        assert "Said otherwise." in await shown(dialogue, "/retry", capsys)
-    with closing(sqlite3.connect(settings.db)) as db:
-        said = db.execute("SELECT conversation_id, content, retried FROM messages WHERE role = 'user'").fetchall()
-        assert [one[0] for one in said] == [1, 3]
-        assert said[0][1] == said[1][1]
-        assert db.execute("SELECT count(*) FROM messages WHERE retried").fetchone() == (0,)
-        assert db.execute("SELECT forked_at_message_id FROM conversations WHERE id = 3").fetchone() == (None,)
 
 
 async def test_errors_name_what_can_be_typed_here(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
@@ -352,29 +230,6 @@ async def test_export_writes_what_the_ending_says(settings: Settings, tmp_path: 
         assert json.loads((tmp_path / name).read_text().splitlines()[0])["type"] == "construct-export"
 
 
-async def test_new_leaves_the_old_conversation_observed(api: FakeApi, settings: Settings) -> None:
-    """A conversation that is left with enough to observe is observed, and the new one is made when it is used."""
-    async with talking(settings) as dialogue:
-        for number in range(6):
-            await dialogue.line(f"In 200{number} I moved to house {number}1 in Porto, with my brother Rui Costa.")
-        await dialogue.line("/new")
-        chat = dialogue._chat
-        assert chat.conversation_id is None
-        assert await chat.upkeep.finish(5)
-        panel = await chat.store.call(_unobserved)
-        assert panel == 0
-        await dialogue.line("hello there")
-        assert chat.conversation_id == 2
-
-
-def _unobserved(db: sqlite3.Connection) -> int:
-    found: tuple[int] = db.execute(
-        """SELECT count(*) FROM messages JOIN watermarks USING (conversation_id)
-           WHERE name = 'observed' AND messages.id > message_id"""
-    ).fetchone()
-    return found[0]
-
-
 async def test_a_defect_in_a_command_does_not_end_the_chat(
     settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -397,29 +252,6 @@ async def test_stopping_a_reply(api: FakeApi, settings: Settings, capsys: pytest
         assert await line
         assert not dialogue.failed
         assert not dialogue.busy
-
-
-async def test_a_conversation_that_goes_cold_is_seen_to(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While the chat is open its session is kept alive, and when the prompt cache has run out what is due is done."""
-    monkeypatch.setattr("construct.repl.chat.BEAT_SECONDS", 0.02)
-    async with talking(settings) as dialogue:
-        chat = dialogue._chat
-        await chat.start()
-        await chat.upkeep.finish(5)
-        before = await chat.store.call(_heartbeat)
-        wanted: list[Job] = []
-        monkeypatch.setattr(chat.upkeep, "want", wanted.append)
-        chat._cold_at = 0.0
-        while not wanted:
-            await asyncio.sleep(0.02)
-        assert wanted == [Job(1)]
-        assert chat._cold_at is None
-        assert await chat.store.call(_heartbeat) > before
-
-
-def _heartbeat(db: sqlite3.Connection) -> float:
-    found: tuple[float] = db.execute("SELECT heartbeat FROM sessions").fetchone()
-    return found[0]
 
 
 def test_splitting_a_command() -> None:

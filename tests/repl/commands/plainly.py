@@ -1,0 +1,32 @@
+"""A chat over plain streams, line by line."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from construct.config import Settings
+from construct.repl.chat import Chat
+from construct.repl.commands import all_commands
+from construct.repl.dialogue import Dialogue
+from construct.repl.plain import PlainOutput
+from construct.repl.start import open_chat
+
+
+@asynccontextmanager
+async def talking(settings: Settings) -> AsyncIterator[Dialogue]:
+    """Open a chat over plain streams; it goes on where the last one ended."""
+    opening = open_chat(settings, None, new=False, model=None, private=False)
+    chat = Chat(settings, opening.models, opening.conversation_id)
+    dialogue = Dialogue(chat, PlainOutput(), all_commands())
+    try:
+        yield dialogue
+    finally:
+        await chat.close()
+
+
+async def shown(dialogue: Dialogue, line: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what a line shows."""
+    capsys.readouterr()
+    await dialogue.line(line)
+    return capsys.readouterr().out
