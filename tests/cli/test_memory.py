@@ -233,6 +233,13 @@ def test_forget_says_what_went(lived: Program) -> None:
     assert lived.run("memory", "show", "4").returncode == 1
 
 
+def test_forget_takes_a_message_too(lived: Program) -> None:
+    """By the id that `search` shows, with what was drawn from it."""
+    gone = lived.json("memory", "forget", "message:5", "--words", "--yes")["forgotten"]
+    assert (gone["observations"], gone["emptied"]) == (1, 2)
+    assert lived.run("memory", "show", "3").returncode == 1
+
+
 def test_forget_with_words_leaves_no_byte(lived: Program) -> None:
     """The words are in no file of the database afterwards."""
     lived.json("memory", "forget", "3", "--words", "--yes")
