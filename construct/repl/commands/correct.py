@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from construct.errors import ConstructError, UsageError
 from construct.memory.curation import edits, forgetting, undo
+from construct.references import written
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import observation_choices
 from construct.repl.commands.references import Reference, named
@@ -80,7 +81,7 @@ async def forget_it(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("Say which one is to be deleted without a question: /forget ID --yes")
     reference = named(chat, name, _FORGET)
     if asked and not out.interactive:
-        raise UsageError(f"Nobody can be asked here: /forget {reference[1]} --yes deletes it.")
+        raise UsageError(f"Nobody can be asked here: /forget {written(reference)} --yes deletes it.")
     gone = await forget_asking(chat, out, reference, words="--words" in options, ask=asked)
     if gone is not None:
         from construct.repl.views.forgetting import forgotten_words
