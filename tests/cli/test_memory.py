@@ -78,6 +78,7 @@ def test_as_of_lists_what_was_believed_then(lived: Program) -> None:
     assert [one["state"] for one in early] == ["active", "active"]
     assert "superseded" not in lived.run("memory", "list", "--as-of", "2026-03-01T09:09:00+00:00").stdout
     assert lived.json("memory", "list", "--as-of", "0001-01-01") == []
+    assert lived.run("memory", "list", "--as-of", "2026-02-28").stdout == "Nothing was remembered then.\n"
     assert lived.json("memory", "list", "--as-of", "9999-12-31") == lived.json("memory", "list", "--as-of", "today")
     assert lived.run("memory", "list", "--as-of", "when it rained").returncode == 2
 

@@ -106,6 +106,7 @@ def test_hand_made_lines_are_archived(program: Program, tmp_path: Path) -> None:
     (tmp_path / "talk.jsonl").write_text(text(LINE, reply))
     report = program.json("import", "talk.jsonl")
     assert (report["conversations"], report["messages"]) == (1, 2)
+    assert "`construct observe` learns from" in program.run("memory", "list").stdout
     found = program.json("memory", "search", "Sintra")
     assert found[0]["text"] == "We went to Sintra"
     assert found[0]["date"] == "2026-03-01T13:30:00.000000+00:00"
@@ -117,6 +118,9 @@ def test_hand_made_lines_are_archived(program: Program, tmp_path: Path) -> None:
     assert (again["conversations"], again["messages"], again["known"]) == (0, 0, 2)
     assert program.run("export").stdout == before
     assert program.run("import", "talk.jsonl").returncode == 0
+    reply["content"] = "And the weather?"
+    (tmp_path / "talk.jsonl").write_text(text(LINE, reply))
+    assert "`construct observe`" in program.run("import", "talk.jsonl").stderr
     assert program.json("doctor")["ok"] is True
 
 
