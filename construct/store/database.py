@@ -29,7 +29,7 @@ _CHECKED_BYTES = 4 << 20
 """Up to here every page is looked at on opening: 4 ms a megabyte."""
 _LEAST_ROOM = 1 << 16
 """With less of it free SQLite cannot begin, and calls that an I/O error."""
-_MAGIC = b"SQLite format 3\x00"
+MAGIC = b"SQLite format 3\x00"
 
 
 _OPEN: Counter[tuple[int, int]] = Counter()
@@ -226,7 +226,7 @@ def _check_header(path: Path) -> None:
     header, size = _read_header(path)
     if not header:
         return
-    if not header.startswith(_MAGIC):
+    if not header.startswith(MAGIC):
         raise DatabaseUnusableError(
             f"{path} is not a Construct database.\nName another file with --db; this one was not touched."
         )
