@@ -7,7 +7,7 @@ import pytest
 from construct.memory.learning.proposals import Draft
 from tests.memory.builders import Life
 from tests.support.emulator import PseudoTerminal, python
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import FakeApi, faults
 from tests.support.program import Program
 from tests.support.talks import LOW, facts
 
@@ -290,6 +290,16 @@ def test_compact_does_all_now(program: Program, api: FakeApi) -> None:
     refused = program.run("compact", more={"CONSTRUCT_MEMORY": "off"})
     assert refused.returncode == 2
     assert "CONSTRUCT_MEMORY" in refused.stderr
+
+
+def test_compact_says_what_was_read_by_rule(program: Program, api: FakeApi) -> None:
+    """With the trouble that the worker model had; what it did not read some time before is no news."""
+    program.run("ask", "--no-wait", "My sister Rita lives in Braga.")
+    api.fail("observer", faults.http(401), times=None)
+    gone = program.run("compact")
+    assert (gone.returncode, gone.stdout[:17]) == (0, "1 new observation")
+    assert "read by rule (" in gone.stderr
+    assert program.run("compact").stderr == ""
 
 
 def test_the_extractive_worker_needs_no_model(program: Program, api: FakeApi) -> None:
