@@ -60,6 +60,8 @@ class Settings:
     worker_daily_usd: float = 1.0
     theme: str = "auto"
     editing_mode: str = "auto"
+    unknown: tuple[str, ...] = ()
+    """Names like those of settings that are none: misspelt, or of a newer version."""
 
     @property
     def has_credentials(self) -> bool:
@@ -103,15 +105,18 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         worker_daily_usd=values.get("CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), 1.0),
         theme=values.get("CONSTRUCT_THEME", _one_of(THEMES), "auto"),
         editing_mode=values.get("CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), "auto"),
+        unknown=values.never_asked_for(),
     )
 
 
 class _Values:
     def __init__(self, sources: list[Mapping[str, str]]) -> None:
         self._sources = sources
+        self._asked: set[str] = set()
 
     def get(self, name: str, parse: Callable[[str], T], default: T, *, shown: bool = True) -> T:
         """Return the first non-blank value of `name`, parsed; a wrong one that is a secret is not `shown`."""
+        self._asked.add(name)
         text = next((s[name].strip() for s in self._sources if s.get(name, "").strip()), None)
         if text is None:
             return default
@@ -121,7 +126,13 @@ class _Values:
             value = f" is {text[:60]!r}" if shown else ""
             raise UsageError(f"{name}{value}: {error}. Correct it in the environment, .env or config.env.") from error
 
+    def never_asked_for(self) -> tuple[str, ...]:
+        """Return what is named like a setting, and has not been asked for."""
+        given = {name for source in self._sources for name in source if name.startswith(_PREFIXES)}
+        return tuple(sorted(given - self._asked))
 
+
+_PREFIXES = ("CONSTRUCT_", "MEMORY_WORKER_")
 _OURS = re.compile(r"\b(?:CONSTRUCT_|ANTHROPIC_|MEMORY_WORKER_)")
 
 

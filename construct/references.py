@@ -12,3 +12,9 @@ def reference_in(text: str) -> Reference | None:
     if (kind and kind not in _KINDS) or not (number.isascii() and number.isdigit()):
         return None
     return kind or "observation", int(number[:18])
+
+
+def written(reference: Reference) -> str:
+    """Return an id as it is typed: a bare number for an observation, `message:12`, `memory:3`."""
+    kind, number = reference
+    return str(number) if kind == "observation" else f"{kind}:{number}"

@@ -54,6 +54,13 @@ def test_env_files_of_other_editors(text: str) -> None:
     assert load_settings({}).model == "m"
 
 
+def test_names_that_are_no_settings_are_noted(config_env: Path) -> None:
+    """A misspelt one is found wherever it stands; other programs' names are none of ours."""
+    Path(".env").write_text("CONSTRUCT_MODLE=m\nPATH_TO_IT=x\nCONSTRUCT_MODEL=m\n")
+    config_env.write_text("MEMORY_WORKER=x\nMEMORY_WORKER_MODLE=x\n")
+    assert load_settings({"CONSTRUCT_": "x"}).unknown == ("CONSTRUCT_", "CONSTRUCT_MODLE", "MEMORY_WORKER_MODLE")
+
+
 def test_an_env_file_is_taken_literally() -> None:
     """Nothing is filled into a value from elsewhere: a key with a dollar sign stays what it is."""
     Path(".env").write_text("ANTHROPIC_API_KEY=a$HOME${PATH}\n")

@@ -47,7 +47,7 @@ def add(env: Environment, text: str, category: str | None, as_json: bool) -> Non
 
 def forget(env: Environment, reference: Reference, *, words: bool, yes: bool, as_json: bool) -> None:
     """Say what goes, ask, delete it for good, and say what went."""
-    from construct.repl.views.forgetting import forgotten_words, plan_view
+    from construct.repl.views.forgetting import forgotten_words, plan_view, question
 
     clock = env.settings.clock
     with env.database() as db:
@@ -55,7 +55,7 @@ def forget(env: Environment, reference: Reference, *, words: bool, yes: bool, as
         plan = plan_forget_named(db, reference, words=words)
         if not yes:
             show(plan_view(plan, clock.today()), sys.stderr)
-            if not confirmed("Delete this for good?"):
+            if not confirmed(question(plan)):
                 complain("Nothing was deleted.")
                 return
         gone = forget_named(db, reference, clock, words=words)

@@ -29,8 +29,7 @@ class Check:
 def doctor(env: Environment, as_json: bool) -> int:
     """Check everything, print what was found; 1 when something is wrong."""
     settings = env.settings
-    checks = [Check("settings", True, f"database {settings.db}, memory {settings.memory}, scope {settings.scope}")]
-    checks.append(_credentials(settings))
+    checks = [_settings(settings), _credentials(settings)]
     with env.looking() as db:
         searchable(db)
         checks += _database(db)
@@ -58,6 +57,12 @@ def _table(checks: Sequence[Check]) -> "RenderableType":
         mark = Text(_mark(check), style="success" if check.ok else "error")
         table.add_row(mark, check.name, Text(printable(check.detail), overflow="fold"))
     return table
+
+
+def _settings(settings: Settings) -> Check:
+    """Tell the first things to know, and which names are misspelt: those may be another program's, and fail nothing."""
+    unknown = f"; no such setting: {', '.join(settings.unknown)}" if settings.unknown else ""
+    return Check("settings", True, f"database {settings.db}, memory {settings.memory}, scope {settings.scope}{unknown}")
 
 
 def _credentials(settings: Settings) -> Check:

@@ -12,6 +12,7 @@ from construct.cli.progress import searchable_soon
 from construct.cli.references import Reference
 from construct.clock import Clock, to_text
 from construct.errors import UsageError
+from construct.memory.cycles import archive
 from construct.memory.inspection import history, narrow, trace
 from construct.memory.inspection.timeline import weeks
 from construct.memory.recall.excerpts import excerpt
@@ -53,10 +54,11 @@ def list_memory(env: Environment, view: View, as_json: bool) -> None:
             by_hand = [m for m in by_hand if m.observation_id is None]
         found, memories = _newest(listed, by_hand, view.limit, clock)
         kept = [shapes.memory(m, clock, _conversation(db, m)) for m in memories]
+        nothing = "" if found or memories else _nothing(db, wanted, past=then is not None)
     if as_json:
         print_json([shapes.observation(o) for o in found] + kept)
-    elif not found and not memories:
-        say("Nothing remembered is like that." if wanted.narrows else NOTHING_YET.format(compact="construct compact"))
+    elif nothing:
+        say(nothing)
     elif for_people:
         from construct.repl.views.observations import memory_view
 
@@ -64,6 +66,17 @@ def list_memory(env: Environment, view: View, as_json: bool) -> None:
         show_view(memory_view(listed, today, kept=memories, most=view.limit, narrowed=list(wanted.parts()), rest=rest))
     else:
         _print_lines(found, memories, clock, today)
+
+
+def _nothing(db: sqlite3.Connection, wanted: narrow.Narrowing, *, past: bool) -> str:
+    """Say why nothing is listed, and what would help."""
+    if wanted.narrows:
+        return "Nothing remembered is like that."
+    if past:
+        return "Nothing was remembered then."
+    if archive.backlogs(db):
+        return "Nothing is remembered yet: `construct observe` learns from what was imported."
+    return NOTHING_YET.format(compact="construct compact")
 
 
 def _print_lines(found: list[Observation], memories: list[Memory], clock: Clock, today: date) -> None:

@@ -111,20 +111,19 @@ def why(
     looking.why(environment(context), parse_reference(reference), as_json)
 
 
-@memory.command(epilog=examples("construct memory forget 42", "construct memory forget 42 --words --yes"))
+@memory.command(epilog=examples("construct memory forget 42", "construct memory forget message:7 --words"))
 def forget(
     context: typer.Context,
     reference: Id,
-    words: Annotated[
-        bool, typer.Option("--words", help="Also empty the messages it comes from, and the replies to them.")
-    ] = False,
+    words: Annotated[bool, typer.Option("--words", help="Also empty the messages, and the replies to them.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
     as_json: Json = False,
 ) -> None:
     """Delete it for good, with all that rests on it.
 
-    It says first what goes, and asks. Not a byte of it stays in the file, and the same messages are not observed
-    again. Without --words the messages themselves are kept, out of recall and out of the context.
+    A message goes with all that was drawn from it. It says first what goes, and asks. Not a byte of it stays in the
+    file, and the same messages are not observed again. Without --words the messages themselves are kept, out of
+    recall and out of the context.
     """
     from construct.cli import correcting
 

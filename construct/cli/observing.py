@@ -1,7 +1,6 @@
 """`observe`: learn from imported talk, after an estimate of what it costs."""
 
 import asyncio
-import json
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +17,8 @@ from construct.memory.cycles import archive
 from construct.memory.cycles.archive import Backlog, Revived
 from construct.memory.cycles.situation import Terms
 from construct.memory.cycles.spending import is_over_limit, spent_ever, spent_today
+from construct.memory.cycles.trouble import trouble
 from construct.memory.inspection.history import parse_moment
-from construct.memory.learning.asking import EXTRACTIVE
 from construct.memory.learning.observer import batch_tokens
 from construct.repl.views.words import counted, money
 from construct.store import cycles
@@ -107,8 +106,8 @@ async def _step(companion: Companion, conversation_id: int) -> Outcome | None:
     read = before - await store.call(archive.unread, conversation_id)
     if not read:
         return Outcome(stopped=f"conversation {conversation_id} could not be observed")
-    trouble = None if model is None else await store.call(_trouble, conversation_id, worker.terms)
-    return Outcome(read, made, stopped=trouble)
+    why = None if model is None else await store.call(trouble, conversation_id, worker.terms)
+    return Outcome(read, made, stopped=why)
 
 
 def _is_observed_now(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> bool:
@@ -120,17 +119,6 @@ def _is_observed_now(db: sqlite3.Connection, conversation_id: int, terms: Terms)
 def _revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived | None:
     with transaction(db):
         return archive.revive(db, conversation_id, most)
-
-
-def _trouble(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> str | None:
-    """Return why the worker model was of no use for the last batch: many more would go the same way."""
-    cycle = cycles.last_cycle(db, "observer", conversation_id, ("succeeded",))
-    if cycle is None or cycle.model != EXTRACTIVE:
-        return None
-    if is_over_limit(db, terms):
-        return "the money for it is spent, and the end of that conversation was read by rule"
-    why = json.loads(cycle.notes)[-1] if cycle.notes else "it gave no usable answer"
-    return f"the worker model failed, and the last batch was read by rule ({why})"
 
 
 def _sum(done: Outcome, step: Outcome) -> Outcome:

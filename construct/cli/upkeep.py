@@ -9,13 +9,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from construct.cli import shapes
-from construct.cli.environment import Environment, print_json, say, show
+from construct.cli.environment import Environment, complain, print_json, say, show
 from construct.cli.progress import waiting
 from construct.clock import to_text
 from construct.companion import Companion
 from construct.errors import ExitStatus, NotConfiguredError, UsageError
 from construct.memory.cycles.compaction import Compacted
 from construct.memory.cycles.situation import Terms, terms_for
+from construct.memory.cycles.trouble import newest_observer, trouble
 from construct.memory.inspection.accounts import read_books
 from construct.memory.inspection.status import standing
 from construct.memory.inspection.status import status as panel
@@ -118,8 +119,14 @@ def compact_conversation(env: Environment, conversation_id: int) -> tuple[int, C
 
 async def _compact(companion: Companion, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
     try:
+        before = await companion.store.call(newest_observer, conversation_id)
         async with waiting("working through the conversation"):
-            return await companion.worker.now(conversation_id)
+            done = await companion.worker.now(conversation_id)
+        if companion.models.worker is not None:
+            why = await companion.store.call(trouble, conversation_id, companion.worker.terms, before)
+            if why:
+                complain(f"Note: {why}.")
+        return done
     finally:
         await companion.close()
 

@@ -76,6 +76,7 @@ class Session:
         self._starting: asyncio.Task[None] | None = None
         self._answering: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
+        self._finishing: asyncio.Task[bool] | None = None
         self._leaving = self._killed = False
         self._spoken_at = opening.settings.clock.local(opening.settings.clock.now())
         self.screen = Screen(
@@ -91,11 +92,11 @@ class Session:
     async def run(self) -> int:
         """Chat until the user leaves; return the exit status."""
         self._greet()
-        try:
-            with self._signals():
+        with self._signals():  # to the end: `uv run` and a shell pass on what the terminal has told us already
+            try:
                 await self.screen.run(self._drawn)
-        finally:
-            await self._end()
+            finally:
+                await self._end()
         return ExitStatus.INTERRUPTED if self._killed else ExitStatus.OK
 
     def _greet(self) -> None:
@@ -191,6 +192,8 @@ class Session:
     def _kill(self) -> None:
         self._killed = True
         self._leave()
+        if self._finishing is not None:
+            self._finishing.cancel()
 
     def _parts_now(self) -> _Parts | None:
         done = self._ready.done() and not self._ready.cancelled() and self._ready.exception() is None
@@ -290,7 +293,7 @@ class Session:
         if not await parts.chat.has_work_left():
             return
         loop = asyncio.get_running_loop()
-        work = asyncio.create_task(parts.chat.finish(LEAVING_SECONDS), name="leaving")
+        work = self._finishing = asyncio.create_task(parts.chat.finish(LEAVING_SECONDS), name="leaving")
         with suppress(NotImplementedError):  # Windows
             loop.add_signal_handler(signal.SIGINT, work.cancel)
         try:

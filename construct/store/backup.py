@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from construct.errors import ConstructError, UsageError
-from construct.store.database import make_folder
+from construct.store.database import MAGIC, make_folder
 
 _BESIDE = ("-wal", "-shm", "-journal")
 
@@ -76,11 +76,15 @@ def replacing(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def text_file(target: Path) -> Iterator[TextIO]:
-    """Give a file for text that takes the target's place at the end; a pipe or a device is written to as it stands."""
+    """Give a file for text that takes the target's place at the end; a pipe or a device is written to as it stands.
+
+    Raises UsageError where it would take the place of a database.
+    """
     if target.exists() and not target.is_file():  # such as /dev/null
         with target.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
         return
+    _refuse_to_replace_database(target)
     with replacing(target) as new, new.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
@@ -109,6 +113,15 @@ def refuse_database(target: Path, db_path: Path) -> None:
         raise UsageError(f"{target} is the database itself.\nName another file with -o.")
     if any(_beside(goal, suffix).exists() for suffix in ("-wal", "-journal")):
         raise UsageError(f"{target} is a database in use.\nName another file with -o.")
+
+
+def _refuse_to_replace_database(target: Path) -> None:
+    if not target.is_file():
+        return
+    with target.open("rb") as file:
+        begins = file.read(len(MAGIC))
+    if begins == MAGIC:  # another memory, or an earlier copy of one
+        raise UsageError(f"{target} is a database, and this is text.\nName another file with -o.")
 
 
 def _beside(path: Path, suffix: str) -> Path:

@@ -6,6 +6,7 @@ write to it: even switching the journal mode would change its bytes.
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import struct
 import threading
@@ -26,7 +27,9 @@ T = TypeVar("T")
 _BUSY_SECONDS = 10.0
 _CHECKED_BYTES = 4 << 20
 """Up to here every page is looked at on opening: 4 ms a megabyte."""
-_MAGIC = b"SQLite format 3\x00"
+_LEAST_ROOM = 1 << 16
+"""With less of it free SQLite cannot begin, and calls that an I/O error."""
+MAGIC = b"SQLite format 3\x00"
 
 
 _OPEN: Counter[tuple[int, int]] = Counter()
@@ -85,7 +88,8 @@ def bring_up(copy: sqlite3.Connection, path: Path) -> None:
 def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
     """Return the error the user is shown for one of SQLite's."""
     text, name = str(error), getattr(error, "sqlite_errorname", "") or ""
-    if name.startswith("SQLITE_FULL") or "disk is full" in text:
+    full = name.startswith("SQLITE_IOERR") and _no_room(path)  # where not even the log's index can be made
+    if full or name.startswith("SQLITE_FULL") or "disk is full" in text:
         return ConstructError(
             f"The disk is full: {path} could not be written.\nMake room and try again; nothing that was stored is lost."
         )
@@ -111,6 +115,13 @@ def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
     return DatabaseUnusableError(
         f"The database {path} cannot be used: {text}.\nRun `construct doctor`, or name another file with --db."
     )
+
+
+def _no_room(path: Path | str) -> bool:
+    try:
+        return shutil.disk_usage(Path(path).parent).free < _LEAST_ROOM
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -215,7 +226,7 @@ def _check_header(path: Path) -> None:
     header, size = _read_header(path)
     if not header:
         return
-    if not header.startswith(_MAGIC):
+    if not header.startswith(MAGIC):
         raise DatabaseUnusableError(
             f"{path} is not a Construct database.\nName another file with --db; this one was not touched."
         )

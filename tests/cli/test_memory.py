@@ -7,7 +7,7 @@ import pytest
 from construct.memory.learning.proposals import Draft
 from tests.memory.builders import Life
 from tests.support.emulator import PseudoTerminal, python
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import FakeApi, faults
 from tests.support.program import Program
 from tests.support.talks import LOW, facts
 
@@ -78,6 +78,7 @@ def test_as_of_lists_what_was_believed_then(lived: Program) -> None:
     assert [one["state"] for one in early] == ["active", "active"]
     assert "superseded" not in lived.run("memory", "list", "--as-of", "2026-03-01T09:09:00+00:00").stdout
     assert lived.json("memory", "list", "--as-of", "0001-01-01") == []
+    assert lived.run("memory", "list", "--as-of", "2026-02-28").stdout == "Nothing was remembered then.\n"
     assert lived.json("memory", "list", "--as-of", "9999-12-31") == lived.json("memory", "list", "--as-of", "today")
     assert lived.run("memory", "list", "--as-of", "when it rained").returncode == 2
 
@@ -233,6 +234,13 @@ def test_forget_says_what_went(lived: Program) -> None:
     assert lived.run("memory", "show", "4").returncode == 1
 
 
+def test_forget_takes_a_message_too(lived: Program) -> None:
+    """By the id that `search` shows, with what was drawn from it."""
+    gone = lived.json("memory", "forget", "message:5", "--words", "--yes")["forgotten"]
+    assert (gone["observations"], gone["emptied"]) == (1, 2)
+    assert lived.run("memory", "show", "3").returncode == 1
+
+
 def test_forget_with_words_leaves_no_byte(lived: Program) -> None:
     """The words are in no file of the database afterwards."""
     lived.json("memory", "forget", "3", "--words", "--yes")
@@ -282,6 +290,16 @@ def test_compact_does_all_now(program: Program, api: FakeApi) -> None:
     refused = program.run("compact", more={"CONSTRUCT_MEMORY": "off"})
     assert refused.returncode == 2
     assert "CONSTRUCT_MEMORY" in refused.stderr
+
+
+def test_compact_says_what_was_read_by_rule(program: Program, api: FakeApi) -> None:
+    """With the trouble that the worker model had; what it did not read some time before is no news."""
+    program.run("ask", "--no-wait", "My sister Rita lives in Braga.")
+    api.fail("observer", faults.http(401), times=None)
+    gone = program.run("compact")
+    assert (gone.returncode, gone.stdout[:17]) == (0, "1 new observation")
+    assert "read by rule (" in gone.stderr
+    assert program.run("compact").stderr == ""
 
 
 def test_the_extractive_worker_needs_no_model(program: Program, api: FakeApi) -> None:

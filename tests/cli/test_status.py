@@ -163,8 +163,9 @@ def test_usage_is_by_purpose_and_model(program: Program) -> None:
 
 def test_doctor_finds_all_in_order(lived: Program) -> None:
     """Settings, credentials, integrity, invariants, search index and model, each with its finding."""
-    found = lived.json("doctor")
+    found = lived.json("doctor", more={"CONSTRUCT_MODLE": "x"})
     assert found["ok"] is True
+    assert "no such setting: CONSTRUCT_MODLE" in found["checks"][0]["detail"]
     names = [check["name"] for check in found["checks"]]
     assert names == ["settings", "credentials", "integrity", "invariants", "search index", "meaning", "model"]
     assert {frozenset(check) for check in found["checks"]} == {frozenset({"name", "ok", "detail"})}

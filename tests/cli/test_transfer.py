@@ -100,12 +100,24 @@ def test_the_database_itself_is_refused(lived: Program, tmp_path: Path, form: st
     assert lived.db.read_bytes() == before
 
 
+@pytest.mark.parametrize("command", [("export",), ("export", "--format", "markdown"), ("report",)])
+def test_text_takes_no_databases_place(lived: Program, command: tuple[str, ...]) -> None:
+    """Another memory, or an earlier copy: `--format sqlite` was forgotten. A newer copy may take its place."""
+    lived.run("export", "--format", "sqlite", "-o", "copy.db")
+    before = (lived.folder / "copy.db").read_bytes()
+    done = lived.run(*command, "-o", "copy.db", "--force")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert (lived.folder / "copy.db").read_bytes() == before
+    assert lived.run("export", "--format", "sqlite", "-o", "copy.db").returncode == 0
+
+
 def test_hand_made_lines_are_archived(program: Program, tmp_path: Path) -> None:
     """They are searchable, in no window and not due; importing them twice adds nothing."""
     reply = LINE | {"role": "assistant", "content": "How was it?", "created_at": "2026-03-01T14:31:00+01:00"}
     (tmp_path / "talk.jsonl").write_text(text(LINE, reply))
     report = program.json("import", "talk.jsonl")
     assert (report["conversations"], report["messages"]) == (1, 2)
+    assert "`construct observe` learns from" in program.run("memory", "list").stdout
     found = program.json("memory", "search", "Sintra")
     assert found[0]["text"] == "We went to Sintra"
     assert found[0]["date"] == "2026-03-01T13:30:00.000000+00:00"
@@ -117,6 +129,9 @@ def test_hand_made_lines_are_archived(program: Program, tmp_path: Path) -> None:
     assert (again["conversations"], again["messages"], again["known"]) == (0, 0, 2)
     assert program.run("export").stdout == before
     assert program.run("import", "talk.jsonl").returncode == 0
+    reply["content"] = "And the weather?"
+    (tmp_path / "talk.jsonl").write_text(text(LINE, reply))
+    assert "`construct observe`" in program.run("import", "talk.jsonl").stderr
     assert program.json("doctor")["ok"] is True
 
 

@@ -168,6 +168,7 @@ def test_what_compacting_changed() -> None:
     gone = Verdict(dropped=frozenset({3}))
     assert compact_words(1, Compacted(0, 9, 0), gone) == "1 new observation; 1 observation of low priority let go."
     assert compact_words(0, Compacted(0, 9, 0), Verdict()) == "No new observations."
+    assert compact_words(2, Compacted(2, 9, 0), None) == "2 new observations; 2 committed."
     assert compact_words(0, Compacted(2, 9, 1), None) == "2 committed, 1 message left the window."
 
 

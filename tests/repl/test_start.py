@@ -5,6 +5,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,21 @@ def test_a_real_terminal(api: FakeApi, terminal: PseudoTerminal) -> None:
     os.kill(terminal.pid, signal.SIGTERM)
     assert terminal.wait() == 130
     assert "Traceback" not in terminal.screen.text
+
+
+def test_a_closed_terminal_keeps_what_came(api: FakeApi, terminal: PseudoTerminal, tmp_path: Path) -> None:
+    """However often it is said: by the terminal, the shell, and `uv run` around it."""
+    api.enqueue("chat", Reply("going on and on " * 300, chunk_delay=0.02, chunk_size=16))
+    terminal.see("›")
+    terminal.type("go\r")
+    terminal.see("going on")
+    deadline = time.monotonic() + 20
+    while not os.waitid(os.P_PID, terminal.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) and time.monotonic() < deadline:
+        os.kill(terminal.pid, signal.SIGHUP)
+        time.sleep(0.001)
+    terminal.wait()
+    with closing(open_database(tmp_path / "construct.db")) as db:
+        assert db.execute("SELECT role, status FROM messages").fetchall()[1:] == [("assistant", "interrupted")]
 
 
 def test_a_dumb_terminal(api: FakeApi, env: dict[str, str]) -> None:

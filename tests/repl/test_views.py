@@ -32,7 +32,7 @@ from construct.repl.views.context import context_view
 from construct.repl.views.conversations import conversations_view
 from construct.repl.views.diff import diff_view
 from construct.repl.views.due import due_line
-from construct.repl.views.forgetting import forgotten_words, plan_view
+from construct.repl.views.forgetting import forgotten_words, plan_view, question
 from construct.repl.views.generations import generations_view
 from construct.repl.views.graph import graph_view
 from construct.repl.views.greeting import first_screen, hello, pause_line
@@ -331,6 +331,10 @@ def test_forgetting_says_what_stays() -> None:
     assert forgotten_words(emptied) == (
         "Deleted: 1 observation, every word of 2 messages. What else was drawn from them (8) stays."
     )
+    bare: dict[str, Any] = {"observations": (), "reactivated": (), "memories": ()}
+    assert "deleted" not in to_text(plan_view(plan(**bare), TODAY))
+    assert question(plan(**bare)) != question(plan()) == question(plan(words=True, **bare))
+    assert forgotten_words(Forgotten(**(counts | {"messages": 2}))) == "Out of recall and window: 2 messages."
 
 
 def test_greetings(monkeypatch: pytest.MonkeyPatch) -> None:

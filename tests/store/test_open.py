@@ -5,6 +5,7 @@ import stat
 import struct
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -276,6 +277,17 @@ def test_a_large_damaged_database(place: Path, sound: bytes, monkeypatch: pytest
     error = database.explain(caught.value, "x.db")
     assert error.status == ExitStatus.DATABASE_UNUSABLE
     assert "damaged" in str(error)
+
+
+@pytest.mark.parametrize(("free", "said"), [(0, "The disk is full"), (1 << 30, "Check the disk")])
+def test_an_io_error_on_a_full_disk_says_that_it_is_full(
+    place: Path, monkeypatch: pytest.MonkeyPatch, free: int, said: str
+) -> None:
+    """So SQLite calls it when there is no room for the index of its log: `doctor` could not say more."""
+    monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=free))
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
+    assert said in str(database.explain(error, place / "x.db"))
 
 
 def test_read_only_by_mode(place: Path, sound: bytes) -> None:

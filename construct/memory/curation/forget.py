@@ -2,19 +2,21 @@
 
 From any observation it goes down to the observations of generation 0, edits included, and up to
 every reflection that rests on those. Undone copies and near-identical lines drawn from the same
-messages go with them. What else the reflections were made of is active again.
+messages go with them. What else the reflections were made of is active again. From a message it
+begins at all that was drawn from it.
 """
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from construct.clock import Clock, to_text
+from construct.errors import NotFoundError
 from construct.memory.curation.memories import promote
 from construct.memory.graph.cycle import drop_unsaid_names
 from construct.memory.language import mentions
-from construct.store import curated, erase, lineage, remnants
+from construct.store import curated, erase, lineage, remnants, talk
 from construct.store import observations as rows
 from construct.store.database import transaction
 from construct.store.records import Memory, Message, Observation
@@ -32,11 +34,13 @@ class ForgetPlan:
     """What those reflections were made of beside: active again."""
     memories: tuple[Memory, ...]
     messages: tuple[Message, ...]
-    """The messages it comes from: withheld, with `words` emptied."""
+    """The messages it comes from, or that were named: withheld, with `words` emptied."""
     replies: tuple[Message, ...]
     """The replies to them: likewise."""
     threads: tuple[Thread, ...]
     """Conversations whose title, task or suggested response holds it, as they are afterwards."""
+    texts: tuple[str, ...]
+    """What observations, memories and a message that was named say: what else holds it is looked for by these."""
     cycles: tuple[int, ...]
     """Cycles whose notes or error hold it: those go."""
     lookups: tuple[int, ...]
@@ -91,7 +95,7 @@ def plan_forget(db: sqlite3.Connection, observation_id: int, *, words: bool) -> 
     rows.observation(db, observation_id)
     facts = _facts(db, observation_id)
     gone = risen(db, facts | _twins(db, facts))
-    return _plan(db, facts, gone, (), words=words)
+    return _plan(db, facts, gone, words=words)
 
 
 def plan_forget_memory(db: sqlite3.Connection, memory_id: int, *, words: bool) -> ForgetPlan:
@@ -101,7 +105,16 @@ def plan_forget_memory(db: sqlite3.Connection, memory_id: int, *, words: bool) -
     """
     memory = curated.memory(db, memory_id)
     facts = {i for observation_id in _behind(db, memory) for i in _facts(db, observation_id)}
-    return _plan(db, facts, risen(db, facts | _twins(db, facts)), (memory,), words=words)
+    return _plan(db, facts, risen(db, facts | _twins(db, facts)), memories=(memory,), words=words)
+
+
+def plan_forget_message(db: sqlite3.Connection, message_id: int, *, words: bool) -> ForgetPlan:
+    """Return what forgetting a message will take along, all that was drawn from it too; raises NotFoundError."""
+    message = talk.message(db, message_id)
+    if message.content == erase.REMOVED:
+        raise NotFoundError(f"message:{message_id} is forgotten already.")
+    facts = {i for drawn in lineage.resting_on(db, [message_id]) for i in _facts(db, drawn.id)}
+    return _plan(db, facts, risen(db, facts | _twins(db, facts)), said=(message,), words=words)
 
 
 def forget(
@@ -113,20 +126,21 @@ def forget(
     wait: float = erase.WAIT_SECONDS,
 ) -> Forgotten:
     """Delete an observation and all that rests on it, and clear its bytes out; raises NotFoundError."""
-    with transaction(db):
-        plan = plan_forget(db, observation_id, words=words)
-        gone = _carry_out(db, plan, to_text(clock.now()))
-    return _forgotten(db, plan, gone, wait)
+    return _delete(db, lambda: plan_forget(db, observation_id, words=words), clock, wait)
 
 
 def forget_memory(
     db: sqlite3.Connection, memory_id: int, clock: Clock, *, words: bool, wait: float = erase.WAIT_SECONDS
 ) -> Forgotten:
     """Delete a memory and what it was promoted from, and clear its bytes out; raises NotFoundError."""
-    with transaction(db):
-        plan = plan_forget_memory(db, memory_id, words=words)
-        gone = _carry_out(db, plan, to_text(clock.now()))
-    return _forgotten(db, plan, gone, wait)
+    return _delete(db, lambda: plan_forget_memory(db, memory_id, words=words), clock, wait)
+
+
+def forget_message(
+    db: sqlite3.Connection, message_id: int, clock: Clock, *, words: bool, wait: float = erase.WAIT_SECONDS
+) -> Forgotten:
+    """Withhold or empty a message, delete all that was drawn from it, clear its bytes out; raises NotFoundError."""
+    return _delete(db, lambda: plan_forget_message(db, message_id, words=words), clock, wait)
 
 
 def _behind(db: sqlite3.Connection, memory: Memory) -> set[int]:
@@ -172,24 +186,32 @@ def risen(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
 
 
 def _plan(
-    db: sqlite3.Connection, facts: Collection[int], gone: Collection[int], more: tuple[Memory, ...], *, words: bool
+    db: sqlite3.Connection,
+    facts: Collection[int],
+    gone: Collection[int],
+    *,
+    memories: tuple[Memory, ...] = (),
+    said: tuple[Message, ...] = (),
+    words: bool,
 ) -> ForgetPlan:
     observations = sorted(rows.observations(db, sorted(gone)), key=lambda o: (o.generation, o.id))
-    contents = [o.content for o in observations if o.id in facts] + [m.content for m in more]
-    messages = lineage.messages_below(db, facts)
+    contents = [o.content for o in observations if o.id in facts] + [m.content for m in memories]
+    messages = list(dict.fromkeys((*lineage.messages_below(db, facts), *said)))
     replies = remnants.replies(db, [m.id for m in messages])
-    memories = _memories(db, gone, contents, more)
-    texts = [*(o.content for o in observations), *(m.content for m in memories)]
+    deleted = _memories(db, gone, [*contents, *(m.content for m in said)], memories)
+    texts = [one.content for group in (observations, deleted, said) for one in group]
     homes = {m.conversation_id for m in messages} | {o.conversation_id for o in observations if o.conversation_id}
-    marks = tuple(sorted(_union(mentions.marks(c) for c in contents)))
+    named = (mentions.names(m.content) for m in said)  # of all its words too many others have some
+    marks = tuple(sorted(_union((*(mentions.marks(c) for c in contents), *named))))
     return ForgetPlan(
         words,
         tuple(observations),
         tuple(rows.observations(db, sorted(freed(db, gone)))),
-        tuple(memories),
+        tuple(deleted),
         tuple(messages),
         tuple(replies),
         tuple(_threads(db, homes, texts)),
+        tuple(texts),
         tuple(noting_cycles(db, texts)),
         tuple(_lookups(db, [m.id for m in (*messages, *replies)], texts, [m.content for m in messages])),
         marks,
@@ -301,7 +323,7 @@ def _carry_out(db: sqlite3.Connection, plan: ForgetPlan, now: str) -> tuple[int,
     remnants.drop_tool_rounds(db, plan.lookups)
     for thread in plan.threads:
         remnants.store_thread(db, thread)
-    clear_notes(db, plan.cycles, [*(o.content for o in plan.observations), *(m.content for m in plan.memories)])
+    clear_notes(db, plan.cycles, plan.texts)
     promote(db, now)
     drop_unsaid_names(db)
     erase.begin_erasure(db)
@@ -323,8 +345,11 @@ def clear_notes(db: sqlite3.Connection, cycle_ids: Collection[int], texts: Seque
     remnants.clear_notes(db, cycle_ids, lambda note: mentions.touches(note, parts))
 
 
-def _forgotten(db: sqlite3.Connection, plan: ForgetPlan, gone: tuple[int, int], wait: float) -> Forgotten:
-    """Clear the bytes out, and say what was done."""
+def _delete(db: sqlite3.Connection, planned: Callable[[], ForgetPlan], clock: Clock, wait: float) -> Forgotten:
+    """Plan and carry out in one transaction, clear the bytes out, and say what was done."""
+    with transaction(db):
+        plan = planned()
+        gone = _carry_out(db, plan, to_text(clock.now()))
     return Forgotten(
         observations=len(plan.observations),
         reflections=sum(o.generation > 0 for o in plan.observations),

@@ -1,40 +1,27 @@
-"""Forgetting what a person names by its id: an observation or a memory."""
+"""Forgetting what a person names by its id: an observation, a memory or a message."""
 
 import sqlite3
 
 from construct.clock import Clock
-from construct.errors import NotFoundError
-from construct.memory.curation.forget import (
-    ForgetPlan,
-    Forgotten,
-    forget,
-    forget_memory,
-    plan_forget,
-    plan_forget_memory,
-)
+from construct.memory.curation import forget
+from construct.memory.curation.forget import ForgetPlan, Forgotten
 from construct.references import Reference
+
+_PLANS = {
+    "observation": forget.plan_forget,
+    "memory": forget.plan_forget_memory,
+    "message": forget.plan_forget_message,
+}
+_DEEDS = {"observation": forget.forget, "memory": forget.forget_memory, "message": forget.forget_message}
 
 
 def plan_forget_named(db: sqlite3.Connection, reference: Reference, *, words: bool) -> ForgetPlan:
-    """Return what forgetting it will take along; raises NotFoundError, for a message too."""
+    """Return what forgetting it will take along; raises NotFoundError."""
     kind, number = reference
-    if kind == "memory":
-        return plan_forget_memory(db, number, words=words)
-    return plan_forget(db, _observation(reference), words=words)
+    return _PLANS[kind](db, number, words=words)
 
 
 def forget_named(db: sqlite3.Connection, reference: Reference, clock: Clock, *, words: bool) -> Forgotten:
-    """Delete it and all that rests on it; raises NotFoundError, for a message too."""
+    """Delete it and all that rests on it; raises NotFoundError."""
     kind, number = reference
-    if kind == "memory":
-        return forget_memory(db, number, clock, words=words)
-    return forget(db, _observation(reference), clock, words=words)
-
-
-def _observation(reference: Reference) -> int:
-    kind, number = reference
-    if kind != "observation":
-        raise NotFoundError(
-            f"{kind}:{number} is what was said itself: forget the observations that rest on it, which `why` shows."
-        )
-    return number
+    return _DEEDS[kind](db, number, clock, words=words)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from construct.errors import ConstructError, UsageError
 from construct.memory.curation import edits, forgetting, undo
+from construct.references import written
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import observation_choices
 from construct.repl.commands.references import Reference, named
@@ -65,7 +66,7 @@ async def pin(chat: Chat, out: Output, argument: str) -> None:
     _FORGET,
     "delete it for good",
     details="With all that rests on it. It says first what goes, and asks; --yes does not ask. "
-    f"--words also empties the messages it came from. {_LAST}",
+    f"--words also empties the messages it came from. message:N forgets a message and all drawn from it. {_LAST}",
     example="/forget 12 --words",
     choices=observation_choices,
 )
@@ -80,7 +81,7 @@ async def forget_it(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("Say which one is to be deleted without a question: /forget ID --yes")
     reference = named(chat, name, _FORGET)
     if asked and not out.interactive:
-        raise UsageError(f"Nobody can be asked here: /forget {reference[1]} --yes deletes it.")
+        raise UsageError(f"Nobody can be asked here: /forget {written(reference)} --yes deletes it.")
     gone = await forget_asking(chat, out, reference, words="--words" in options, ask=asked)
     if gone is not None:
         from construct.repl.views.forgetting import forgotten_words
@@ -92,11 +93,12 @@ async def forget_asking(
     chat: Chat, out: Output, reference: Reference, *, words: bool, ask: bool = True
 ) -> "Forgotten | None":
     """Show what would go, ask if wanted, and delete it; None when the user would not."""
-    from construct.repl.views.forgetting import plan_view
+    from construct.repl.views.forgetting import plan_view, question
 
-    out.show(plan_view(await chat.store.call(forgetting.plan_forget_named, reference, words=words), chat.clock.today()))
+    plan = await chat.store.call(forgetting.plan_forget_named, reference, words=words)
+    out.show(plan_view(plan, chat.clock.today()))
     await say_unsearched(chat, out)
-    if ask and not await out.ask("Delete this for good?"):
+    if ask and not await out.ask(question(plan)):
         out.say("Nothing was deleted.")
         return None
     gone = await chat.store.call(forgetting.forget_named, reference, chat.clock, words=words)

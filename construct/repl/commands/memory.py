@@ -5,6 +5,7 @@ import sqlite3
 from construct.clock import to_text
 from construct.errors import UsageError
 from construct.memory.curation import memories
+from construct.memory.cycles.trouble import newest_observer, trouble
 from construct.memory.graph.answers import USER
 from construct.memory.graph.reading import neighbours
 from construct.memory.inspection import history, narrow, trace
@@ -195,9 +196,14 @@ async def compact(chat: Chat, out: Output, argument: str) -> None:
     if chat.conversation_id is None:
         out.say("Nothing has been said in this conversation yet.")
         return
+    before = await chat.store.call(newest_observer, chat.conversation_id)
     with out.busy("working through the conversation"):
         made, compacted, verdict = await chat.companion.worker.now(chat.conversation_id)
     out.say(compact_words(made, compacted, verdict))
+    if chat.companion.models.worker is None:
+        return
+    if why := await chat.store.call(trouble, chat.conversation_id, chat.companion.worker.terms, before):
+        out.say(f"Note: {why}.")
 
 
 def _trace(db: sqlite3.Connection, reference: Reference) -> trace.Trace | trace.MessageTrace | trace.MemoryTrace:

@@ -8,8 +8,9 @@ from construct.repl.views.words import counted
 def compact_words(made: int, compacted: Compacted, verdict: Verdict | None) -> str:
     """Return what was observed, committed and condensed; what did not happen is left out."""
     parts = [counted(made, "new observation")] if made else []
-    if compacted.committed or compacted.left_window:
-        parts.append(f"{compacted.committed:,} committed, {counted(compacted.left_window, 'message')} left the window")
+    done = [f"{compacted.committed:,} committed"] if compacted.committed else []
+    done += [f"{counted(compacted.left_window, 'message')} left the window"] if compacted.left_window else []
+    parts += [", ".join(done)] if done else []
     if verdict is not None and verdict.shrinks:
         parts += reflection_words(verdict)
     return ("; ".join(parts) or "No new observations") + "."

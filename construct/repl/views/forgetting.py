@@ -20,7 +20,9 @@ _QUOTED = 100
 
 def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
     """Return what would be deleted, what would change, and what would stay although it says the same."""
-    parts: list[RenderableType] = [Text("This would be deleted for good:", style="heading3")]
+    parts: list[RenderableType] = []
+    if plan.observations or plan.memories:
+        parts.append(Text("This would be deleted for good:", style="heading3"))
     if plan.observations:
         parts.append(observation_table(plan.observations[:_MOST_LISTED], today))
         if len(plan.observations) > _MOST_LISTED:
@@ -33,6 +35,12 @@ def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
         parts += [Text("\nThis would stand again:"), observation_table(plan.reactivated[:_MOST_LISTED], today)]
     parts += [Text(), *(Text(line, style="dim") for line in _consequences(plan))]
     return Group(*parts)
+
+
+def question(plan: ForgetPlan) -> str:
+    """Return what is asked beforehand: of messages that are only withheld nothing is deleted."""
+    deletes = plan.words or plan.observations or plan.memories
+    return "Delete this for good?" if deletes else "Keep this from the model for good?"
 
 
 def _emptied(messages: Sequence[Message]) -> list[RenderableType]:
@@ -50,11 +58,13 @@ def _emptied(messages: Sequence[Message]) -> list[RenderableType]:
 
 def forgotten_words(gone: Forgotten) -> str:
     """Return what was deleted."""
-    parts = [counted(gone.observations, "observation")]
+    parts = [counted(gone.observations, "observation")] if gone.observations else []
     parts += [counted(gone.memories, "memory")] if gone.memories else []
     parts += [counted(gone.relations, "relation")] if gone.relations else []
     parts += [f"every word of {counted(gone.emptied, 'message')}"] if gone.emptied else []
-    words = f"Deleted: {', '.join(parts)}."
+    words = (
+        f"Deleted: {', '.join(parts)}." if parts else f"Out of recall and window: {counted(gone.messages, 'message')}."
+    )
     if gone.beside:
         words += f" {_beside(gone.beside)} stays."
     if gone.pending_erasure:
@@ -76,7 +86,7 @@ def _consequences(plan: ForgetPlan) -> Iterator[str]:
             if plan.beside:
                 yield f"{_beside(plan.beside)} would stay."
         else:
-            yield f"{messages} it comes from would leave the window and recall; --words empties them too."
+            yield f"{messages} would leave the window and recall; --words empties them too."
     if plan.threads:
         yield f"{counted(len(plan.threads), 'conversation')} would lose a title or note that holds it."
     if plan.elsewhere:

@@ -11,6 +11,7 @@ from rich.text import Text
 from construct.memory.recall.excerpts import excerpt, spans
 from construct.memory.recall.query import Query, analyse
 from construct.memory.recall.search import Hit
+from construct.references import written
 from construct.repl.views.prose import Prose
 
 _MOST_LINES = 2
@@ -18,11 +19,6 @@ _SHORTEST = 60
 _BESIDE = 36
 """Columns of the id, the date, and what is said of who said it and how it was found."""
 _MATCHES = {"loose": "only some of the words, or near them", "related": "by way of the graph"}
-
-
-def reference(hit: Hit) -> str:
-    """Return what a hit is called: a bare number for an observation, `message:12`, `memory:3`."""
-    return str(hit.id) if hit.kind == "observation" else f"{hit.kind}:{hit.id}"
 
 
 def hits_view(hits: Sequence[Hit], query: str) -> RenderableType:
@@ -47,7 +43,7 @@ class _Hits:
         table.add_column(overflow="fold")
         columns = max(_SHORTEST, _MOST_LINES * (options.max_width - _BESIDE))
         for hit in self.hits:
-            table.add_row(reference(hit), hit.date, self._text(hit, columns))
+            table.add_row(written((hit.kind, hit.id)), hit.date, self._text(hit, columns))
         yield table
         if legend := " · ".join(self._legend()):
             yield Text(f"\n{legend}", style="dim")

@@ -7,7 +7,7 @@ import pytest
 
 from construct.errors import NotFoundError
 from construct.memory.curation.edits import edit
-from construct.memory.curation.forget import forget, forget_memory, plan_forget
+from construct.memory.curation.forget import forget, forget_memory, forget_message, plan_forget
 from construct.memory.curation.undo import undo
 from construct.memory.cycles.commit import StaleError, store_extraction
 from construct.memory.learning.proposals import Extraction
@@ -261,6 +261,36 @@ def test_a_memory_without_an_observation_is_forgotten_by_itself(life: Life) -> N
     assert held(life, *FORGOTTEN) == []
     with pytest.raises(NotFoundError):
         forget_memory(life.db, promoted, life.clock, words=True)
+
+
+def test_a_message_of_which_nothing_was_noted_is_forgotten_by_its_own_id(life: Life) -> None:
+    """A word that slipped out goes too, with the reply and the title; the rest of the talk and its memory stay."""
+    here = life.talk()
+    other = life.learn(here, "User likes marzipan")
+    said = life.exchange(here, SECRET, "Behind the Wardrobe, the xylophone, understood: 4471902215.")
+    life.observe(here, title="Xylophone hidden")
+    found = forget_message(life.db, said.id, life.clock, words=True)
+    assert held(life, *FORGOTTEN) == []
+    assert (found.observations, found.emptied, found.replies, found.threads) == (0, 2, 1, 1)
+    assert life.state(other) == "active"
+    assert life.broken() == []
+    with pytest.raises(NotFoundError):
+        forget_message(life.db, said.id, life.clock, words=True)
+
+
+def test_a_message_takes_along_all_that_was_drawn_from_it(life: Life) -> None:
+    """Reflections too; and words that were kept the first time can still go."""
+    here = life.talk()
+    said = life.exchange(here, "Ana lives in Guimarães and Rui in Faro")
+    ana, rui = life.observe(here, ("Ana lives in Guimarães", [said]), ("Rui lives in Faro", [said]))
+    other = life.learn(here, "User likes marzipan")
+    life.reflect(("Ana in Guimarães; marzipan", [life.read(ana), other]))
+    assert forget_message(life.db, said.id, life.clock, words=False).observations == 3
+    assert (life.state(rui), life.active()) == ("gone", ["User likes marzipan"])
+    assert held(life, "Guimarães") == ["Guimarães"]
+    assert forget_message(life.db, said.id, life.clock, words=True).observations == 0
+    assert held(life, "Guimarães") == []
+    assert life.broken() == []
 
 
 def test_while_another_process_reads_the_log_is_cut_off_later(life: Life) -> None:

@@ -182,6 +182,8 @@ async def test_what_is_kept_by_hand_is_listed(settings: Settings, capsys: pytest
         number = capsys.readouterr().out.split("memory:")[1].split(":")[0]
         assert f"memory:{number} Zebras are my favourite" in await shown(dialogue, "/memory", capsys)
         assert "kept by the user" in await shown(dialogue, f"/why memory:{number}", capsys)
+        await dialogue.line(f"/forget memory:{number}")
+        assert f"/forget memory:{number} --yes deletes it" in capsys.readouterr().err
         assert "1 memory" in await shown(dialogue, f"/forget memory:{number} --yes", capsys)
         assert "Zebras" not in await shown(dialogue, "/memory", capsys)
 
