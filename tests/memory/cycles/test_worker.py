@@ -311,7 +311,8 @@ async def test_a_turn_that_begins_meanwhile_is_not_cut(tmp_path: Path, api: Fake
         await t.companion.store.call(lambda db: db.execute(long_ago).rowcount)
         await asyncio.gather(t.companion.worker.run_due(t.id), t.say("And now?"))
         ends = "SELECT role FROM cycles AS c JOIN messages AS m ON m.id = c.last_message_id"
-        assert await t.companion.store.call(lambda db: db.execute(ends).fetchall()) == [("assistant",)]
+        found = await t.companion.store.call(lambda db: db.execute(ends).fetchall())
+        assert set(found) <= {("assistant",)}  # none, where the turn came first and made the talk warm again
         t.check()
 
 
