@@ -1,5 +1,6 @@
 """`construct status`, `usage`, `doctor`, and how the program is asked for help."""
 
+import json
 import sys
 import time
 
@@ -127,6 +128,15 @@ def test_the_panel_in_words(program: Program, life: Life) -> None:
     assert "is held: it is observed again after 3,000 more tokens of talk, or by construct compact." in words
     assert program.run("status", "--watch").stdout == shown.stdout
     assert program.run("status", "--watch", "--json").returncode == 2
+
+
+def test_the_panel_of_no_talk_counts_no_messages(program: Program) -> None:
+    """What was imported is there, though nobody goes on with it: the panel does not say that there is nothing."""
+    line = {"type": "message", "conversation": "Trip", "role": "user", "content": "I moved to Porto."}
+    file = program.folder / "talk.jsonl"
+    file.write_text(json.dumps(line | {"created_at": "2026-03-01T14:30:00+01:00"}), "utf-8")
+    program.run("import", str(file))
+    assert "messages      none in this talk yet" in program.run("status").stdout
 
 
 def test_the_panel_is_watched(lived: Program) -> None:

@@ -140,6 +140,9 @@ def _reflection_words(found: Mapping[str, Any]) -> str:
 
 
 def _message_words(messages: Mapping[str, Any]) -> str:
+    """Return the counts of the talk at hand: what was imported is none as long as nobody goes on with it."""
+    if not (messages["total"] or messages["window"]):
+        return "none in this talk yet"
     return (
         f"{messages['total']:,} in all · {messages['window']:,} in the window ({messages['window_tokens']:,} tokens)"
         f" · {messages['unobserved']:,} unobserved ({messages['unobserved_tokens']:,})"
