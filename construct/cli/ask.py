@@ -54,7 +54,7 @@ def _words(text: str | None) -> str:
 
 async def _ask(companion: Companion, conversation_id: int, words: str, question: Question) -> int:
     try:
-        at_rest = await companion.worker.went_cold(conversation_id)
+        at_rest = companion.learns and await companion.worker.went_cold(conversation_id)
         if question.as_json:
             result = await companion.turn(conversation_id, words, lambda event: None)
             print_json(_as_json(result))

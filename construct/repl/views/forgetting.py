@@ -20,21 +20,27 @@ _QUOTED = 100
 
 def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
     """Return what would be deleted, what would change, and what would stay although it says the same."""
+    sections: list[list[RenderableType]] = [
+        _deleted(plan, today),
+        _emptied(sorted((*plan.messages, *plan.replies), key=lambda m: m.id) if plan.words else ()),
+        [Text("This would stand again:"), observation_table(plan.reactivated[:_MOST_LISTED], today)]
+        if plan.reactivated
+        else [],
+        [*(Text(line, style="dim") for line in _consequences(plan))],
+    ]
+    spaced = [[Text(), *section] for section in sections if section]
+    return Group(*[part for section in spaced for part in section][1:])
+
+
+def _deleted(plan: ForgetPlan, today: date) -> list[RenderableType]:
     parts: list[RenderableType] = []
-    if plan.observations or plan.memories:
-        parts.append(Text("This would be deleted for good:", style="heading3"))
     if plan.observations:
         parts.append(observation_table(plan.observations[:_MOST_LISTED], today))
         if len(plan.observations) > _MOST_LISTED:
             parts.append(Text(f"  and {len(plan.observations) - _MOST_LISTED} more", style="dim"))
     if plan.memories:
         parts.append(memory_table(plan.memories[:_MOST_LISTED]))
-    if plan.words and plan.message_ids:
-        parts += _emptied(sorted((*plan.messages, *plan.replies), key=lambda m: m.id))
-    if plan.reactivated:
-        parts += [Text("\nThis would stand again:"), observation_table(plan.reactivated[:_MOST_LISTED], today)]
-    parts += [Text(), *(Text(line, style="dim") for line in _consequences(plan))]
-    return Group(*parts)
+    return [Text("This would be deleted for good:", style="heading3"), *parts] if parts else []
 
 
 def question(plan: ForgetPlan) -> str:
@@ -45,6 +51,8 @@ def question(plan: ForgetPlan) -> str:
 
 def _emptied(messages: Sequence[Message]) -> list[RenderableType]:
     """Return the beginnings of the messages that would be emptied, so that nothing goes unseen."""
+    if not messages:
+        return []
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
@@ -53,7 +61,7 @@ def _emptied(messages: Sequence[Message]) -> list[RenderableType]:
         table.add_row(f"  message:{m.id} {who}", Text(f"“{shorten(m.content, _QUOTED)}”"))
     left_out = len(messages) - _MOST_LISTED
     more = [Text(f"  and {left_out} more", style="dim")] if left_out > 0 else []
-    return [Text("\nEvery word of these would go:"), table, *more]
+    return [Text("Every word of these would go:"), table, *more]
 
 
 def forgotten_words(gone: Forgotten) -> str:

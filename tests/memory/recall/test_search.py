@@ -7,27 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from construct.memory.curation.undo import undo
-from construct.memory.recall.search import Filters, Hit, search
-from construct.memory.shown.forks import fork, reach
-from construct.store.talk import LAST
+from construct.memory.recall.search import Filters, search
 from tests.memory.builders import ZONE, Life
-
-
-def texts(hits: list[Hit]) -> list[str]:
-    """Return what was found, in order."""
-    return [hit.text for hit in hits]
-
-
-def keys(hits: list[Hit]) -> list[tuple[str, int]]:
-    """Return what was found, by kind and id."""
-    return [(hit.kind, hit.id) for hit in hits]
-
-
-def small_talk(life: Life, here: int, times: int = 12) -> None:
-    """Say things that have nothing to do with what is looked for."""
-    for number in range(times):
-        life.exchange(here, f"The soup of evening {number} was lentils.", "That sounds warming.")
+from tests.memory.recall.hits import keys, small_talk, texts
 
 
 def test_a_message_is_found_by_words_in_other_forms(life: Life) -> None:
@@ -227,58 +209,6 @@ def test_equals_stand_in_one_order(life: Life) -> None:
     assert search(life.db, "ferry") == search(life.db, "ferry")
 
 
-@pytest.mark.parametrize("limit", [0, 1, 3])
-def test_no_more_is_found_than_asked_for(life: Life, limit: int) -> None:
-    """The limit is kept, 0 as well."""
-    here = life.talk()
-    small_talk(life, here)
-    assert len(search(life.db, "lentils", limit=limit)) == limit
-
-
-def test_filters_narrow_what_is_found(life: Life) -> None:
-    """By conversation, kind, role, and the user's days with both ends."""
-    here, there = life.talk(), life.talk()
-    first = life.exchange(here, "A falcon nests on the roof.", "A falcon, how fine!")
-    life.pass_days(2)
-    second = life.say(there, "The falcon has flown.")
-    day = date.fromisoformat(second.created_at[:10])
-
-    def found(**narrow: object) -> set[int]:
-        return {hit.id for hit in search(life.db, "falcon", Filters(zone=ZONE, **narrow))}  # type: ignore[arg-type]
-
-    assert found(talk=((there, LAST),)) == {second.id}
-    assert found(role="assistant") == {first.id + 1}
-    assert found(kind="memory") == found(kind="observation") == set()
-    assert found(since=day) == found(since=day, until=day) == {second.id}
-    assert found(until=day - timedelta(1)) == {first.id, first.id + 1}
-    assert found(since=date.max) == found(until=date.min) == set()
-    assert found(since=date.min, until=date.max) == {first.id, first.id + 1, second.id}
-
-
-def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
-    """What was promoted is found under its conversation alone, what was typed under every one."""
-    here, there = life.talk(), life.talk()
-    observed = life.learn(here, "I play the bassoon in an orchestra")
-    promoted = life.promoted(observed)
-    typed = life.remember("The bassoon is in the attic")
-    found = keys(search(life.db, "bassoon", Filters(talk=((here, LAST),), kind="memory")))
-    assert {("memory", promoted), ("memory", typed)} <= set(found)
-    assert keys(search(life.db, "bassoon", Filters(talk=((there, LAST),), kind="memory"))) == [("memory", typed)]
-
-
-def test_a_fork_is_searched_with_what_it_goes_on_from(life: Life) -> None:
-    """Up to where it was forked: messages, and observations with what was made of them."""
-    parent = life.talk()
-    life.learn(parent, "The heron stands in the pond")
-    child = fork(life.db, parent, life.clock)
-    life.learn(parent, "The heron ate a frog")
-    life.learn(child, "The heron has flown")
-    life.learn(life.talk(), "A heron of another talk")
-    hits = search(life.db, "heron", Filters(talk=reach(life.db, "conversation", child)), limit=50)
-    assert {hit.text for hit in hits} - {"I see."} == {"The heron stands in the pond", "The heron has flown"}
-    assert {hit.kind for hit in hits} == {"message", "observation"}
-
-
 def test_what_is_two_relations_away_is_found_below_what_is_found_directly(life: Life) -> None:
     """The graph leads from a name to what shares no word with the query, as one of the last places of the list."""
     here = life.talk()
@@ -324,57 +254,6 @@ def test_what_holds_only_a_part_of_the_query_is_loose(life: Life, text: str, mat
     """Words that were never said count as well."""
     life.say(life.talk(), "The tandem needs a chain")
     assert [hit.match for hit in search(life.db, text)] == [match]
-
-
-def test_what_is_superseded_is_found_only_on_demand(life: Life) -> None:
-    """A reflection stands in its sources' place, unless all are asked for."""
-    here = life.talk()
-    old = [life.learn(here, f"The garden has {n} pear trees") for n in (3, 4)]
-    (new,) = life.reflect(("The garden has 3, then 4 pear trees", old))
-    kind = "observation"
-    assert keys(search(life.db, "pear trees", Filters(kind=kind))) == [(kind, new.id)]
-    hits = search(life.db, "pear trees", Filters(kind=kind, all=True))
-    assert {hit.id: hit.state for hit in hits} == {
-        new.id: "active", old[0].id: "superseded", old[1].id: "superseded",
-    }  # fmt: skip
-
-
-def test_as_of_a_moment_what_was_active_then_is_found(life: Life) -> None:
-    """The past is searched as it was: its messages, observations and memories, in the state of then."""
-    here = life.talk()
-    old = [life.learn(here, f"The boat has {n} sails") for n in (2, 3)]
-    then = life.clock.now()
-    life.pass_days(1)
-    (new,) = life.reflect(("The boat has 2, then 3 sails", old))
-    life.say(here, "The boat has sunk.")
-    past = search(life.db, "boat", Filters(as_of=then))
-    assert {(hit.id, hit.state) for hit in past if hit.kind == "observation"} == {(o.id, "active") for o in old}
-    assert "The boat has sunk." not in texts(past)
-    now = search(life.db, "boat", Filters(kind="observation"))
-    assert keys(now) == [("observation", new.id)]
-
-
-def test_a_reverted_cycle_counts_as_never_run(life: Life) -> None:
-    """What was undone is not found, not even among all or in the past; what it replaced is back."""
-    here = life.talk()
-    old = [life.learn(here, f"The tower has {n} bells") for n in (5, 6)]
-    life.pass_days(1)
-    (new,) = life.reflect(("The tower has 5, then 6 bells", old))
-    then = life.clock.now()
-    undo(life.db, life.clock)
-    for filters in (Filters(kind="observation"), Filters(kind="observation", all=True), Filters(as_of=then)):
-        ids = {hit.id for hit in search(life.db, "bells", filters) if hit.kind == "observation"}
-        assert new.id not in ids
-        assert {o.id for o in old} <= ids
-
-
-@pytest.mark.parametrize("change", ["withheld = 1", "retried = 1", "content = '[removed]'"])
-def test_what_is_out_of_recall_is_not_found(life: Life, change: str) -> None:
-    """Withheld, retried and removed messages are no results, nor are their words a reason for others."""
-    here = life.talk()
-    said = life.say(here, "The password is heliotrope.")
-    life.db.execute(f"UPDATE messages SET {change} WHERE id = ?", (said.id,))
-    assert said.id not in [hit.id for hit in search(life.db, "password heliotrope removed")]
 
 
 WORDS = st.text(st.characters(codec=None), max_size=60)
