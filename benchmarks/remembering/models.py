@@ -75,14 +75,20 @@ class KeptModel:
         file = self._file(self._folder, request)
         file.parent.mkdir(parents=True, exist_ok=True)
         half = file.with_suffix(".new")
-        half.write_text(json.dumps({"request": asdict(request), "reply": reply}, default=str), "utf-8")
+        half.write_text(json.dumps({"request": _asked(request), "reply": reply}, default=str), "utf-8")
         half.replace(file)
 
     def _file(self, folder: Path, request: Request | JsonRequest) -> Path:
         kind = "stream" if isinstance(request, Request) else "json"
-        whole = json.dumps([self._identity, kind, asdict(request)], sort_keys=True, default=str)
+        whole = json.dumps([self._identity, kind, _asked(request)], sort_keys=True, default=str)
         name = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()
         return folder / name[:2] / f"{name}.json"
+
+
+def _asked(request: Request | JsonRequest) -> dict[str, Any]:
+    asked = asdict(request)
+    asked.pop("hopeless", None)
+    return asked
 
 
 def _dumped(reply: Reply) -> dict[str, Any]:

@@ -43,6 +43,8 @@ class LocalModel:
                     raise ModelBrokenError("The local model cannot answer in the form that is asked for.")
                 if loops(stream.reply.text):
                     raise ModelBrokenError("The local model repeats itself.")
+                if request.hopeless(stream.reply.text):
+                    raise ModelBrokenError("The local model copies what it was given.")
         finally:
             await stream.aclose()
         reply = stream.reply

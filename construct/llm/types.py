@@ -4,7 +4,7 @@
 the stream runs, so that what has arrived can be kept however it ends.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -81,12 +81,16 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class JsonRequest:
-    """One call of a worker model; the whole input stands in `user`."""
+    """One call of a worker model; the whole input stands in `user`.
+
+    A model that can be stopped asks `hopeless` of its answer so far, and stops where it says so.
+    """
 
     system: str
     user: str
     schema: Json
     max_tokens: int = 8192
+    hopeless: Callable[[str], bool] = field(default=lambda _: False, repr=False)
 
 
 @dataclass(slots=True)

@@ -126,6 +126,14 @@ async def test_json_obeys_its_schema(model: LocalModel) -> None:
     assert answer.text == json.dumps(value)
 
 
+async def test_an_answer_without_hope_is_stopped(model: LocalModel) -> None:
+    """Whoever asks can tell from the beginning of an answer that the rest is not worth waiting for."""
+    request = JsonRequest("Extract facts.", "I was born in 1984.", SCHEMA, 120, hopeless=lambda begun: "facts" in begun)
+    with pytest.raises(ModelBrokenError, match="copies"):
+        await model.complete_json(request)
+    await is_idle(model)
+
+
 async def test_cancelling_while_it_talks(model: LocalModel) -> None:
     """Cancelling ends at once, keeps what has come, and stops the model."""
     stream = model.stream(asking("Tell me a long story.", max_tokens=2000))

@@ -94,6 +94,14 @@ def extraction(data: Mapping[str, Any], anchors: Mapping[str, int], days: Mappin
     )
 
 
+def drafts_so_far(begun: str, anchors: Mapping[str, int], days: Mapping[int, date]) -> Sequence[Draft]:
+    """Return what stands in an observer's answer that is still being written, each time one more has come."""
+    try:
+        return extraction(parse_object(f"{begun}]}}"), anchors, days).drafts if begun.endswith("}") else ()
+    except UnusableAnswerError:
+        return ()
+
+
 def condensation(data: Mapping[str, Any], anchors: Mapping[str, int]) -> Condensation:
     """Return a reflector's answer with anchors translated, not yet judged."""
     drafts = [draft for item in data["observations"] if (draft := _draft(item, anchors)) is not None]

@@ -7,6 +7,7 @@ taken by the extractive worker, so that no batch is ever passed over.
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from construct.clock import Clock, from_text
@@ -14,7 +15,7 @@ from construct.llm.types import JsonRequest, Model
 from construct.memory.language.stance import checked_stance, is_borrowed, quoted_stems
 from construct.memory.learning import schemas
 from construct.memory.learning.anchoring import anchored, said_by
-from construct.memory.learning.answers import copies_talk, extraction
+from construct.memory.learning.answers import copies_talk, drafts_so_far, extraction
 from construct.memory.learning.asking import Account, ask
 from construct.memory.learning.extractive import extract
 from construct.memory.learning.proposals import Draft, Extraction
@@ -57,16 +58,18 @@ async def _observe_part(model: Model, messages: Sequence[Message], clock: Clock,
 async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, account: Account) -> Extraction | None:
     """Ask once; None when it failed or found nothing."""
     text, anchors = transcript(messages, clock)
+    days = {m.id: clock.local(from_text(m.created_at)).date() for m in messages}
     request = JsonRequest(
         system=prompt("observer"),
         user=f"{text}\n\n{_closing(anchors)}",
         schema=schemas.OBSERVER,
         max_tokens=min(_REPLY_TOKENS, model.context_window // 3, 1_000 + 2 * sum(m.token_count for m in messages)),
+        hopeless=lambda begun: copies_talk(drafts_so_far(begun, anchors, days), messages),
     )
     data = await ask(model, request, account)
     if data is None:
         return None
-    found = await asyncio.to_thread(_believed, data, anchors, messages, clock)  # a large paste takes a moment to weigh
+    found = await asyncio.to_thread(_believed, data, anchors, messages, days)  # a large paste takes a moment to weigh
     if not found.drafts:
         account.problems.append("the worker found nothing")
         return None
@@ -77,9 +80,8 @@ async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, acco
 
 
 def _believed(
-    data: Mapping[str, Any], anchors: Mapping[str, int], messages: Sequence[Message], clock: Clock
+    data: Mapping[str, Any], anchors: Mapping[str, int], messages: Sequence[Message], days: Mapping[int, date]
 ) -> Extraction:
-    days = {m.id: clock.local(from_text(m.created_at)).date() for m in messages}
     found = extraction(data, anchors, days)
     quoted, said = quoted_stems(messages), said_by(messages)
     drafts = [anchored(draft, said, days) for draft in found.drafts]

@@ -13,6 +13,7 @@ from construct.memory.learning.answers import (
     UnusableAnswerError,
     condensation,
     copies_talk,
+    drafts_so_far,
     extraction,
     is_degenerate,
     parse_object,
@@ -279,3 +280,11 @@ def test_what_the_user_alone_said_is_no_copy() -> None:
     """A worker may have its own way to begin a line: only both sides of the talk make a copy of it."""
     talk = [message(i, "user", f"I like tea {i}.") for i in range(6)]
     assert not copies_talk([draft(f"User: I like tea {i}.", [i]) for i in range(6)], talk)
+
+
+def test_an_answer_is_read_while_it_is_written() -> None:
+    """Each time one more item has come, all so far are read; between these, and at the end, nothing is."""
+    text = honest(3)
+    read_so_far = [drafts_so_far(text[:i], {f"M{i}": i for i in range(1, 4)}, dict.fromkeys(range(1, 4), date.max))
+                   for i in range(len(text) + 1)]  # fmt: skip
+    assert [len(drafts) for drafts in read_so_far if drafts] == [1, 2, 3]
