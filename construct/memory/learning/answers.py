@@ -96,8 +96,9 @@ def extraction(data: Mapping[str, Any], anchors: Mapping[str, int], days: Mappin
 
 def drafts_so_far(begun: str, anchors: Mapping[str, int], days: Mapping[int, date]) -> Sequence[Draft]:
     """Return what stands in an observer's answer that is still being written, each time one more has come."""
+    whole = begun.rstrip(", ")  # which come in one piece with the bracket before them
     try:
-        return extraction(parse_object(f"{begun}]}}"), anchors, days).drafts if begun.endswith("}") else ()
+        return extraction(parse_object(f"{whole}]}}"), anchors, days).drafts if whole.endswith("}") else ()
     except UnusableAnswerError:
         return ()
 

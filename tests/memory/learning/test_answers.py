@@ -284,7 +284,9 @@ def test_what_the_user_alone_said_is_no_copy() -> None:
 
 def test_an_answer_is_read_while_it_is_written() -> None:
     """Each time one more item has come, all so far are read; between these, and at the end, nothing is."""
-    text = honest(3)
-    read_so_far = [drafts_so_far(text[:i], {f"M{i}": i for i in range(1, 4)}, dict.fromkeys(range(1, 4), date.max))
-                   for i in range(len(text) + 1)]  # fmt: skip
-    assert [len(drafts) for drafts in read_so_far if drafts] == [1, 2, 3]
+    anchors, days = {f"M{i}": i for i in range(1, 4)}, dict.fromkeys(range(1, 4), date.max)
+    text = json.dumps(json.loads(honest(3)))
+    ends = [i + 1 for i, mark in enumerate(text) if mark in "},"]
+    found = [len(drafts_so_far(text[:end], anchors, days)) for end in ends if text[:end].rstrip(",").endswith("}")]
+    assert found == [1, 1, 2, 2, 3, 0]
+    assert not any(drafts_so_far(text[:i], anchors, days) for i in range(len(text)) if text[i - 1] not in "}, ")
