@@ -35,7 +35,7 @@ class _Answer:
 class Nodding:
     """A model that costs nothing."""
 
-    name, context_window = "nodding", 200_000
+    name, context_window, attention = "nodding", 200_000, 200_000
 
     def stream(self, request: Request) -> _Answer:
         """Return the same reply to everything."""

@@ -38,7 +38,7 @@ class KeptModel:
     """
 
     def __init__(self, model: Model, folder: Path | None, identity: str = "", most_tokens: int = 8192) -> None:
-        self.name, self.context_window = model.name, model.context_window
+        self.name, self.context_window, self.attention = model.name, model.context_window, model.attention
         self.requests: list[Request] = []
         self._model, self._folder, self._most = model, folder, most_tokens
         self._identity = identity or model.name
@@ -147,7 +147,8 @@ class Script:
     """Says what it is told to: the other one in a talk that has been. `window` is that of the model it stands for."""
 
     def __init__(self, window: int) -> None:
-        self.name, self.context_window = "script", window
+        self.name = "script"
+        self.context_window = self.attention = window
         self.next = ""
 
     def stream(self, request: Request) -> ReplyStream:
@@ -165,7 +166,7 @@ class Script:
 class Picker:
     """Answers with the line of what it is shown that shares the rarest words with the question. No model."""
 
-    name, context_window = "extractive", 200_000
+    name, context_window, attention = "extractive", 200_000, 200_000
 
     def stream(self, request: Request) -> ReplyStream:
         """Return the best line."""

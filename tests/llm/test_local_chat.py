@@ -51,6 +51,14 @@ def test_talk_and_work_have_a_slot_each() -> None:
     assert work["id_slot"] != chat_body(Request((), ()), 100)["id_slot"]
 
 
+def test_an_example_stands_before_what_is_asked() -> None:
+    """A question of the kind and its answer go ahead, as if they had been said before."""
+    work = json_body(JsonRequest("Extract.", "Rex", {}, example=("Ada", '{"name": "Ada"}')), 100)
+    assert [(m["role"], m["content"]) for m in work["messages"]] == [
+        ("system", "Extract."), ("user", "Ada"), ("assistant", '{"name": "Ada"}'), ("user", "Rex"),
+    ]  # fmt: skip
+
+
 def test_chunks() -> None:
     """Words are added up; the counts are right at every moment, and the server's in the end."""
     reply = Reply()

@@ -17,6 +17,7 @@ from construct.memory.learning import schemas
 from construct.memory.learning.anchoring import anchored, said_by
 from construct.memory.learning.answers import copies_talk, drafts_so_far, extraction
 from construct.memory.learning.asking import Account, ask
+from construct.memory.learning.examples import observer_example, without_example
 from construct.memory.learning.extractive import extract
 from construct.memory.learning.proposals import Draft, Extraction
 from construct.memory.shown.transcript import halves, slices, transcript
@@ -37,7 +38,9 @@ async def observe(model: Model | None, messages: Sequence[Message], clock: Clock
 
 def batch_tokens(model: Model | None) -> int:
     """Return the most tokens of talk that one call is given: a small window leaves room for prompt and answer."""
-    return BATCH_TOKENS if model is None else max(200, min(BATCH_TOKENS, model.context_window // 3))
+    if model is None:
+        return BATCH_TOKENS
+    return max(200, min(BATCH_TOKENS, model.attention, model.context_window // 3))
 
 
 async def _observe_part(model: Model, messages: Sequence[Message], clock: Clock, account: Account) -> Extraction:
@@ -61,7 +64,8 @@ async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, acco
     days = {m.id: clock.local(from_text(m.created_at)).date() for m in messages}
     request = JsonRequest(
         system=prompt("observer"),
-        user=f"{text}\n\n{_closing(anchors)}",
+        user=f"{text}\n\n{_closing(list(anchors))}",
+        example=observer_example(_closing(["M1", "M8"])),
         schema=schemas.OBSERVER,
         max_tokens=min(_REPLY_TOKENS, model.context_window // 3, 1_000 + 2 * sum(m.token_count for m in messages)),
         hopeless=lambda begun: copies_talk(drafts_so_far(begun, anchors, days), messages),
@@ -82,16 +86,15 @@ async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, acco
 def _believed(
     data: Mapping[str, Any], anchors: Mapping[str, int], messages: Sequence[Message], days: Mapping[int, date]
 ) -> Extraction:
-    found = extraction(data, anchors, days)
+    found = without_example(extraction(data, anchors, days), messages)
     quoted, said = quoted_stems(messages), said_by(messages)
     drafts = [anchored(draft, said, days) for draft in found.drafts]
     return replace(found, drafts=tuple(_checked(draft, messages, quoted) for draft in drafts))
 
 
-def _closing(anchors: Mapping[str, int]) -> str:
+def _closing(anchors: Sequence[str]) -> str:
     """Return what stands behind the transcript: small models forget by then what they were asked."""
-    names = list(anchors)
-    return prompt("observer-closing").format(first=names[0], last=names[-1])
+    return prompt("observer-closing").format(first=anchors[0], last=anchors[-1])
 
 
 def _checked(draft: Draft, messages: Sequence[Message], quoted: Sequence[frozenset[str]]) -> Draft:
