@@ -278,6 +278,17 @@ def test_a_message_of_which_nothing_was_noted_is_forgotten_by_its_own_id(life: L
         forget_message(life.db, said.id, life.clock, words=True)
 
 
+@pytest.mark.parametrize("words", [True, False])
+def test_a_talk_is_not_called_by_words_that_were_forgotten(life: Life, words: bool) -> None:
+    """A talk without a title is called by its first words: by the next that are left, and by none where none are."""
+    here = life.talk()
+    first, second = life.exchange(here, SECRET), life.exchange(here, "And marzipan")
+    forget_message(life.db, first.id, life.clock, words=words)
+    assert talk.summary(life.db, here).first_words == "And marzipan"
+    forget_message(life.db, second.id, life.clock, words=words)
+    assert talk.summary(life.db, here).first_words is None
+
+
 def test_a_message_takes_along_all_that_was_drawn_from_it(life: Life) -> None:
     """Reflections too; and words that were kept the first time can still go."""
     here = life.talk()
