@@ -20,7 +20,7 @@ from construct.memory.cycles.situation import Terms, read_window
 from construct.memory.shown import ambient, context
 from construct.memory.shown.forks import inherited_window, last_messages, uncommitted_below
 from construct.memory.shown.view import Blocks, current_blocks, opening_blocks, take_in
-from construct.memory.tools import TOOLS
+from construct.memory.tools import tools_for
 from construct.store import books, talk
 from construct.store.database import snapshot
 from construct.store.records import Message
@@ -134,7 +134,7 @@ class Briefing:
 
     def _tools(self) -> tuple[Tool, ...]:
         has_memory = self.settings.memory != "off" and self.model.context_window >= SMALL_WINDOW
-        return TOOLS if has_memory else ()
+        return tools_for(self.terms.scope) if has_memory else ()
 
     def _life(self, db: sqlite3.Connection, conversation_id: int) -> CacheLife:
         return policy.choose_life([from_text(t) for t in talk.recent_gaps(db, conversation_id)])
