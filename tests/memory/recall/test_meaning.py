@@ -126,7 +126,7 @@ def test_forgetting_takes_the_vectors_along(life: Life, meaning: Meaning, words:
     index(life, meaning)
     late = vectors.Text("message", 1, "My vessel is called Gaivota")
     blob = life.db.execute("SELECT vector FROM vectors WHERE kind = 'message' AND entry_id = 1").fetchone()[0]
-    forget(life.db, observed.id, life.clock, words=words)
+    forget(life.db, ("observation", observed.id), life.clock, words=words)
     indexing.keep(life.db, meaning.embedder, [late], [[blob]])
     assert held(life) == {("message", 3)}
     index(life, meaning)
