@@ -10,7 +10,6 @@ from construct.memory.cycles.situation import Terms
 from construct.memory.recall.passages import passages
 from construct.memory.shown import forks
 from construct.memory.shown.ambient import Ambience, DuePlan, Passage, told
-from construct.memory.shown.view import scope_ids
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.briefings import forgotten
@@ -63,7 +62,7 @@ def due_plans(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> lis
     """
     today = terms.clock.today()
     lately = to_text(terms.clock.now() - ASK_FOR)
-    where, values = rows.scope_filter(db, scope_ids(db, terms.scope, conversation_id))
+    where, values = rows.scope_filter(forks.reach(db, terms.scope, conversation_id))
     found = db.execute(
         f"""SELECT id, content, referenced_date FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND referenced_date BETWEEN ? AND ?

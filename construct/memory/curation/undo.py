@@ -13,7 +13,7 @@ from construct.clock import Clock, to_text
 from construct.errors import NotFoundError
 from construct.memory.curation.memories import promote
 from construct.memory.graph.cycle import revert_graph
-from construct.memory.shown.view import scope_ids
+from construct.memory.shown.forks import reach
 from construct.store import lineage, talk
 from construct.store import observations as rows
 from construct.store.database import transaction
@@ -179,7 +179,7 @@ def _mark_reverted(db: sqlite3.Connection, cycle: Cycle, now: str) -> None:
         held = talk.last_message_id(db, cycle.conversation_id)
     if cycle.kind == "reflector":
         here = cycle.conversation_id
-        base = rows.active_tokens(db, None if here is None else scope_ids(db, "conversation", here))
+        base = rows.active_tokens(db, None if here is None else reach(db, "conversation", here))
     db.execute(
         """UPDATE cycles SET status = 'reverted', reverted_at = ?, held_message_id = ?,
            base_tokens = coalesce(?, base_tokens) WHERE id = ?""",

@@ -9,8 +9,8 @@ from construct.config import Settings, Thresholds
 from construct.memory.cycles.compaction import next_window
 from construct.memory.cycles.policy import LEFTOVER_TOKENS, LIVES, REGROWTH, Situation, fit_to, is_cold
 from construct.memory.recall.meaning import Meaning, meaning_for
-from construct.memory.shown.forks import inherited_window
-from construct.memory.shown.view import Frame, scope_ids
+from construct.memory.shown.forks import inherited_window, reach
+from construct.memory.shown.view import Frame
 from construct.store import cycles, talk
 from construct.store import observations as rows
 from construct.store.records import Message
@@ -63,7 +63,7 @@ def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *
     """Return the situation of a conversation."""
     return replace(
         read_window(db, conversation_id, terms, leaving=leaving),
-        active_tokens=rows.active_tokens(db, scope_ids(db, terms.scope, conversation_id)),
+        active_tokens=rows.active_tokens(db, reach(db, terms.scope, conversation_id)),
         reflect_from=reflect_from(db, conversation_id, terms),
     )
 

@@ -9,11 +9,10 @@ from construct.config import Settings
 from construct.memory.cycles.situation import Terms, held_tokens, read_situation, reflect_from, reflector_scope
 from construct.memory.cycles.spending import spent_today
 from construct.memory.learning.asking import EXTRACTIVE
-from construct.memory.shown.forks import inherited_window
-from construct.memory.shown.view import scope_ids
+from construct.memory.shown.forks import inherited_window, reach
 from construct.store import cycles, talk
 from construct.store import observations as rows
-from construct.store.records import Cycle
+from construct.store.records import Cycle, Descent
 
 _PHASES = {"observer": "observing", "reflector": "reflecting"}
 
@@ -23,7 +22,7 @@ def status(db: sqlite3.Connection, conversation_id: int | None, settings: Settin
     at_work = [c.kind for c in cycles.running(db)]
     t = terms.thresholds
     s = read_situation(db, conversation_id, terms) if conversation_id is not None else None
-    scope = None if conversation_id is None else scope_ids(db, terms.scope, conversation_id)
+    scope = None if conversation_id is None else reach(db, terms.scope, conversation_id)
     counts = _observation_counts(db, scope)
     return {
         "conversation": conversation_id,
@@ -124,8 +123,8 @@ def _message_counts(db: sqlite3.Connection, conversation_id: int | None) -> dict
     return {"total": total, "unobserved": unobserved, "window": window + inherited}
 
 
-def _observation_counts(db: sqlite3.Connection, scope: list[int] | None) -> dict[str, Any]:
-    where, values = rows.scope_filter(db, scope)
+def _observation_counts(db: sqlite3.Connection, scope: Descent | None) -> dict[str, Any]:
+    where, values = rows.scope_filter(scope)
     found = db.execute(
         f"""SELECT CASE WHEN superseded_at IS NOT NULL THEN 'superseded'
                         WHEN committed_at IS NULL THEN 'pending' ELSE 'committed' END AS state,

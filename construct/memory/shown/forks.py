@@ -54,7 +54,7 @@ def line(db: sqlite3.Connection, conversation_id: int) -> Iterator[tuple[int, in
 
 
 def reach(db: sqlite3.Connection, scope: str, conversation_id: int) -> Descent | None:
-    """Return what recall may look through for a conversation's model; None: all talks."""
+    """Return the talk that a conversation's model is shown observations of, and may search; None: all talks."""
     return None if scope == "user" else tuple(line(db, conversation_id))
 
 
