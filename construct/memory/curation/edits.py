@@ -60,31 +60,14 @@ def _in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
     found = rows.observation(db, observation_id)
     if found.state != "superseded":
         return found
-    instead = ", ".join(str(o.id) for o in replacements(db, found))
+    instead = sorted(o.id for o in lineage.heirs(db, found, lambda o: o.state != "superseded"))
     if instead:
-        raise ConstructError(f"Observation {observation_id} was replaced by {instead}.\nName that one instead.")
+        listed = ", ".join(map(str, instead))
+        raise ConstructError(f"Observation {observation_id} was replaced by {listed}.\nName that one instead.")
     raise ConstructError(
         f"Observation {observation_id} is no longer in force: it was undone or let go.\n"
         "`construct memory list` shows what is."
     )
-
-
-def replacements(db: sqlite3.Connection, old: Observation) -> list[Observation]:
-    """Return the observations in force that stand in a superseded one's place, through all that came in between."""
-    found: dict[int, Observation] = {}
-    seen = {old.id}
-    open_ = [old]
-    while open_:
-        o = open_.pop()
-        for successor in lineage.successors(db, o):
-            if successor.id in seen:
-                continue
-            seen.add(successor.id)
-            if successor.state == "superseded":
-                open_.append(successor)
-            else:
-                found[successor.id] = successor
-    return [found[i] for i in sorted(found)]
 
 
 def _day_meant(old: Observation, content: str, today: date) -> str | None:

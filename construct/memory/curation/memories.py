@@ -160,15 +160,7 @@ def _hand_on(db: sqlite3.Connection, now: str) -> None:
 
 def _heirs(db: sqlite3.Connection, old: Observation) -> list[Observation]:
     """Return the active observations that say again what a superseded one said, through all that came in between."""
-    found: list[Observation] = []
-    seen = {old.id}
-    open_ = [old]
-    while open_:
-        o = open_.pop(0)
-        for successor in lineage.successors(db, o):
-            if successor.id not in seen and _holds(db, successor, o):
-                seen.add(successor.id)
-                (open_ if successor.state == "superseded" else found).append(successor)
+    found = lineage.heirs(db, old, lambda o: o.state != "superseded", lambda new, o: _holds(db, new, o))
     return [o for o in found if o.state == "active"]
 
 
