@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from construct.memory.language.stem import stem, words
+from construct.memory.language.stem import is_unspaced, stem, words
 from construct.memory.language.terms import STOP_WORDS, negates
 from construct.text import one_line
 
@@ -17,7 +17,6 @@ USER = "User"
 _SELF = frozenset({"user", "the user", "i", "me", "myself", "my"})
 _OF_USER = frozenset({"user", "i", "me", "my", "mine"})
 _MENTION = re.compile(r"\b(?:(?P<mine>user['’]s|my|our)|user|I|me|myself|we|us)\b", re.IGNORECASE)
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CLAUSE_END = re.compile(r"[,;:.!?()\u2013\u2014]+|\b(?:and|but|while|whereas)\b", re.IGNORECASE)
 _MOST = 400
 _LONGEST_NAME, _LONGEST_PREDICATE = 80, 40
@@ -103,7 +102,7 @@ def says(text: str, name: str) -> bool:
     """Tell whether a text holds a name, as whole words where it has words."""
     if key(name) == key(USER):
         return True
-    if _UNSPACED.search(name):
+    if is_unspaced(name):
         return name.casefold() in text.casefold()
     return f" {key(name)} " in f" {' '.join(words(text))} "
 

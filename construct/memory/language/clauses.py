@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import zip_longest
 from typing import Literal
 
+from construct.memory.language.stopwords import MONTHS, WEEKDAYS
 from construct.memory.language.terms import (
     STOP_WORDS,
     begins_sentence,
@@ -26,10 +27,7 @@ Kind = Literal["user", "name", "value", "word"]
 _USER = frozenset("user users i me my mine myself we us our ours".split())
 _OWNING = frozenset("my mine our ours".split())
 _PRONOUNS = frozenset("he she they it his her their its who whose which also".split())
-_CALENDAR = frozenset(
-    """january february march april may june july august september october november december monday tuesday wednesday
-    thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays""".split()
-)
+_CALENDAR = frozenset({*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS)})
 _JOINS = re.compile(r"and|AND|und|et|y|e|but|while|whereas|when|because|although|though")
 _LABEL = re.compile(r"(?: said| says| stated| mentioned)?:")
 _WEAK_BREAK = re.compile(r",|—|\s[-–]\s")

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
+from construct.memory.language.terms import NEGATIONS
+
 _EMOJI = "\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
 _END = re.compile(
     rf"(?P<mark>[.!?…؟]+)(?P<close>[\"'”’»)\]*_]*)(?=\s|$|[{_EMOJI}])(?P<tail>\s?[{_EMOJI}]+)?"
@@ -93,10 +95,6 @@ STOP_WORDS = word_set(
     "how is am are was were be been being do does did done doing have has had having will would shall should can could "
     "may might must just also too very really quite some any each all both such only own same up down out off over "
     "again more most other s t d m re ve ll let's that's there's here's what's who's got get gets getting"
-)
-NEGATIONS = word_set(
-    "not no never none nothing nobody without don't doesn't didn't isn't aren't wasn't weren't can't cannot couldn't "
-    "won't wouldn't haven't hasn't hadn't shouldn't neither nor ain't"
 )
 _FORMS = (
     "buy bought|eat ate eaten|teach taught|fly flew flown|sell sold|meet met|leave left|begin began begun|win won|"

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from construct.memory.language.dates import in_past
 from construct.memory.language.sentences import (
-    NEGATIONS,
     content_words,
     split_clauses,
     split_quoted,
@@ -16,6 +15,7 @@ from construct.memory.language.sentences import (
     word_set,
     words,
 )
+from construct.memory.language.terms import negates
 from construct.store.records import Message
 
 _STRENGTH = {"stated": 3, "planned": 2, "inferred": 1}
@@ -228,8 +228,7 @@ def _affirms(message: Message, content: str) -> bool:
     """Tell whether a message of the user is a short yes, or a short no to what the content denies."""
     if message.role != "user" or len(words(message.content)) > 6:
         return False
-    denied = not NEGATIONS.isdisjoint(words(content))
-    return bool(_YES.search(message.content) or (denied and _NO.search(message.content)))
+    return bool(_YES.search(message.content) or (negates(content) and _NO.search(message.content)))
 
 
 @lru_cache(maxsize=128)

@@ -9,6 +9,10 @@ import unicodedata
 from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+")
+# Scripts written without spaces: a run of them is one word to the tokenizer, so it is looked for in pieces.
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
 _LONGEST = 64  # longer words are left alone, as in SQLite
 
 _MEASURE = re.compile(r"V+C+")
@@ -47,6 +51,11 @@ def _plain(letter: str) -> str:
 def words(text: str) -> list[str]:
     """Return the words of `text` in order, folded, not stemmed."""
     return _WORD.findall(fold(text))
+
+
+def is_unspaced(text: str) -> bool:
+    """Tell whether a text is, or has something in it, of a script without spaces between words."""
+    return bool(UNSPACED.search(text))
 
 
 @lru_cache(4096)

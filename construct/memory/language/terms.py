@@ -104,6 +104,11 @@ def content_words(text: str) -> frozenset[str]:
     return frozenset(w for w in words(text) if w not in STOP_WORDS and not is_negation(w))
 
 
+def content_stems(text: str) -> frozenset[str]:
+    """Return the same without their inflection."""
+    return frozenset(map(stem, content_words(text)))
+
+
 def is_negation(word: str) -> bool:
     """Tell whether a folded word denies something."""
     return word in NEGATIONS or bool(_NEGATED.search(word))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from construct.memory.language.dates import in_past
 from construct.memory.language.sentences import HOUSEHOLD, says_the_same, wording
+from construct.memory.language.terms import terms
 from construct.memory.learning.proposals import PRIORITIES, Condensation, Draft
 from construct.store.records import Observation
 
@@ -33,11 +34,6 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NOT_NOW = re.compile(r"(?i)\d{4}|years? ago|\b(?:when|back in|until|for|then|before|temporar\w+|but|was|used)\b")
 
 
-def _distinct(text: str) -> frozenset[str]:
-    """Return what a line must not lose: tokens with a digit, names, quoted words."""
-    return frozenset(re.findall(r"\w*\d[\w.,:-]*\w|\w*\d|(?<=\S )(?!I\b)[A-Z][\w'’-]*|[\"“«]\w+", text))
-
-
 def _once(one: Observation, other: Observation) -> bool:
     """Tell whether two lines may be of one time: what happened on two days happened twice."""
     same = one.observation_date == other.observation_date
@@ -49,7 +45,7 @@ def _groups(observations: Sequence[Observation]) -> list[list[Observation]]:
     found: dict[tuple[str, str | None, frozenset[str]], list[list[tuple[Observation, tuple[str, ...]]]]] = {}
     for one in observations:
         said = wording(one.content) or (str(one.id),)
-        alike = found.setdefault((one.stance, one.referenced_date, _distinct(one.content)), [])
+        alike = found.setdefault((one.stance, one.referenced_date, terms(one.content)), [])
         for group in alike:
             best, best_said = group[0]
             more = len(said) >= len(best_said)

@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from construct.memory.language.binding import flipped, misbound, misbound_number, same_matter, sayings, unknown_subject
-from construct.memory.language.terms import content_words, negates, opening_names, stem, terms, words
-from construct.memory.learning.proposals import Condensation, Draft
+from construct.memory.language.terms import content_stems, content_words, negates, opening_names, stem, terms, words
+from construct.memory.learning.proposals import PRIORITIES, Condensation, Draft
 from construct.memory.shown.lines import line_tokens
 from construct.store.records import Observation
 
 _WEAK = frozenset({"quoted", "hypothetical", "inferred", "assistant"})
 _MOST_OUTDATED_BY_ONE = 3
-_RANK = {"high": 0, "medium": 1, "low": 2}
 _FIRMNESS = {"stated": 0, "planned": 1, "asked": 2}
 
 
@@ -112,7 +111,7 @@ def _settle(draft: Draft, sources: Sequence[Observation]) -> tuple[Draft | None,
             draft,
             stance=stance,
             # Not lower either: what was lowered once could be dropped the next time.
-            priority=min((s.priority for s in sources), key=_rank),
+            priority=min((s.priority for s in sources), key=PRIORITIES.index),
             observation_date=min(max(draft.observation_date, dates[0]), dates[-1]),
             referenced_date=next(iter(days), None),
         ),
@@ -186,7 +185,7 @@ def _loss_in(source: Observation, text: str) -> str | None:
     if source.priority == "medium" and not source.pinned:
         if must:
             return None if must & said else "all its terms would be gone"
-        meaning = {stem(w) for w in content_words(source.content)}
+        meaning = content_stems(source.content)
         return None if not meaning or meaning & {stem(w) for w in said} else "all its words would be gone"
     missing = (must | opening_names(source.content)) - said
     if missing:
@@ -232,7 +231,7 @@ def _outdated(
 
 def _is_kept(o: Observation, drafts: Sequence[Draft]) -> bool:
     """Tell whether one of the drafts that replace `o` still has all its words."""
-    meaning = {stem(w) for w in content_words(o.content)}
+    meaning = content_stems(o.content)
     return any(meaning <= {stem(w) for w in words(d.content)} for d in drafts if o.id in d.sources)
 
 
@@ -258,10 +257,6 @@ def _protected(o: Observation) -> bool:
 
 def _may_drop(o: Observation) -> bool:
     return o.priority == "low" and not _protected(o)
-
-
-def _rank(priority: str) -> int:
-    return _RANK[priority]
 
 
 def _firmness(stance: str) -> int:

@@ -7,7 +7,7 @@ from datetime import date
 from functools import cache
 from itertools import accumulate
 
-from construct.memory.language.stem import stem, words
+from construct.memory.language.stem import UNSPACED, stem, words
 from construct.memory.language.stopwords import IRREGULAR, STOP_WORDS
 from construct.memory.recall.dates import Span, spans
 
@@ -15,10 +15,6 @@ MOST_WORDS = 48  # of a query are looked for: a pasted page is none
 MOST_PAIRED = 6  # of the words of which two are enough
 
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
-# Scripts written without spaces: a run of them is one word to the tokenizer, so it is looked for in pieces.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
-)
 # "Do you remember what I said": the opening is not whom the question is about.
 _OPENING = re.compile(
     r"^\W*(?:(?:do|can|could|would|will) you (?:still )?(?:please )?(?:remember|recall|know|tell me|remind me)|"
@@ -70,7 +66,7 @@ def analyse(text: str, today: date | None = None) -> Query:
     """
     if not text.strip():
         raise ValueError("The query is blank.")
-    plain = _UNSPACED.sub(" ", text)
+    plain = UNSPACED.sub(" ", text)
     found = words(plain)
     content = _content(found)[:MOST_WORDS]
     quoted = [
@@ -79,7 +75,7 @@ def analyse(text: str, today: date | None = None) -> Query:
     return Query(
         words=_distinct(content or found[:MOST_WORDS]),
         phrases=tuple(dict.fromkeys(phrase for phrase in quoted if phrase)),
-        pieces=tuple(dict.fromkeys(piece for run in _UNSPACED.findall(text) for piece in _pairs(run))),
+        pieces=tuple(dict.fromkeys(piece for run in UNSPACED.findall(text) for piece in _pairs(run))),
         capitals=_capitals(plain),
         role=_role(_OPENING.sub("", text)),
         asks_when=bool(_WHEN.search(text)),
