@@ -96,15 +96,6 @@ STOP_WORDS = word_set(
     "may might must just also too very really quite some any each all both such only own same up down out off over "
     "again more most other s t d m re ve ll let's that's there's here's what's who's got get gets getting"
 )
-_FORMS = (
-    "buy bought|eat ate eaten|teach taught|fly flew flown|sell sold|meet met|leave left|begin began begun|win won|"
-    "drive drove driven|write wrote written|run ran|tell told|pay paid|lose lost|break broke broken|come came|"
-    "choose chose chosen|make made|take took taken|give gave given|see saw seen|go went gone going|sleep slept|"
-    "speak spoke spoken|find found|bring brought|keep kept|think thought|know knew known|grow grew grown|send sent|"
-    "spend spent|build built|fall fell fallen|feel felt|hear heard|say said|ride rode ridden|swim swam swum|"
-    "catch caught|child children kid kids|wife wives|mother mum mom|father dad|die dying died"
-)
-_IRREGULAR = {form: forms.split()[0] for forms in _FORMS.split("|") for form in forms.split()}
 _FILLERS = word_set("a an the just also really very so too quite that actually well oh yeah yes hey and then")
 _HEDGES = word_set(
     "if might may maybe perhaps almost nearly hardly barely used stopped stop quit former ex anymore longer ago only "
@@ -138,7 +129,6 @@ _NAME = re.compile(
 )
 _GREETED = re.compile(r"(?i)^\W*(?:hey|hi|thanks|wow|yeah|yes|ok|okay|oh|well|cool)[, ]+(?-i:[A-Z])\w+\b")
 _FIRST_IS_NAME = re.compile(r"([A-Z][a-z]+)(?:['’]s)? (?:is|was|has|and|loves|likes|got|went|will|said)\b")
-_SUFFIX = re.compile(r"(?:ing|ied|ed|ies|es|s|ly|e|y)$")
 
 
 def _spans_of_blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -262,17 +252,6 @@ def words(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Return the words that carry the meaning, in order: no stop words, but negations."""
     return [word for word in words(text) if word not in STOP_WORDS]
-
-
-def stem(word: str) -> str:
-    """Return a rough stem: forms of one word mostly share it, and sometimes do neighbours."""
-    word = word.removesuffix("'s")
-    word = _IRREGULAR.get(word, word)
-    if len(word) > 3 and not word[0].isdigit():
-        word = _SUFFIX.sub("", word) or word
-        if len(word) > 3 and word[-1] == word[-2]:
-            word = word[:-1]
-    return word.rstrip("ei")[:6] or word
 
 
 def wording(text: str) -> tuple[str, ...]:

@@ -11,10 +11,10 @@ from construct.memory.language.sentences import (
     split_clauses,
     split_quoted,
     split_sentences,
-    stem,
     word_set,
     words,
 )
+from construct.memory.language.stem import fold, root
 from construct.memory.language.terms import negates
 from construct.store.records import Message
 
@@ -22,6 +22,7 @@ _STRENGTH = {"stated": 3, "planned": 2, "inferred": 1}
 """All other stances are weaker than these, and none of them than another."""
 _ENOUGH = 0.65
 """A sentence supports a content when it shares at least this part of what the best one shares."""
+_BEGINNING = 6
 
 _LEAD = r"(?i)^\W*(?:(?:and|but|so|or|also|ok|okay|hey|hi|well|oh|btw|by the way|please|then)\b[\s,]*)*"
 _AUX = r"(?:am|is|are|was|were|do|does|did|have|has|can|could|will|would|should|shall|may|might|must)(?:n['’]t)?"
@@ -210,7 +211,9 @@ def clause_stances(sentence: str) -> list[tuple[str, str]]:
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in content_words(text) if word not in _NOT_CONTENT)
+    """Return the words that tell something, by how they begin: "allergic" and "allergy" tell the same."""
+    telling = (word.removesuffix("'s") for word in content_words(text) if word not in _NOT_CONTENT)
+    return frozenset(root(fold(word))[:_BEGINNING] for word in telling)
 
 
 def _spoken(text: str) -> Iterator[tuple[str, str]]:

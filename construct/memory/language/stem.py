@@ -6,7 +6,9 @@ SQLite's fts5_tokenize.c has: `bli` and `logi`). The index itself is never asked
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from construct.memory.language.stopwords import IRREGULAR
 
 _WORD = re.compile(r"[^\W_]+")
 # Scripts written without spaces: a run of them is one word to the tokenizer, so it is looked for in pieces.
@@ -66,6 +68,23 @@ def stem(word: str) -> str:
     if not word.isascii():  # the rules look at bytes
         return _stem(word.encode().decode("latin-1")).encode("latin-1").decode(errors="replace")
     return _stem(word)
+
+
+@cache
+def _irregular() -> dict[str, tuple[str, ...]]:
+    groups = [tuple(group.split()) for group in IRREGULAR.split(";")]
+    return {stem(word): group for group in groups for word in group}
+
+
+def forms(word: str) -> tuple[str, ...]:
+    """Return the word and those of its forms that have other stems."""
+    own = stem(word)
+    return (word, *[form for form in _irregular().get(own, ()) if stem(form) != own])
+
+
+def root(word: str) -> str:
+    """Return one stem for all forms of a word: "went" and "goes" have the same."""
+    return min(map(stem, forms(word)))
 
 
 def _stem(word: str) -> str:

@@ -7,8 +7,8 @@ from datetime import date
 from functools import cache
 from itertools import accumulate
 
-from construct.memory.language.stem import UNSPACED, stem, words
-from construct.memory.language.stopwords import IRREGULAR, STOP_WORDS
+from construct.memory.language.stem import UNSPACED, forms, root, words
+from construct.memory.language.stopwords import STOP_WORDS
 from construct.memory.recall.dates import Span, spans
 
 MOST_WORDS = 48  # of a query are looked for: a pasted page is none
@@ -122,18 +122,6 @@ def _either(word: str) -> str:
     return quoted[0] if len(quoted) == 1 else f"({' OR '.join(quoted)})"
 
 
-@cache
-def _irregular() -> dict[str, tuple[str, ...]]:
-    groups = [tuple(group.split()) for group in IRREGULAR.split(";")]
-    return {stem(word): group for group in groups for word in group}
-
-
-def forms(word: str) -> tuple[str, ...]:
-    """Return the word and those of its forms that have other stems."""
-    root = stem(word)
-    return (word, *[form for form in _irregular().get(root, ()) if stem(form) != root])
-
-
 def akin(word: str, form: str) -> bool:
     """Tell whether of two words of one stem one is a form of the other: "in" and "Inês" have it by the rules only."""
     return min(len(word), len(form)) > 2 or abs(len(word) - len(form)) < 2
@@ -154,7 +142,7 @@ def _content(found: list[str]) -> list[str]:
 def _distinct(found: list[str]) -> tuple[str, ...]:
     kept: dict[str, str] = {}
     for word in found:
-        kept.setdefault(min(map(stem, forms(word))), word)
+        kept.setdefault(root(word), word)
     return tuple(kept.values())
 
 

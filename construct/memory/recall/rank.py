@@ -13,10 +13,10 @@ from functools import cached_property
 from operator import mul
 from typing import NamedTuple
 
-from construct.memory.language.stem import fold, stem, words
+from construct.memory.language.stem import fold, forms, stem, words
 from construct.memory.language.stopwords import TIME_WORDS
 from construct.memory.recall.names import Speakers
-from construct.memory.recall.query import Query, akin, forms
+from construct.memory.recall.query import Query, akin
 from construct.store.search import KINDS, Entry
 
 # How words count: BM25F (Robertson and Zaragoza, 2009) over a turn and its neighbours.

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo
 
-from construct.memory.language.stem import stem
+from construct.memory.language.stem import forms, stem
 from construct.memory.recall.meaning import Meaning, Near, without
 from construct.memory.recall.names import HEARD, Turn, is_called, may_be_called, speakers
-from construct.memory.recall.query import Query, analyse, any_of, forms, gated
+from construct.memory.recall.query import Query, analyse, any_of, gated
 from construct.memory.recall.rank import (
     Asked,
     Candidate,

@@ -13,11 +13,11 @@ from construct.memory.language.sentences import (
     split_clauses,
     split_quoted,
     split_sentences,
-    stem,
     word_set,
     wording,
     words,
 )
+from construct.memory.language.stem import root
 
 LONG = "We would like to inform you that the account has been closed and that nothing more can be done about it."
 
@@ -139,14 +139,14 @@ def test_content_words_keep_negations() -> None:
     "forms", ["hire hires hired hiring", "move moved moving", "study studies studied", "buy bought", "run running ran"]
 )
 def test_forms_share_a_stem(forms: str) -> None:
-    """Forms of one verb mostly share their stem."""
-    assert len({stem(form) for form in forms.split()}) == 1
+    """Forms of one verb are one word, irregular ones too."""
+    assert len({root(form) for form in forms.split()}) == 1
 
 
 @given(st.text())
 def test_no_text_raises(text: str) -> None:
-    """Any text has words, stems, clauses and perhaps a title."""
-    assert all(stem(word) for word in words(text))
+    """Any text has words, clauses and perhaps a title."""
+    assert all(words(text))
     assert all(clause in text for clause in split_clauses(text))
     assert short_title(text) is None or short_title(text)
     assert count_names(text) >= 0
