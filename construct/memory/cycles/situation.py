@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 from construct.clock import Clock, from_text, to_text
 from construct.config import Settings, Thresholds
-from construct.memory.cycles.compaction import next_window
 from construct.memory.cycles.policy import LEFTOVER_TOKENS, LIVES, REGROWTH, Situation, fit_to, is_cold
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.memory.shown.forks import inherited_window, reach
 from construct.memory.shown.view import Frame
+from construct.memory.shown.window import window_start
 from construct.store import cycles, talk
 from construct.store import observations as rows
 from construct.store.records import Message
@@ -78,7 +78,7 @@ def read_window(db: sqlite3.Connection, conversation_id: int, terms: Terms, *, l
         unobserved_tokens=unobserved,
         window_tokens=shown + sum(m.token_count for m in inherited_window(db, conversation_id)),
         compactable=marks.observed > marks.compacted
-        or next_window(talk.live_messages(db, conversation_id, marks.window), marks, terms.retained) > marks.window
+        or window_start(talk.live_messages(db, conversation_id, marks.window), marks, terms.retained) > marks.window
         or rows.has_pending(db, conversation_id),
         held=held_tokens(db, conversation_id, terms) > 0,
         cold=is_cold(last, here.cache_life, terms.clock.now()),

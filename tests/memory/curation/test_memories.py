@@ -28,9 +28,11 @@ def keep(life: Life, content: str, origin: str = "user", category: str | None = 
 
 
 def settle(life: Life) -> int:
-    """Make promoted memories agree with what is active."""
+    """Make promoted memories agree with what is active; return how many more there are."""
+    before = life.count("memories")
     with transaction(life.db):
-        return promote(life.db, life.tick())
+        promote(life.db, life.tick())
+    return life.count("memories") - before
 
 
 def in_force(life: Life) -> list[str]:

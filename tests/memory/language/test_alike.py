@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construct.memory.curation.memories import newer_value, same_fact
-from construct.memory.language.alike import says_more
+from construct.memory.language.alike import same_fact, says_more
+from construct.memory.language.values import newer_value
 
 SAME = [
     ("User is allergic to peanuts", "The user has a peanut allergy"),
