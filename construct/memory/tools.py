@@ -13,13 +13,14 @@ from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory.curation.memories import remember
 from construct.memory.cycles.situation import Terms
 from construct.memory.inspection.trace import why
-from construct.memory.recall.search import Filters, Hit, search
+from construct.memory.recall.search import Hit, search
 from construct.memory.shown.forks import reach
 from construct.memory.shown.transcript import escape
 from construct.store import search_index
 from construct.store.briefings import Told
 from construct.store.database import Store, transaction
 from construct.store.records import Message
+from construct.store.search import Filters
 from construct.text import shorten
 
 Forget = Callable[[int], Awaitable[str]]
@@ -138,7 +139,8 @@ class ToolBox:
             since=_day(given.get("since")), until=_day(given.get("until")), kind=given.get("kind") or None,
             talk=reach(db, self.terms.scope, self.conversation_id), zone=self.terms.clock.zone,
         )  # fmt: skip
-        hits = search(db, str(given["query"]), filters, _MOST_HITS, meaning=self.terms.meaning)
+        today, meaning = self.terms.clock.today(), self.terms.meaning
+        hits = search(db, str(given["query"]), filters, _MOST_HITS, today=today, meaning=meaning)
         left = search_index.count_missing(db)
         return hits, f"\n({left:,} imported messages are not in the index yet: they were not searched.)" if left else ""
 

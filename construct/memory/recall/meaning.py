@@ -17,7 +17,7 @@ from construct.config import Settings
 from construct.llm.embedding import Embedder, Weights, find_weights, is_available
 from construct.memory.language.stem import fold
 from construct.store import vectors as rows
-from construct.store.search import Entry
+from construct.store.search import Entry, path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,8 +63,7 @@ class Meaning:
             return Near(db, model, {kind: self._shelf(db, model, kind).compared(query) for kind in kinds}, query)
 
     def _shelf(self, db: sqlite3.Connection, model: int, kind: str) -> "_Shelf":
-        (path,) = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
-        shelf = self._shelves.setdefault((path, kind), _Shelf())
+        shelf = self._shelves.setdefault((path(db), kind), _Shelf())
         shelf.add(rows.newest(db, model, kind, shelf.last, KEPT))
         return shelf
 

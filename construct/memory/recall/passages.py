@@ -8,7 +8,7 @@ What it costs does not grow with the file: words are counted, and rows read, up 
 import math
 import re
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import islice
@@ -18,11 +18,11 @@ from construct.memory.language.stem import stem
 from construct.memory.language.stopwords import SMALL_TALK, TIME_WORDS
 from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.meaning import Meaning, Near, without
-from construct.memory.recall.names import CALLS, Speakers, Turn, speakers
+from construct.memory.recall.names import CALLS, Speakers, Turn
 from construct.memory.recall.places import GROWN, READ, Standing, look, newest_with
 from construct.memory.recall.query import Query, analyse, with_one_of
-from construct.memory.recall.rank import Asked, Candidate, Matcher, ranked, weights
-from construct.memory.recall.search import Hit, called_in, hit, read_around
+from construct.memory.recall.rank import Asked, Matcher, ranked, weights
+from construct.memory.recall.search import Hit, called_in, hit, meant, read_around
 from construct.store import search as store
 from construct.store.search import Entry, Filters
 
@@ -123,13 +123,13 @@ def _found(
     if near:
         entries += [e for e in _similar(db, near, filters) if e not in entries]
         asked = replace(asked, near=near.of_all(entries))
-    held = {(e.kind, e.id): worth for e in entries if (worth := _worth(e, asked, enough)) >= enough}
-    good = sorted((e for e in entries if (e.kind, e.id) in held.keys() - known), key=lambda e: -held[e.kind, e.id])
+    held = {e.key: worth for e in entries if (worth := _worth(e, asked, enough)) >= enough}
+    good = sorted((e for e in entries if e.key in held.keys() - known), key=lambda e: -held[e.key])
     read = read_around(db, good[:CANDIDATES], filters, results=False)
-    asked = replace(asked, speakers=_speakers(names, read, query))
+    asked = replace(asked, speakers=meant(query, names, (c.entry for c in read)))
     kept = [c.entry for c, known_of in ranked(read, asked, CANDIDATES) if known_of.speaker >= 0][:MOST_PASSAGES]
     kept = _unseen(db, kept, matcher, known)
-    return [(held[e.kind, e.id], _cut(hit(e, 0.0, filters.zone), rarest)) for e in kept]
+    return [(held[e.key], _cut(hit(e, 0.0, filters.zone), rarest)) for e in kept]
 
 
 def _names(db: sqlite3.Connection, query: Query, stand: Standing) -> dict[str, list[Turn]]:
@@ -145,13 +145,6 @@ _plain: dict[tuple[str, int], set[str]] = {}
 """By file and how large it is."""
 
 
-def _speakers(names: dict[str, list[Turn]], read: Sequence[Candidate], query: Query) -> Speakers:
-    """Return who is meant, learned from the turns that have the names and from what was read."""
-    turns = [turn for said in names.values() for turn in said]
-    turns += [(c.entry.conversation or 0, c.entry.role, c.entry.text) for c in read if c.entry.role] if names else []
-    return speakers(turns, frozenset(names), query.role)
-
-
 def _worded(
     db: sqlite3.Connection, rarest: str, newest: Mapping[str, Sequence[int]], others: Sequence[str], filters: Filters
 ) -> list[Entry]:
@@ -161,8 +154,8 @@ def _worded(
         ids = newest[kind]
         if ids and others:
             ids = store.since(db, kind, with_one_of(rarest, others), ids[-1])
-        entries += store.entries(db, kind, ids, filters)
-    return [e for e in entries if e.found and e.state not in ("pending", "superseded")]
+        entries += _current(db, kind, ids, filters)
+    return entries
 
 
 def _telling(rarest: Sequence[str], weight: Mapping[str, float], enough: float) -> Sequence[str]:
@@ -177,15 +170,18 @@ def _telling(rarest: Sequence[str], weight: Mapping[str, float], enough: float) 
 
 def _similar(db: sqlite3.Connection, near: Near, filters: Filters) -> list[Entry]:
     """Return what is nearest in meaning of each kind."""
-    nearest = {kind: near.nearest(kind, SIMILAR) for kind in filters.kinds()}
-    found = [entry for kind, ids in nearest.items() for entry in store.entries(db, kind, ids, filters)]
-    return [e for e in found if e.found and e.state not in ("pending", "superseded")]
+    return [e for kind in filters.kinds() for e in _current(db, kind, near.nearest(kind, SIMILAR), filters)]
+
+
+def _current(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
+    found = store.results(db, kind, ids, filters)
+    return [e for e in found if e.state not in ("pending", "superseded")]
 
 
 def _worth(entry: Entry, asked: Asked, enough: float) -> float:
     """Return what the words weigh that stand in the entry itself, or half of that with what its nearness weighs."""
     held = sum(asked.weight[word] for word in asked.matcher.counts(entry))
-    near = asked.near.get((entry.kind, entry.id), 0.0)
+    near = asked.near.get(entry.key, 0.0)
     return max(held, HALVED * held + enough * near / SURE) if near else held
 
 

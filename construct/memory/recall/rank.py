@@ -97,7 +97,7 @@ class Matcher:
 
     def counts(self, entry: Entry) -> dict[str, float]:
         """Return how often each is in the entry's text, discounted for a long one."""
-        key = (entry.kind, entry.id)
+        key = entry.key
         if key not in self._seen:
             self._seen[key] = self.in_text(entry.text)
         return self._seen[key]
@@ -207,10 +207,10 @@ def _stretched(values: Sequence[float]) -> list[float]:
 
 def _near_in_context(candidate: Candidate, near: Mapping[tuple[str, int], float], usual: float) -> float:
     """Return a candidate's nearness with that of the turns beside it; what has no vector yet is as near as usual."""
-    own = near.get((candidate.entry.kind, candidate.entry.id), usual)
+    own = near.get(candidate.entry.key, usual)
     if candidate.entry.kind != "message":
         return own
-    beside = [near.get((e.kind, e.id), usual) for e in (*candidate.before[:1], *candidate.after[:1])]
+    beside = [near.get(e.key, usual) for e in (*candidate.before[:1], *candidate.after[:1])]
     return (own + NEIGHBOUR * math.fsum(beside)) / (1 + 2 * NEIGHBOUR)
 
 
@@ -286,7 +286,7 @@ def _sessions(candidates: Sequence[Candidate]) -> list[object]:
     said = (c.entry for c in candidates if c.entry.kind == "message")
     runs = _runs(said, key=lambda e: (e.conversation or 0, e.moment, e.id))
     keys = {entry.id: number for number, run in enumerate(runs) for entry in run}
-    return [keys[c.entry.id] if c.entry.kind == "message" else (c.entry.kind, c.entry.id) for c in candidates]
+    return [keys[c.entry.id] if c.entry.kind == "message" else c.entry.key for c in candidates]
 
 
 def _runs(entries: Iterable[Entry], key: Callable[[Entry], tuple[object, ...]]) -> list[list[Entry]]:

@@ -15,10 +15,11 @@ from construct.memory.curation.undo import undo
 from construct.memory.recall import indexing
 from construct.memory.recall.meaning import Meaning, without
 from construct.memory.recall.passages import passages
-from construct.memory.recall.search import Filters, search
+from construct.memory.recall.search import search
 from construct.store import vectors
 from construct.store.backup import backup
 from construct.store.database import Store, open_database, transaction
+from construct.store.search import Filters
 from construct.store.talk import LAST
 from tests.memory.builders import Life, draft
 
