@@ -120,7 +120,7 @@ class Briefing:
             return last_messages(db, conversation_id, self._most_messages + 1, until)
         marks = talk.watermarks(db, conversation_id)
         own = [m for m in talk.live_messages(db, conversation_id, marks.window, until) if talk.is_shown(m)]
-        return [*inherited_window(db, conversation_id), *own]
+        return [*inherited_window(db, talk.conversation(db, conversation_id)), *own]
 
     def _blocks(self, db: sqlite3.Connection, conversation_id: int) -> Blocks:
         return () if self.settings.memory == "off" else current_blocks(db, conversation_id, self.terms.frame)

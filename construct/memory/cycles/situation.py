@@ -76,7 +76,7 @@ def read_window(db: sqlite3.Connection, conversation_id: int, terms: Terms, *, l
     last = from_text(here.last_request_at) if here.last_request_at else None
     return Situation(
         unobserved_tokens=unobserved,
-        window_tokens=shown + sum(m.token_count for m in inherited_window(db, conversation_id)),
+        window_tokens=shown + sum(m.token_count for m in inherited_window(db, here)),
         compactable=marks.observed > marks.compacted
         or window_start(talk.live_messages(db, conversation_id, marks.window), marks, terms.retained) > marks.window
         or rows.has_pending(db, conversation_id),

@@ -119,7 +119,7 @@ def _message_counts(db: sqlite3.Connection, conversation_id: int | None) -> dict
            FROM messages WHERE conversation_id = ?""",
         (marks.observed if marks else 0, marks.window if marks else 0, conversation_id),
     ).fetchone()
-    inherited = 0 if conversation_id is None else len(inherited_window(db, conversation_id))
+    inherited = 0 if conversation_id is None else len(inherited_window(db, talk.conversation(db, conversation_id)))
     return {"total": total, "unobserved": unobserved, "window": window + inherited}
 
 

@@ -35,9 +35,8 @@ def fork(db: sqlite3.Connection, conversation_id: int, clock: Clock, title: str 
         return new_id
 
 
-def inherited_window(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
+def inherited_window(db: sqlite3.Connection, here: Conversation) -> list[Message]:
     """Return the raw messages a fork is shown from before the fork, oldest first: none once it has compacted."""
-    here = talk.conversation(db, conversation_id)
     if not _inherits(db, here):
         return []
     found: list[Message] = []
@@ -86,7 +85,7 @@ def marks(db: sqlite3.Connection, conversation_id: int) -> tuple[Watermarks, Wat
     here, members = talk.conversation(db, conversation_id), list(line(db, conversation_id))
     own = talk.watermarks(db, conversation_id)
     at = Watermarks(_passed(db, members, "observed"), _passed(db, members, "compacted"), _window_of(db, here))
-    raw = len(inherited_window(db, conversation_id)) + len(talk.live_messages(db, conversation_id, own.window))
+    raw = len(inherited_window(db, here)) + len(talk.live_messages(db, conversation_id, own.window))
     return at, Watermarks(_above(db, members, at.observed), _above(db, members, at.compacted), raw)
 
 

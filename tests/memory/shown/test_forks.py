@@ -29,7 +29,7 @@ def in_scope(life: Life, here: int) -> list[str]:
 
 def inherited(life: Life, here: int) -> list[str]:
     """Return the raw messages from before the fork."""
-    return [m.content for m in inherited_window(life.db, here)]
+    return [m.content for m in inherited_window(life.db, talk.conversation(life.db, here))]
 
 
 def test_a_fork_sees_what_its_parent_saw(life: Life) -> None:
