@@ -76,9 +76,14 @@ class _Said:
     openings: frozenset[str]
 
     @property
+    def telling(self) -> list[str]:
+        """The stems without who is spoken of, in order."""
+        return [key for key in self.keys if key not in _WHO.values()]
+
+    @property
     def meaning(self) -> frozenset[str]:
-        """The stems without who is spoken of."""
-        return frozenset(self.keys) - frozenset(_WHO.values())
+        """The same in no order."""
+        return frozenset(self.telling)
 
 
 def same_fact(a: str, b: str) -> bool:
@@ -88,7 +93,9 @@ def same_fact(a: str, b: str) -> bool:
         return True
     if x.turns != y.turns or is_unspaced(a) or is_unspaced(b) or not _names_agree(x, y):
         return False
-    return bool(x.meaning) and (x.meaning == y.meaning or _goes_on(x, y) or _goes_on(y, x))
+    # Of two words the order tells nothing ("a peanut allergy"), of more who does what to whom.
+    alike = x.meaning == y.meaning and (len(x.meaning) < 3 or x.telling == y.telling)
+    return bool(x.meaning) and (alike or _goes_on(x, y) or _goes_on(y, x))
 
 
 def says_more(new: str, old: str) -> bool:

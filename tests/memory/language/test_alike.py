@@ -36,6 +36,8 @@ DIFFERENT = [
     ("User takes vitamin tablets every morning", "User stopped taking vitamin tablets every morning"),
     ("User's wife is Ana", "User's ex wife is Ana"),
     ("User might move to Porto", "User moves to Porto"),
+    ("User prefers tea over coffee", "User prefers coffee over tea"),
+    ("The dog bit my cat", "My cat bit the dog"),
     ("Does the user live in Lisbon?", "User lives in Lisbon"),
     ("我对花生过敏", "我对牛奶过敏"),
     ("User is allergic to peanuts", "User is allergic to peanuts and shellfish"),
