@@ -1,10 +1,8 @@
 """Where one sentence ends and the next begins, which words carry it, and which words are not the writer's own."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
-
-from construct.memory.language.terms import NEGATIONS
 
 _EMOJI = "\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
 _END = re.compile(
@@ -97,14 +95,6 @@ STOP_WORDS = word_set(
     "again more most other s t d m re ve ll let's that's there's here's what's who's got get gets getting"
 )
 _FILLERS = word_set("a an the just also really very so too quite that actually well oh yeah yes hey and then")
-_HEDGES = word_set(
-    "if might may maybe perhaps almost nearly hardly barely used stopped stop quit former ex anymore longer ago only "
-    "would could should will won't can unless until except but instead"
-)
-_TURNING = _HEDGES | NEGATIONS
-_SHORTENED = re.compile(r"(?<=\w)(?:n't|'(?:m|re|ve|ll))\b")
-_WRITTEN_OUT = {"n't": " not", "'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
-_ALIKE = 0.85
 _SELF = word_set("i i'm i've i'll i'd im ive my mine me myself we we're we've we'll we'd our ours us")
 HOUSEHOLD = r"(?:rent|mortgage|salary)"
 """What is one's own though one says "the": of another's one says whose."""
@@ -252,20 +242,6 @@ def words(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Return the words that carry the meaning, in order: no stop words, but negations."""
     return [word for word in words(text) if word not in STOP_WORDS]
-
-
-def wording(text: str) -> tuple[str, ...]:
-    """Return all words in order but mere fillers, contracted forms written out."""
-    spelt = _SHORTENED.sub(lambda match: _WRITTEN_OUT[match.group()], text.casefold().replace("’", "'"))
-    return tuple(word for word in words(spelt) if word not in _FILLERS)
-
-
-def says_the_same(shorter: Sequence[str], longer: Sequence[str]) -> bool:
-    """Tell whether a wording has all the words of another in their order, and hardly more, none of which turns it."""
-    if not _ALIKE * len(longer) <= len(shorter) <= len(longer):
-        return False
-    rest = iter(longer)
-    return all(word in rest for word in shorter) and (set(longer) - set(shorter)).isdisjoint(_TURNING)
 
 
 def short_title(text: str) -> str | None:

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from construct.memory.language.alike import same_fact, says_more
 from construct.memory.language.dates import in_past
-from construct.memory.language.sentences import HOUSEHOLD, says_the_same, wording
+from construct.memory.language.sentences import HOUSEHOLD
 from construct.memory.language.terms import terms
 from construct.memory.learning.proposals import PRIORITIES, Condensation, Draft
 from construct.store.records import Observation
@@ -41,21 +42,18 @@ def _once(one: Observation, other: Observation) -> bool:
 
 
 def _groups(observations: Sequence[Observation]) -> list[list[Observation]]:
-    """Return lines in groups of one fact each; the first of a group has all the words of the others."""
-    found: dict[tuple[str, str | None, frozenset[str]], list[list[tuple[Observation, tuple[str, ...]]]]] = {}
+    """Return lines in groups of one fact each; the first of a group says the most, the newest of those that do."""
+    found: dict[tuple[str, str | None, frozenset[str]], list[list[Observation]]] = {}
     for one in observations:
-        said = wording(one.content) or (str(one.id),)
         alike = found.setdefault((one.stance, one.referenced_date, terms(one.content)), [])
         for group in alike:
-            best, best_said = group[0]
-            more = len(said) >= len(best_said)
-            same = says_the_same(best_said, said) if more else says_the_same(said, best_said)
-            if same and _once(best, one):
-                group.insert(0 if more else len(group), (one, said))
+            best = group[0]
+            if same_fact(best.content, one.content) and _once(best, one):
+                group.insert(len(group) if says_more(best.content, one.content) else 0, one)
                 break
         else:
-            alike.append([(one, said)])
-    return [[one for one, _ in group] for alike in found.values() for group in alike if len(group) > 1]
+            alike.append([one])
+    return [group for alike in found.values() for group in alike if len(group) > 1]
 
 
 def _merged(group: Sequence[Observation]) -> Draft:
