@@ -100,7 +100,7 @@ def _outdated(observations: Sequence[Observation]) -> tuple[tuple[int, int], ...
 
 def condense(observations: Sequence[Observation]) -> Condensation:
     """Reflect by rule: repetitions merged, old low lines dropped, replaced states outdated; given in order of age."""
-    free = [one for one in observations if not one.pinned and one.origin != "user"]
+    free = [one for one in observations if not one.is_protected]
     groups = _groups(free)
     merged = {one.id for group in groups for one in group}
     rest = [one for one in free if one.id not in merged]

@@ -85,7 +85,7 @@ def draft_tokens(draft: Draft) -> int:
 
 def _settle(draft: Draft, sources: Sequence[Observation]) -> tuple[Draft | None, str]:
     """Return the draft with stance, priority and dates settled, or None and why it is refused."""
-    if any(_protected(s) for s in sources):
+    if any(s.is_protected for s in sources):
         return None, "it would replace a line that is pinned or the user's own"
     texts = [s.content for s in sources]
     if reason := _untrue(draft.content, texts):
@@ -238,7 +238,7 @@ def _is_kept(o: Observation, drafts: Sequence[Draft]) -> bool:
 def _not_outdated(old: Observation, by: Observation, newest_message: Mapping[int, int]) -> str | None:
     if old.id == by.id:
         return "a line does not outdate itself"
-    if _protected(old):
+    if old.is_protected:
         return "it is pinned or the user's own"
     if newest_message.get(by.id, 0) <= newest_message.get(old.id, 0):
         return "what would make it outdated is not newer"
@@ -251,12 +251,8 @@ def _not_outdated(old: Observation, by: Observation, newest_message: Mapping[int
     return None
 
 
-def _protected(o: Observation) -> bool:
-    return bool(o.pinned) or o.origin == "user"
-
-
 def _may_drop(o: Observation) -> bool:
-    return o.priority == "low" and not _protected(o)
+    return o.priority == "low" and not o.is_protected
 
 
 def _firmness(stance: str) -> int:
