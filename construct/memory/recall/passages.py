@@ -51,7 +51,6 @@ def passages(
     *,
     today: date | None = None,
     filters: Filters = Filters(),
-    budget: int = BUDGET,
     meaning: Meaning | None = None,
 ) -> list[Hit]:
     """Return the best passages for the newest message, cut to the words found; nothing when none is good enough.
@@ -68,7 +67,7 @@ def passages(
             if key not in found or worth > found[key][0]:
                 found[key] = (worth, passage)
     best = sorted(found.values(), key=lambda pair: (-pair[0], pair[1].kind, -pair[1].id))
-    return _within([passage for _, passage in best], budget)
+    return _within(passage for _, passage in best)
 
 
 def _queries(newest: str, previous: str, today: date | None) -> list[Query]:
@@ -201,9 +200,10 @@ def _unseen(
     return [entry for entry in good if entry.kind == "observation" or not in_sight(entry)]
 
 
-def _within(hits: Sequence[Hit], budget: int) -> list[Hit]:
+def _within(hits: Iterable[Hit]) -> list[Hit]:
     """Return the first hits that fit, none of them twice in the same words."""
     kept: list[Hit] = []
+    budget = BUDGET
     for one in hits:
         budget -= tokens.count(one.text) + OVERHEAD
         if budget < 0 or len(kept) == MOST_PASSAGES:

@@ -52,7 +52,7 @@ def _related(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Ent
     """Return the memories that the graph leads to, nearest first; of the past it knows nothing."""
     if "memory" not in filters.kinds() or filters.as_of is not None or query.phrases:
         return []
-    ids = [memory for memory, _ in reached(db, query.text)]
+    ids = reached(db, query.text)
     entries = {e.id: e for e in store.results(db, "memory", ids, filters)}
     return [entries[i] for i in ids if i in entries]
 
