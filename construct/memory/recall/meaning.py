@@ -101,9 +101,7 @@ class Near:
         """Return the entries of a kind that are nearest, at most so many, in no order."""
         import numpy as np
 
-        ids, scores = self.compared.get(kind, (None, None))
-        if ids is None or scores is None:
-            return []
+        ids, scores = self.compared[kind]
         best = np.argpartition(-scores, most)[:most] if len(scores) > most else np.arange(len(scores))
         return [int(i) for i in ids[best]]
 
@@ -112,16 +110,14 @@ class Near:
         wanted: dict[str, list[int]] = {}
         for entry in entries:
             wanted.setdefault(entry.kind, []).append(entry.id)
-        return {(kind, i): value for kind, ids in wanted.items() for i, value in self.of(kind, ids).items()}
+        return {(kind, i): value for kind, ids in wanted.items() for i, value in self._of(kind, ids).items()}
 
-    def of(self, kind: str, wanted: Iterable[int]) -> dict[int, float]:
-        """Return how near these entries of a kind are, those that have a vector."""
+    def _of(self, kind: str, wanted: Iterable[int]) -> dict[int, float]:
+        """Return how near entries of a kind are, one at least, those that have a vector."""
         import numpy as np
 
-        ids, scores = self.compared.get(kind, (None, None))
+        ids, scores = self.compared[kind]
         asked = np.array(sorted(set(wanted)), np.int64)
-        if ids is None or scores is None or not len(asked):
-            return {}
         at = np.minimum(np.searchsorted(ids, asked), max(0, len(ids) - 1))
         here = ids[at] == asked if len(ids) else np.zeros(len(asked), bool)
         found = dict(zip(asked[here].tolist(), scores[at[here]].tolist(), strict=True))
