@@ -3,22 +3,19 @@
 import re
 from collections.abc import Sequence
 
-from construct.memory.language.alike import same_fact, says_more
+from construct.memory.language.alike import is_of_a_day, same_fact, says_more
 from construct.memory.language.dates import in_past
 from construct.memory.language.sentences import HOUSEHOLD
 from construct.memory.language.terms import terms
+from construct.memory.language.values import ATTRIBUTE
 from construct.memory.learning.proposals import PRIORITIES, Condensation, Draft
 from construct.store.records import Observation
 
 _LOW_KEPT = 10
 _MOST_OUTDATED = 3
-_TIMED = re.compile(r"(?i)\b(?:today|tonight|tomorrow|yesterday|last|next|ago|again|this \w+|just)\b")
 _WHO = r"(?:I|We|User|The user)(?:['’](?:m|ve|re))?(?: (?:just|recently|finally|now|currently|have|has|am|is|are))*"
 _PLACE = r"(?P<value>(?-i:[A-Z])[\w'’-]*(?: (?-i:[A-Z])[\w'’-]*)*)(?P<rest>.*)"
-_ATTRIBUTE = (
-    r"(?:number|address|e-?mail|name|nickname|job|title|role|boss|manager|landlord|doctor|dentist|phone|car|weight|goal|"
-    r"deadline|favou?rite \w+|budget|salary|rent|mortgage|team|username|diet|schedule|shift|size)"
-)
+_ATTRIBUTE = rf"(?:{ATTRIBUTE}|name|phone|car|goal|deadline|team)"
 _STATES = (
     re.compile(rf"(?i){_WHO} (?:moved to|live in|lives in|living in|relocated to|based in) {_PLACE}$"),
     re.compile(rf"(?i){_WHO} (?:works? (?:at|for)|working (?:at|for)|joined|started (?:working )?at) {_PLACE}$"),
@@ -38,7 +35,7 @@ _NOT_NOW = re.compile(r"(?i)\d{4}|years? ago|\b(?:when|back in|until|for|then|be
 def _once(one: Observation, other: Observation) -> bool:
     """Tell whether two lines may be of one time: what happened on two days happened twice."""
     same = one.observation_date == other.observation_date
-    return same or not any(in_past(o.content) or _TIMED.search(o.content) for o in (one, other))
+    return same or not any(in_past(o.content) or is_of_a_day(o.content) for o in (one, other))
 
 
 def _groups(observations: Sequence[Observation]) -> list[list[Observation]]:
