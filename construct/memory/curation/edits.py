@@ -82,20 +82,11 @@ def _day_meant(old: Observation, content: str, today: date) -> str | None:
 
 
 def _edited(old: Observation, content: str, day: str | None, cycle_id: int, now: str) -> dict[str, object]:
-    stance = "stated"
-    return {
-        "conversation_id": old.conversation_id,
-        "content": content,
-        "priority": old.priority,
-        "stance": stance,
-        "observation_date": old.observation_date,
-        "referenced_date": day,
-        "generation": 0,
-        "cycle_id": cycle_id,
-        "token_count": line_tokens(content, old.priority, stance, old.observation_date, day),
-        "pinned": old.pinned,
-        "created_at": now,
-        "committed_at": now if old.committed_at else None,
-        "origin": "user",
-        "asked_at": old.asked_at,
-    }
+    """Return the columns of the new observation: the old one's, but for what the edit changes."""
+    new = old._replace(
+        content=content, stance="stated", referenced_date=day, generation=0, cycle_id=cycle_id, created_at=now,
+        committed_at=now if old.committed_at else None, origin="user",
+    )  # fmt: skip
+    values = new._replace(token_count=line_tokens(new))._asdict()
+    del values["id"], values["uid"]
+    return values

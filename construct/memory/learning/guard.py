@@ -68,19 +68,14 @@ def judge(proposal: Condensation, given: Sequence[Observation], newest_message: 
     notes += [f"kept “{by_id[i].content[:120]}”: named as superseded, and nothing stands in its place" for i in kept]
     return Verdict(
         tuple(drafts), replaced, dropped, outdated, tuple(notes),
-        new_tokens=sum(draft_tokens(d) for d in drafts),
+        new_tokens=sum(line_tokens(d) for d in drafts),
         old_tokens=sum(by_id[i].token_count for i in replaced),
     )  # fmt: skip
 
 
 def _restates(draft: Draft, by_id: Mapping[int, Observation]) -> bool:
     """Tell whether a line only says one source again, no shorter: that one can as well stay as it is."""
-    return len(draft.sources) == 1 and draft_tokens(draft) >= by_id[draft.sources[0]].token_count
-
-
-def draft_tokens(draft: Draft) -> int:
-    """Return the observation tokens of a draft: its line as the main model is shown it."""
-    return line_tokens(draft.content, draft.priority, draft.stance, draft.observation_date, draft.referenced_date)
+    return len(draft.sources) == 1 and line_tokens(draft) >= by_id[draft.sources[0]].token_count
 
 
 def _settle(draft: Draft, sources: Sequence[Observation]) -> tuple[Draft | None, str]:
