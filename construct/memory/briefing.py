@@ -50,8 +50,8 @@ class Briefing:
         """Compact what is due: at once when the window is full, for nothing when the prompt cache is cold."""
         if situation is None:
             return
-        may_compact = self.settings.memory == "on" and not uncommitted_below(db, conversation_id)
-        if may_compact and policy.compacting_is_due(situation, self.terms.thresholds):
+        is_due = self.settings.memory == "on" and policy.compacting_is_due(situation, self.terms.thresholds)
+        if is_due and not uncommitted_below(db, conversation_id):
             compact(db, conversation_id, self.terms.retained, self.terms.frame, to_text(self._now()))
         elif situation.cold:
             take_in(db, conversation_id, self.terms.frame)
