@@ -126,7 +126,7 @@ def _found(
     good = sorted((e for e in entries if e.key in held.keys() - known), key=lambda e: -held[e.key])
     read = read_around(db, good[:CANDIDATES], filters, results=False)
     asked = replace(asked, speakers=meant(query, names, (c.entry for c in read)))
-    kept = [c.entry for c, known_of in ranked(read, asked, CANDIDATES) if known_of.speaker >= 0][:MOST_PASSAGES]
+    kept = [c.entry for c, features in ranked(read, asked, CANDIDATES) if features.speaker >= 0][:MOST_PASSAGES]
     kept = _unseen(db, kept, matcher, known)
     return [(held[e.key], _cut(hit(e, 0.0, filters.zone), rarest)) for e in kept]
 

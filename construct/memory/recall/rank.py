@@ -134,8 +134,8 @@ class Asked:
 def ranked(candidates: Sequence[Candidate], asked: Asked, most: int) -> list[tuple[Candidate, Features]]:
     """Return at most so many candidates with their features, best first; of equals messages first, then the newest."""
     own = [_match(candidate, asked) for candidate in candidates]
-    known = zip(candidates, _found(candidates, own, asked), strict=True)
-    found = sorted(((candidate, first) for candidate, first in known if first), key=_order)[: 2 * most + _LATE]
+    pairs = zip(candidates, _features(candidates, own, asked), strict=True)
+    found = sorted(((candidate, first) for candidate, first in pairs if first), key=_order)[: 2 * most + _LATE]
     return sorted(((candidate, _told(first, candidate, asked.query)) for candidate, first in found), key=_order)[:most]
 
 
@@ -152,8 +152,8 @@ def shortlist(entries: Sequence[Entry], asked: Asked, most: int) -> list[Entry]:
     if len(entries) <= most:
         return list(entries)
     alone = [Candidate(entry) for entry in entries]
-    known = _found(alone, [_match(candidate, asked) for candidate in alone], asked)
-    best = sorted(((-score(first), i) for i, first in enumerate(known) if first))[:most]
+    features = _features(alone, [_match(candidate, asked) for candidate in alone], asked)
+    best = sorted(((-score(first), i) for i, first in enumerate(features) if first))[:most]
     return [entries[i] for _, i in best]
 
 
@@ -162,7 +162,7 @@ def score(features: Features) -> float:
     return math.fsum(map(mul, WEIGHTS, features))
 
 
-def _found(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) -> list[Features | None]:
+def _features(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) -> list[Features | None]:
     """Return the features that need no text, given how well each candidate's words match.
 
     None for what holds none of the words and is not near in meaning either.

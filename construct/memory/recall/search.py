@@ -102,8 +102,8 @@ def rank(
     if near and similar:
         asked = replace(asked, near=_nearness(near, read))
     return [
-        Found(candidate.entry, score(known), _match(candidate, asked))
-        for candidate, known in ranked(read, asked, 2 * limit)
+        Found(candidate.entry, score(features), _match(candidate, asked))
+        for candidate, features in ranked(read, asked, 2 * limit)
     ]
 
 
