@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from construct.memory.language.sentences import word_set
 from construct.memory.language.stem import is_unspaced, stem
 from construct.memory.language.terms import STOP_WORDS, fold, is_negation, opening_names, terms, tokens
+from construct.memory.language.wordlists import word_set
 
 _LEAD = re.compile(
     r"^(?:(?:by the way|btw|fyi|well|oh|yes|ok|okay|so|also|and|please)\b[,:]?\s*)*"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import partial
 
-from construct.memory.language.stopwords import MONTHS, WEEKDAYS
+from construct.memory.language.wordlists import MONTHS, WEEKDAYS
 
 Found = tuple[int, int, date]
 """How exact a reference is (0 the most), where it stands, and the day."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from construct.memory.language.stem import stem
-from construct.memory.language.stopwords import MONTHS, WEEKDAYS
 from construct.memory.language.terms import content_words, opening_names, terms, words
+from construct.memory.language.wordlists import MONTHS, WEEKDAYS
 
 _CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _LEAST_LETTERS = 4

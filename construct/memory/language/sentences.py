@@ -4,16 +4,13 @@ import re
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
+from construct.memory.language.wordlists import word_set
+
 _EMOJI = "\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
 _END = re.compile(
     rf"(?P<mark>[.!?…؟]+)(?P<close>[\"'”’»)\]*_]*)(?=\s|$|[{_EMOJI}])(?P<tail>\s?[{_EMOJI}]+)?"
     rf"|[。！？｡।۔]+[\"'”’」』）》]*(?:\s?[{_EMOJI}]+)?"
 )
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of a list written as text, casefolded."""
-    return frozenset(text.casefold().split())
 
 
 # What a full stop behind it does not end; the second list may end a sentence when a capital follows.

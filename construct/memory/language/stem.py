@@ -8,7 +8,7 @@ import re
 import unicodedata
 from functools import cache, lru_cache
 
-from construct.memory.language.stopwords import IRREGULAR
+from construct.memory.language.wordlists import IRREGULAR
 
 _WORD = re.compile(r"[^\W_]+")
 # Scripts written without spaces: a run of them is one word to the tokenizer, so it is looked for in pieces.

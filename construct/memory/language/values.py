@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from construct.memory.language.alike import same_fact, tidy, turns_of
-from construct.memory.language.sentences import word_set
 from construct.memory.language.terms import fold, terms, tokens
+from construct.memory.language.wordlists import word_set
 
 ATTRIBUTE = (
     r"(?:rent|salary|wage|income|budget|price|fee|cost|weight|height|age|balance|mortgage|size|dose|dosage|code|pin|"

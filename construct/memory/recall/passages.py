@@ -15,7 +15,7 @@ from itertools import islice
 
 from construct import tokens
 from construct.memory.language.stem import stem
-from construct.memory.language.stopwords import SMALL_TALK, TIME_WORDS
+from construct.memory.language.wordlists import SMALL_TALK, TIME_WORDS
 from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.meaning import Meaning, Near, without
 from construct.memory.recall.names import CALLS, Speakers, Turn

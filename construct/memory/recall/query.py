@@ -8,7 +8,7 @@ from functools import cache
 from itertools import accumulate
 
 from construct.memory.language.stem import UNSPACED, forms, root, words
-from construct.memory.language.stopwords import STOP_WORDS
+from construct.memory.language.wordlists import STOP_WORDS
 from construct.memory.recall.dates import Span, spans
 
 MOST_WORDS = 48  # of a query are looked for: a pasted page is none

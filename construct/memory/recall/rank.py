@@ -14,7 +14,7 @@ from operator import mul
 from typing import NamedTuple
 
 from construct.memory.language.stem import fold, forms, stem, words
-from construct.memory.language.stopwords import TIME_WORDS
+from construct.memory.language.wordlists import TIME_WORDS
 from construct.memory.recall.names import Speakers
 from construct.memory.recall.query import Query, akin
 from construct.store.search import KINDS, Entry

@@ -12,10 +12,10 @@ from construct.memory.language.sentences import (
     split_clauses,
     split_quoted,
     split_sentences,
-    word_set,
     words,
 )
 from construct.memory.language.stem import root
+from construct.memory.language.wordlists import word_set
 
 LONG = "We would like to inform you that the account has been closed and that nothing more can be done about it."
 
