@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
-from construct.memory.graph.answers import USER, key
+from construct.memory.graph.answers import SELF, USER, is_user, key
 from construct.memory.language.stem import words
 from construct.store import graph as rows
 from construct.store.graph import Entity, Relation
@@ -17,7 +17,6 @@ _HUB = 30
 _MOST_REACHED = 60
 _LONGEST_NAME = 6
 """Words of a name that is looked for in a query."""
-_SELF = frozenset({"me", "i", "myself", "the user", "user"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def entities_in(db: sqlite3.Connection, query: str) -> list[Entity]:
     starts = range(len(said))
     named = {" ".join(said[i : i + size]) for size in range(1, _LONGEST_NAME + 1) for i in starts}
     found = rows.entities_called(db, named)
-    return [e for e in found if key(e.name) != key(USER) and any(key(n) in named for n in e.names)]
+    return [e for e in found if not is_user(e.name) and any(key(n) in named for n in e.names)]
 
 
 def reached(db: sqlite3.Connection, query: str) -> list[int]:
@@ -87,7 +86,7 @@ def reached(db: sqlite3.Connection, query: str) -> list[int]:
 
 def _called(db: sqlite3.Connection, name: str) -> list[Entity]:
     """Return the entities of a name: those whose own it is, those with it as an alias, who is one with them."""
-    wanted = key(USER) if name.strip().casefold() in _SELF else key(name)
+    wanted = key(USER) if name.strip().casefold() in SELF else key(name)
     found = [e for e in rows.entities_called(db, [wanted]) if wanted in map(key, e.names)]
     found.sort(key=lambda e: key(e.name) != wanted)
     return found + [e for e in _twins(db, found) if e not in found]
@@ -107,7 +106,7 @@ def _leading(db: sqlite3.Connection, ids: Collection[int], *, first: bool) -> li
     """Return the entities from which the way goes on."""
     if first:
         return sorted(ids)
-    users = {e.id for e in rows.entities(db, ids) if key(e.name) == key(USER)}
+    users = {e.id for e in rows.entities(db, ids) if is_user(e.name)}
     return [i for i in sorted(ids) if i not in users and rows.degree(db, i) <= _HUB]
 
 
