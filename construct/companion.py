@@ -17,7 +17,7 @@ from construct.errors import ConstructError, ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.providers import Models
 from construct.llm.types import Model, Reply, Request, ToolResult
-from construct.memory.ambience import standing
+from construct.memory.ambience import without_forgotten
 from construct.memory.briefing import STAND_IN, Briefing
 from construct.memory.cycles import policy
 from construct.memory.cycles.running import Progress
@@ -184,7 +184,7 @@ class Companion:
         """Return the request and what holds for it, without what has been forgotten since that was gathered."""
         if not talk.stands(db, words.id):
             raise ConstructError("What you said has been forgotten meanwhile: it is not answered.")
-        extras = standing(db, words.conversation_id, gathered)
+        extras = without_forgotten(db, words.conversation_id, gathered)
         return self.briefing.request(db, words, extras), extras
 
     def _next_round(self, db: sqlite3.Connection, prepared: Prepared, so_far: Replying) -> Request:

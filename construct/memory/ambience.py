@@ -43,7 +43,7 @@ def gather(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms
     )
 
 
-def standing(db: sqlite3.Connection, conversation_id: int, gathered: Ambience) -> Ambience:
+def without_forgotten(db: sqlite3.Connection, conversation_id: int, gathered: Ambience) -> Ambience:
     """Return what was gathered a while ago without what has been forgotten since."""
     gone = {(one.kind, one.id) for one in forgotten(db, told(gathered))}
     here = talk.conversation(db, conversation_id)

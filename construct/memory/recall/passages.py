@@ -19,7 +19,7 @@ from construct.memory.language.wordlists import SMALL_TALK, TIME_WORDS
 from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.meaning import Meaning, Near, without
 from construct.memory.recall.names import CALLS, Speakers, Turn
-from construct.memory.recall.places import GROWN, READ, Standing, look, newest_with
+from construct.memory.recall.places import GROWN, READ, Places, look, newest_with
 from construct.memory.recall.query import Query, analyse, with_one_of
 from construct.memory.recall.rank import Asked, Matcher, ranked, weights
 from construct.memory.recall.search import Hit, called_in, hit, meant, read_around
@@ -60,9 +60,9 @@ def passages(
     """
     found: dict[tuple[str, int], tuple[float, Hit]] = {}
     queries = _queries(newest, previous, today)
-    stand = look(db, [word for query in queries for word in query.words])
+    places = look(db, [word for query in queries for word in query.words])
     for query in queries:
-        for worth, passage in _found(db, query, stand, set(known), filters, meaning):
+        for worth, passage in _found(db, query, places, set(known), filters, meaning):
             key = (passage.kind, passage.id)
             if key not in found or worth > found[key][0]:
                 found[key] = (worth, passage)
@@ -99,25 +99,25 @@ _IDLE = frozenset(stem(word) for word in (*SMALL_TALK.split(), *TIME_WORDS))
 def _found(
     db: sqlite3.Connection,
     query: Query,
-    stand: Standing,
+    places: Places,
     known: set[tuple[str, int]],
     filters: Filters,
     meaning: Meaning | None,
 ) -> list[tuple[float, Hit]]:
     """Return what is good enough for one sentence, with what the words it holds weigh."""
-    names = _names(db, query, stand)
-    rarest = sorted((word for word in query.words if word not in names), key=stand.rows.__getitem__)[:WORDS]
-    said = rarest and stand.rows[rarest[0]] and (len(rarest) > 1 or stand.rows[rarest[0]] <= CHANCE)
+    names = _names(db, query, places)
+    rarest = sorted((word for word in query.words if word not in names), key=places.rows.__getitem__)[:WORDS]
+    said = rarest and places.rows[rarest[0]] and (len(rarest) > 1 or places.rows[rarest[0]] <= CHANCE)
     near = meaning.near(db, without(query.text, names), filters.kinds()) if meaning and rarest else None
     if not (said or near):
         return []
-    matcher, weight = Matcher(rarest), weights({word: stand.rows[word] for word in rarest}, stand.total)
+    matcher, weight = Matcher(rarest), weights({word: places.rows[word] for word in rarest}, places.total)
     asked = Asked(query, weight, matcher, Speakers())
-    enough = max(FLOOR * sum(weight.values()), math.log(max(1, stand.total) / CHANCE))
+    enough = max(FLOOR * sum(weight.values()), math.log(max(1, places.total) / CHANCE))
     entries = []
     if said and sum(weight.values()) >= enough:
         others = _telling(rarest, weight, enough)
-        newest = newest_with(db, rarest[0], stand)
+        newest = newest_with(db, rarest[0], places)
         entries = _worded(db, rarest[0], newest, rarest[1:] if near and others else others, filters)
     if near:
         entries += [e for e in _similar(db, near, filters) if e not in entries]
@@ -131,12 +131,12 @@ def _found(
     return [(held[e.key], _cut(hit(e, 0.0, filters.zone), rarest)) for e in kept]
 
 
-def _names(db: sqlite3.Connection, query: Query, stand: Standing) -> dict[str, list[Turn]]:
+def _names(db: sqlite3.Connection, query: Query, places: Places) -> dict[str, list[Turn]]:
     """Return the words that are participants' names; of a common word that is none, this is kept for a while."""
-    plain = _plain.setdefault((stand.path, round(math.log(max(1, stand.total), GROWN))), set())
-    words = tuple(word for word in query.words if stand.rows[word] >= CALLS and word not in plain)
+    plain = _plain.setdefault((places.path, round(math.log(max(1, places.total), GROWN))), set())
+    words = tuple(word for word in query.words if places.rows[word] >= CALLS and word not in plain)
     names = called_in(db, replace(query, words=words))
-    plain.update(word for word in words if word not in names and stand.rows[word] >= READ)
+    plain.update(word for word in words if word not in names and places.rows[word] >= READ)
     return names
 
 
