@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.locomo import import_talk, judged, turns
-from construct.memory.recall.search import Filters, search
+from construct.memory.recall.search import search
 from construct.store.database import open_database
+from construct.store.search import Filters
 
 RIVALS = {"agentrecall-db==0.2.0": "with_agentrecall.py", "geny-memory-adaptor==1.11.1": "with_geny.py"}
 MOST = 10

@@ -33,8 +33,9 @@ from construct.config import load_settings
 from construct.memory.recall import indexing
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.memory.recall.passages import passages
-from construct.memory.recall.search import Filters, search
+from construct.memory.recall.search import search
 from construct.store.database import open_database
+from construct.store.search import Filters
 from construct.store.transfer.importing import import_file
 
 DEPTHS = (1, 5, 10, 20, 50)

@@ -24,8 +24,9 @@ from benchmarks.locomo import import_talk, judged, turns
 from benchmarks.madeup import Echo, fill
 from construct.memory.recall import search as recall
 from construct.memory.recall.passages import passages
-from construct.memory.recall.search import Filters, search
+from construct.memory.recall.search import search
 from construct.store.database import open_database
+from construct.store.search import Filters
 
 FOUND = 10
 OPEN = 1e6

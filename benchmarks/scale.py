@@ -24,9 +24,10 @@ from benchmarks.madeup import Zipf, fill
 from benchmarks.turns import turn_times
 from construct.memory.recall import search as recall
 from construct.memory.recall.passages import passages
-from construct.memory.recall.search import Filters, search
+from construct.memory.recall.search import search
 from construct.store import search as store
 from construct.store.database import open_database
+from construct.store.search import Filters
 from construct.store.segments import merge_some
 
 TURNS = 40

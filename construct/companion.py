@@ -17,7 +17,7 @@ from construct.errors import ConstructError, ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.providers import Models
 from construct.llm.types import Model, Reply, Request, ToolResult
-from construct.memory.ambience import standing
+from construct.memory.ambience import without_forgotten
 from construct.memory.briefing import STAND_IN, Briefing
 from construct.memory.cycles import policy
 from construct.memory.cycles.running import Progress
@@ -34,7 +34,7 @@ from construct.store.database import Store, rehearsal, snapshot, transaction
 from construct.store.records import Message
 from construct.store.talk import NewMessage
 from construct.tokens import Usage
-from construct.turns import Delta, Listener, Replying, ToolCalled, TurnResult, Waiting
+from construct.turns import WHOLE, Delta, Listener, Replying, ToolCalled, TurnResult, Waiting
 
 log = logging.getLogger("construct.companion")
 
@@ -184,7 +184,7 @@ class Companion:
         """Return the request and what holds for it, without what has been forgotten since that was gathered."""
         if not talk.stands(db, words.id):
             raise ConstructError("What you said has been forgotten meanwhile: it is not answered.")
-        extras = standing(db, words.conversation_id, gathered)
+        extras = without_forgotten(db, words.conversation_id, gathered)
         return self.briefing.request(db, words, extras), extras
 
     def _next_round(self, db: sqlite3.Connection, prepared: Prepared, so_far: Replying) -> Request:
@@ -207,8 +207,8 @@ class Companion:
             raise
         message_id = await self.store.call(self._end, prepared, so_far)
         return TurnResult(
-            prepared.words.conversation_id, prepared.words.id, "\n\n".join(so_far.texts), message_id,
-            so_far.stop_reason, so_far.usage, error,
+            prepared.words.conversation_id, "\n\n".join(so_far.texts), message_id, so_far.stop_reason, so_far.usage,
+            error,
         )  # fmt: skip
 
     async def _converse(self, prepared: Prepared, so_far: Replying, listen: Listener) -> None:
@@ -250,7 +250,7 @@ class Companion:
         """Store what came, and book what it cost; return the reply's id, None when nothing came."""
         conversation_id = prepared.words.conversation_id
         name, usage = self.models.main.name, so_far.usage
-        done = so_far.stop_reason in {"end_turn", "stop_sequence", "max_tokens"}
+        done = so_far.stop_reason in WHOLE
         now = to_text(self._now())
         message_id = None
         with transaction(db):

@@ -12,14 +12,14 @@ from construct.clock import to_text
 from construct.companion import Companion
 from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
-from construct.llm.types import CacheLife, Reply, Request
+from construct.llm.types import CacheLife, Reply, ReplyStream, Request
 from construct.memory.briefing import unstored_message
 from construct.memory.shown.context import INTERRUPTED
 from construct.store import books
 from construct.store.database import transaction
 from construct.store.records import Message
 from construct.tokens import Usage
-from construct.turns import Delta, Listener, TurnResult
+from construct.turns import WHOLE, Delta, Listener, TurnResult
 
 
 @dataclass(slots=True)
@@ -40,17 +40,18 @@ class OffRecord:
         request = await self.companion.store.call(self.companion.unstored, conversation_id, said, words)
         request = replace(request, tools=())  # one of them stores
         self._keep("user", words)
-        reply = Reply()
         error: ModelError | None = None
+        stream = self.companion.models.main.stream(request)
         try:
-            reply = await self._stream(request, reply, listen)
+            async for piece in stream:
+                listen(Delta(piece))
         except ModelError as failure:
             error = failure
         finally:
-            self._keep_reply(reply)
-            await asyncio.shield(self.companion.store.call(self._book, reply.usage, request.cache_life))
-        text = reply.text.strip()
-        return TurnResult(conversation_id or 0, 0, text, None, reply.stop_reason, reply.usage, error)
+            self._keep_reply(stream.reply)
+            await asyncio.shield(self._end(stream, request.cache_life))
+        reply = stream.reply
+        return TurnResult(conversation_id or 0, reply.text.strip(), None, reply.stop_reason, reply.usage, error)
 
     async def preview(self, conversation_id: int | None) -> Request:
         """Return what would be sent now, without a new message."""
@@ -71,22 +72,14 @@ class OffRecord:
                 self.said[at:] = before
         return result
 
-    async def _stream(self, request: Request, reply: Reply, listen: Listener) -> Reply:
-        stream = self.companion.models.main.stream(request)
-        try:
-            async for piece in stream:
-                listen(Delta(piece))
-        finally:
-            came = stream.reply
-            reply.text, reply.usage, reply.stop_reason = came.text, came.usage, came.stop_reason
-            await asyncio.shield(stream.aclose())
-        return reply
+    async def _end(self, stream: ReplyStream, life: CacheLife) -> None:
+        await stream.aclose()
+        await self.companion.store.call(self._book, stream.reply.usage, life)
 
     def _keep_reply(self, reply: Reply) -> None:
         text = reply.text.strip()
         if text:
-            whole = reply.stop_reason in {"end_turn", "stop_sequence", "max_tokens"}
-            self._keep("assistant", text if whole else f"{text}\n\n{INTERRUPTED}")
+            self._keep("assistant", text if reply.stop_reason in WHOLE else f"{text}\n\n{INTERRUPTED}")
 
     def _keep(self, role: str, words: str) -> None:
         self.said.append(unstored_message(role, words, to_text(self.companion.settings.clock.now())))

@@ -31,6 +31,9 @@ class ToolCalled:
     summary: str
 
 
+WHOLE = frozenset({"end_turn", "stop_sequence", "max_tokens"})
+"""Why a reply stops that has come to its own end, or to the limit of its length."""
+
 Event = Delta | Waiting | ToolCalled
 Listener = Callable[[Event], None]
 
@@ -40,7 +43,6 @@ class TurnResult:
     """How a turn ended; `error` is set when the model failed, `message_id` when something of a reply was kept."""
 
     conversation_id: int
-    user_message_id: int
     text: str
     message_id: int | None
     stop_reason: str | None
@@ -49,8 +51,8 @@ class TurnResult:
 
     @property
     def complete(self) -> bool:
-        """Tell whether the reply came to its own end, or to the limit of its length."""
-        return self.error is None and self.stop_reason in {"end_turn", "stop_sequence", "max_tokens"}
+        """Tell whether the reply is whole."""
+        return self.error is None and self.stop_reason in WHOLE
 
 
 @dataclass(slots=True)

@@ -256,7 +256,7 @@ def test_a_confidence_withdrawn_leaves_no_byte(db: sqlite3.Connection, tmp_path:
     before = {o.id for o in active(db)}
     assert holding(active(db), *SECRET)
     while held := holding(rows.all_observations(db), *SECRET):
-        assert not forgetting.forget(db, held[0].id, clock, words=True).pending_erasure
+        assert not forgetting.forget(db, ("observation", held[0].id), clock, words=True).pending_erasure
     with (tmp_path / "export.jsonl").open("w", encoding="utf-8") as file:
         export_jsonl(db, file.write)
     left = {f.name: f.read_bytes().lower() for f in tmp_path.iterdir() if f.is_file()}

@@ -29,7 +29,7 @@ def forget_code(t: Talk) -> None:
     db = open_database(t.companion.settings.db)
     try:
         for (number,) in db.execute(CODE).fetchall():
-            forget(db, number, t.companion.settings.clock, words=True)
+            forget(db, ("observation", number), t.companion.settings.clock, words=True)
     finally:
         db.close()
 

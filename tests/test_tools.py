@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,36 @@ async def test_recall_keeps_to_the_talk_where_only_that_is_in_scope(tmp_path: Pa
         api.enqueue("chat", call("recall", query="locker code"), "I do not know.")
         await t.say("What was it?")
     assert last_result(api) == "Nothing was found."
+    (recall, *_) = api.of("chat")[-1].body["tools"]
+    assert "in this talk, or kept for good" in recall["description"]
+
+
+async def test_days_ago_are_counted_from_the_turn(tmp_path: Path, api: FakeApi) -> None:
+    """Of two days on which as much was said the one that is meant comes first, not the newest."""
+    api.enqueue("chat", call("recall", query="lighthouse five days ago"), "It was shut.")
+    async with talking(tmp_path, api, CONSTRUCT_NOW="2026-03-10T12:00:00+00:00", CONSTRUCT_TZ="UTC") as t:
+        for day, words in (("05", "The lighthouse was shut."), ("08", "The lighthouse was open.")):
+            said = NewMessage("user", words)
+            await t.companion.store.call(talk.add_message, t.id, said, f"2026-03-{day}T09:00:00+00:00")
+        await t.say("What was it like then?")
+    assert "was shut" in last_result(api).splitlines()[0]
+
+
+async def test_recall_says_what_it_could_not_search_yet(tmp_path: Path, api: FakeApi) -> None:
+    """While an import is being entered into the index, that nothing was found is no proof that nothing was said."""
+    api.enqueue("chat", "Nice.", call("recall", query="locker code"), "I am still reading.")
+    async with talking(tmp_path, api) as t:
+        await t.say("My locker has the code 1002.")
+        for statement in (
+            "INSERT INTO meta (name, value) VALUES ('unindexed', 1)",
+            "INSERT INTO messages_fts(messages_fts) VALUES ('delete-all')",
+        ):
+            await t.companion.store.call(sqlite3.Connection.execute, statement)
+        await t.say("What was it?")
+    assert last_result(api).splitlines() == [
+        "Nothing was found.",
+        "(2 imported messages are not in the index yet: they were not searched.)",
+    ]
 
 
 async def test_what_is_heard_is_the_reply(tmp_path: Path, api: FakeApi) -> None:

@@ -19,10 +19,9 @@ from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.config import Settings, Thresholds
 from construct.errors import ModelError
-from construct.llm.providers import Models
+from construct.llm.providers import EXTRACTIVE, Models
 from construct.llm.types import Model, Request
 from construct.memory.briefing import SMALL_WINDOW
-from construct.memory.learning.asking import EXTRACTIVE
 from construct.memory.shown.context import block_text, request_tokens
 from construct.offrecord import OffRecord
 from construct.store import talk

@@ -11,7 +11,7 @@ from construct.cli.references import Reference
 from construct.clock import to_text
 from construct.errors import UsageError
 from construct.memory.curation import edits
-from construct.memory.curation.forgetting import forget_named, plan_forget_named
+from construct.memory.curation import forget as forgetting
 from construct.memory.curation.memories import remember
 from construct.memory.shown.lines import line
 from construct.store import curated
@@ -52,11 +52,11 @@ def forget(env: Environment, reference: Reference, *, words: bool, yes: bool, as
     clock = env.settings.clock
     with env.database() as db:
         searchable(db)
-        plan = plan_forget_named(db, reference, words=words)
+        plan = forgetting.plan_forget(db, reference, words=words)
         if not yes:
             show(plan_view(plan, clock.today()), sys.stderr)
             if not confirmed(question(plan)):
                 complain("Nothing was deleted.")
                 return
-        gone = forget_named(db, reference, clock, words=words)
+        gone = forgetting.forget(db, reference, clock, words=words)
     print_json({"forgotten": asdict(gone)}) if as_json else say(forgotten_words(gone))

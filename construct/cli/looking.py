@@ -18,12 +18,13 @@ from construct.memory.inspection.timeline import weeks
 from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.meaning import meaning_for
 from construct.memory.recall.query import analyse
-from construct.memory.recall.search import Filters, search
+from construct.memory.recall.search import search
 from construct.memory.shown.lines import line
 from construct.repl.views.words import NOTHING_YET, period
 from construct.store import curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.records import Memory, Observation
+from construct.store.search import Filters
 from construct.text import one_line
 
 _EXCERPT = 160
@@ -148,7 +149,7 @@ def search_memory(
         searchable_soon(db)
         moment = None if as_of is None else history.parse_moment(as_of, clock, end_of_day=True)
         filters = Filters(as_of=moment, all=include_all, zone=clock.zone)
-        found = search(db, query, filters, limit, meaning=meaning_for(env.settings))
+        found = search(db, query, filters, limit, today=clock.today(), meaning=meaning_for(env.settings))
     if as_json:
         print_json([shapes.hit(h) for h in found])
         return

@@ -14,13 +14,13 @@ from construct.cli.progress import waiting
 from construct.clock import to_text
 from construct.companion import Companion
 from construct.errors import ExitStatus, NotConfiguredError, UsageError
+from construct.llm.providers import EXTRACTIVE
 from construct.memory.cycles.compaction import Compacted
 from construct.memory.cycles.situation import Terms, terms_for
 from construct.memory.cycles.trouble import newest_observer, trouble
 from construct.memory.inspection.accounts import read_books
 from construct.memory.inspection.status import standing
 from construct.memory.inspection.status import status as panel
-from construct.memory.learning.asking import EXTRACTIVE
 from construct.memory.learning.guard import Verdict
 from construct.store import books, talk
 

@@ -10,11 +10,10 @@ from construct.memory.cycles.situation import Terms
 from construct.memory.recall.passages import passages
 from construct.memory.shown import forks
 from construct.memory.shown.ambient import Ambience, DuePlan, Passage, told
-from construct.memory.shown.view import scope_ids
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.briefings import forgotten
-from construct.store.records import Message, Watermarks
+from construct.store.records import Conversation, Message, Watermarks
 from construct.store.search import Filters
 
 AHEAD = timedelta(days=2)
@@ -32,18 +31,19 @@ def gather(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms
     marks = talk.watermarks(db, conversation_id)
     before = forks.last_messages(db, conversation_id, 2)
     pause = clock.now() - from_text(before[-1].created_at) if before else None
-    resumed = marks.window > 0 and _nothing_since(db, conversation_id, marks)
+    resumed = marks.window > 0 and talk.last_message_id(db, conversation_id) <= marks.observed
+    filters = Filters(talk=forks.reach(db, terms.scope, conversation_id), zone=clock.zone)
     return Ambience(
         now=clock.local(clock.now()),
         pause=pause,
         due=due_plans(db, conversation_id, terms),
-        passages=_passages(db, conversation_id, text, before, terms) if text.strip() else (),
+        passages=_passages(db, text, before, _in_sight(db, here, marks), filters, terms) if text.strip() else (),
         task=here.current_task if marks.window else None,
         suggestion=here.suggested_response if resumed else None,
     )
 
 
-def standing(db: sqlite3.Connection, conversation_id: int, gathered: Ambience) -> Ambience:
+def without_forgotten(db: sqlite3.Connection, conversation_id: int, gathered: Ambience) -> Ambience:
     """Return what was gathered a while ago without what has been forgotten since."""
     gone = {(one.kind, one.id) for one in forgotten(db, told(gathered))}
     here = talk.conversation(db, conversation_id)
@@ -63,7 +63,7 @@ def due_plans(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> lis
     """
     today = terms.clock.today()
     lately = to_text(terms.clock.now() - ASK_FOR)
-    where, values = rows.scope_filter(db, scope_ids(db, terms.scope, conversation_id))
+    where, values = rows.scope_filter(forks.reach(db, terms.scope, conversation_id))
     found = db.execute(
         f"""SELECT id, content, referenced_date FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND referenced_date BETWEEN ? AND ?
@@ -78,26 +78,27 @@ def due_plans(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> lis
     return [DuePlan(row[0], row[1], date.fromisoformat(row[2])) for row in found]
 
 
-def _nothing_since(db: sqlite3.Connection, conversation_id: int, marks: Watermarks) -> bool:
-    return talk.last_message_id(db, conversation_id) <= marks.observed
+def _in_sight(db: sqlite3.Connection, here: Conversation, marks: Watermarks) -> set[tuple[str, int]]:
+    """Return (kind, id) of what the model sees anyway."""
+    window = [*talk.live_ids(db, here.id, marks.window), *(m.id for m in forks.inherited_window(db, here))]
+    return {("message", i) for i in window} | {("observation", i) for i in rows.shown_ids(db, here.id)}
 
 
 def _passages(
-    db: sqlite3.Connection, conversation_id: int, text: str, before: Sequence[Message], terms: Terms
+    db: sqlite3.Connection,
+    text: str,
+    before: Sequence[Message],
+    in_sight: set[tuple[str, int]],
+    filters: Filters,
+    terms: Terms,
 ) -> list[Passage]:
-    """Return what recall brings back by itself for these words, but for what the model sees anyway."""
-    window = talk.live_ids(db, conversation_id, talk.watermarks(db, conversation_id).window)
-    window += [m.id for m in forks.inherited_window(db, conversation_id)]
-    shown = rows.shown_ids(db, conversation_id)
-    known = {("message", i) for i in window} | {("observation", i) for i in shown}
-    filters = Filters(talk=forks.reach(db, terms.scope, conversation_id), zone=terms.clock.zone)
-    today, meaning = terms.clock.today(), terms.meaning
+    """Return what recall brings back by itself for these words."""
     previous = next((m.content for m in reversed(before) if m.role == "user"), "")
-    found = passages(db, text, previous, known, today=today, filters=filters, meaning=meaning)
+    today, meaning = terms.clock.today(), terms.meaning
+    found = passages(db, text, previous, in_sight, today=today, filters=filters, meaning=meaning)
     return [
         Passage(
             hit.kind, hit.id, date.fromisoformat(hit.date[:10]), _SPEAKER.get(hit.role or hit.kind, "Noted"), hit.text
         )
         for hit in found
-        if hit.state != "pending"  # its messages are still in the window
     ]

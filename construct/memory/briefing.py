@@ -20,7 +20,7 @@ from construct.memory.cycles.situation import Terms, read_window
 from construct.memory.shown import ambient, context
 from construct.memory.shown.forks import inherited_window, last_messages, uncommitted_below
 from construct.memory.shown.view import Blocks, current_blocks, opening_blocks, take_in
-from construct.memory.tools import TOOLS
+from construct.memory.tools import tools_for
 from construct.store import books, talk
 from construct.store.database import snapshot
 from construct.store.records import Message
@@ -50,8 +50,8 @@ class Briefing:
         """Compact what is due: at once when the window is full, for nothing when the prompt cache is cold."""
         if situation is None:
             return
-        may_compact = self.settings.memory == "on" and not uncommitted_below(db, conversation_id)
-        if may_compact and policy.compacting_is_due(situation, self.terms.thresholds):
+        is_due = self.settings.memory == "on" and policy.compacting_is_due(situation, self.terms.thresholds)
+        if is_due and not uncommitted_below(db, conversation_id):
             compact(db, conversation_id, self.terms.retained, self.terms.frame, to_text(self._now()))
         elif situation.cold:
             take_in(db, conversation_id, self.terms.frame)
@@ -120,7 +120,7 @@ class Briefing:
             return last_messages(db, conversation_id, self._most_messages + 1, until)
         marks = talk.watermarks(db, conversation_id)
         own = [m for m in talk.live_messages(db, conversation_id, marks.window, until) if talk.is_shown(m)]
-        return [*inherited_window(db, conversation_id), *own]
+        return [*inherited_window(db, talk.conversation(db, conversation_id)), *own]
 
     def _blocks(self, db: sqlite3.Connection, conversation_id: int) -> Blocks:
         return () if self.settings.memory == "off" else current_blocks(db, conversation_id, self.terms.frame)
@@ -134,7 +134,7 @@ class Briefing:
 
     def _tools(self) -> tuple[Tool, ...]:
         has_memory = self.settings.memory != "off" and self.model.context_window >= SMALL_WINDOW
-        return TOOLS if has_memory else ()
+        return tools_for(self.terms.scope) if has_memory else ()
 
     def _life(self, db: sqlite3.Connection, conversation_id: int) -> CacheLife:
         return policy.choose_life([from_text(t) for t in talk.recent_gaps(db, conversation_id)])

@@ -13,12 +13,14 @@ from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory.curation.memories import remember
 from construct.memory.cycles.situation import Terms
 from construct.memory.inspection.trace import why
-from construct.memory.recall.search import Filters, Hit, search
+from construct.memory.recall.search import Hit, search
 from construct.memory.shown.forks import reach
 from construct.memory.shown.transcript import escape
+from construct.store import search_index
 from construct.store.briefings import Told
 from construct.store.database import Store, transaction
 from construct.store.records import Message
+from construct.store.search import Filters
 from construct.text import shorten
 
 Forget = Callable[[int], Awaitable[str]]
@@ -33,12 +35,13 @@ def _tool(name: str, description: str, properties: dict[str, object], required: 
     return Tool(name, description, schema)
 
 
-TOOLS = (
-    _tool(
+def _recall(scope: str) -> Tool:
+    everything = "in all talks with this person" if scope == "user" else "in this talk, or kept for good"
+    return _tool(
         "recall",
-        "Search everything that was ever said or noted in all talks with this person, best first. Use it when they "
-        "refer to something you do not see, or when exact words, numbers or dates matter. Give the words that would "
-        "have been used at the time, not a question. Each result is headed by its kind, number and date.",
+        f"Search everything that was ever said or noted {everything}, best first. Use it when they refer to something "
+        "you do not see, or when exact words, numbers or dates matter. Give the words that would have been used at the "
+        "time, not a question. Each result is headed by its kind, number and date.",
         {
             "query": {"type": "string", "description": "Words to look for."},
             "since": {"type": ["string", "null"], "description": "Earliest day, YYYY-MM-DD."},
@@ -46,7 +49,10 @@ TOOLS = (
             "kind": {"type": ["string", "null"], "enum": ["message", "observation", "memory", None]},
         },
         ["query"],
-    ),
+    )
+
+
+_OTHERS = (
     _tool(
         "source",
         "Read the exact messages behind an observation, oldest first, a page at a time. The number is the one that "
@@ -81,6 +87,11 @@ TOOLS = (
 )
 
 
+def tools_for(scope: str) -> tuple[Tool, ...]:
+    """Return the tools of a model that is shown observations of this scope, which is also how far recall reaches."""
+    return (_recall(scope), *_OTHERS)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolBox:
     """The tools at work in one turn. `forget` is given by whoever can ask the user; None where nobody can."""
@@ -106,9 +117,9 @@ class ToolBox:
         given = call.input
         match call.name:
             case "recall":
-                hits = await self.store.call(self._recall, given)
+                hits, unsearched = await self.store.call(self._search, given)
                 self.brought(Told("recall", h.kind, h.id) for h in hits)
-                return "\n".join(_hit(h) for h in hits) or "Nothing was found."
+                return "\n".join([*map(_hit, hits)] or ["Nothing was found."]) + unsearched
             case "source":
                 messages = await self.store.call(_behind, int(given["observation"]))
                 return self._page(messages, int(given.get("page") or 1))
@@ -122,12 +133,16 @@ class ToolBox:
                 return f"Nobody can be asked here. Tell the person to run: construct memory forget {int(given['id'])}"
         raise ValueError("there is no such tool")
 
-    def _recall(self, db: sqlite3.Connection, given: Mapping[str, Any]) -> list[Hit]:
+    def _search(self, db: sqlite3.Connection, given: Mapping[str, Any]) -> tuple[list[Hit], str]:
+        """Return what is found, and what to say of an import that is not wholly in the index yet."""
         filters = Filters(
             since=_day(given.get("since")), until=_day(given.get("until")), kind=given.get("kind") or None,
             talk=reach(db, self.terms.scope, self.conversation_id), zone=self.terms.clock.zone,
         )  # fmt: skip
-        return search(db, str(given["query"]), filters, _MOST_HITS, meaning=self.terms.meaning)
+        today, meaning = self.terms.clock.today(), self.terms.meaning
+        hits = search(db, str(given["query"]), filters, _MOST_HITS, today=today, meaning=meaning)
+        left = search_index.count_missing(db)
+        return hits, f"\n({left:,} imported messages are not in the index yet: they were not searched.)" if left else ""
 
     def _page(self, messages: list[Message], page: int) -> str:
         shown = messages[(page - 1) * _PAGE : page * _PAGE]

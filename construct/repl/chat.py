@@ -215,7 +215,7 @@ class Chat:
         if not await self.store.call(talk.is_there, conversation_id):  # deleted by another process
             return
         here = await self.store.call(talk.conversation, conversation_id)
-        life = policy.LIVES.get(here.cache_life or "5m", policy.LIVES["5m"])
+        life = policy.lifetime(here.cache_life)
         self._cold_at = time.monotonic() + life.total_seconds() + _COLD_MARGIN
 
     async def _keep_beating(self) -> None:

@@ -6,7 +6,7 @@ the edit is undone, so that both are still found when either is forgotten.
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
 from construct.store.records import Cycle, Memory, Message, Observation, columns, read, read_one
@@ -136,6 +136,28 @@ def successors(db: sqlite3.Connection, old: Observation) -> list[Observation]:
         {"old": old.id, "cycle": old.superseded_by},
     )
     return read(Observation, rows)
+
+
+def heirs(
+    db: sqlite3.Connection,
+    old: Observation,
+    is_last: Callable[[Observation], bool],
+    follows: Callable[[Observation, Observation], bool] = lambda new, old: True,
+) -> list[Observation]:
+    """Return what stands in an observation's place at last, through all that came in between, the nearest first.
+
+    `follows`: whether the way leads from an old one to a new one.
+    """
+    found: list[Observation] = []
+    seen = {old.id}
+    open_ = [old]
+    while open_:
+        o = open_.pop(0)
+        for new in successors(db, o):
+            if new.id not in seen and follows(new, o):
+                seen.add(new.id)
+                (found if is_last(new) else open_).append(new)
+    return found
 
 
 def made_of_it(db: sqlite3.Connection, observation_id: int) -> list[Observation]:

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from construct.errors import NotFoundError
 from construct.store.records import Descent, Observation, columns, read, read_one
-from construct.store.talk import LAST, new_uid
+from construct.store.talk import new_uid
 
 
 def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> int:
@@ -60,9 +60,9 @@ def observations(db: sqlite3.Connection, ids: Sequence[int]) -> list[Observation
     return [found[i] for i in ids if i in found]
 
 
-def active_in_scope(db: sqlite3.Connection, conversation_ids: Sequence[int] | None) -> list[Observation]:
-    """Return the active observations, oldest commit first; None means those of all conversations."""
-    where, values = scope_filter(db, conversation_ids)
+def active_in_scope(db: sqlite3.Connection, talk: Descent | None) -> list[Observation]:
+    """Return the active observations, oldest commit first; of a talk, or of all."""
+    where, values = scope_filter(talk)
     rows = db.execute(
         f"""SELECT {columns(Observation)} FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL{where} ORDER BY committed_at, id""",
@@ -81,9 +81,9 @@ class Weighed(NamedTuple):
     pinned: int
 
 
-def weighed_in_scope(db: sqlite3.Connection, conversation_ids: Sequence[int] | None) -> list[Weighed]:
+def weighed_in_scope(db: sqlite3.Connection, talk: Descent | None) -> list[Weighed]:
     """Return the same without their words, in no order: there are ever more of them."""
-    where, values = scope_filter(db, conversation_ids)
+    where, values = scope_filter(talk)
     rows = db.execute(
         f"""SELECT {columns(Weighed)} FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL{where}""",
@@ -92,9 +92,9 @@ def weighed_in_scope(db: sqlite3.Connection, conversation_ids: Sequence[int] | N
     return read(Weighed, rows)
 
 
-def active_tokens(db: sqlite3.Connection, conversation_ids: Sequence[int] | None) -> int:
+def active_tokens(db: sqlite3.Connection, talk: Descent | None) -> int:
     """Return the tokens of the active observations in scope."""
-    where, values = scope_filter(db, conversation_ids)
+    where, values = scope_filter(talk)
     row = db.execute(
         f"""SELECT coalesce(sum(token_count), 0) FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL{where}""",
@@ -264,36 +264,26 @@ def add_shown(db: sqlite3.Connection, ids: Iterable[int], conversation_id: int |
     )
 
 
-def scope_filter(db: sqlite3.Connection, conversation_ids: Sequence[int] | None) -> tuple[str, tuple[int, ...]]:
-    """Return a condition on `observations`, with " AND " before it, and its values.
+def scope_filter(talk: Descent | None) -> tuple[str, tuple[int, ...]]:
+    """Return a condition on `observations`, with " AND " before it, and its values; none for all talks.
 
-    The ids lead from a conversation to its parents. Of a parent only that is in scope which rests
-    on what was said before the fork: what the parent knew then, and what came of that since. A line that
-    was condensed from several conversations (under scope `user`) is in scope where one of them is the first's.
+    Of what a talk goes on from only that is in scope which rests on what was said before the fork: what the parent
+    knew then, and what came of that since. A line that was condensed from several conversations (under scope `user`)
+    is in scope where one of them is the talk itself.
     """
-    if conversation_ids is None:
+    if talk is None:
         return "", ()
-    condition, values = in_descent(_descent(db, conversation_ids), "observations")
+    condition, values = in_descent(talk, "observations")
     return f" AND {condition}", values
 
 
-def in_descent(descent: Descent, table: str) -> tuple[str, tuple[int, ...]]:
+def in_descent(talk: Descent, table: str) -> tuple[str, tuple[int, ...]]:
     """Return a condition that an observation of `table` is in scope of a talk (see `scope_filter`), and its values."""
-    (own, _), *parents = descent
+    (own, _), *parents = talk
     parts = [f"{table}.conversation_id = ?"]
     parts += [f"({table}.conversation_id = ? AND {_rests_before(table)})" for _ in parents]
     parts.append(f"({table}.conversation_id IS NULL AND {_rests_on(table)})")
     return f"({' OR '.join(parts)})", (own, *(value for parent in parents for value in parent), own)
-
-
-def _descent(db: sqlite3.Connection, conversation_ids: Sequence[int]) -> Descent:
-    found: list[tuple[int, int]] = []
-    end = LAST
-    for i in conversation_ids:
-        found.append((i, end))
-        row = db.execute("SELECT forked_at_message_id FROM conversations WHERE id = ?", (i,)).fetchone()
-        end = min(end, int(row[0] or 0) if row else 0)
-    return tuple(found)
 
 
 def _under(table: str) -> str:

@@ -78,6 +78,11 @@ class Observation(NamedTuple):
             return "superseded"
         return "active" if self.committed_at else "pending"
 
+    @property
+    def is_protected(self) -> bool:
+        """Whether no worker may overrule it: it is pinned, or the user's own words."""
+        return bool(self.pinned) or self.origin == "user"
+
 
 class Cycle(NamedTuple):
     """One run of a worker or one edit: the unit of commit, of undo and of the audit trail."""

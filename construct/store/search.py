@@ -77,6 +77,11 @@ class Entry(NamedTuple):
     found: bool = True
     """False: it may be read as context, never be a result."""
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """Kind and id."""
+        return self.kind, self.id
+
 
 def _midnight(day: date, zone: tzinfo | None) -> str:
     try:
@@ -129,6 +134,11 @@ def entries(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filt
     read = {"message": _message, "observation": _observation, "memory": _memory}[kind]
     moment = to_text(filters.as_of) if filters.as_of else ""
     return [read(row, moment) for row in rows]
+
+
+def results(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
+    """Return those of these rows that may be results, in order of id."""
+    return [entry for entry in entries(db, kind, ids, filters) if entry.found]
 
 
 def total(db: sqlite3.Connection, kind: str) -> int:

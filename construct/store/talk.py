@@ -96,7 +96,7 @@ class ConversationSummary:
     messages: int
     last_at: str
     first_words: str | None
-    """Of the user; of a fork in which nothing has been said yet, what the talk it goes on from is called."""
+    """Of the user, that were not forgotten; of a fork in which none are said yet, what it goes on from is called."""
 
 
 def conversations(db: sqlite3.Connection, limit: int | None = None) -> list[ConversationSummary]:
@@ -113,7 +113,8 @@ def summary(db: sqlite3.Connection, conversation_id: int) -> ConversationSummary
 
 
 _FIRST_WORDS = """(
-    SELECT substr(content, 1, 200) FROM messages WHERE conversation_id = {id} AND role = 'user' ORDER BY id LIMIT 1)"""
+    SELECT substr(content, 1, 200) FROM messages
+    WHERE conversation_id = {id} AND role = 'user' AND withheld = 0 ORDER BY id LIMIT 1)"""
 _SUMMARIES = f"""SELECT {columns(Conversation, "c")},
     (SELECT count(*) FROM messages WHERE conversation_id = c.id),
     coalesce((SELECT created_at FROM messages WHERE conversation_id = c.id ORDER BY id DESC LIMIT 1),

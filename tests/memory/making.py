@@ -25,11 +25,11 @@ def observation(
     generation: int = 0,
 ) -> Observation:
     """Return an active observation."""
-    return Observation(
-        number, f"o{number}", 1, content, priority, stance, day, ahead, generation, 1,
-        line_tokens(content, priority, stance, day, ahead) if tokens is None else tokens, pinned,
+    found = Observation(
+        number, f"o{number}", 1, content, priority, stance, day, ahead, generation, 1, tokens or 0, pinned,
         "2026-03-01T14:30:00+00:00", "2026-03-01T14:30:00+00:00", None, None, origin, None,
     )  # fmt: skip
+    return found._replace(token_count=line_tokens(found)) if tokens is None else found
 
 
 def draft(

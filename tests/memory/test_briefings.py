@@ -57,7 +57,7 @@ async def test_what_a_reply_was_given_is_noted_and_forgotten_with_its_sources(
         assert "recall Observation: My second locker has the code 1002" in told
         assert "source Message: My second locker has the code 1002" in told
 
-        await t.companion.store.call(forget, locker, Clock(), words=False, wait=0.0)
+        await t.companion.store.call(forget, ("observation", locker), Clock(), words=False, wait=0.0)
         left = str((await last(t)).given)
         assert "Vouzela" in left
         assert "1002" not in left

@@ -115,8 +115,8 @@ class Player:
         if found:
             target = self.chance.choice(found)
             words = self.chance.random() < 0.5
-            said = plan_forget(self.life.db, target.id, words=words).messages
-            assert not forget(self.life.db, target.id, self.life.clock, words=words).pending_erasure
+            said = plan_forget(self.life.db, ("observation", target.id), words=words).messages
+            assert not forget(self.life.db, ("observation", target.id), self.life.clock, words=words).pending_erasure
             if words:
                 everything = self.life.bytes()
                 assert [m.content for m in said if m.content != REMOVED and m.content.encode() in everything] == []

@@ -164,12 +164,12 @@ def test_what_compacting_changed() -> None:
     verdict = Verdict((draft,), frozenset({1, 2}), frozenset({3}), ((4, 5),), new_tokens=1, old_tokens=9)
     words = "2 new observations; 2 committed, 1 message left the window; 2 observations condensed into 1; "
     words += "1 observation of low priority let go; 1 observation found outdated."
-    assert compact_words(2, Compacted(2, 9, 1), verdict) == words
+    assert compact_words(2, Compacted(2, 1), verdict) == words
     gone = Verdict(dropped=frozenset({3}))
-    assert compact_words(1, Compacted(0, 9, 0), gone) == "1 new observation; 1 observation of low priority let go."
-    assert compact_words(0, Compacted(0, 9, 0), Verdict()) == "No new observations."
-    assert compact_words(2, Compacted(2, 9, 0), None) == "2 new observations; 2 committed."
-    assert compact_words(0, Compacted(2, 9, 1), None) == "2 committed, 1 message left the window."
+    assert compact_words(1, Compacted(0, 0), gone) == "1 new observation; 1 observation of low priority let go."
+    assert compact_words(0, Compacted(0, 0), Verdict()) == "No new observations."
+    assert compact_words(2, Compacted(2, 0), None) == "2 new observations; 2 committed."
+    assert compact_words(0, Compacted(2, 1), None) == "2 committed, 1 message left the window."
 
 
 def test_a_long_message_is_echoed_with_its_end() -> None:
@@ -197,7 +197,9 @@ def test_undone_names_all_that_was_taken_back() -> None:
     drawn = replace(UNDONE, cycle=cycle(), along=(cycle("graph"), cycle("graph")))
     head = to_text(undone_view(drawn, TODAY), 200).splitlines()[0]
     assert head == "Taken back: an observation run (cycle 7), a graph run (cycle 7) and a graph run (cycle 7)."
-    assert "It had found nothing to remember." in to_text(undone_view(replace(UNDONE, deactivated=()), TODAY), 200)
+    assert "found nothing to remember, so all that is remembered stays" in to_text(
+        undone_view(replace(UNDONE, deactivated=()), TODAY), 200
+    )
 
 
 def test_scripts_without_spaces_break_anywhere() -> None:

@@ -162,7 +162,7 @@ WEEKS = [
     Period(date(2026, 3, 2), {}, 1, 0, 0, {0: 5, 1: 2}),
     Period(date(2026, 3, 9), {}, 0, 0, 0, {0: 5, 1: 2}),
 ]
-UNDONE = Undone(cycle(), (observation(1, EVIL),), (observation(2),), None, 0, 0)
+UNDONE = Undone(cycle(), (observation(1, EVIL),), (observation(2),), 0)
 DIFF = Diff((observation(1, EVIL),), ((observation(2), observation(3)),), (observation(4, EVIL),))
 HITS = [
     Hit("message", 5, 1, "2026-03-01", EVIL, 1.0, role="user"),

@@ -93,7 +93,7 @@ def test_what_was_forgotten_is_not_in_it(lived: Life) -> None:
     code, _ = lived.observe(here, ("The code is 4711", [said]), ("The tea is green", [said]))
     lived.compact(here)
     assert "4711" in written(lived)
-    forget(lived.db, code.id, lived.clock, words=False)
+    forget(lived.db, ("observation", code.id), lived.clock, words=False)
     html = written(lived)
     assert "4711" not in html
     assert "The tea is green" in html

@@ -60,31 +60,14 @@ def _in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
     found = rows.observation(db, observation_id)
     if found.state != "superseded":
         return found
-    instead = ", ".join(str(o.id) for o in replacements(db, found))
+    instead = sorted(o.id for o in lineage.heirs(db, found, lambda o: o.state != "superseded"))
     if instead:
-        raise ConstructError(f"Observation {observation_id} was replaced by {instead}.\nName that one instead.")
+        listed = ", ".join(map(str, instead))
+        raise ConstructError(f"Observation {observation_id} was replaced by {listed}.\nName that one instead.")
     raise ConstructError(
         f"Observation {observation_id} is no longer in force: it was undone or let go.\n"
         "`construct memory list` shows what is."
     )
-
-
-def replacements(db: sqlite3.Connection, old: Observation) -> list[Observation]:
-    """Return the observations in force that stand in a superseded one's place, through all that came in between."""
-    found: dict[int, Observation] = {}
-    seen = {old.id}
-    open_ = [old]
-    while open_:
-        o = open_.pop()
-        for successor in lineage.successors(db, o):
-            if successor.id in seen:
-                continue
-            seen.add(successor.id)
-            if successor.state == "superseded":
-                open_.append(successor)
-            else:
-                found[successor.id] = successor
-    return [found[i] for i in sorted(found)]
 
 
 def _day_meant(old: Observation, content: str, today: date) -> str | None:
@@ -99,20 +82,11 @@ def _day_meant(old: Observation, content: str, today: date) -> str | None:
 
 
 def _edited(old: Observation, content: str, day: str | None, cycle_id: int, now: str) -> dict[str, object]:
-    stance = "stated"
-    return {
-        "conversation_id": old.conversation_id,
-        "content": content,
-        "priority": old.priority,
-        "stance": stance,
-        "observation_date": old.observation_date,
-        "referenced_date": day,
-        "generation": 0,
-        "cycle_id": cycle_id,
-        "token_count": line_tokens(content, old.priority, stance, old.observation_date, day),
-        "pinned": old.pinned,
-        "created_at": now,
-        "committed_at": now if old.committed_at else None,
-        "origin": "user",
-        "asked_at": old.asked_at,
-    }
+    """Return the columns of the new observation: the old one's, but for what the edit changes."""
+    new = old._replace(
+        content=content, stance="stated", referenced_date=day, generation=0, cycle_id=cycle_id, created_at=now,
+        committed_at=now if old.committed_at else None, origin="user",
+    )  # fmt: skip
+    values = new._replace(token_count=line_tokens(new))._asdict()
+    del values["id"], values["uid"]
+    return values

@@ -8,7 +8,7 @@ begins at all that was drawn from it.
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from construct.clock import Clock, to_text
@@ -16,6 +16,7 @@ from construct.errors import NotFoundError
 from construct.memory.curation.memories import promote
 from construct.memory.graph.cycle import drop_unsaid_names
 from construct.memory.language import mentions
+from construct.references import Reference
 from construct.store import curated, erase, lineage, remnants, talk
 from construct.store import observations as rows
 from construct.store.database import transaction
@@ -90,57 +91,58 @@ class Forgotten:
     """Another process reads the file: its bytes are cleared out later (`erase.finish_erasure`)."""
 
 
-def plan_forget(db: sqlite3.Connection, observation_id: int, *, words: bool) -> ForgetPlan:
-    """Return what forgetting an observation will take along; raises NotFoundError."""
-    rows.observation(db, observation_id)
-    facts = _facts(db, observation_id)
-    gone = risen(db, facts | _twins(db, facts))
-    return _plan(db, facts, gone, words=words)
+def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) -> ForgetPlan:
+    """Return what forgetting an observation, a memory or a message will take along; raises NotFoundError.
 
-
-def plan_forget_memory(db: sqlite3.Connection, memory_id: int, *, words: bool) -> ForgetPlan:
-    """Return what forgetting a memory will take along; raises NotFoundError.
-
-    The observations that say the same go too, or it would be promoted from them again.
+    With a memory go the observations that say the same, or it would be promoted from them again; with a message all
+    that was drawn from it.
     """
-    memory = curated.memory(db, memory_id)
-    facts = {i for observation_id in _behind(db, memory) for i in _facts(db, observation_id)}
-    return _plan(db, facts, risen(db, facts | _twins(db, facts)), memories=(memory,), words=words)
-
-
-def plan_forget_message(db: sqlite3.Connection, message_id: int, *, words: bool) -> ForgetPlan:
-    """Return what forgetting a message will take along, all that was drawn from it too; raises NotFoundError."""
-    message = talk.message(db, message_id)
-    if message.content == erase.REMOVED:
-        raise NotFoundError(f"message:{message_id} is forgotten already.")
-    facts = {i for drawn in lineage.resting_on(db, [message_id]) for i in _facts(db, drawn.id)}
-    return _plan(db, facts, risen(db, facts | _twins(db, facts)), said=(message,), words=words)
+    kind, number = reference
+    memories: tuple[Memory, ...] = ()
+    said: tuple[Message, ...] = ()
+    if kind == "memory":
+        memories = (curated.memory(db, number),)
+        begin = _behind(db, memories[0])
+    elif kind == "message":
+        said = (_still_said(db, number),)
+        begin = {o.id for o in lineage.resting_on(db, [number])}
+    else:
+        begin = {rows.observation(db, number).id}
+    return _plan(db, _facts(db, begin), memories, said, words=words)
 
 
 def forget(
-    db: sqlite3.Connection,
-    observation_id: int,
-    clock: Clock,
-    *,
-    words: bool,
-    wait: float = erase.WAIT_SECONDS,
+    db: sqlite3.Connection, reference: Reference, clock: Clock, *, words: bool, wait: float = erase.WAIT_SECONDS
 ) -> Forgotten:
-    """Delete an observation and all that rests on it, and clear its bytes out; raises NotFoundError."""
-    return _delete(db, lambda: plan_forget(db, observation_id, words=words), clock, wait)
+    """Delete what is named with all that goes along, and clear its bytes out; raises NotFoundError."""
+    with transaction(db):
+        plan = plan_forget(db, reference, words=words)
+        relations, entities = _carry_out(db, plan, to_text(clock.now()))
+    return Forgotten(
+        observations=len(plan.observations),
+        reflections=sum(o.generation > 0 for o in plan.observations),
+        reactivated=len(plan.reactivated),
+        memories=len(plan.memories),
+        relations=relations,
+        entities=entities,
+        messages=len(plan.message_ids),
+        emptied=len(plan.message_ids) if plan.words else 0,
+        replies=len(plan.replies),
+        threads=len(plan.threads),
+        cycles=len(plan.cycles),
+        lookups=len(plan.lookups),
+        elsewhere=plan.elsewhere,
+        alike=plan.alike,
+        beside=plan.beside,
+        pending_erasure=not erase.finish_erasure(db, wait),
+    )
 
 
-def forget_memory(
-    db: sqlite3.Connection, memory_id: int, clock: Clock, *, words: bool, wait: float = erase.WAIT_SECONDS
-) -> Forgotten:
-    """Delete a memory and what it was promoted from, and clear its bytes out; raises NotFoundError."""
-    return _delete(db, lambda: plan_forget_memory(db, memory_id, words=words), clock, wait)
-
-
-def forget_message(
-    db: sqlite3.Connection, message_id: int, clock: Clock, *, words: bool, wait: float = erase.WAIT_SECONDS
-) -> Forgotten:
-    """Withhold or empty a message, delete all that was drawn from it, clear its bytes out; raises NotFoundError."""
-    return _delete(db, lambda: plan_forget_message(db, message_id, words=words), clock, wait)
+def _still_said(db: sqlite3.Connection, message_id: int) -> Message:
+    message = talk.message(db, message_id)
+    if message.content == erase.REMOVED:
+        raise NotFoundError(f"message:{message_id} is forgotten already.")
+    return message
 
 
 def _behind(db: sqlite3.Connection, memory: Memory) -> set[int]:
@@ -157,9 +159,9 @@ def _behind(db: sqlite3.Connection, memory: Memory) -> set[int]:
     }
 
 
-def _facts(db: sqlite3.Connection, observation_id: int) -> set[int]:
-    """Return an observation's sources of generation 0, and the edits of all in between."""
-    found = {observation_id}
+def _facts(db: sqlite3.Connection, begin: Collection[int]) -> set[int]:
+    """Return the sources of generation 0 of observations, and the edits of all in between."""
+    found = set(begin)
     while (grown := lineage.edited(db, lineage.below(db, found))) != found:
         found = grown
     return {o.id for o in rows.observations(db, sorted(found)) if o.generation == 0}
@@ -188,36 +190,37 @@ def risen(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
 def _plan(
     db: sqlite3.Connection,
     facts: Collection[int],
-    gone: Collection[int],
+    memories: tuple[Memory, ...],
+    said: tuple[Message, ...],
     *,
-    memories: tuple[Memory, ...] = (),
-    said: tuple[Message, ...] = (),
     words: bool,
 ) -> ForgetPlan:
+    gone = risen(db, {*facts, *_twins(db, facts)})
     observations = sorted(rows.observations(db, sorted(gone)), key=lambda o: (o.generation, o.id))
     contents = [o.content for o in observations if o.id in facts] + [m.content for m in memories]
     messages = list(dict.fromkeys((*lineage.messages_below(db, facts), *said)))
     replies = remnants.replies(db, [m.id for m in messages])
+    concerned = [m.id for m in (*messages, *replies)]
     deleted = _memories(db, gone, [*contents, *(m.content for m in said)], memories)
     texts = [one.content for group in (observations, deleted, said) for one in group]
     homes = {m.conversation_id for m in messages} | {o.conversation_id for o in observations if o.conversation_id}
     named = (mentions.names(m.content) for m in said)  # of all its words too many others have some
     marks = tuple(sorted(_union((*(mentions.marks(c) for c in contents), *named))))
     return ForgetPlan(
-        words,
-        tuple(observations),
-        tuple(rows.observations(db, sorted(freed(db, gone)))),
-        tuple(deleted),
-        tuple(messages),
-        tuple(replies),
-        tuple(_threads(db, homes, texts)),
-        tuple(texts),
-        tuple(noting_cycles(db, texts)),
-        tuple(_lookups(db, [m.id for m in (*messages, *replies)], texts, [m.content for m in messages])),
-        marks,
-        remnants.count_messages(db, marks, [m.id for m in (*messages, *replies)]),
-        _count_alike(db, gone, contents, marks),
-        _beside(db, gone, messages) if words else (),
+        words=words,
+        observations=tuple(observations),
+        reactivated=tuple(rows.observations(db, sorted(freed(db, gone)))),
+        memories=tuple(deleted),
+        messages=tuple(messages),
+        replies=tuple(replies),
+        threads=tuple(_threads(db, homes, texts)),
+        texts=tuple(texts),
+        cycles=tuple(noting_cycles(db, texts)),
+        lookups=tuple(_lookups(db, concerned, texts, [m.content for m in messages])),
+        marks=marks,
+        elsewhere=remnants.count_messages(db, marks, concerned),
+        alike=_count_alike(db, gone, contents, marks),
+        beside=_beside(db, gone, messages) if words else (),
     )
 
 
@@ -343,31 +346,6 @@ def clear_notes(db: sqlite3.Connection, cycle_ids: Collection[int], texts: Seque
     """Take out of cycles' notes what holds it."""
     parts = _union(mentions.pieces(c) for c in texts)
     remnants.clear_notes(db, cycle_ids, lambda note: mentions.touches(note, parts))
-
-
-def _delete(db: sqlite3.Connection, planned: Callable[[], ForgetPlan], clock: Clock, wait: float) -> Forgotten:
-    """Plan and carry out in one transaction, clear the bytes out, and say what was done."""
-    with transaction(db):
-        plan = planned()
-        gone = _carry_out(db, plan, to_text(clock.now()))
-    return Forgotten(
-        observations=len(plan.observations),
-        reflections=sum(o.generation > 0 for o in plan.observations),
-        reactivated=len(plan.reactivated),
-        memories=len(plan.memories),
-        relations=gone[0],
-        entities=gone[1],
-        messages=len(plan.message_ids),
-        emptied=len(plan.message_ids) if plan.words else 0,
-        replies=len(plan.replies),
-        threads=len(plan.threads),
-        cycles=len(plan.cycles),
-        lookups=len(plan.lookups),
-        elsewhere=plan.elsewhere,
-        alike=plan.alike,
-        beside=plan.beside,
-        pending_erasure=not erase.finish_erasure(db, wait),
-    )
 
 
 def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:

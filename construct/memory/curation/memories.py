@@ -22,8 +22,6 @@ from construct.store.records import Memory, Observation
 from construct.store.search import frequencies
 from construct.text import one_line, storable
 
-__all__ = ["newer_value", "promote", "promote_committed", "remember", "same_fact"]
-
 _CANDIDATES = 40
 _MOST_WORDS = 60
 _RAREST = 3
@@ -41,28 +39,24 @@ def remember(db: sqlite3.Connection, content: str, category: str | None, origin:
     return curated.memory(db, _store(db, NewMemory(text, label, origin), None, now))
 
 
-def promote_committed(db: sqlite3.Connection, observation_ids: Iterable[int], now: str) -> int:
-    """Promote those of these observations that are worth a memory; return how many memories that made."""
-    fresh = curated.unpromoted(db, observation_ids)
-    return sum(_promote(db, o, now) for o in fresh)
+def promote_committed(db: sqlite3.Connection, observation_ids: Iterable[int], now: str) -> None:
+    """Promote those of these observations that are worth a memory."""
+    for o in curated.unpromoted(db, observation_ids):
+        _promote(db, o, now)
 
 
-def promote(db: sqlite3.Connection, now: str) -> int:
-    """Make promoted memories agree with the observations that are active now; return how many it made.
-
-    Inside the caller's transaction.
-    """
+def promote(db: sqlite3.Connection, now: str) -> None:
+    """Make promoted memories agree with the observations that are active now, inside the caller's transaction."""
     _hand_on(db, now)
     _bring_back(db, now)
-    return sum(_promote(db, o, now) for o in curated.unpromoted(db))
+    for o in curated.unpromoted(db):
+        _promote(db, o, now)
 
 
-def _promote(db: sqlite3.Connection, o: Observation, now: str, category: str | None = None) -> bool:
-    """Give an observation its memory; True when that is in force."""
+def _promote(db: sqlite3.Connection, o: Observation, now: str, category: str | None = None) -> None:
+    """Give an observation its memory."""
     label = category or ("plan" if o.stance == "planned" else category_of(o.content))
-    new = NewMemory(o.content, label, "observation", o.id)
-    kept = curated.memory(db, _store(db, new, o, now))
-    return kept.observation_id == o.id
+    _store(db, NewMemory(o.content, label, "observation", o.id), o, now)
 
 
 def _store(db: sqlite3.Connection, new: NewMemory, o: Observation | None, now: str) -> int:
@@ -115,12 +109,12 @@ def _same(db: sqlite3.Connection, m: Memory, new: NewMemory, o: Observation | No
     if not same_fact(m.content, new.content):
         return False
     behind = None if m.observation_id is None else rows.observation(db, m.observation_id)
-    told = o is not None and behind is not None
-    if told and o is not None and behind is not None and o.referenced_date != behind.referenced_date:
+    if o is not None and behind is not None and o.referenced_date != behind.referenced_date:
         return False
     day = now[:10] if o is None else o.observation_date
     its_day = m.created_at[:10] if behind is None else behind.observation_date
-    passing = is_of_a_day(new.content) or (told and in_past(new.content))
+    both_observed = o is not None and behind is not None
+    passing = is_of_a_day(new.content) or (both_observed and in_past(new.content))
     return day == its_day or not passing
 
 
@@ -160,15 +154,7 @@ def _hand_on(db: sqlite3.Connection, now: str) -> None:
 
 def _heirs(db: sqlite3.Connection, old: Observation) -> list[Observation]:
     """Return the active observations that say again what a superseded one said, through all that came in between."""
-    found: list[Observation] = []
-    seen = {old.id}
-    open_ = [old]
-    while open_:
-        o = open_.pop(0)
-        for successor in lineage.successors(db, o):
-            if successor.id not in seen and _holds(db, successor, o):
-                seen.add(successor.id)
-                (open_ if successor.state == "superseded" else found).append(successor)
+    found = lineage.heirs(db, old, lambda o: o.state != "superseded", lambda new, o: _holds(db, new, o))
     return [o for o in found if o.state == "active"]
 
 

@@ -7,17 +7,17 @@ so they go with the cycle before them: an undo with nothing to see would seem to
 """
 
 import sqlite3
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from construct.clock import Clock, to_text
 from construct.errors import NotFoundError
 from construct.memory.curation.memories import promote
 from construct.memory.graph.cycle import revert_graph
-from construct.memory.shown.view import scope_ids
+from construct.memory.shown.forks import reach
 from construct.store import lineage, talk
 from construct.store import observations as rows
 from construct.store.database import transaction
-from construct.store.records import Cycle, Observation, Watermarks, columns, read, read_one
+from construct.store.records import Cycle, Observation, columns, read, read_one
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,6 @@ class Undone:
     """What it had made."""
     reactivated: tuple[Observation, ...]
     """What it had superseded: active again, or pending as it was."""
-    watermarks: Watermarks | None
-    """Of its conversation, where it was an observer's."""
-    memories: int
-    """Memories that went with what it had made; those they had replaced are in force again."""
     relations: int
     """What graph cycles had drawn."""
     along: tuple[Cycle, ...] = ()
@@ -53,7 +49,6 @@ def undo(db: sqlite3.Connection, clock: Clock) -> Undone:
             raise NotFoundError("Nothing to undo.")
         return replace(
             taken[-1],
-            memories=sum(one.memories for one in taken),
             relations=sum(one.relations for one in taken),
             along=tuple(one.cycle for one in taken[:-1]),
         )
@@ -108,7 +103,6 @@ def _built_on(db: sqlite3.Connection, cycle: Cycle) -> list[Cycle]:
 def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
     made = _ids(db, "SELECT id FROM observations WHERE cycle_id = ?", cycle.id)
     back = _ids(db, "SELECT id FROM observations WHERE superseded_by = ? AND cycle_id <> superseded_by", cycle.id)
-    memories = sum(m.superseded_at is None for m in lineage.memories_from(db, made))
     relations = revert_graph(db, cycle.id, now) if cycle.kind == "graph" else 0
     _reactivate(db, cycle)
     db.execute(
@@ -116,17 +110,12 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
     )
     if not made:
         rows.add_shown(db, back, cycle.conversation_id)  # else a line that goes makes a conversation look again
-    marks = _lower_watermarks(db, cycle, now) if cycle.kind == "observer" else None
+    if cycle.kind == "observer" and _moved_marks(db, cycle):
+        _lower_watermarks(db, cycle, now)
     _mark_reverted(db, cycle, now)
     promote(db, now)
-    return Undone(
-        lineage.cycle(db, cycle.id),
-        tuple(rows.observations(db, made)),
-        tuple(rows.observations(db, back)),
-        marks,
-        memories,
-        relations,
-    )
+    deactivated, reactivated = tuple(rows.observations(db, made)), tuple(rows.observations(db, back))
+    return Undone(lineage.cycle(db, cycle.id), deactivated, reactivated, relations)
 
 
 def _ids(db: sqlite3.Connection, query: str, cycle_id: int) -> list[int]:
@@ -148,22 +137,18 @@ def _reactivate(db: sqlite3.Connection, cycle: Cycle) -> None:
     )
 
 
-def _lower_watermarks(db: sqlite3.Connection, cycle: Cycle, now: str) -> Watermarks:
+def _lower_watermarks(db: sqlite3.Connection, cycle: Cycle, now: str) -> None:
     """Set each watermark that has passed the cycle's beginning to the message before it."""
     assert cycle.conversation_id is not None
     first = cycle.first_message_id or 0
-    if not _moved_marks(db, cycle):
-        return talk.watermarks(db, cycle.conversation_id)
     (before,) = db.execute(
         "SELECT coalesce(max(id), 0) FROM messages WHERE conversation_id = ? AND archived = 0 AND id < ?",
         (cycle.conversation_id, first),
     ).fetchone()
-    marks = talk.watermarks(db, cycle.conversation_id)
-    for name, message_id in (("observed", marks.observed), ("compacted", marks.compacted), ("window", marks.window)):
+    for name, message_id in asdict(talk.watermarks(db, cycle.conversation_id)).items():
         if message_id >= first:
             talk.set_watermark(db, cycle.conversation_id, name, before, now)
     talk.set_thread(db, cycle.conversation_id, None, None)
-    return talk.watermarks(db, cycle.conversation_id)
 
 
 def _moved_marks(db: sqlite3.Connection, cycle: Cycle) -> bool:
@@ -179,7 +164,7 @@ def _mark_reverted(db: sqlite3.Connection, cycle: Cycle, now: str) -> None:
         held = talk.last_message_id(db, cycle.conversation_id)
     if cycle.kind == "reflector":
         here = cycle.conversation_id
-        base = rows.active_tokens(db, None if here is None else scope_ids(db, "conversation", here))
+        base = rows.active_tokens(db, None if here is None else reach(db, "conversation", here))
     db.execute(
         """UPDATE cycles SET status = 'reverted', reverted_at = ?, held_message_id = ?,
            base_tokens = coalesce(?, base_tokens) WHERE id = ?""",

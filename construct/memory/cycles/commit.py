@@ -6,8 +6,9 @@ A cycle that finds that what it was based on has changed writes nothing (StaleEr
 import sqlite3
 from collections.abc import Sequence
 
-from construct.memory.learning.guard import Verdict, draft_tokens
+from construct.memory.learning.guard import Verdict
 from construct.memory.learning.proposals import Draft, Extraction
+from construct.memory.shown.lines import line_tokens
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.records import Message, Observation
@@ -112,7 +113,7 @@ def _insert(
             "referenced_date": draft.referenced_date,
             "generation": generation,
             "cycle_id": cycle_id,
-            "token_count": draft_tokens(draft),
+            "token_count": line_tokens(draft),
             "created_at": now,
             "committed_at": committed_at,
         },

@@ -8,7 +8,6 @@ from construct.memory.shown.view import Frame, take_in
 from construct.memory.shown.window import window_start
 from construct.store import observations as rows
 from construct.store import talk
-from construct.store.records import Message, Watermarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,15 +15,8 @@ class Compacted:
     """What a compaction changed."""
 
     committed: int
-    window: int
-    """The `window` watermark afterwards."""
     left_window: int
     """Messages that are no longer shown raw."""
-
-
-def next_window(messages: list[Message], marks: Watermarks, retained: int) -> int:
-    """Return the `window` watermark that compacting would set; `messages` are those above the present one."""
-    return max(marks.window, window_start(messages, marks.observed, retained))
 
 
 def compact(db: sqlite3.Connection, conversation_id: int, retained: int, frame: Frame, now: str) -> Compacted:
@@ -38,8 +30,8 @@ def compact(db: sqlite3.Connection, conversation_id: int, retained: int, frame: 
     pending = [o.id for o in rows.pending(db, conversation_id)]
     committed = rows.commit_pending(db, conversation_id, now)
     promote_committed(db, pending, now)
-    window = next_window(messages, marks, retained)
+    window = window_start(messages, marks, retained)
     talk.set_watermark(db, conversation_id, "compacted", marks.observed, now)
     talk.set_watermark(db, conversation_id, "window", window, now)
     take_in(db, conversation_id, frame)
-    return Compacted(committed, window, sum(m.id <= window for m in messages))
+    return Compacted(committed, sum(m.id <= window for m in messages))

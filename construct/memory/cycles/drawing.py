@@ -1,7 +1,9 @@
 """One graph cycle: memories that none has read yet go to the worker, entities and relations come back."""
 
 import sqlite3
+from dataclasses import dataclass
 
+from construct.llm.types import Model
 from construct.memory.cycles.commit import StaleError
 from construct.memory.cycles.running import CHANGED, Progress, Running, Workshop
 from construct.memory.graph import cycle
@@ -11,27 +13,34 @@ from construct.memory.learning.asking import Account
 from construct.store.database import transaction
 
 
+@dataclass(frozen=True, slots=True)
+class _Drawn(Running):
+    lot: GraphLot
+
+
 async def run_graph(shop: Workshop, *, compacted: bool) -> None:
     """Draw what is due; the extractive worker draws no graph."""
     if shop.model is None or not await shop.store.call(cycle.is_due, compacted=compacted):
         return
     model = await shop.affordable()
-    lot = None if model is None else await shop.store.call(cycle.begin, model, shop.now())
-    if model is None or lot is None:
+    running = None if model is None else await shop.begun(shop.store.call(_begin, shop, model))
+    if model is None or running is None:
         return
     shop.report(Progress("drawing"))
-    running = Running(lot.cycle_id, Account("graph"), None)
     async with shop.lease(running):
-        found = await cycle.draw(model, lot, running.account)
-        await shop.store.call(_end, shop, running, lot, found, model.name)
+        found = await cycle.draw(model, running.lot, running.account)
+        await shop.store.call(_end, shop, running, found, model.name)
 
 
-def _end(
-    db: sqlite3.Connection, shop: Workshop, running: Running, lot: GraphLot, found: Drawing | None, name: str
-) -> None:
+def _begin(db: sqlite3.Connection, shop: Workshop, model: Model) -> _Drawn | None:
+    lot = cycle.begin(db, model, shop.now())
+    return None if lot is None else _Drawn(lot.cycle_id, Account("graph"), None, lot)
+
+
+def _end(db: sqlite3.Connection, shop: Workshop, running: _Drawn, found: Drawing | None, name: str) -> None:
     try:
         with transaction(db):
-            notes = cycle.store(db, lot, found, shop.now())
+            notes = cycle.store(db, running.lot, found, shop.now())
             shop.finish(db, running, "failed" if found is None else "succeeded", name, notes)
     except StaleError:
         running.account.problems.append(CHANGED)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Literal
 
 from construct.config import Thresholds
+from construct.llm.types import CacheLife
 
 Work = Literal["observe", "compact", "reflect"]
 
@@ -14,7 +15,7 @@ LEFTOVER_TOKENS = 200
 REFLECT_REGARDLESS = 1.5
 REGROWTH = 1.25
 """A reflection that failed or took away less than a quarter is due again when the tokens have grown by as much."""
-LIVES = {"5m": timedelta(minutes=5), "1h": timedelta(hours=1)}
+LIVES: dict[CacheLife, timedelta] = {"5m": timedelta(minutes=5), "1h": timedelta(hours=1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +80,22 @@ def is_cold(last_request: datetime | None, life: str | None, now: datetime) -> b
 
     A request that is still to come was sent by a clock that has been put back since: nobody knows how long ago.
     """
-    return last_request is None or abs(now - last_request) > LIVES[life if life in LIVES else "5m"]
+    return last_request is None or abs(now - last_request) > lifetime(life)
 
 
-def choose_life(user_times: list[datetime]) -> Literal["5m", "1h"]:
+def lifetime(life: str | None) -> timedelta:
+    """Return how long a cache lives that was asked for with a stored life; five minutes where none was."""
+    return LIVES["1h" if life == "1h" else "5m"]
+
+
+def choose_life(user_times: list[datetime]) -> CacheLife:
     """Return the cache life that pays for a conversation with these recent message times.
 
     A write for an hour costs 0.75 of the input price more than one for five minutes, a miss
     1.15 times the whole prefix. With 200 new tokens a turn and a prefix of 5,000, one pause
     between the two lives in forty turns is enough; one among the last dozen is taken as a sign.
     """
-    ordered = sorted(user_times)
-    pauses = [later - earlier for earlier, later in pairwise(ordered)]
+    pauses = [later - earlier for earlier, later in pairwise(sorted(user_times))]
     return "1h" if any(LIVES["5m"] < pause <= LIVES["1h"] for pause in pauses) else "5m"
 
 

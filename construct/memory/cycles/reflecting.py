@@ -11,8 +11,7 @@ from construct.memory.cycles.situation import reflector_scope
 from construct.memory.learning.asking import Account
 from construct.memory.learning.guard import Verdict
 from construct.memory.learning.reflector import choose, input_tokens, reflect
-from construct.memory.shown.forks import condensable
-from construct.memory.shown.view import scope_ids
+from construct.memory.shown.forks import condensable, reach
 from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.database import transaction
@@ -47,7 +46,7 @@ def _begin(db: sqlite3.Connection, shop: Workshop, conversation_id: int, model: 
     scope = shop.terms.scope
     with transaction(db):
         cycles.abandon_dead(db, shop.now())
-        active = rows.active_in_scope(db, scope_ids(db, scope, conversation_id))
+        active = rows.active_in_scope(db, reach(db, scope, conversation_id))
         if scope == "conversation":
             active = condensable(db, conversation_id, active)
         home = reflector_scope(scope, conversation_id)
@@ -67,7 +66,7 @@ def _end(
     db: sqlite3.Connection, shop: Workshop, conversation_id: int, lot: _Lot, verdict: Verdict, name: str
 ) -> Verdict:
     """Commit a verdict that shrinks; return what came of it."""
-    scope = scope_ids(db, shop.terms.scope, conversation_id)
+    scope = reach(db, shop.terms.scope, conversation_id)
     before = rows.active_tokens(db, scope)
     if verdict.shrinks:
         try:

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 from construct.clock import to_text
 from construct.errors import ConstructError
+from construct.llm.providers import EXTRACTIVE
 from construct.llm.types import Model
 from construct.memory.cycles.commit import StaleError
 from construct.memory.cycles.situation import Terms
 from construct.memory.cycles.spending import is_over_limit
-from construct.memory.learning.asking import EXTRACTIVE, Account
+from construct.memory.learning.asking import Account
 from construct.store import books, cycles
 from construct.store.database import Store, transaction
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 from construct.clock import Clock, from_text, to_text
 from construct.config import Settings, Thresholds
-from construct.memory.cycles.compaction import next_window
 from construct.memory.cycles.policy import LEFTOVER_TOKENS, LIVES, REGROWTH, Situation, fit_to, is_cold
 from construct.memory.recall.meaning import Meaning, meaning_for
-from construct.memory.shown.forks import inherited_window
-from construct.memory.shown.view import Frame, scope_ids
+from construct.memory.shown.forks import inherited_window, reach
+from construct.memory.shown.view import Frame
+from construct.memory.shown.window import window_start
 from construct.store import cycles, talk
 from construct.store import observations as rows
 from construct.store.records import Message
@@ -63,7 +63,7 @@ def read_situation(db: sqlite3.Connection, conversation_id: int, terms: Terms, *
     """Return the situation of a conversation."""
     return replace(
         read_window(db, conversation_id, terms, leaving=leaving),
-        active_tokens=rows.active_tokens(db, scope_ids(db, terms.scope, conversation_id)),
+        active_tokens=rows.active_tokens(db, reach(db, terms.scope, conversation_id)),
         reflect_from=reflect_from(db, conversation_id, terms),
     )
 
@@ -76,9 +76,9 @@ def read_window(db: sqlite3.Connection, conversation_id: int, terms: Terms, *, l
     last = from_text(here.last_request_at) if here.last_request_at else None
     return Situation(
         unobserved_tokens=unobserved,
-        window_tokens=shown + sum(m.token_count for m in inherited_window(db, conversation_id)),
+        window_tokens=shown + sum(m.token_count for m in inherited_window(db, here)),
         compactable=marks.observed > marks.compacted
-        or next_window(talk.live_messages(db, conversation_id, marks.window), marks, terms.retained) > marks.window
+        or window_start(talk.live_messages(db, conversation_id, marks.window), marks, terms.retained) > marks.window
         or rows.has_pending(db, conversation_id),
         held=held_tokens(db, conversation_id, terms) > 0,
         cold=is_cold(last, here.cache_life, terms.clock.now()),

@@ -3,9 +3,9 @@
 import json
 import sqlite3
 
+from construct.llm.providers import EXTRACTIVE
 from construct.memory.cycles.situation import Terms
 from construct.memory.cycles.spending import is_over_limit
-from construct.memory.learning.asking import EXTRACTIVE
 from construct.store import cycles
 
 

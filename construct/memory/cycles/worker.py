@@ -155,7 +155,7 @@ class MemoryWorker:
 
     def _compact_if_covered(self, db: sqlite3.Connection, conversation_id: int) -> Compacted:
         if uncommitted_below(db, conversation_id):  # another process reads them now, or their reading was undone
-            return Compacted(0, 0, 0)
+            return Compacted(0, 0)
         return self._compact(db, conversation_id)
 
     def _compact(self, db: sqlite3.Connection, conversation_id: int) -> Compacted:

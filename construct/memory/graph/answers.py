@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from construct.memory.language.stem import stem, words
+from construct.memory.language.stem import is_unspaced, stem, words
 from construct.memory.language.terms import STOP_WORDS, negates
 from construct.text import one_line
 
-USER = "User"
-_SELF = frozenset({"user", "the user", "i", "me", "myself", "my"})
+USER, _USER_KEY = "User", "user"
+SELF = frozenset({"user", "the user", "i", "me", "myself", "my"})
+"""How the user is called otherwise."""
 _OF_USER = frozenset({"user", "i", "me", "my", "mine"})
 _MENTION = re.compile(r"\b(?:(?P<mine>user['’]s|my|our)|user|I|me|myself|we|us)\b", re.IGNORECASE)
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _CLAUSE_END = re.compile(r"[,;:.!?()\u2013\u2014]+|\b(?:and|but|while|whereas)\b", re.IGNORECASE)
 _MOST = 400
 _LONGEST_NAME, _LONGEST_PREDICATE = 80, 40
@@ -93,6 +93,11 @@ def key(name: str) -> str:
     return " ".join(words(name)) or name.casefold().strip()
 
 
+def is_user(name: str) -> bool:
+    """Tell whether it is the name that stands for the user."""
+    return key(name) == _USER_KEY
+
+
 def one_at_a_time(predicate: str) -> str | None:
     """Return the kind of a relation of which a subject has one at a time, such as where it lives; else None."""
     said = " ".join(w for w in words(predicate) if w not in {"is", "are", "now", "currently"})
@@ -101,9 +106,9 @@ def one_at_a_time(predicate: str) -> str | None:
 
 def says(text: str, name: str) -> bool:
     """Tell whether a text holds a name, as whole words where it has words."""
-    if key(name) == key(USER):
+    if is_user(name):
         return True
-    if _UNSPACED.search(name):
+    if is_unspaced(name):
         return name.casefold() in text.casefold()
     return f" {key(name)} " in f" {' '.join(words(text))} "
 
@@ -118,9 +123,9 @@ def _entities(given: object, texts: Sequence[str]) -> dict[str, Named]:
         said = [n for n in names if any(says(text, n) for text in texts)]
         if not said:
             continue
-        aliases = () if key(said[0]) == key(USER) else tuple(n for n in said[1:] if key(n) != key(said[0]))
+        aliases = () if is_user(said[0]) else tuple(n for n in said[1:] if key(n) != key(said[0]))
         found.setdefault(key(said[0]), Named(said[0], _type(item.get("type")), aliases))
-        for name in names[:1] if key(said[0]) == key(USER) else names:
+        for name in names[:1] if is_user(said[0]) else names:
             meant.setdefault(key(name), key(said[0]))
     apart = {own: _apart(e, found) for own, e in found.items()}
     return {name: apart[own] for name, own in meant.items()} | apart
@@ -128,7 +133,7 @@ def _entities(given: object, texts: Sequence[str]) -> dict[str, Named]:
 
 def _apart(entity: Named, others: Mapping[str, Named]) -> Named:
     """Return an entity without the aliases that are others' names, or the user."""
-    aliases = tuple(a for a in entity.aliases if key(a) not in others and key(a) != key(USER))
+    aliases = tuple(a for a in entity.aliases if key(a) not in others and not is_user(a))
     return Named(entity.name, entity.type, aliases)
 
 
@@ -148,22 +153,21 @@ def _relation(item: Mapping[str, Any], called: Mapping[str, Named], texts: Mappi
     true = [i for i in homes if negates(verb) or not _denies(texts[i], subject, object_)]
     if not true:
         return f"refused {said}: it is denied"
-    if key(subject.name) == key(USER):
-        others = {e.name: e for e in called.values() if key(e.name) not in (key(USER), key(object_.name))}
-        true = [i for i in true if not _is_anothers(texts[i], object_, others.values())]
+    if is_user(subject.name):
+        others = [e for e in called.values() if key(e.name) not in (_USER_KEY, key(object_.name))]
+        true = [i for i in true if not _is_anothers(texts[i], object_, others)]
     if not true:
         return f"refused {said}: it is said of another"
-    with_user = key(USER) in (key(subject.name), key(object_.name))
+    with_user = is_user(subject.name) or is_user(object_.name)
     return Stated(subject.name, verb, object_.name, max(true, key=lambda i: (_fit(texts[i], verb, with_user), i)))
 
 
 def _fit(text: str, verb: str, with_user: bool) -> tuple[int, bool]:
     """Return how well a text fits a relation: by the words of its verb, then by whether it speaks of the user."""
     said = words(text)
-    stems = {stem(w) for w in said}
-    return sum(stem(w) in stems for w in words(verb) if w not in STOP_WORDS), with_user and not _OF_USER.isdisjoint(
-        said
-    )
+    stems = set(map(stem, said))
+    of_verb = sum(stem(w) in stems for w in words(verb) if w not in STOP_WORDS)
+    return of_verb, with_user and not _OF_USER.isdisjoint(said)
 
 
 def _end(value: object, called: Mapping[str, Named]) -> Named | None:
@@ -178,7 +182,7 @@ def _holds(text: str, entity: Named) -> bool:
 def _denies(text: str, subject: Named, object_: Named) -> bool:
     """Tell whether every clause that names both, or where none does the object, denies something."""
     clauses = _CLAUSE_END.split(text)
-    far = subject if key(object_.name) == key(USER) else object_
+    far = subject if is_user(object_.name) else object_
     about = [c for c in clauses if _holds(c, subject) and _holds(c, object_)] or [c for c in clauses if _holds(c, far)]
     return bool(about) and all(negates(clause) for clause in about)
 
@@ -210,7 +214,7 @@ def _ends(relations: Iterable[Stated]) -> list[str]:
 def _name(value: str) -> str | None:
     """Return a name fit to be stored; None for what is none."""
     name = one_line(value).strip(" .,;:!?\"“”'")
-    if name.casefold() in _SELF:
+    if name.casefold() in SELF:
         return USER
     if not name or len(name) > _LONGEST_NAME or not any(c.isalnum() for c in name):
         return None

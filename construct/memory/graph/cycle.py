@@ -13,7 +13,7 @@ from itertools import accumulate
 
 from construct import tokens
 from construct.llm.types import JsonRequest, Model
-from construct.memory.graph.answers import Drawing, Named, Stated, drawing, key, one_at_a_time, says
+from construct.memory.graph.answers import Drawing, Named, Stated, drawing, is_user, key, one_at_a_time, says
 from construct.memory.learning import schemas
 from construct.memory.learning.asking import Account, ask
 from construct.memory.shown.transcript import escape
@@ -115,7 +115,7 @@ def revert_graph(db: sqlite3.Connection, cycle_id: int, now: str) -> int:
 def drop_unsaid_names(db: sqlite3.Connection) -> None:
     """Take out of entities the names that no memory holds any more, after memories were deleted."""
     for e in rows.entities(db):
-        if key(e.name) == key("User"):
+        if is_user(e.name):
             continue
         said = [n for n in e.names if _is_said(db, n)]
         if said and said != list(e.names):
@@ -187,7 +187,7 @@ def _add_names(
     """Add other names to an entity, and note them, so that undo finds them."""
     has = {key(n) for n in entity.names}
     new = list({key(n): n for n in names if key(n) not in has}.values())
-    if not new or key(entity.name) == key("User"):
+    if not new or is_user(entity.name):
         return
     grown = Entity(entity.id, entity.name, entity.type, (*entity.aliases, *new))
     rows.set_names(db, grown.id, grown.name, grown.aliases)

@@ -1,21 +1,22 @@
 """The graph as it is read: what an entity is related to, and which memories stand near a query."""
 
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
-from construct.memory.graph.answers import USER, key
+from construct.memory.graph.answers import SELF, USER, is_user, key
 from construct.memory.language.stem import words
 from construct.store import graph as rows
 from construct.store.graph import Entity, Relation
 
+_DEPTH = 2
+"""Relations that the way goes from where it begins."""
 _HUB = 30
 """Relations from which on an entity leads everywhere, and so nowhere; the user always does."""
 _MOST_REACHED = 60
 _LONGEST_NAME = 6
 """Words of a name that is looked for in a query."""
-_SELF = frozenset({"me", "i", "myself", "the user", "user"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +43,29 @@ class Tree:
     branches: tuple[Branch, ...] = ()
 
 
-def neighbours(db: sqlite3.Connection, name: str, depth: int = 2) -> Tree:
+def neighbours(db: sqlite3.Connection, name: str) -> Tree:
     """Return what is related to the entity of a name or alias, superseded relations too; raises NotFoundError."""
     start = _called(db, name)
     if not start:
         raise NotFoundError(_unknown(db, name))
     e = start[0]
-    branches = _branches(db, {twin.id for twin in start}, depth, set(), first=True)
+    branches = _branches(db, {twin.id for twin in start}, _DEPTH, set(), first=True)
     return Tree(e.name, e.type, e.aliases, branches)
 
 
-def entities_in(db: sqlite3.Connection, query: str | Sequence[str]) -> list[Entity]:
-    """Return the entities that a query, or its words in order, name in full or by an alias; never the user."""
-    said = words(query if isinstance(query, str) else " ".join(query))
+def entities_in(db: sqlite3.Connection, query: str) -> list[Entity]:
+    """Return the entities that a query names in full or by an alias; never the user."""
+    said = words(query)
     if not said or rows.is_empty(db):
         return []
     starts = range(len(said))
     named = {" ".join(said[i : i + size]) for size in range(1, _LONGEST_NAME + 1) for i in starts}
     found = rows.entities_called(db, named)
-    return [e for e in found if key(e.name) != key(USER) and any(key(n) in named for n in e.names)]
+    return [e for e in found if not is_user(e.name) and any(key(n) in named for n in e.names)]
 
 
-def reached(db: sqlite3.Connection, query: str | Sequence[str], depth: int = 2) -> list[tuple[int, int]]:
-    """Return (memory, distance) for the memories in force one or more relations from what a query names, nearest first.
+def reached(db: sqlite3.Connection, query: str) -> list[int]:
+    """Return the memories in force that lie one or more relations from what a query names, nearest first.
 
     Where everything meets, at the user and at hubs, the way ends.
     """
@@ -72,7 +73,7 @@ def reached(db: sqlite3.Connection, query: str | Sequence[str], depth: int = 2) 
     found: dict[int, int] = {}
     seen = {e.id for e in start}
     frontier = set(seen)
-    for distance in range(1, depth + 1):
+    for distance in range(1, _DEPTH + 1):
         relations = rows.relations_with(db, _leading(db, frontier, first=distance == 1)) if frontier else []
         for r in reversed(relations):
             found.setdefault(r.memory_id, distance)
@@ -80,12 +81,12 @@ def reached(db: sqlite3.Connection, query: str | Sequence[str], depth: int = 2) 
         ends |= {e.id for e in _twins(db, rows.entities(db, ends))} - seen
         seen |= ends
         frontier = ends
-    return sorted(found.items(), key=lambda pair: (pair[1], -pair[0]))[:_MOST_REACHED]
+    return sorted(found, key=lambda memory_id: (found[memory_id], -memory_id))[:_MOST_REACHED]
 
 
 def _called(db: sqlite3.Connection, name: str) -> list[Entity]:
     """Return the entities of a name: those whose own it is, those with it as an alias, who is one with them."""
-    wanted = key(USER) if name.strip().casefold() in _SELF else key(name)
+    wanted = key(USER) if name.strip().casefold() in SELF else key(name)
     found = [e for e in rows.entities_called(db, [wanted]) if wanted in map(key, e.names)]
     found.sort(key=lambda e: key(e.name) != wanted)
     return found + [e for e in _twins(db, found) if e not in found]
@@ -105,7 +106,7 @@ def _leading(db: sqlite3.Connection, ids: Collection[int], *, first: bool) -> li
     """Return the entities from which the way goes on."""
     if first:
         return sorted(ids)
-    users = {e.id for e in rows.entities(db, ids) if key(e.name) == key(USER)}
+    users = {e.id for e in rows.entities(db, ids) if is_user(e.name)}
     return [i for i in sorted(ids) if i not in users and rows.degree(db, i) <= _HUB]
 
 

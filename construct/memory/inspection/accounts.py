@@ -2,6 +2,7 @@
 
 import sqlite3
 from dataclasses import dataclass
+from functools import cache, partial
 
 from construct import prompts, tokens
 from construct.config import Settings
@@ -22,13 +23,7 @@ class Books:
 
 def read_books(db: sqlite3.Connection, settings: Settings) -> Books:
     """Return the books; goes through every message that is stored, so not for every turn."""
-    factors: dict[str, float] = {}
-
-    def factor(model: str) -> float:
-        if model not in factors:
-            factors[model] = books.token_factor(db, model)
-        return factors[model]
-
+    factor = cache(partial(books.token_factor, db))
     system = tokens.count(prompts.persona(settings.config_dir))
     return Books(
         books.usage_lines(db),

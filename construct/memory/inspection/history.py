@@ -61,29 +61,12 @@ def diff(db: sqlite3.Connection, since: str, until: str) -> Diff:
     for old in before:
         if old.id in after:
             continue
-        instead = _in_place_of(db, old, after)
+        instead = sorted(lineage.heirs(db, old, lambda o: o.id in after), key=lambda o: o.id)
         changed += [(old, new) for new in instead]
         gone += [] if instead else [old]
     replacing = {new.id for _, new in changed}
     learned = tuple(o for o in after.values() if o.id not in known and o.id not in replacing)
     return Diff(learned, tuple(changed), tuple(gone))
-
-
-def _in_place_of(db: sqlite3.Connection, old: Observation, after: dict[int, Observation]) -> list[Observation]:
-    """Return what of `after` an observation led to, through all that came and went in between."""
-    found: dict[int, Observation] = {}
-    seen = {old.id}
-    open_ = [old]
-    while open_:
-        for successor in lineage.successors(db, open_.pop()):
-            if successor.id in seen:
-                continue
-            seen.add(successor.id)
-            if successor.id in after:
-                found[successor.id] = successor
-            else:
-                open_.append(successor)
-    return [found[i] for i in sorted(found)]
 
 
 def parse_moment(text: str, clock: Clock, *, end_of_day: bool = False) -> datetime:

@@ -1,45 +1,42 @@
 """The memory panel's figures (contract.md, "construct status --json"), and what explains them."""
 
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
 from construct.config import Settings
+from construct.llm.providers import EXTRACTIVE
+from construct.memory.cycles.policy import Situation
 from construct.memory.cycles.situation import Terms, held_tokens, read_situation, reflect_from, reflector_scope
 from construct.memory.cycles.spending import spent_today
-from construct.memory.learning.asking import EXTRACTIVE
-from construct.memory.shown.forks import inherited_window
-from construct.memory.shown.view import scope_ids
+from construct.memory.shown.forks import inherited_window, reach
 from construct.store import cycles, talk
 from construct.store import observations as rows
-from construct.store.records import Cycle
+from construct.store.records import Cycle, Descent, Watermarks
 
 _PHASES = {"observer": "observing", "reflector": "reflecting"}
 
 
 def status(db: sqlite3.Connection, conversation_id: int | None, settings: Settings, terms: Terms) -> dict[str, Any]:
     """Return the panel for a conversation; all zero when there is none yet."""
+    here, t = conversation_id, terms.thresholds
     at_work = [c.kind for c in cycles.running(db)]
-    t = terms.thresholds
-    s = read_situation(db, conversation_id, terms) if conversation_id is not None else None
-    scope = None if conversation_id is None else scope_ids(db, terms.scope, conversation_id)
-    counts = _observation_counts(db, scope)
+    s = Situation() if here is None else read_situation(db, here, terms)
+    marks = Watermarks() if here is None else talk.watermarks(db, here)
+    counts = _observation_counts(db, None if here is None else reach(db, terms.scope, here))
     return {
-        "conversation": conversation_id,
+        "conversation": here,
         "mode": _mode(db, settings),
         "phase": _phase(db, at_work),
         "in_flight": sorted(at_work),
-        "messages": _message_counts(db, conversation_id)
-        | {
-            "unobserved_tokens": s.unobserved_tokens if s else 0,
-            "window_tokens": s.window_tokens if s else 0,
-        },
+        "messages": _message_counts(db, here, marks)
+        | {"unobserved_tokens": s.unobserved_tokens, "window_tokens": s.window_tokens},
         **counts,
-        "watermarks": _watermarks(db, conversation_id),
+        "watermarks": {name: message_id or None for name, message_id in asdict(marks).items()},
         "progress": {
-            "observation": _progress(s.unobserved_tokens if s else 0, t.observer),
-            "compaction": _progress(s.window_tokens if s else 0, t.compact),
+            "observation": _progress(s.unobserved_tokens, t.observer),
+            "compaction": _progress(s.window_tokens, t.compact),
             "reflection": _progress(counts["observations"]["committed"]["tokens"], t.reflector),
         },
     }
@@ -112,20 +109,19 @@ def _phase(db: sqlite3.Connection, at_work: list[str]) -> str:
     return next((_PHASES[kind] for kind in at_work if kind in _PHASES), "idle")
 
 
-def _message_counts(db: sqlite3.Connection, conversation_id: int | None) -> dict[str, int]:
-    marks = talk.watermarks(db, conversation_id) if conversation_id is not None else None
+def _message_counts(db: sqlite3.Connection, conversation_id: int | None, marks: Watermarks) -> dict[str, int]:
     total, unobserved, window = db.execute(
         """SELECT count(*), coalesce(sum(archived = 0 AND id > ?), 0),
                   coalesce(sum(archived = 0 AND withheld = 0 AND retried = 0 AND id > ?), 0)
            FROM messages WHERE conversation_id = ?""",
-        (marks.observed if marks else 0, marks.window if marks else 0, conversation_id),
+        (marks.observed, marks.window, conversation_id),
     ).fetchone()
-    inherited = 0 if conversation_id is None else len(inherited_window(db, conversation_id))
+    inherited = 0 if conversation_id is None else len(inherited_window(db, talk.conversation(db, conversation_id)))
     return {"total": total, "unobserved": unobserved, "window": window + inherited}
 
 
-def _observation_counts(db: sqlite3.Connection, scope: list[int] | None) -> dict[str, Any]:
-    where, values = rows.scope_filter(db, scope)
+def _observation_counts(db: sqlite3.Connection, scope: Descent | None) -> dict[str, Any]:
+    where, values = rows.scope_filter(scope)
     found = db.execute(
         f"""SELECT CASE WHEN superseded_at IS NOT NULL THEN 'superseded'
                         WHEN committed_at IS NULL THEN 'pending' ELSE 'committed' END AS state,
@@ -147,13 +143,6 @@ def _observation_counts(db: sqlite3.Connection, scope: list[int] | None) -> dict
         "reflections": total("committed", 1),
         "generations": {str(row[1]): row[2] for row in sorted(found, key=lambda r: r[1]) if row[0] == "committed"},
     }
-
-
-def _watermarks(db: sqlite3.Connection, conversation_id: int | None) -> dict[str, int | None]:
-    if conversation_id is None:
-        return {"observed": None, "compacted": None, "window": None}
-    marks = talk.watermarks(db, conversation_id)
-    return {"observed": marks.observed or None, "compacted": marks.compacted or None, "window": marks.window or None}
 
 
 def _progress(tokens: int, threshold: int) -> dict[str, float]:

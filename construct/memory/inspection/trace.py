@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
-from construct.memory.shown.forks import line
+from construct.memory.shown.forks import descent
 from construct.store import briefings, curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.briefings import Told
@@ -110,7 +110,7 @@ def why_memory(db: sqlite3.Connection, memory_id: int) -> MemoryTrace:
 
 def why_last(db: sqlite3.Connection, conversation_id: int | None) -> ReplyTrace:
     """Return what the last reply of a conversation, or of what it was forked from, was given; raises NotFoundError."""
-    members = [] if conversation_id is None else line(db, conversation_id)
+    members = [] if conversation_id is None else descent(db, conversation_id)
     reply_id = next(filter(None, (briefings.last_reply(db, *one) for one in members)), None)
     if reply_id is None:
         raise NotFoundError("There is no reply yet.")

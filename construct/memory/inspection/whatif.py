@@ -18,8 +18,6 @@ from construct.memory.cycles.policy import LIVES
 from construct.store.books import Spoken
 from construct.tokens import Usage
 
-_LIVES: tuple[CacheLife, ...] = ("5m", "1h")
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -85,8 +83,8 @@ def _reply(said: Spoken, info: ModelInfo, talk: _Talk, system_tokens: int, facto
     whole = min(whole, room)
     recent = round((system_tokens + sum(talk.recent)) * factor)
     is_growing = talk.messages <= (talk.recent.maxlen or 0)
-    for life in _LIVES:
-        is_warm = talk.last is not None and now - talk.last <= LIVES[life]
+    for life, lasts in LIVES.items():
+        is_warm = talk.last is not None and now - talk.last <= lasts
         with_all = _usage(whole, whole, talk.cached if is_warm else 0, info, output)
         with_recent = with_all if is_growing else _usage(recent, system, system if is_warm else 0, info, output)
         sums.full[life] += cost_usd(info.name, with_all, life) or 0.0

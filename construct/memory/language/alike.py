@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from construct.memory.language.sentences import word_set
-from construct.memory.language.stem import stem
+from construct.memory.language.stem import is_unspaced, stem
 from construct.memory.language.terms import STOP_WORDS, fold, is_negation, opening_names, terms, tokens
+from construct.memory.language.wordlists import word_set
 
 _LEAD = re.compile(
     r"^(?:(?:by the way|btw|fyi|well|oh|yes|ok|okay|so|also|and|please)\b[,:]?\s*)*"
@@ -20,7 +20,6 @@ _TAIL = re.compile(r"[\s,]*\b(?:by the way|please|remember that)[\s.!]*$", re.IG
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _TITLE = re.compile(r"\b(Dr|Mr|Mrs|Ms|St|Prof)\.(?= )")
 _HOUR = re.compile(r"(\d)\s+(am|pm)\b", re.IGNORECASE)
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _SOME_DAY = re.compile(
     r"\b(?:today|tonight|tomorrow|yesterday|ago|again|just|(?:last|next|this) "
     r"(?:morning|afternoon|evening|night|weekend|week|month|year|summer|winter|spring|autumn|fall|\w+day))\b",
@@ -77,9 +76,14 @@ class _Said:
     openings: frozenset[str]
 
     @property
+    def telling(self) -> list[str]:
+        """The stems without who is spoken of, in order."""
+        return [key for key in self.keys if key not in _WHO.values()]
+
+    @property
     def meaning(self) -> frozenset[str]:
-        """The stems without who is spoken of."""
-        return frozenset(self.keys) - frozenset(_WHO.values())
+        """The same in no order."""
+        return frozenset(self.telling)
 
 
 def same_fact(a: str, b: str) -> bool:
@@ -87,9 +91,11 @@ def same_fact(a: str, b: str) -> bool:
     x, y = _said(a), _said(b)
     if x.squashed == y.squashed:
         return True
-    if x.turns != y.turns or _UNSPACED.search(a) or _UNSPACED.search(b) or not _names_agree(x, y):
+    if x.turns != y.turns or is_unspaced(a) or is_unspaced(b) or not _names_agree(x, y):
         return False
-    return bool(x.meaning) and (x.meaning == y.meaning or _goes_on(x, y) or _goes_on(y, x))
+    # Of two words the order tells nothing ("a peanut allergy"), of more who does what to whom.
+    alike = x.meaning == y.meaning and (len(x.meaning) < 3 or x.telling == y.telling)
+    return bool(x.meaning) and (alike or _goes_on(x, y) or _goes_on(y, x))
 
 
 def says_more(new: str, old: str) -> bool:

@@ -20,16 +20,14 @@ from construct.memory.language.terms import (
     stem,
     tokens,
 )
+from construct.memory.language.wordlists import MONTHS, WEEKDAYS, word_set
 
 Kind = Literal["user", "name", "value", "word"]
 
-_USER = frozenset("user users i me my mine myself we us our ours".split())
-_OWNING = frozenset("my mine our ours".split())
-_PRONOUNS = frozenset("he she they it his her their its who whose which also".split())
-_CALENDAR = frozenset(
-    """january february march april may june july august september october november december monday tuesday wednesday
-    thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays""".split()
-)
+_USER = word_set("user users i me my mine myself we us our ours")
+_OWNING = word_set("my mine our ours")
+_PRONOUNS = word_set("he she they it his her their its who whose which also")
+_CALENDAR = frozenset({*MONTHS, *WEEKDAYS, *(f"{day}s" for day in WEEKDAYS)})
 _JOINS = re.compile(r"and|AND|und|et|y|e|but|while|whereas|when|because|although|though")
 _LABEL = re.compile(r"(?: said| says| stated| mentioned)?:")
 _WEAK_BREAK = re.compile(r",|—|\s[-–]\s")
@@ -39,10 +37,10 @@ _VERB = re.compile(
     r"[a-z]+(?:s|ed)|and|or|will|would|can|could|may|might|had|did|said|told|went|met|took|made|came|gave|got|bought|sold"
     r"|wrote|ran|knew|thought|found|left|lost|won|broke|built|felt|kept|sent|spent|paid|taught|saw|fell|began|became|had"
 )
-_LITTLE = frozenset("since till around near per via already still now one ago today every dr prof".split())
-_PREPOSITIONS = frozenset("in with to from for at by of on since until till for".split())
-_BEING = frozenset("is are was were be been am has have had".split())
-_NO_NAMES = frozenset("currently recently usually previously formerly apparently probably generally always".split())
+_LITTLE = word_set("since till around near per via already still now one ago today every dr prof")
+_PREPOSITIONS = word_set("in with to from for at by of on since until till for")
+_BEING = word_set("is are was were be been am has have had")
+_NO_NAMES = word_set("currently recently usually previously formerly apparently probably generally always")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from functools import partial
 
+from construct.memory.language.wordlists import MONTHS, WEEKDAYS
+
 Found = tuple[int, int, date]
 """How exact a reference is (0 the most), where it stands, and the day."""
 
 _LONGEST = 1000
 """A sentence is read up to here."""
 _SIZES = ((14, 1.0, "day"), (60, 7.0, "week"), (365, 30.44, "month"))
-_MONTHS = [name.casefold()[:3] for name in calendar.month_name]
-_DAYS = [name.casefold()[:3] for name in calendar.day_name]
+_MONTHS = [name[:3] for name in MONTHS]
+_DAYS = [name[:3] for name in WEEKDAYS]
 _SMALL = "a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _NUMBERS = dict(zip(_SMALL.split("|"), (1, 1, *range(1, 13)), strict=True))
 _SPELLED = "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|thirteenth|fourteenth"
@@ -210,7 +212,7 @@ def _months(text: str, base: date) -> Iterator[Found]:
         if not _names_month(match, text) or _INDEFINITE.search(text[: match.start()]):
             continue
         day = int(match["day"]) if match["day"] else _SPELLED.split("|").index(match["spelled"].casefold()) + 1
-        in_year = partial(_day, _MONTHS.index(match["month"].casefold()[:3]), day)
+        in_year = partial(_day, _MONTHS.index(match["month"].casefold()[:3]) + 1, day)
         found = in_year(int(match["year"])) if match["year"] else _of_year(in_year, text, match.span(), base)
         if found:
             yield 0, match.start(), found
@@ -292,7 +294,7 @@ def _day_words(text: str, base: date) -> Iterator[Found]:
 # Each with letters of which the text must have some, or it need not be tried.
 _FINDERS: tuple[tuple[Callable[[str, date], Iterator[Found]], tuple[str, ...]], ...] = (
     (_exact, tuple("0123456789")),
-    (_months, tuple(_MONTHS[1:])),
+    (_months, tuple(_MONTHS)),
     (_ordinals, tuple("0123456789")),
     (_holidays, ("mas", "year", "halloween", "valentine", "boxing")),
     (_relatives, ("day", "week", "month", "year", "fortnight")),

@@ -6,14 +6,12 @@ from functools import lru_cache
 
 from construct.memory.language.stem import stem
 from construct.memory.language.terms import content_words, opening_names, terms, words
+from construct.memory.language.wordlists import MONTHS, WEEKDAYS
 
 _CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _LEAST_LETTERS = 4
-_CALENDAR = frozenset(
-    """january february march april may june july august september october november december jan feb mar apr jun jul
-    aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun
-    today tomorrow yesterday""".split()
-)
+_SHORT = (name[:3] for name in (*MONTHS, *WEEKDAYS))
+_CALENDAR = frozenset({*MONTHS, *WEEKDAYS, *_SHORT, "sept", "today", "tomorrow", "yesterday"})
 
 
 def names(text: str) -> frozenset[str]:

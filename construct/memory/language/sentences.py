@@ -1,19 +1,16 @@
 """Where one sentence ends and the next begins, which words carry it, and which words are not the writer's own."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+
+from construct.memory.language.wordlists import word_set
 
 _EMOJI = "\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff"
 _END = re.compile(
     rf"(?P<mark>[.!?…؟]+)(?P<close>[\"'”’»)\]*_]*)(?=\s|$|[{_EMOJI}])(?P<tail>\s?[{_EMOJI}]+)?"
     rf"|[。！？｡।۔]+[\"'”’」』）》]*(?:\s?[{_EMOJI}]+)?"
 )
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the words of a list written as text, casefolded."""
-    return frozenset(text.casefold().split())
 
 
 # What a full stop behind it does not end; the second list may end a sentence when a capital follows.
@@ -94,28 +91,7 @@ STOP_WORDS = word_set(
     "may might must just also too very really quite some any each all both such only own same up down out off over "
     "again more most other s t d m re ve ll let's that's there's here's what's who's got get gets getting"
 )
-NEGATIONS = word_set(
-    "not no never none nothing nobody without don't doesn't didn't isn't aren't wasn't weren't can't cannot couldn't "
-    "won't wouldn't haven't hasn't hadn't shouldn't neither nor ain't"
-)
-_FORMS = (
-    "buy bought|eat ate eaten|teach taught|fly flew flown|sell sold|meet met|leave left|begin began begun|win won|"
-    "drive drove driven|write wrote written|run ran|tell told|pay paid|lose lost|break broke broken|come came|"
-    "choose chose chosen|make made|take took taken|give gave given|see saw seen|go went gone going|sleep slept|"
-    "speak spoke spoken|find found|bring brought|keep kept|think thought|know knew known|grow grew grown|send sent|"
-    "spend spent|build built|fall fell fallen|feel felt|hear heard|say said|ride rode ridden|swim swam swum|"
-    "catch caught|child children kid kids|wife wives|mother mum mom|father dad|die dying died"
-)
-_IRREGULAR = {form: forms.split()[0] for forms in _FORMS.split("|") for form in forms.split()}
 _FILLERS = word_set("a an the just also really very so too quite that actually well oh yeah yes hey and then")
-_HEDGES = word_set(
-    "if might may maybe perhaps almost nearly hardly barely used stopped stop quit former ex anymore longer ago only "
-    "would could should will won't can unless until except but instead"
-)
-_TURNING = _HEDGES | NEGATIONS
-_SHORTENED = re.compile(r"(?<=\w)(?:n't|'(?:m|re|ve|ll))\b")
-_WRITTEN_OUT = {"n't": " not", "'m": " am", "'re": " are", "'ve": " have", "'ll": " will"}
-_ALIKE = 0.85
 _SELF = word_set("i i'm i've i'll i'd im ive my mine me myself we we're we've we'll we'd our ours us")
 HOUSEHOLD = r"(?:rent|mortgage|salary)"
 """What is one's own though one says "the": of another's one says whose."""
@@ -140,7 +116,6 @@ _NAME = re.compile(
 )
 _GREETED = re.compile(r"(?i)^\W*(?:hey|hi|thanks|wow|yeah|yes|ok|okay|oh|well|cool)[, ]+(?-i:[A-Z])\w+\b")
 _FIRST_IS_NAME = re.compile(r"([A-Z][a-z]+)(?:['’]s)? (?:is|was|has|and|loves|likes|got|went|will|said)\b")
-_SUFFIX = re.compile(r"(?:ing|ied|ed|ies|es|s|ly|e|y)$")
 
 
 def _spans_of_blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -264,31 +239,6 @@ def words(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Return the words that carry the meaning, in order: no stop words, but negations."""
     return [word for word in words(text) if word not in STOP_WORDS]
-
-
-def stem(word: str) -> str:
-    """Return a rough stem: forms of one word mostly share it, and sometimes do neighbours."""
-    word = word.removesuffix("'s")
-    word = _IRREGULAR.get(word, word)
-    if len(word) > 3 and not word[0].isdigit():
-        word = _SUFFIX.sub("", word) or word
-        if len(word) > 3 and word[-1] == word[-2]:
-            word = word[:-1]
-    return word.rstrip("ei")[:6] or word
-
-
-def wording(text: str) -> tuple[str, ...]:
-    """Return all words in order but mere fillers, contracted forms written out."""
-    spelt = _SHORTENED.sub(lambda match: _WRITTEN_OUT[match.group()], text.casefold().replace("’", "'"))
-    return tuple(word for word in words(spelt) if word not in _FILLERS)
-
-
-def says_the_same(shorter: Sequence[str], longer: Sequence[str]) -> bool:
-    """Tell whether a wording has all the words of another in their order, and hardly more, none of which turns it."""
-    if not _ALIKE * len(longer) <= len(shorter) <= len(longer):
-        return False
-    rest = iter(longer)
-    return all(word in rest for word in shorter) and (set(longer) - set(shorter)).isdisjoint(_TURNING)
 
 
 def short_title(text: str) -> str | None:

@@ -7,21 +7,21 @@ from functools import lru_cache
 
 from construct.memory.language.dates import in_past
 from construct.memory.language.sentences import (
-    NEGATIONS,
     content_words,
     split_clauses,
     split_quoted,
     split_sentences,
-    stem,
-    word_set,
     words,
 )
+from construct.memory.language.stem import fold, root
+from construct.memory.language.terms import negates
 from construct.store.records import Message
 
 _STRENGTH = {"stated": 3, "planned": 2, "inferred": 1}
 """All other stances are weaker than these, and none of them than another."""
 _ENOUGH = 0.65
 """A sentence supports a content when it shares at least this part of what the best one shares."""
+_BEGINNING = 6
 
 _LEAD = r"(?i)^\W*(?:(?:and|but|so|or|also|ok|okay|hey|hi|well|oh|btw|by the way|please|then)\b[\s,]*)*"
 _AUX = r"(?:am|is|are|was|were|do|does|did|have|has|can|could|will|would|should|shall|may|might|must)(?:n['’]t)?"
@@ -111,20 +111,6 @@ _SPEECH = re.compile(
     r"|\b(?:said|says|wrote|writes|texted|replied|told \w+):\s*(?P<rest>.+)$"
 )
 _ENGLISH = re.compile(r"(?i)\b(?:the|and|is|are|was|i|i['’]m|my|of|with|it|to|for|have|that|this|you|not|we)\b")
-# Words without which the pattern of that name need not be tried.
-_UNREAL_WORDS = word_set(
-    "if imagine suppose supposing pretend assume assuming say hypothetical hypothetically theory dreams dream dreamed "
-    "dreamt nightmare wish wishing wished wishes jk j kidding joking had were what let's world life universe"
-)
-_MAYBE_WORDS = word_set(
-    "might mightn't may maybe perhaps possibly someday some one sure decide decided undecided toying tempted fence "
-    "dream dreaming wäre si se"
-)
-_PLANNED_WORDS = word_set(
-    "will won't shall going gonna about plan plans planning intend intends intending aim aims aiming hope hopes hoping "
-    "looking planned wants want wanna like love thinking thought considering"
-)
-_AHEAD_WORDS = word_set("tomorrow tommorow tommorrow tomorow tonight next in on")
 _NOT_CONTENT = {"user", "user's", "users", "assistant", "assistant's"}
 
 
@@ -142,27 +128,23 @@ def _asks(sentence: str) -> bool:
     return bool(_QUESTION_MARK.search(sentence) or _INVERTED.search(sentence) or _WH.search(sentence))
 
 
-def _is_unreal(sentence: str, said: set[str]) -> bool:
+def _is_unreal(sentence: str) -> bool:
     """Tell whether the whole sentence is of a world that is supposed, wished for or dreamt of."""
-    if _UNREAL_WORDS.isdisjoint(said):
-        return False
     if _UNREAL.search(sentence):
         return True
-    return _is_conditional(sentence, said) and bool(
-        _MODAL.search(sentence) or re.search(r"(?i)\bif I were\b", sentence)
-    )
+    return _is_conditional(sentence) and bool(_MODAL.search(sentence) or re.search(r"(?i)\bif I were\b", sentence))
 
 
-def _is_conditional(sentence: str, said: set[str]) -> bool:
-    if "if" not in said:
+def _is_conditional(sentence: str) -> bool:
+    if "if" not in sentence.casefold():
         return False
     bare = _NO_CONDITION.sub("", sentence)
     return bool(_UNREAL_IF.search(bare) or _REAL_IF.search(bare))
 
 
-def _supposes(sentence: str, said: set[str]) -> bool:
+def _supposes(sentence: str) -> bool:
     """Tell whether a would, a might or a maybe stands between the sentence and a fact."""
-    if not _MAYBE_WORDS.isdisjoint(said) and _MAYBE.search(sentence):
+    if _MAYBE.search(sentence):
         return True
     if "would" not in sentence and "’d" not in sentence and "'d" not in sentence:
         return False
@@ -170,17 +152,14 @@ def _supposes(sentence: str, said: set[str]) -> bool:
     return any(joke or not (told or _POLITE.fullmatch(m["had"] or m["verb"])) for m in _WOULD.finditer(sentence))
 
 
-def _plans(sentence: str, said: set[str]) -> bool:
+def _plans(sentence: str) -> bool:
     """Tell whether it says what is meant to be done, or what lies ahead."""
-    if (not _PLANNED_WORDS.isdisjoint(said) or "ll" in sentence) and _PLANNED.search(sentence):
-        return True
-    return bool(not _AHEAD_WORDS.isdisjoint(said) and _AHEAD.search(sentence) and not in_past(sentence))
+    return bool(_PLANNED.search(sentence) or (_AHEAD.search(sentence) and not in_past(sentence)))
 
 
 def sentence_stance(sentence: str) -> str:
     """Return `stated`, `asked`, `planned` or `hypothetical`, by rules for English; what no rule knows is stated."""
-    sentence = _without_speech(sentence)
-    return _stance(sentence, set(words(sentence)))
+    return _stance(_without_speech(sentence))
 
 
 def _without_speech(sentence: str) -> str:
@@ -189,28 +168,29 @@ def _without_speech(sentence: str) -> str:
     return sentence[: speech.start("in")] + sentence[speech.end("in") :] if speech and speech["in"] else sentence
 
 
-def _stance(sentence: str, said: set[str]) -> str:
-    if _is_unreal(sentence, said):
+def _stance(sentence: str) -> str:
+    if _is_unreal(sentence):
         return "hypothetical"
     if _asks(sentence):
         return "asked"
-    if _supposes(sentence, said):
+    if _supposes(sentence):
         return "hypothetical"
-    return "planned" if _plans(sentence, said) else "stated"
+    return "planned" if _plans(sentence) else "stated"
 
 
 def clause_stances(sentence: str) -> list[tuple[str, str]]:
     """Return the parts of a sentence that differ in stance, each with its own; a supposed world is one piece."""
     bare = _without_speech(sentence)
-    said = set(words(bare))
-    whole = _stance(bare, said)
-    if whole == "stated" or bare != sentence or _is_unreal(bare, said) or _is_conditional(bare, said):
+    whole = _stance(bare)
+    if whole == "stated" or bare != sentence or _is_unreal(bare) or _is_conditional(bare):
         return [(sentence, whole)]
     return [(clause, sentence_stance(clause)) for clause in split_clauses(sentence)]
 
 
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in content_words(text) if word not in _NOT_CONTENT)
+    """Return the words that tell something, by how they begin: "allergic" and "allergy" tell the same."""
+    telling = (word.removesuffix("'s") for word in content_words(text) if word not in _NOT_CONTENT)
+    return frozenset(root(fold(word))[:_BEGINNING] for word in telling)
 
 
 def _spoken(text: str) -> Iterator[tuple[str, str]]:
@@ -228,8 +208,7 @@ def _affirms(message: Message, content: str) -> bool:
     """Tell whether a message of the user is a short yes, or a short no to what the content denies."""
     if message.role != "user" or len(words(message.content)) > 6:
         return False
-    denied = not NEGATIONS.isdisjoint(words(content))
-    return bool(_YES.search(message.content) or (denied and _NO.search(message.content)))
+    return bool(_YES.search(message.content) or (negates(content) and _NO.search(message.content)))
 
 
 @lru_cache(maxsize=128)

@@ -6,9 +6,15 @@ SQLite's fts5_tokenize.c has: `bli` and `logi`). The index itself is never asked
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
+
+from construct.memory.language.wordlists import IRREGULAR
 
 _WORD = re.compile(r"[^\W_]+")
+# Scripts written without spaces: a run of them is one word to the tokenizer, so it is looked for in pieces.
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
 _LONGEST = 64  # longer words are left alone, as in SQLite
 
 _MEASURE = re.compile(r"V+C+")
@@ -49,6 +55,11 @@ def words(text: str) -> list[str]:
     return _WORD.findall(fold(text))
 
 
+def is_unspaced(text: str) -> bool:
+    """Tell whether a text is, or has something in it, of a script without spaces between words."""
+    return bool(UNSPACED.search(text))
+
+
 @lru_cache(4096)
 def stem(word: str) -> str:
     """Return the stem under which the index files a folded word."""
@@ -57,6 +68,23 @@ def stem(word: str) -> str:
     if not word.isascii():  # the rules look at bytes
         return _stem(word.encode().decode("latin-1")).encode("latin-1").decode(errors="replace")
     return _stem(word)
+
+
+@cache
+def _irregular() -> dict[str, tuple[str, ...]]:
+    groups = [tuple(group.split()) for group in IRREGULAR.split(";")]
+    return {stem(word): group for group in groups for word in group}
+
+
+def forms(word: str) -> tuple[str, ...]:
+    """Return the word and those of its forms that have other stems."""
+    own = stem(word)
+    return (word, *[form for form in _irregular().get(own, ()) if stem(form) != own])
+
+
+def root(word: str) -> str:
+    """Return one stem for all forms of a word: "went" and "goes" have the same."""
+    return min(map(stem, forms(word)))
 
 
 def _stem(word: str) -> str:

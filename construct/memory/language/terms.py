@@ -9,6 +9,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from construct.memory.language.wordlists import word_set
+
 # Ideographs and syllables of CJK have no spaces between words: each is a word of its own.
 _CJK = r"\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9d"
 _LETTER = rf"[^\W\d_{_CJK}]"
@@ -42,10 +44,10 @@ _SENTENCE_START = re.compile(
     r"(?<!\b(?:Mrs|Sra|Inc|Ltd|etc|bzw|usw))(?<!\bProf)\.|[!?。！？])\s|\n)[\s\"“„«»'‘(*\-]*$"
 )
 
-NEGATIONS = frozenset(
+NEGATIONS = word_set(
     """not no never none nothing nobody neither nor without cannot nicht nichts nie niemals niemand kein keine keinen
     keinem keiner keines ohne jamais pas sans aucun aucune não nunca nem nada jamás tampoco nessuno senza 不 没 沒 無 无
-    未""".split()
+    未"""
 )
 _NEGATED = re.compile(r"n['’]t\Z")
 
@@ -59,14 +61,14 @@ _SPELLED = dict(
     )
 )
 
-STOP_WORDS = frozenset(
+STOP_WORDS = word_set(
     """a about above after again all also am an and any are as at be because been before being below between both but by
     can could did do does doing down during each few for from further get gets got had has have having he her here hers
     him his how i if in into is it its itself just let me more most my myself of off on once only or other our ours out
     over own s same she should so some such t than that the their theirs them then there these they this those through
     to too under until up us very was we were what when where which while who whom why will with would you your yours
     user users assistant said says say told mentioned stated asked ok okay yes oh hi hello hey thanks mr mrs
-    ms""".split()
+    ms"""
 )
 
 
@@ -102,6 +104,11 @@ def stem(word: str) -> str:
 def content_words(text: str) -> frozenset[str]:
     """Return the words that carry meaning: no stop words, no negations."""
     return frozenset(w for w in words(text) if w not in STOP_WORDS and not is_negation(w))
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Return the same without their inflection."""
+    return frozenset(map(stem, content_words(text)))
 
 
 def is_negation(word: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
-from construct.memory.language.terms import content_words, stem
+from construct.memory.language.terms import content_stems
 from construct.memory.learning.proposals import Draft
 from construct.store.records import Message
 
@@ -25,7 +25,7 @@ def said_by(messages: Sequence[Message]) -> Said:
     """Return the words of each message, by its id, without their inflection."""
     said: dict[int, frozenset[str]] = {}
     for m in messages:  # a large one may stand here in pieces
-        said[m.id] = said.get(m.id, frozenset()) | _stems(m.content)
+        said[m.id] = said.get(m.id, frozenset()) | content_stems(m.content)
     return said
 
 
@@ -34,7 +34,7 @@ def anchored(draft: Draft, said: Said, days: Mapping[int, date]) -> Draft:
 
     Of several that say as much it is the nearest. `days`: of each message; nothing happened later than it was said.
     """
-    wanted = _stems(draft.content) - {"user"}
+    wanted = content_stems(draft.content) - {"user"}
     named = frozenset[str]().union(*(said[i] for i in draft.sources))
     if len(wanted) < _FEWEST_WORDS or len(wanted & named) > _LITTLE * len(wanted):
         return draft
@@ -42,7 +42,3 @@ def anchored(draft: Draft, said: Said, days: Mapping[int, date]) -> Draft:
     if len(wanted & said[best]) < _MOST * len(wanted):
         return draft
     return replace(draft, sources=(best,), observation_date=min(draft.observation_date, days[best].isoformat()))
-
-
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in content_words(text))

@@ -11,8 +11,6 @@ from construct.memory.learning.answers import UnusableAnswerError, parse_object
 from construct.store.books import Call
 from construct.tokens import Usage
 
-EXTRACTIVE = "extractive"
-
 
 @dataclass(slots=True)
 class Account:

@@ -3,20 +3,19 @@
 import re
 from collections.abc import Sequence
 
+from construct.memory.language.alike import is_of_a_day, same_fact, says_more
 from construct.memory.language.dates import in_past
-from construct.memory.language.sentences import HOUSEHOLD, says_the_same, wording
+from construct.memory.language.sentences import HOUSEHOLD
+from construct.memory.language.terms import terms
+from construct.memory.language.values import ATTRIBUTE
 from construct.memory.learning.proposals import PRIORITIES, Condensation, Draft
 from construct.store.records import Observation
 
 _LOW_KEPT = 10
 _MOST_OUTDATED = 3
-_TIMED = re.compile(r"(?i)\b(?:today|tonight|tomorrow|yesterday|last|next|ago|again|this \w+|just)\b")
 _WHO = r"(?:I|We|User|The user)(?:['’](?:m|ve|re))?(?: (?:just|recently|finally|now|currently|have|has|am|is|are))*"
 _PLACE = r"(?P<value>(?-i:[A-Z])[\w'’-]*(?: (?-i:[A-Z])[\w'’-]*)*)(?P<rest>.*)"
-_ATTRIBUTE = (
-    r"(?:number|address|e-?mail|name|nickname|job|title|role|boss|manager|landlord|doctor|dentist|phone|car|weight|goal|"
-    r"deadline|favou?rite \w+|budget|salary|rent|mortgage|team|username|diet|schedule|shift|size)"
-)
+_ATTRIBUTE = rf"(?:{ATTRIBUTE}|name|phone|car|goal|deadline|team)"
 _STATES = (
     re.compile(rf"(?i){_WHO} (?:moved to|live in|lives in|living in|relocated to|based in) {_PLACE}$"),
     re.compile(rf"(?i){_WHO} (?:works? (?:at|for)|working (?:at|for)|joined|started (?:working )?at) {_PLACE}$"),
@@ -33,33 +32,25 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NOT_NOW = re.compile(r"(?i)\d{4}|years? ago|\b(?:when|back in|until|for|then|before|temporar\w+|but|was|used)\b")
 
 
-def _distinct(text: str) -> frozenset[str]:
-    """Return what a line must not lose: tokens with a digit, names, quoted words."""
-    return frozenset(re.findall(r"\w*\d[\w.,:-]*\w|\w*\d|(?<=\S )(?!I\b)[A-Z][\w'’-]*|[\"“«]\w+", text))
-
-
 def _once(one: Observation, other: Observation) -> bool:
     """Tell whether two lines may be of one time: what happened on two days happened twice."""
     same = one.observation_date == other.observation_date
-    return same or not any(in_past(o.content) or _TIMED.search(o.content) for o in (one, other))
+    return same or not any(in_past(o.content) or is_of_a_day(o.content) for o in (one, other))
 
 
 def _groups(observations: Sequence[Observation]) -> list[list[Observation]]:
-    """Return lines in groups of one fact each; the first of a group has all the words of the others."""
-    found: dict[tuple[str, str | None, frozenset[str]], list[list[tuple[Observation, tuple[str, ...]]]]] = {}
+    """Return lines in groups of one fact each; the first of a group says the most, the newest of those that do."""
+    found: dict[tuple[str, str | None, frozenset[str]], list[list[Observation]]] = {}
     for one in observations:
-        said = wording(one.content) or (str(one.id),)
-        alike = found.setdefault((one.stance, one.referenced_date, _distinct(one.content)), [])
+        alike = found.setdefault((one.stance, one.referenced_date, terms(one.content)), [])
         for group in alike:
-            best, best_said = group[0]
-            more = len(said) >= len(best_said)
-            same = says_the_same(best_said, said) if more else says_the_same(said, best_said)
-            if same and _once(best, one):
-                group.insert(0 if more else len(group), (one, said))
+            best = group[0]
+            if same_fact(best.content, one.content) and _once(best, one):
+                group.insert(len(group) if says_more(best.content, one.content) else 0, one)
                 break
         else:
-            alike.append([(one, said)])
-    return [[one for one, _ in group] for alike in found.values() for group in alike if len(group) > 1]
+            alike.append([one])
+    return [group for alike in found.values() for group in alike if len(group) > 1]
 
 
 def _merged(group: Sequence[Observation]) -> Draft:
@@ -106,7 +97,7 @@ def _outdated(observations: Sequence[Observation]) -> tuple[tuple[int, int], ...
 
 def condense(observations: Sequence[Observation]) -> Condensation:
     """Reflect by rule: repetitions merged, old low lines dropped, replaced states outdated; given in order of age."""
-    free = [one for one in observations if not one.pinned and one.origin != "user"]
+    free = [one for one in observations if not one.is_protected]
     groups = _groups(free)
     merged = {one.id for group in groups for one in group}
     rest = [one for one in free if one.id not in merged]

@@ -17,10 +17,10 @@ from construct.memory.language.sentences import (
     split_clauses,
     split_quoted,
     split_sentences,
-    word_set,
     words,
 )
 from construct.memory.language.stance import clause_stances
+from construct.memory.language.wordlists import word_set
 from construct.memory.learning.proposals import Draft, Extraction
 from construct.store.records import Message
 from construct.text import one_line, printable

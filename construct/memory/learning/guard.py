@@ -8,14 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from construct.memory.language.binding import flipped, misbound, misbound_number, same_matter, sayings, unknown_subject
-from construct.memory.language.terms import content_words, negates, opening_names, stem, terms, words
-from construct.memory.learning.proposals import Condensation, Draft
+from construct.memory.language.terms import content_stems, content_words, negates, opening_names, stem, terms, words
+from construct.memory.learning.proposals import PRIORITIES, Condensation, Draft
 from construct.memory.shown.lines import line_tokens
 from construct.store.records import Observation
 
 _WEAK = frozenset({"quoted", "hypothetical", "inferred", "assistant"})
 _MOST_OUTDATED_BY_ONE = 3
-_RANK = {"high": 0, "medium": 1, "low": 2}
 _FIRMNESS = {"stated": 0, "planned": 1, "asked": 2}
 
 
@@ -69,24 +68,19 @@ def judge(proposal: Condensation, given: Sequence[Observation], newest_message: 
     notes += [f"kept “{by_id[i].content[:120]}”: named as superseded, and nothing stands in its place" for i in kept]
     return Verdict(
         tuple(drafts), replaced, dropped, outdated, tuple(notes),
-        new_tokens=sum(draft_tokens(d) for d in drafts),
+        new_tokens=sum(line_tokens(d) for d in drafts),
         old_tokens=sum(by_id[i].token_count for i in replaced),
     )  # fmt: skip
 
 
 def _restates(draft: Draft, by_id: Mapping[int, Observation]) -> bool:
     """Tell whether a line only says one source again, no shorter: that one can as well stay as it is."""
-    return len(draft.sources) == 1 and draft_tokens(draft) >= by_id[draft.sources[0]].token_count
-
-
-def draft_tokens(draft: Draft) -> int:
-    """Return the observation tokens of a draft: its line as the main model is shown it."""
-    return line_tokens(draft.content, draft.priority, draft.stance, draft.observation_date, draft.referenced_date)
+    return len(draft.sources) == 1 and line_tokens(draft) >= by_id[draft.sources[0]].token_count
 
 
 def _settle(draft: Draft, sources: Sequence[Observation]) -> tuple[Draft | None, str]:
     """Return the draft with stance, priority and dates settled, or None and why it is refused."""
-    if any(_protected(s) for s in sources):
+    if any(s.is_protected for s in sources):
         return None, "it would replace a line that is pinned or the user's own"
     texts = [s.content for s in sources]
     if reason := _untrue(draft.content, texts):
@@ -112,7 +106,7 @@ def _settle(draft: Draft, sources: Sequence[Observation]) -> tuple[Draft | None,
             draft,
             stance=stance,
             # Not lower either: what was lowered once could be dropped the next time.
-            priority=min((s.priority for s in sources), key=_rank),
+            priority=min((s.priority for s in sources), key=PRIORITIES.index),
             observation_date=min(max(draft.observation_date, dates[0]), dates[-1]),
             referenced_date=next(iter(days), None),
         ),
@@ -186,7 +180,7 @@ def _loss_in(source: Observation, text: str) -> str | None:
     if source.priority == "medium" and not source.pinned:
         if must:
             return None if must & said else "all its terms would be gone"
-        meaning = {stem(w) for w in content_words(source.content)}
+        meaning = content_stems(source.content)
         return None if not meaning or meaning & {stem(w) for w in said} else "all its words would be gone"
     missing = (must | opening_names(source.content)) - said
     if missing:
@@ -232,14 +226,14 @@ def _outdated(
 
 def _is_kept(o: Observation, drafts: Sequence[Draft]) -> bool:
     """Tell whether one of the drafts that replace `o` still has all its words."""
-    meaning = {stem(w) for w in content_words(o.content)}
+    meaning = content_stems(o.content)
     return any(meaning <= {stem(w) for w in words(d.content)} for d in drafts if o.id in d.sources)
 
 
 def _not_outdated(old: Observation, by: Observation, newest_message: Mapping[int, int]) -> str | None:
     if old.id == by.id:
         return "a line does not outdate itself"
-    if _protected(old):
+    if old.is_protected:
         return "it is pinned or the user's own"
     if newest_message.get(by.id, 0) <= newest_message.get(old.id, 0):
         return "what would make it outdated is not newer"
@@ -252,16 +246,8 @@ def _not_outdated(old: Observation, by: Observation, newest_message: Mapping[int
     return None
 
 
-def _protected(o: Observation) -> bool:
-    return bool(o.pinned) or o.origin == "user"
-
-
 def _may_drop(o: Observation) -> bool:
-    return o.priority == "low" and not _protected(o)
-
-
-def _rank(priority: str) -> int:
-    return _RANK[priority]
+    return o.priority == "low" and not o.is_protected
 
 
 def _firmness(stance: str) -> int:

@@ -64,7 +64,7 @@ def choose(active: Sequence[Observation], read_until: str = "", most: int = INPU
     in the end leave no room for new ones. When nothing is new, the rest is all there is. Pinned lines
     and the user's own stay out of its hands.
     """
-    free = sorted((o for o in active if not o.pinned and o.origin != "user"), key=lambda o: (o.generation, o.id))
+    free = sorted((o for o in active if not o.is_protected), key=lambda o: (o.generation, o.id))
     unread = [o for o in free if (o.committed_at or "") > read_until]
     chosen = _fitting(unread or free, most) or free[:1]
     if unread:

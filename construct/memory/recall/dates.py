@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from construct.memory.language.stopwords import MONTHS, WEEKDAYS
+from construct.memory.language.wordlists import MONTHS, WEEKDAYS
 
 FADE_DAYS = 7.0  # what happened on a day is told within about a week of it
 

@@ -4,8 +4,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from construct.memory.language.stem import fold, stem
-from construct.memory.recall.query import akin, forms
+from construct.memory.language.stem import fold, forms, stem
+from construct.memory.recall.query import akin
 from construct.text import one_line
 
 _WORD = re.compile(r"[^\W_]+")

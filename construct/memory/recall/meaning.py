@@ -17,7 +17,7 @@ from construct.config import Settings
 from construct.llm.embedding import Embedder, Weights, find_weights, is_available
 from construct.memory.language.stem import fold
 from construct.store import vectors as rows
-from construct.store.search import Entry
+from construct.store.search import Entry, path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,8 +63,7 @@ class Meaning:
             return Near(db, model, {kind: self._shelf(db, model, kind).compared(query) for kind in kinds}, query)
 
     def _shelf(self, db: sqlite3.Connection, model: int, kind: str) -> "_Shelf":
-        (path,) = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
-        shelf = self._shelves.setdefault((path, kind), _Shelf())
+        shelf = self._shelves.setdefault((path(db), kind), _Shelf())
         shelf.add(rows.newest(db, model, kind, shelf.last, KEPT))
         return shelf
 
@@ -102,9 +101,7 @@ class Near:
         """Return the entries of a kind that are nearest, at most so many, in no order."""
         import numpy as np
 
-        ids, scores = self.compared.get(kind, (None, None))
-        if ids is None or scores is None:
-            return []
+        ids, scores = self.compared[kind]
         best = np.argpartition(-scores, most)[:most] if len(scores) > most else np.arange(len(scores))
         return [int(i) for i in ids[best]]
 
@@ -113,16 +110,14 @@ class Near:
         wanted: dict[str, list[int]] = {}
         for entry in entries:
             wanted.setdefault(entry.kind, []).append(entry.id)
-        return {(kind, i): value for kind, ids in wanted.items() for i, value in self.of(kind, ids).items()}
+        return {(kind, i): value for kind, ids in wanted.items() for i, value in self._of(kind, ids).items()}
 
-    def of(self, kind: str, wanted: Iterable[int]) -> dict[int, float]:
-        """Return how near these entries of a kind are, those that have a vector."""
+    def _of(self, kind: str, wanted: Iterable[int]) -> dict[int, float]:
+        """Return how near entries of a kind are, one at least, those that have a vector."""
         import numpy as np
 
-        ids, scores = self.compared.get(kind, (None, None))
+        ids, scores = self.compared[kind]
         asked = np.array(sorted(set(wanted)), np.int64)
-        if ids is None or scores is None or not len(asked):
-            return {}
         at = np.minimum(np.searchsorted(ids, asked), max(0, len(ids) - 1))
         here = ids[at] == asked if len(ids) else np.zeros(len(asked), bool)
         found = dict(zip(asked[here].tolist(), scores[at[here]].tolist(), strict=True))

@@ -8,21 +8,21 @@ What it costs does not grow with the file: words are counted, and rows read, up 
 import math
 import re
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import islice
 
 from construct import tokens
 from construct.memory.language.stem import stem
-from construct.memory.language.stopwords import SMALL_TALK, TIME_WORDS
+from construct.memory.language.wordlists import SMALL_TALK, TIME_WORDS
 from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.meaning import Meaning, Near, without
-from construct.memory.recall.names import CALLS, Speakers, Turn, speakers
-from construct.memory.recall.places import GROWN, READ, Standing, look, newest_with
+from construct.memory.recall.names import CALLS, Speakers, Turn
+from construct.memory.recall.places import GROWN, READ, Places, look, newest_with
 from construct.memory.recall.query import Query, analyse, with_one_of
-from construct.memory.recall.rank import Asked, Candidate, Matcher, ranked, weights
-from construct.memory.recall.search import Hit, called_in, hit, read_around
+from construct.memory.recall.rank import Asked, Matcher, ranked, weights
+from construct.memory.recall.search import Hit, called_in, hit, meant, read_around
 from construct.store import search as store
 from construct.store.search import Entry, Filters
 
@@ -51,7 +51,6 @@ def passages(
     *,
     today: date | None = None,
     filters: Filters = Filters(),
-    budget: int = BUDGET,
     meaning: Meaning | None = None,
 ) -> list[Hit]:
     """Return the best passages for the newest message, cut to the words found; nothing when none is good enough.
@@ -61,14 +60,14 @@ def passages(
     """
     found: dict[tuple[str, int], tuple[float, Hit]] = {}
     queries = _queries(newest, previous, today)
-    stand = look(db, [word for query in queries for word in query.words])
+    places = look(db, [word for query in queries for word in query.words])
     for query in queries:
-        for worth, passage in _found(db, query, stand, set(known), filters, meaning):
+        for worth, passage in _found(db, query, places, set(known), filters, meaning):
             key = (passage.kind, passage.id)
             if key not in found or worth > found[key][0]:
                 found[key] = (worth, passage)
     best = sorted(found.values(), key=lambda pair: (-pair[0], pair[1].kind, -pair[1].id))
-    return _within([passage for _, passage in best], budget)
+    return _within(passage for _, passage in best)
 
 
 def _queries(newest: str, previous: str, today: date | None) -> list[Query]:
@@ -100,56 +99,49 @@ _IDLE = frozenset(stem(word) for word in (*SMALL_TALK.split(), *TIME_WORDS))
 def _found(
     db: sqlite3.Connection,
     query: Query,
-    stand: Standing,
+    places: Places,
     known: set[tuple[str, int]],
     filters: Filters,
     meaning: Meaning | None,
 ) -> list[tuple[float, Hit]]:
     """Return what is good enough for one sentence, with what the words it holds weigh."""
-    names = _names(db, query, stand)
-    rarest = sorted((word for word in query.words if word not in names), key=stand.rows.__getitem__)[:WORDS]
-    said = rarest and stand.rows[rarest[0]] and (len(rarest) > 1 or stand.rows[rarest[0]] <= CHANCE)
+    names = _names(db, query, places)
+    rarest = sorted((word for word in query.words if word not in names), key=places.rows.__getitem__)[:WORDS]
+    said = rarest and places.rows[rarest[0]] and (len(rarest) > 1 or places.rows[rarest[0]] <= CHANCE)
     near = meaning.near(db, without(query.text, names), filters.kinds()) if meaning and rarest else None
     if not (said or near):
         return []
-    matcher, weight = Matcher(rarest), weights({word: stand.rows[word] for word in rarest}, stand.total)
+    matcher, weight = Matcher(rarest), weights({word: places.rows[word] for word in rarest}, places.total)
     asked = Asked(query, weight, matcher, Speakers())
-    enough = max(FLOOR * sum(weight.values()), math.log(max(1, stand.total) / CHANCE))
+    enough = max(FLOOR * sum(weight.values()), math.log(max(1, places.total) / CHANCE))
     entries = []
     if said and sum(weight.values()) >= enough:
         others = _telling(rarest, weight, enough)
-        newest = newest_with(db, rarest[0], stand)
+        newest = newest_with(db, rarest[0], places)
         entries = _worded(db, rarest[0], newest, rarest[1:] if near and others else others, filters)
     if near:
         entries += [e for e in _similar(db, near, filters) if e not in entries]
         asked = replace(asked, near=near.of_all(entries))
-    held = {(e.kind, e.id): worth for e in entries if (worth := _worth(e, asked, enough)) >= enough}
-    good = sorted((e for e in entries if (e.kind, e.id) in held.keys() - known), key=lambda e: -held[e.kind, e.id])
+    held = {e.key: worth for e in entries if (worth := _worth(e, asked, enough)) >= enough}
+    good = sorted((e for e in entries if e.key in held.keys() - known), key=lambda e: -held[e.key])
     read = read_around(db, good[:CANDIDATES], filters, results=False)
-    asked = replace(asked, speakers=_speakers(names, read, query))
-    kept = [c.entry for c, known_of in ranked(read, asked, CANDIDATES) if known_of.speaker >= 0][:MOST_PASSAGES]
+    asked = replace(asked, speakers=meant(query, names, (c.entry for c in read)))
+    kept = [c.entry for c, features in ranked(read, asked, CANDIDATES) if features.speaker >= 0][:MOST_PASSAGES]
     kept = _unseen(db, kept, matcher, known)
-    return [(held[e.kind, e.id], _cut(hit(e, 0.0, filters.zone), rarest)) for e in kept]
+    return [(held[e.key], _cut(hit(e, 0.0, filters.zone), rarest)) for e in kept]
 
 
-def _names(db: sqlite3.Connection, query: Query, stand: Standing) -> dict[str, list[Turn]]:
+def _names(db: sqlite3.Connection, query: Query, places: Places) -> dict[str, list[Turn]]:
     """Return the words that are participants' names; of a common word that is none, this is kept for a while."""
-    plain = _plain.setdefault((stand.path, round(math.log(max(1, stand.total), GROWN))), set())
-    words = tuple(word for word in query.words if stand.rows[word] >= CALLS and word not in plain)
+    plain = _plain.setdefault((places.path, round(math.log(max(1, places.total), GROWN))), set())
+    words = tuple(word for word in query.words if places.rows[word] >= CALLS and word not in plain)
     names = called_in(db, replace(query, words=words))
-    plain.update(word for word in words if word not in names and stand.rows[word] >= READ)
+    plain.update(word for word in words if word not in names and places.rows[word] >= READ)
     return names
 
 
 _plain: dict[tuple[str, int], set[str]] = {}
 """By file and how large it is."""
-
-
-def _speakers(names: dict[str, list[Turn]], read: Sequence[Candidate], query: Query) -> Speakers:
-    """Return who is meant, learned from the turns that have the names and from what was read."""
-    turns = [turn for said in names.values() for turn in said]
-    turns += [(c.entry.conversation or 0, c.entry.role, c.entry.text) for c in read if c.entry.role] if names else []
-    return speakers(turns, frozenset(names), query.role)
 
 
 def _worded(
@@ -161,8 +153,8 @@ def _worded(
         ids = newest[kind]
         if ids and others:
             ids = store.since(db, kind, with_one_of(rarest, others), ids[-1])
-        entries += store.entries(db, kind, ids, filters)
-    return [e for e in entries if e.found and e.state not in ("pending", "superseded")]
+        entries += _current(db, kind, ids, filters)
+    return entries
 
 
 def _telling(rarest: Sequence[str], weight: Mapping[str, float], enough: float) -> Sequence[str]:
@@ -177,15 +169,18 @@ def _telling(rarest: Sequence[str], weight: Mapping[str, float], enough: float) 
 
 def _similar(db: sqlite3.Connection, near: Near, filters: Filters) -> list[Entry]:
     """Return what is nearest in meaning of each kind."""
-    nearest = {kind: near.nearest(kind, SIMILAR) for kind in filters.kinds()}
-    found = [entry for kind, ids in nearest.items() for entry in store.entries(db, kind, ids, filters)]
-    return [e for e in found if e.found and e.state not in ("pending", "superseded")]
+    return [e for kind in filters.kinds() for e in _current(db, kind, near.nearest(kind, SIMILAR), filters)]
+
+
+def _current(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
+    found = store.results(db, kind, ids, filters)
+    return [e for e in found if e.state not in ("pending", "superseded")]
 
 
 def _worth(entry: Entry, asked: Asked, enough: float) -> float:
     """Return what the words weigh that stand in the entry itself, or half of that with what its nearness weighs."""
     held = sum(asked.weight[word] for word in asked.matcher.counts(entry))
-    near = asked.near.get((entry.kind, entry.id), 0.0)
+    near = asked.near.get(entry.key, 0.0)
     return max(held, HALVED * held + enough * near / SURE) if near else held
 
 
@@ -205,9 +200,10 @@ def _unseen(
     return [entry for entry in good if entry.kind == "observation" or not in_sight(entry)]
 
 
-def _within(hits: Sequence[Hit], budget: int) -> list[Hit]:
+def _within(hits: Iterable[Hit]) -> list[Hit]:
     """Return the first hits that fit, none of them twice in the same words."""
     kept: list[Hit] = []
+    budget = BUDGET
     for one in hits:
         budget -= tokens.count(one.text) + OVERHEAD
         if budget < 0 or len(kept) == MOST_PASSAGES:

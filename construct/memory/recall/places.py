@@ -26,7 +26,7 @@ Newest = Mapping[str, Sequence[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Places:
     """Where words stand."""
 
     path: str
@@ -39,7 +39,7 @@ class Standing:
     """The newest messages with each word that was looked up, newest first, `READ` at most."""
 
 
-def look(db: sqlite3.Connection, words: Collection[str]) -> Standing:
+def look(db: sqlite3.Connection, words: Collection[str]) -> Places:
     """Return where words stand, in any of their forms; those known to be common are not looked up."""
     path, total = store.path(db), store.total(db, "message")
     shares = {word: _common.get((path, word), (0.0, 0)) for word in words}
@@ -54,16 +54,16 @@ def look(db: sqlite3.Connection, words: Collection[str]) -> Standing:
     unsaid = [word for word, many in rows.items() if not many]
     others = [_newest(db, kind, unsaid) for kind in _REMEMBERED]
     rows |= {word: sum(len(ids[word]) for ids in others) for word in unsaid}
-    return Standing(path, total, known | rows, newest)
+    return Places(path, total, known | rows, newest)
 
 
 _common: dict[tuple[str, str], tuple[float, int]] = {}
 """The share of a file's messages that has a word, and how many messages there were then."""
 
 
-def newest_with(db: sqlite3.Connection, word: str, standing: Standing) -> Newest:
+def newest_with(db: sqlite3.Connection, word: str, places: Places) -> Newest:
     """Return the newest rows with a word, in any of its forms."""
-    said = standing.newest if word in standing.newest else _newest(db, "message", [word])
+    said = places.newest if word in places.newest else _newest(db, "message", [word])
     return {"message": said[word]} | {kind: _newest(db, kind, [word])[word] for kind in _REMEMBERED}
 
 

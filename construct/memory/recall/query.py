@@ -7,18 +7,14 @@ from datetime import date
 from functools import cache
 from itertools import accumulate
 
-from construct.memory.language.stem import stem, words
-from construct.memory.language.stopwords import IRREGULAR, STOP_WORDS
+from construct.memory.language.stem import UNSPACED, forms, root, words
+from construct.memory.language.wordlists import STOP_WORDS
 from construct.memory.recall.dates import Span, spans
 
 MOST_WORDS = 48  # of a query are looked for: a pasted page is none
 MOST_PAIRED = 6  # of the words of which two are enough
 
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
-# Scripts written without spaces: a run of them is one word to the tokenizer, so it is looked for in pieces.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
-)
 # "Do you remember what I said": the opening is not whom the question is about.
 _OPENING = re.compile(
     r"^\W*(?:(?:do|can|could|would|will) you (?:still )?(?:please )?(?:remember|recall|know|tell me|remind me)|"
@@ -70,7 +66,7 @@ def analyse(text: str, today: date | None = None) -> Query:
     """
     if not text.strip():
         raise ValueError("The query is blank.")
-    plain = _UNSPACED.sub(" ", text)
+    plain = UNSPACED.sub(" ", text)
     found = words(plain)
     content = _content(found)[:MOST_WORDS]
     quoted = [
@@ -79,7 +75,7 @@ def analyse(text: str, today: date | None = None) -> Query:
     return Query(
         words=_distinct(content or found[:MOST_WORDS]),
         phrases=tuple(dict.fromkeys(phrase for phrase in quoted if phrase)),
-        pieces=tuple(dict.fromkeys(piece for run in _UNSPACED.findall(text) for piece in _pairs(run))),
+        pieces=tuple(dict.fromkeys(piece for run in UNSPACED.findall(text) for piece in _pairs(run))),
         capitals=_capitals(plain),
         role=_role(_OPENING.sub("", text)),
         asks_when=bool(_WHEN.search(text)),
@@ -126,18 +122,6 @@ def _either(word: str) -> str:
     return quoted[0] if len(quoted) == 1 else f"({' OR '.join(quoted)})"
 
 
-@cache
-def _irregular() -> dict[str, tuple[str, ...]]:
-    groups = [tuple(group.split()) for group in IRREGULAR.split(";")]
-    return {stem(word): group for group in groups for word in group}
-
-
-def forms(word: str) -> tuple[str, ...]:
-    """Return the word and those of its forms that have other stems."""
-    root = stem(word)
-    return (word, *[form for form in _irregular().get(root, ()) if stem(form) != root])
-
-
 def akin(word: str, form: str) -> bool:
     """Tell whether of two words of one stem one is a form of the other: "in" and "Inês" have it by the rules only."""
     return min(len(word), len(form)) > 2 or abs(len(word) - len(form)) < 2
@@ -158,7 +142,7 @@ def _content(found: list[str]) -> list[str]:
 def _distinct(found: list[str]) -> tuple[str, ...]:
     kept: dict[str, str] = {}
     for word in found:
-        kept.setdefault(min(map(stem, forms(word))), word)
+        kept.setdefault(root(word), word)
     return tuple(kept.values())
 
 

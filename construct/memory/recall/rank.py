@@ -13,10 +13,10 @@ from functools import cached_property
 from operator import mul
 from typing import NamedTuple
 
-from construct.memory.language.stem import fold, stem, words
-from construct.memory.language.stopwords import TIME_WORDS
+from construct.memory.language.stem import fold, forms, stem, words
+from construct.memory.language.wordlists import TIME_WORDS
 from construct.memory.recall.names import Speakers
-from construct.memory.recall.query import Query, akin, forms
+from construct.memory.recall.query import Query, akin
 from construct.store.search import KINDS, Entry
 
 # How words count: BM25F (Robertson and Zaragoza, 2009) over a turn and its neighbours.
@@ -97,7 +97,7 @@ class Matcher:
 
     def counts(self, entry: Entry) -> dict[str, float]:
         """Return how often each is in the entry's text, discounted for a long one."""
-        key = (entry.kind, entry.id)
+        key = entry.key
         if key not in self._seen:
             self._seen[key] = self.in_text(entry.text)
         return self._seen[key]
@@ -134,8 +134,8 @@ class Asked:
 def ranked(candidates: Sequence[Candidate], asked: Asked, most: int) -> list[tuple[Candidate, Features]]:
     """Return at most so many candidates with their features, best first; of equals messages first, then the newest."""
     own = [_match(candidate, asked) for candidate in candidates]
-    known = zip(candidates, _found(candidates, own, asked), strict=True)
-    found = sorted(((candidate, first) for candidate, first in known if first), key=_order)[: 2 * most + _LATE]
+    pairs = zip(candidates, _features(candidates, own, asked), strict=True)
+    found = sorted(((candidate, first) for candidate, first in pairs if first), key=_order)[: 2 * most + _LATE]
     return sorted(((candidate, _told(first, candidate, asked.query)) for candidate, first in found), key=_order)[:most]
 
 
@@ -152,8 +152,8 @@ def shortlist(entries: Sequence[Entry], asked: Asked, most: int) -> list[Entry]:
     if len(entries) <= most:
         return list(entries)
     alone = [Candidate(entry) for entry in entries]
-    known = _found(alone, [_match(candidate, asked) for candidate in alone], asked)
-    best = sorted(((-score(first), i) for i, first in enumerate(known) if first))[:most]
+    features = _features(alone, [_match(candidate, asked) for candidate in alone], asked)
+    best = sorted(((-score(first), i) for i, first in enumerate(features) if first))[:most]
     return [entries[i] for _, i in best]
 
 
@@ -162,7 +162,7 @@ def score(features: Features) -> float:
     return math.fsum(map(mul, WEIGHTS, features))
 
 
-def _found(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) -> list[Features | None]:
+def _features(candidates: Sequence[Candidate], own: Sequence[float], asked: Asked) -> list[Features | None]:
     """Return the features that need no text, given how well each candidate's words match.
 
     None for what holds none of the words and is not near in meaning either.
@@ -207,10 +207,10 @@ def _stretched(values: Sequence[float]) -> list[float]:
 
 def _near_in_context(candidate: Candidate, near: Mapping[tuple[str, int], float], usual: float) -> float:
     """Return a candidate's nearness with that of the turns beside it; what has no vector yet is as near as usual."""
-    own = near.get((candidate.entry.kind, candidate.entry.id), usual)
+    own = near.get(candidate.entry.key, usual)
     if candidate.entry.kind != "message":
         return own
-    beside = [near.get((e.kind, e.id), usual) for e in (*candidate.before[:1], *candidate.after[:1])]
+    beside = [near.get(e.key, usual) for e in (*candidate.before[:1], *candidate.after[:1])]
     return (own + NEIGHBOUR * math.fsum(beside)) / (1 + 2 * NEIGHBOUR)
 
 
@@ -286,7 +286,7 @@ def _sessions(candidates: Sequence[Candidate]) -> list[object]:
     said = (c.entry for c in candidates if c.entry.kind == "message")
     runs = _runs(said, key=lambda e: (e.conversation or 0, e.moment, e.id))
     keys = {entry.id: number for number, run in enumerate(runs) for entry in run}
-    return [keys[c.entry.id] if c.entry.kind == "message" else (c.entry.kind, c.entry.id) for c in candidates]
+    return [keys[c.entry.id] if c.entry.kind == "message" else c.entry.key for c in candidates]
 
 
 def _runs(entries: Iterable[Entry], key: Callable[[Entry], tuple[object, ...]]) -> list[list[Entry]]:

@@ -24,11 +24,6 @@ class Found:
     standing: float
     match: Match = "direct"
 
-    @property
-    def key(self) -> tuple[str, int]:
-        """Kind and id."""
-        return self.entry.kind, self.entry.id
-
 
 def once(db: sqlite3.Connection, found: Sequence[Found]) -> list[Found]:
     """Leave out the memories whose observation is there too: that one has its date, stance and sources."""
@@ -41,8 +36,8 @@ def with_related(
     db: sqlite3.Connection, query: Query, filters: Filters, found: Sequence[Found], limit: int
 ) -> list[Found]:
     """Return at most so many: below what was found directly, the memories one or two relations from what is named."""
-    known = {f.key for f in found[:limit]}
-    related = _unsaid(db, [e for e in _related(db, query, filters) if ("memory", e.id) not in known], known)
+    known = {f.entry.key for f in found[:limit]}
+    related = _unsaid(db, [e for e in _related(db, query, filters) if e.key not in known], known)
     if limit <= 0 or not related:
         return list(found[: max(0, limit)])
     related = related[: max(1, limit // SHARE)]
@@ -57,8 +52,8 @@ def _related(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Ent
     """Return the memories that the graph leads to, nearest first; of the past it knows nothing."""
     if "memory" not in filters.kinds() or filters.as_of is not None or query.phrases:
         return []
-    ids = [memory for memory, _ in reached(db, query.text)]
-    entries = {e.id: e for e in store.entries(db, "memory", ids, filters) if e.found}
+    ids = reached(db, query.text)
+    entries = {e.id: e for e in store.results(db, "memory", ids, filters)}
     return [entries[i] for i in ids if i in entries]
 
 

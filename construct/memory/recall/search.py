@@ -2,14 +2,14 @@
 
 import math
 import sqlite3
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, tzinfo
 
-from construct.memory.language.stem import stem
+from construct.memory.language.stem import forms, stem
 from construct.memory.recall.meaning import Meaning, Near, without
-from construct.memory.recall.names import HEARD, Turn, is_called, may_be_called, speakers
-from construct.memory.recall.query import Query, analyse, any_of, forms, gated
+from construct.memory.recall.names import HEARD, Speakers, Turn, is_called, may_be_called, speakers
+from construct.memory.recall.query import Query, analyse, any_of, gated
 from construct.memory.recall.rank import (
     Asked,
     Candidate,
@@ -24,8 +24,6 @@ from construct.memory.recall.rank import (
 from construct.memory.recall.related import Found, Match, once, with_related
 from construct.store import search as store
 from construct.store.search import Entry, Filters
-
-__all__ = ["Filters", "Hit", "search"]
 
 CANDIDATES = 200  # of each kind are taken from the index
 SHORTLIST = 30  # of them are read with the turns around them
@@ -104,8 +102,8 @@ def rank(
     if near and similar:
         asked = replace(asked, near=_nearness(near, read))
     return [
-        Found(candidate.entry, score(known), _match(candidate, asked))
-        for candidate, known in ranked(read, asked, 2 * limit)
+        Found(candidate.entry, score(features), _match(candidate, asked))
+        for candidate, features in ranked(read, asked, 2 * limit)
     ]
 
 
@@ -123,11 +121,11 @@ def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: boo
     found: list[Entry] = []
     for kind in filters.kinds():
         ids = near.nearest(kind, SIMILAR_IN_PART if filters.narrow() else SIMILAR)
-        found += [entry for entry in store.entries(db, kind, ids, filters) if entry.found]
+        found += store.results(db, kind, ids, filters)
     known = near.of_all(found)
     if alone and max(known.values(), default=0.0) < ALONE:
         return []
-    best = sorted(found, key=lambda e: (-known.get((e.kind, e.id), -1.0), -e.id))
+    best = sorted(found, key=lambda e: (-known.get(e.key, -1.0), -e.id))
     return [entry for kind in filters.kinds() for entry in _of(kind, best)[:SIMILAR]]
 
 
@@ -138,7 +136,7 @@ def _nearness(near: Near, read: Iterable[Candidate]) -> dict[tuple[str, int], fl
 
 def _match(candidate: Candidate, asked: Asked) -> Match:
     """Tell whether it answers the query as a whole, or only in part, or by no more than what stands around it."""
-    near = asked.near.get((candidate.entry.kind, candidate.entry.id), 0.0)
+    near = asked.near.get(candidate.entry.key, 0.0)
     holds = bool(asked.matcher.counts(candidate.entry)) and share_held(candidate, asked) > HALF
     whole = asked.query.phrases or near >= ALIKE or holds
     return "direct" if whole else "loose"
@@ -147,10 +145,14 @@ def _match(candidate: Candidate, asked: Asked) -> Match:
 def _asked(
     query: Query, weight: dict[str, float], matcher: Matcher, called: dict[str, list[Turn]], read: Sequence[Entry]
 ) -> Asked:
-    """Return what candidates are judged by; who bears a name is learned from all that was read."""
+    return Asked(query, weight, matcher, meant(query, called, read))
+
+
+def meant(query: Query, called: Mapping[str, Sequence[Turn]], read: Iterable[Entry]) -> Speakers:
+    """Return who is meant, learned from the turns that have the names and from all that was read."""
     turns = [turn for turns in called.values() for turn in turns]
     turns += [(entry.conversation or 0, entry.role, entry.text) for entry in read if entry.role] if called else []
-    return Asked(query, weight, matcher, speakers(turns, frozenset(called), query.role))
+    return speakers(turns, frozenset(called), query.role)
 
 
 def _of(kind: str, entries: Iterable[Entry]) -> list[Entry]:
@@ -180,7 +182,7 @@ def _entries(
     ids = store.match(db, kind, expression, filters, CANDIDATES) if expression else []
     if pieces:
         ids += store.containing(db, kind, pieces, filters, NEWEST_PIECES)[-CANDIDATES:]
-    return [entry for entry in store.entries(db, kind, ids, filters) if entry.found]
+    return store.results(db, kind, ids, filters)
 
 
 def _frequencies(db: sqlite3.Connection, wanted: Sequence[str]) -> dict[str, int]:

@@ -35,9 +35,8 @@ def fork(db: sqlite3.Connection, conversation_id: int, clock: Clock, title: str 
         return new_id
 
 
-def inherited_window(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
+def inherited_window(db: sqlite3.Connection, here: Conversation) -> list[Message]:
     """Return the raw messages a fork is shown from before the fork, oldest first: none once it has compacted."""
-    here = talk.conversation(db, conversation_id)
     if not _inherits(db, here):
         return []
     found: list[Message] = []
@@ -46,7 +45,7 @@ def inherited_window(db: sqlite3.Connection, conversation_id: int) -> list[Messa
     return found
 
 
-def line(db: sqlite3.Connection, conversation_id: int) -> Iterator[tuple[int, int]]:
+def descent(db: sqlite3.Connection, conversation_id: int) -> Iterator[tuple[int, int]]:
     """Yield (conversation, up to which message) of a talk: itself, then those it goes on from, its parent first."""
     yield conversation_id, talk.LAST
     for parent, end in _ancestors(db, talk.conversation(db, conversation_id)):
@@ -54,8 +53,8 @@ def line(db: sqlite3.Connection, conversation_id: int) -> Iterator[tuple[int, in
 
 
 def reach(db: sqlite3.Connection, scope: str, conversation_id: int) -> Descent | None:
-    """Return what recall may look through for a conversation's model; None: all talks."""
-    return None if scope == "user" else tuple(line(db, conversation_id))
+    """Return the talk that a conversation's model is shown observations of, and may search; None: all talks."""
+    return None if scope == "user" else tuple(descent(db, conversation_id))
 
 
 def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, until: int = talk.LAST) -> list[Message]:
@@ -64,7 +63,7 @@ def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, unti
     Those from before the fork are among them.
     """
     found: list[Message] = []
-    for here, end in line(db, conversation_id):
+    for here, end in descent(db, conversation_id):
         found[:0] = talk.last_messages(db, here, limit - len(found), min(end, until))
         if len(found) == limit:
             break
@@ -74,7 +73,7 @@ def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, unti
 def last_said(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[Message]:
     """Return the newest `limit` messages of a talk as its owner may read it, oldest first: imported ones too."""
     found: list[Message] = []
-    for here, end in line(db, conversation_id):
+    for here, end in descent(db, conversation_id):
         found[:0] = [m for m in talk.messages_of(db, here) if m.id <= end and not m.retried]
         if len(found) >= limit:
             break
@@ -83,10 +82,10 @@ def last_said(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[
 
 def marks(db: sqlite3.Connection, conversation_id: int) -> tuple[Watermarks, Watermarks]:
     """Return how far memory has come with a talk, a fork's parent counted, and how many messages stand above each."""
-    here, members = talk.conversation(db, conversation_id), list(line(db, conversation_id))
+    here, members = talk.conversation(db, conversation_id), list(descent(db, conversation_id))
     own = talk.watermarks(db, conversation_id)
     at = Watermarks(_passed(db, members, "observed"), _passed(db, members, "compacted"), _window_of(db, here))
-    raw = len(inherited_window(db, conversation_id)) + len(talk.live_messages(db, conversation_id, own.window))
+    raw = len(inherited_window(db, here)) + len(talk.live_messages(db, conversation_id, own.window))
     return at, Watermarks(_above(db, members, at.observed), _above(db, members, at.compacted), raw)
 
 
@@ -105,7 +104,7 @@ def step_back(db: sqlite3.Connection, conversation_id: int) -> str | None:
 
     So they can be said in it anew, and the conversation they were said in keeps its own reply to them.
     """
-    for parent_id, end in list(line(db, conversation_id))[1:]:
+    for parent_id, end in list(descent(db, conversation_id))[1:]:
         before = talk.last_messages(db, parent_id, 50, end)
         words = next((m for m in reversed(before) if m.role == "user"), None)
         if words is not None:

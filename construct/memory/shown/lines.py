@@ -1,8 +1,8 @@
 """How an observation reads: the line the main model and the reflector are shown. Pure."""
 
+from typing import Protocol
+
 from construct import tokens
-from construct.store.observations import Line
-from construct.store.records import Observation
 
 SIGNS = {"high": "!", "medium": "-", "low": "~"}
 _STANCE_NOTES = {
@@ -15,26 +15,45 @@ _STANCE_NOTES = {
 }
 
 
-def render(content: str, priority: str, stance: str, observation_date: str, referenced_date: str | None) -> str:
+class Worded(Protocol):
+    """What a line is made of: an observation, proposed or stored."""
+
+    @property
+    def content(self) -> str:
+        """Its words."""
+
+    @property
+    def priority(self) -> str:
+        """`high`, `medium` or `low`."""
+
+    @property
+    def stance(self) -> str:
+        """Whose word it is, and how it was meant."""
+
+    @property
+    def observation_date(self) -> str:
+        """The day it happened or was said."""
+
+    @property
+    def referenced_date(self) -> str | None:
+        """The day ahead, or long ago, that it speaks of."""
+
+
+def line(o: Worded) -> str:
     """Return a line such as `! [2025-01-15] User has a dentist appointment on March 5th at 9am`.
 
     What was not stated by the user says so behind it, and so does a day the words do not name.
     Nothing in it depends on the present: the prompt cache lives on lines that stay the same.
     """
     notes = []
-    if note := _STANCE_NOTES.get(stance):
+    if note := _STANCE_NOTES.get(o.stance):
         notes.append(note)
-    if referenced_date and referenced_date not in content and referenced_date != observation_date:
-        notes.append(f"for {referenced_date}")
+    if o.referenced_date and o.referenced_date not in o.content and o.referenced_date != o.observation_date:
+        notes.append(f"for {o.referenced_date}")
     behind = f" ({'; '.join(notes)})" if notes else ""
-    return f"{SIGNS[priority]} [{observation_date}] {content}{behind}"
+    return f"{SIGNS[o.priority]} [{o.observation_date}] {o.content}{behind}"
 
 
-def line(o: Observation | Line) -> str:
-    """Return an observation's line."""
-    return render(o.content, o.priority, o.stance, o.observation_date, o.referenced_date)
-
-
-def line_tokens(content: str, priority: str, stance: str, observation_date: str, referenced_date: str | None) -> int:
+def line_tokens(o: Worded) -> int:
     """Return the observation tokens of a line, its line end included."""
-    return tokens.count(render(content, priority, stance, observation_date, referenced_date) + "\n")
+    return tokens.count(line(o) + "\n")

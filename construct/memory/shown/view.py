@@ -8,10 +8,10 @@ import sqlite3
 from dataclasses import dataclass
 
 from construct.memory.shown import budget
+from construct.memory.shown.forks import reach
 from construct.store import observations as rows
 from construct.store.observations import Line
 from construct.store.records import Observation
-from construct.store.talk import conversation
 
 Blocks = tuple[tuple[Observation | Line, ...], ...]
 
@@ -24,18 +24,6 @@ class Frame:
     budget: int
 
 
-def scope_ids(db: sqlite3.Connection, scope: str, conversation_id: int) -> list[int] | None:
-    """Return the conversations whose observations are shown in this one; None for all."""
-    if scope == "user":
-        return None
-    ids = [conversation_id]
-    parent = conversation(db, conversation_id).parent_id
-    while parent is not None and parent not in ids:
-        ids.append(parent)
-        parent = conversation(db, parent).parent_id
-    return ids
-
-
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Return what is shown, taking in what replaced a line that is gone."""
     shown = rows.shown(db, conversation_id)
@@ -44,7 +32,7 @@ def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -
 
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Show all active observations in scope, new ones in a block of their own; return what is shown."""
-    by_id = {o.id: o for o in rows.weighed_in_scope(db, scope_ids(db, frame.scope, conversation_id))}
+    by_id = {o.id: o for o in rows.weighed_in_scope(db, reach(db, frame.scope, conversation_id))}
     before = rows.shown_blocks(db, conversation_id)
     after = budget.with_new(budget.without_gone(before, by_id), by_id)
     after = budget.within_budget(after, by_id, frame.budget)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from construct.memory.cycles.situation import Terms
 from construct.memory.inspection import narrow
-from construct.memory.shown.view import scope_ids
+from construct.memory.shown.forks import reach
 from construct.repl.chat import Chat
 from construct.repl.commands.registry import Choice
 from construct.store import graph
@@ -54,8 +54,8 @@ def remembered(db: sqlite3.Connection, conversation_id: int | None, terms: Terms
     """Return what is remembered in scope, and what is pending."""
     if conversation_id is None:
         return rows.unsuperseded(db) if terms.scope == "user" else []
-    scope = scope_ids(db, terms.scope, conversation_id)
+    scope = reach(db, terms.scope, conversation_id)
     if scope is None:
         return rows.unsuperseded(db)
-    pending = [o for i in scope for o in rows.pending(db, i)]
+    pending = [o for i, _ in scope for o in rows.pending(db, i)]
     return rows.active_in_scope(db, scope) + pending

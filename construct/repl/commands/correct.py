@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from construct.errors import ConstructError, UsageError
-from construct.memory.curation import edits, forgetting, undo
+from construct.memory.curation import edits, undo
+from construct.memory.curation import forget as forgetting
 from construct.references import written
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import observation_choices
@@ -95,13 +96,13 @@ async def forget_asking(
     """Show what would go, ask if wanted, and delete it; None when the user would not."""
     from construct.repl.views.forgetting import plan_view, question
 
-    plan = await chat.store.call(forgetting.plan_forget_named, reference, words=words)
+    plan = await chat.store.call(forgetting.plan_forget, reference, words=words)
     out.show(plan_view(plan, chat.clock.today()))
     await say_unsearched(chat, out)
     if ask and not await out.ask(question(plan)):
         out.say("Nothing was deleted.")
         return None
-    gone = await chat.store.call(forgetting.forget_named, reference, chat.clock, words=words)
+    gone = await chat.store.call(forgetting.forget, reference, chat.clock, words=words)
     chat.shown = None
     out.forgotten()
     return gone

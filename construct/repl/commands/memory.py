@@ -10,7 +10,7 @@ from construct.memory.graph.answers import USER
 from construct.memory.graph.reading import neighbours
 from construct.memory.inspection import history, narrow, trace
 from construct.memory.inspection.timeline import weeks
-from construct.memory.recall.search import Filters, search
+from construct.memory.recall.search import search
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import LAST, entity_choices, narrowing_choices, remembered, why_choices
 from construct.repl.commands.references import Reference, named
@@ -22,6 +22,7 @@ from construct.repl.views.words import period
 from construct.store import curated, lineage
 from construct.store.database import transaction
 from construct.store.records import Memory
+from construct.store.search import Filters
 
 group = Group("Memory")
 
@@ -82,7 +83,8 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
     if not argument:
         raise UsageError("Say what to look for: /recall WORDS")
     filters = Filters(zone=chat.clock.zone)
-    found = await chat.store.call(search, argument, filters, _MOST_FOUND, meaning=chat.companion.terms.meaning)
+    today, meaning = chat.clock.today(), chat.companion.terms.meaning
+    found = await chat.store.call(search, argument, filters, _MOST_FOUND, today=today, meaning=meaning)
     if found:
         chat.shown = (found[0].kind, found[0].id)
     out.show(hits_view(found, argument))

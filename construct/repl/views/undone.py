@@ -15,6 +15,10 @@ _HELD = {
     "observer": "What it had read is held: it is observed again after a further threshold of talk, or by {compact}.",
     "reflector": "They are condensed again when observations have grown by a further threshold, or by {compact}.",
 }
+_FOUND_NOTHING = (
+    "It had found nothing to remember, so all that is remembered stays as it was. "
+    "Undo once more takes back the cycle before it."
+)
 
 
 def undone_view(undone: Undone, today: date, *, compact: str = "/compact") -> RenderableType:
@@ -31,7 +35,7 @@ def undone_view(undone: Undone, today: date, *, compact: str = "/compact") -> Re
             left = len(found) - _MOST_LISTED
             parts += [Text(f"  and {left:,} more", style="dim")] if left > 0 else []
     if kind == "observer" and not undone.deactivated:
-        parts.append(Text("It had found nothing to remember."))
+        parts.append(Text(_FOUND_NOTHING))
     if undone.relations:
         parts.append(Text(f"{counted(undone.relations, 'relation')} of the graph gone."))
     if kind in _HELD:

@@ -50,7 +50,7 @@ def test_forks_go_on_without_a_deleted_parent(life: Life) -> None:
     assert delete_conversation(life.db, parent, life.clock).forks == (child,)
     conversation = talk.conversation(life.db, child)
     assert (conversation.parent_id, conversation.forked_at_message_id) == (None, None)
-    assert (inherited_window(life.db, child), life.state(own)) == ([], "active")
+    assert (inherited_window(life.db, talk.conversation(life.db, child)), life.state(own)) == ([], "active")
     assert held(life, *FORGOTTEN) == []
     assert life.broken() == []
 

@@ -7,7 +7,7 @@ import pytest
 
 from construct.errors import NotFoundError
 from construct.memory.curation.edits import edit
-from construct.memory.curation.forget import forget, forget_memory, forget_message, plan_forget
+from construct.memory.curation.forget import forget, plan_forget
 from construct.memory.curation.undo import undo
 from construct.memory.cycles.commit import StaleError, store_extraction
 from construct.memory.learning.proposals import Extraction
@@ -55,7 +55,7 @@ def test_a_fact_goes_with_its_words_and_leaves_no_byte(life: Life) -> None:
     looked_up = life.say(here, "It is where you put it.", "assistant", rounds)
     assert held(life, "xylophone", "Wardrobe", "4471902215") == ["xylophone", "Wardrobe", "4471902215"]
 
-    found = forget(life.db, fact.id, life.clock, words=True)
+    found = forget(life.db, ("observation", fact.id), life.clock, words=True)
 
     assert held(life, *FORGOTTEN) == []
     assert (found.observations, found.reflections, found.reactivated) == (2, 1, 1)
@@ -74,7 +74,7 @@ def test_without_words_the_messages_stay_but_are_withheld(life: Life) -> None:
     said = life.exchange(here, SECRET, "Noted, the xylophone.")
     life.exchange(here, "Good night", "Good night")
     (fact,) = life.observe(here, (SECRET, [said]))
-    found = forget(life.db, fact.id, life.clock, words=False)
+    found = forget(life.db, ("observation", fact.id), life.clock, words=False)
     assert talk.message(life.db, said.id).content == SECRET
     assert life.window(here) == ["Good night", "Good night"]
     assert SECRET not in talk.prompt_history(life.db)
@@ -91,7 +91,7 @@ def test_forgotten_messages_are_not_observed_again(life: Life) -> None:
     here = life.talk()
     said = life.exchange(here, SECRET)
     (fact,) = life.observe(here, (SECRET, [said]))
-    forget(life.db, fact.id, life.clock, words=False)
+    forget(life.db, ("observation", fact.id), life.clock, words=False)
     undo(life.db, life.clock)
     assert life.observe(here, (SECRET, [said])) == []
     assert life.broken() == []
@@ -103,11 +103,11 @@ def test_a_reflection_takes_all_its_sources_along(life: Life) -> None:
     a, b, c, d = (life.learn(here, f"Zebra{x}") for x in "abcd")
     (ab,) = life.reflect(("Zebraa, Zebrab", [a, b]))
     (abc,) = life.reflect(("Zebraa, Zebrab, Zebrac", [ab, c]))
-    plan = plan_forget(life.db, ab.id, words=False)
+    plan = plan_forget(life.db, ("observation", ab.id), words=False)
     assert [o.id for o in plan.observations] == [a.id, b.id, ab.id, abc.id]
     assert [o.id for o in plan.reactivated] == [c.id]
     assert life.active() == ["Zebraa, Zebrab, Zebrac", "Zebrad"]
-    forget(life.db, ab.id, life.clock, words=False)
+    forget(life.db, ("observation", ab.id), life.clock, words=False)
     assert life.active() == ["Zebrac", "Zebrad"]
     assert life.state(d) == "active"
     assert life.broken() == []
@@ -121,7 +121,7 @@ def test_other_sources_are_shown_in_the_reflections_place(life: Life) -> None:
     (abc,) = life.reflect(("Zebra and Yak", [ab]))
     shown(life, here)
     before = dict(rows.shown_blocks(life.db, here))
-    forget(life.db, a.id, life.clock, words=False)
+    forget(life.db, ("observation", a.id), life.clock, words=False)
     assert shown(life, here) == ["Yak"]
     assert dict(rows.shown_blocks(life.db, here)) == {b.id: before[abc.id]}
 
@@ -131,7 +131,7 @@ def test_a_source_shared_with_another_reflection_comes_back_too(life: Life) -> N
     here = life.talk()
     a, b, c = life.learn(here, "Zebra"), life.learn(here, "Yak"), life.learn(here, "Ibex")
     life.reflect(("Zebra, Yak", [a, b]), ("Yak, Ibex", [b, c]))
-    forget(life.db, a.id, life.clock, words=False)
+    forget(life.db, ("observation", a.id), life.clock, words=False)
     assert life.active() == ["Yak", "Yak, Ibex"]
     assert life.broken() == []
 
@@ -143,7 +143,7 @@ def test_what_a_later_reflection_stands_for_stays_superseded(life: Life) -> None
     life.reflect(("Zebra, Yak", [a, b]))
     undo(life.db, life.clock)
     life.reflect(("Yak, Ibex", [b, c]))
-    assert forget(life.db, a.id, life.clock, words=False).reactivated == 0
+    assert forget(life.db, ("observation", a.id), life.clock, words=False).reactivated == 0
     assert life.active() == ["Yak, Ibex"]
 
 
@@ -152,9 +152,9 @@ def test_what_it_had_made_outdated_is_active_again(life: Life) -> None:
     here = life.talk()
     old, new = life.learn(here, "Lives in Lisbon"), life.learn(here, "Moved to Porto")
     life.reflect(outdated=[(old, new)])
-    plan = plan_forget(life.db, new.id, words=False)
+    plan = plan_forget(life.db, ("observation", new.id), words=False)
     assert [o.id for o in plan.reactivated] == [old.id]
-    forget(life.db, new.id, life.clock, words=False)
+    forget(life.db, ("observation", new.id), life.clock, words=False)
     assert life.active() == ["Lives in Lisbon"]
     assert life.count("outdated") == 0
 
@@ -167,7 +167,7 @@ def test_an_edit_and_what_it_replaced_are_one_family(life: Life) -> None:
         undone = edit(life.db, first.id, f"Zebra{named} at work", life.clock)
         undo(life.db, life.clock)
         last = edit(life.db, first.id, f"Zebra{named} at sea", life.clock)
-        found = forget(life.db, (first.id, undone, last)[named], life.clock, words=True)
+        found = forget(life.db, ("observation", (first.id, undone, last)[named]), life.clock, words=True)
         assert found.observations == 3
         assert held(life, f"Zebra{named}") == []
         assert life.broken() == []
@@ -179,9 +179,9 @@ def test_an_edited_reflection_goes_with_any_of_its_sources(life: Life) -> None:
     a, b = life.learn(here, "Zebra"), life.learn(here, "Yak")
     (ab,) = life.reflect(("Zebra, Yak", [a, b]))
     edited = edit(life.db, ab.id, "Zebra, Gnu", life.clock)
-    plan = plan_forget(life.db, a.id, words=False)
+    plan = plan_forget(life.db, ("observation", a.id), words=False)
     assert [o.id for o in plan.observations] == [a.id, edited, ab.id]
-    forget(life.db, a.id, life.clock, words=False)
+    forget(life.db, ("observation", a.id), life.clock, words=False)
     assert life.active() == ["Yak"]
     assert life.broken() == []
 
@@ -193,7 +193,7 @@ def test_undone_copies_of_the_same_fact_go_too(life: Life) -> None:
     life.observe(here, ("User hides a xylophone", [said]), ("Nonsense about 4471902215", [said]))
     undo(life.db, life.clock)
     again, twice = life.observe(here, (SECRET, [said]), ("The xylophone is behind the Wardrobe at 4471902215", [said]))
-    found = forget(life.db, again.id, life.clock, words=True)
+    found = forget(life.db, ("observation", again.id), life.clock, words=True)
     assert found.observations == 4
     assert life.state(twice) == "gone"
     assert held(life, *FORGOTTEN) == []
@@ -204,8 +204,8 @@ def test_other_facts_of_the_same_message_stay(life: Life) -> None:
     here = life.talk()
     said = life.exchange(here, "Ana lives in Porto and Rui in Faro")
     ana, rui = life.observe(here, ("Ana lives in Porto", [said]), ("Rui lives in Faro", [said]))
-    assert plan_forget(life.db, ana.id, words=False).beside == ()
-    found = forget(life.db, ana.id, life.clock, words=True)
+    assert plan_forget(life.db, ("observation", ana.id), words=False).beside == ()
+    found = forget(life.db, ("observation", ana.id), life.clock, words=True)
     assert (found.emptied, found.beside) == (2, (rui.id,))
     assert (life.state(ana), life.state(rui)) == ("gone", "pending")
     assert life.broken() == []
@@ -217,9 +217,9 @@ def test_it_says_what_else_holds_the_same_terms(life: Life) -> None:
     fact = life.learn(here, "Ana lives in Porto")
     life.exchange(here, "Porto is lovely in spring", "So is Faro.")
     copy = life.learn(here, "So Ana lives in Porto")
-    plan = plan_forget(life.db, fact.id, words=True)
+    plan = plan_forget(life.db, ("observation", fact.id), words=True)
     assert (plan.marks, plan.elsewhere, plan.alike) == (("ana", "porto"), 2, 1)
-    forget(life.db, fact.id, life.clock, words=True)
+    forget(life.db, ("observation", fact.id), life.clock, words=True)
     assert life.state(copy) == "active"
 
 
@@ -229,7 +229,7 @@ def test_titles_of_the_users_own_go_only_when_they_name_it(life: Life) -> None:
     said = [life.exchange(place, "Ana is moving to Porto") for place in (here, named)]
     facts = [life.observe(m.conversation_id, ("Ana is moving to Porto", [m]))[0] for m in said]
     for fact in facts:
-        forget(life.db, fact.id, life.clock, words=True)
+        forget(life.db, ("observation", fact.id), life.clock, words=True)
     titles = [talk.conversation(life.db, c).title for c in (here, named, elsewhere)]
     assert titles == ["Moving house", None, "Moving to Faro"]
 
@@ -242,7 +242,7 @@ def test_a_running_observer_of_such_messages_is_abandoned(life: Life) -> None:
     undo(life.db, life.clock)
     cycle = cycles.start_cycle(life.db, "observer", here, life.tick(), span=(1, batch[-1].id))
     assert cycle is not None
-    forget(life.db, fact.id, life.clock, words=True)
+    forget(life.db, ("observation", fact.id), life.clock, words=True)
     extraction = Extraction((draft(SECRET, [batch[0].id]),), title="Xylophone")
     with pytest.raises(StaleError):
         store_extraction(life.db, cycle, extraction, talk.messages_of(life.db, here), 0, life.tick())
@@ -254,13 +254,13 @@ def test_a_memory_without_an_observation_is_forgotten_by_itself(life: Life) -> N
     """One that was promoted takes its observation along."""
     here = life.talk()
     told = life.remember("Xylophone 4471902215")
-    assert forget_memory(life.db, told, life.clock, words=True).memories == 1
+    assert forget(life.db, ("memory", told), life.clock, words=True).memories == 1
     promoted = life.promoted(life.learn(here, SECRET))
-    found = forget_memory(life.db, promoted, life.clock, words=True)
+    found = forget(life.db, ("memory", promoted), life.clock, words=True)
     assert (found.memories, found.observations) == (1, 1)
     assert held(life, *FORGOTTEN) == []
     with pytest.raises(NotFoundError):
-        forget_memory(life.db, promoted, life.clock, words=True)
+        forget(life.db, ("memory", promoted), life.clock, words=True)
 
 
 def test_a_message_of_which_nothing_was_noted_is_forgotten_by_its_own_id(life: Life) -> None:
@@ -269,13 +269,24 @@ def test_a_message_of_which_nothing_was_noted_is_forgotten_by_its_own_id(life: L
     other = life.learn(here, "User likes marzipan")
     said = life.exchange(here, SECRET, "Behind the Wardrobe, the xylophone, understood: 4471902215.")
     life.observe(here, title="Xylophone hidden")
-    found = forget_message(life.db, said.id, life.clock, words=True)
+    found = forget(life.db, ("message", said.id), life.clock, words=True)
     assert held(life, *FORGOTTEN) == []
     assert (found.observations, found.emptied, found.replies, found.threads) == (0, 2, 1, 1)
     assert life.state(other) == "active"
     assert life.broken() == []
     with pytest.raises(NotFoundError):
-        forget_message(life.db, said.id, life.clock, words=True)
+        forget(life.db, ("message", said.id), life.clock, words=True)
+
+
+@pytest.mark.parametrize("words", [True, False])
+def test_a_talk_is_not_called_by_words_that_were_forgotten(life: Life, words: bool) -> None:
+    """A talk without a title is called by its first words: by the next that are left, and by none where none are."""
+    here = life.talk()
+    first, second = life.exchange(here, SECRET), life.exchange(here, "And marzipan")
+    forget(life.db, ("message", first.id), life.clock, words=words)
+    assert talk.summary(life.db, here).first_words == "And marzipan"
+    forget(life.db, ("message", second.id), life.clock, words=words)
+    assert talk.summary(life.db, here).first_words is None
 
 
 def test_a_message_takes_along_all_that_was_drawn_from_it(life: Life) -> None:
@@ -285,10 +296,10 @@ def test_a_message_takes_along_all_that_was_drawn_from_it(life: Life) -> None:
     ana, rui = life.observe(here, ("Ana lives in Guimarães", [said]), ("Rui lives in Faro", [said]))
     other = life.learn(here, "User likes marzipan")
     life.reflect(("Ana in Guimarães; marzipan", [life.read(ana), other]))
-    assert forget_message(life.db, said.id, life.clock, words=False).observations == 3
+    assert forget(life.db, ("message", said.id), life.clock, words=False).observations == 3
     assert (life.state(rui), life.active()) == ("gone", ["User likes marzipan"])
     assert held(life, "Guimarães") == ["Guimarães"]
-    assert forget_message(life.db, said.id, life.clock, words=True).observations == 0
+    assert forget(life.db, ("message", said.id), life.clock, words=True).observations == 0
     assert held(life, "Guimarães") == []
     assert life.broken() == []
 
@@ -300,7 +311,7 @@ def test_while_another_process_reads_the_log_is_cut_off_later(life: Life) -> Non
     with closing(open_database(life.path)) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM messages").fetchone()
-        assert forget(life.db, fact.id, life.clock, words=True, wait=0.1).pending_erasure
+        assert forget(life.db, ("observation", fact.id), life.clock, words=True, wait=0.1).pending_erasure
         assert life.db.execute("SELECT value FROM meta WHERE name = 'pruning'").fetchone() == ("log",)
         assert not finish_erasure(life.db, wait=0.1)
         reader.execute("ROLLBACK")
@@ -314,14 +325,14 @@ def test_while_another_process_writes_all_is_done_later(life: Life) -> None:
     here = life.talk()
     fact = life.learn(here, SECRET)
     with closing(sqlite3.connect(life.path, isolation_level=None)) as writer:
-        plan = plan_forget(life.db, fact.id, words=True)
+        plan = plan_forget(life.db, ("observation", fact.id), words=True)
         assert asdict(plan)["words"]
-        forget(life.db, fact.id, life.clock, words=True, wait=5)
+        forget(life.db, ("observation", fact.id), life.clock, words=True, wait=5)
         second = life.learn(here, SECRET)
         writer.execute("BEGIN IMMEDIATE")
         life.db.execute("PRAGMA busy_timeout = 50")
         with pytest.raises(sqlite3.OperationalError):
-            forget(life.db, second.id, life.clock, words=True)
+            forget(life.db, ("observation", second.id), life.clock, words=True)
         writer.execute("ROLLBACK")
     assert life.state(second) == "active"
     life.db.execute("INSERT INTO meta VALUES ('pruning', 'rewrite')")
@@ -337,7 +348,7 @@ def test_while_another_process_writes_all_is_done_later(life: Life) -> None:
 def test_forgetting_what_is_not_there_changes_nothing(life: Life) -> None:
     """An unknown id is an error, and no erasure begins."""
     with pytest.raises(NotFoundError):
-        forget(life.db, 7, life.clock, words=True)
+        forget(life.db, ("observation", 7), life.clock, words=True)
     assert life.count("meta") == 0
 
 
@@ -353,7 +364,7 @@ def test_many_rows_moved_about_leave_no_copy_behind(life: Life) -> None:
     for fact in facts[::2]:
         edit(life.db, fact.id, fact.content + " indeed", life.clock)
     for fact in facts[::3]:
-        forget(life.db, fact.id, life.clock, words=True)
+        forget(life.db, ("observation", fact.id), life.clock, words=True)
     gone = [f"Passphrase{n:03}" for n in range(0, 120, 3)]
     assert held(life, *gone, *(g.lower() for g in gone)) == []
     assert life.broken() == []

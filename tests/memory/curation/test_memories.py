@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from construct.errors import UsageError
 from construct.memory.curation.edits import edit
-from construct.memory.curation.forget import forget, forget_memory
+from construct.memory.curation.forget import forget
 from construct.memory.curation.memories import promote, remember
 from construct.memory.curation.undo import undo
 from construct.store import curated
@@ -28,9 +28,11 @@ def keep(life: Life, content: str, origin: str = "user", category: str | None = 
 
 
 def settle(life: Life) -> int:
-    """Make promoted memories agree with what is active."""
+    """Make promoted memories agree with what is active; return how many more there are."""
+    before = life.count("memories")
     with transaction(life.db):
-        return promote(life.db, life.tick())
+        promote(life.db, life.tick())
+    return life.count("memories") - before
 
 
 def in_force(life: Life) -> list[str]:
@@ -290,10 +292,10 @@ def test_what_is_forgotten_is_not_promoted_again(life: Life) -> None:
     """Neither after forgetting the observation nor after forgetting the memory."""
     here = life.talk()
     fact = life.learn(here, "Ana lives in Porto")
-    forget(life.db, fact.id, life.clock, words=True)
+    forget(life.db, ("observation", fact.id), life.clock, words=True)
     life.learn(here, "Rui plays the tuba")
     (memory,) = curated.memories(life.db)
-    forget_memory(life.db, memory.id, life.clock, words=True)
+    forget(life.db, ("memory", memory.id), life.clock, words=True)
     assert settle(life) == 0
     assert in_force(life) == []
 
@@ -304,7 +306,7 @@ def test_forgetting_a_newer_value_brings_the_older_back(life: Life) -> None:
     life.learn(here, "User's rent is 1200")
     life.pass_days(1)
     new = life.learn(here, "User's rent is 1300")
-    forget(life.db, new.id, life.clock, words=False)
+    forget(life.db, ("observation", new.id), life.clock, words=False)
     settle(life)
     assert in_force(life) == ["User's rent is 1200"]
 

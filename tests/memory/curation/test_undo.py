@@ -43,7 +43,7 @@ def test_an_undone_observer_brings_the_raw_messages_back(life: Life) -> None:
     undone = undo(life.db, life.clock)
     assert [o.id for o in undone.deactivated] == [second.id]
     assert life.window(here) == ["Fact two", "I see."]
-    assert undone.watermarks == talk.watermarks(life.db, here) == Watermarks(2, 2, 2)
+    assert talk.watermarks(life.db, here) == Watermarks(2, 2, 2)
     assert (life.state(first), life.state(second)) == ("active", "superseded")
     assert life.read(second).superseded_by == second.cycle_id == undone.cycle.id
     assert life.broken() == []
@@ -56,7 +56,8 @@ def test_a_watermark_below_the_cycle_stays(life: Life) -> None:
     life.exchange(here, "Fact two")
     life.observe(here)
     with_window = talk.watermarks(life.db, here)
-    assert undo(life.db, life.clock).watermarks == replace(with_window, observed=with_window.compacted)
+    undo(life.db, life.clock)
+    assert talk.watermarks(life.db, here) == replace(with_window, observed=with_window.compacted)
 
 
 def test_the_first_cycle_undone_leaves_no_watermark(life: Life) -> None:
@@ -74,7 +75,8 @@ def test_a_cycle_over_one_message_gives_it_back(life: Life) -> None:
     life.learn(here, "Fact one")
     life.observe(here, ("Fact two", [life.say(here, "Fact two")]))
     life.compact(here)
-    assert undo(life.db, life.clock).watermarks == Watermarks(2, 2, 2)
+    undo(life.db, life.clock)
+    assert talk.watermarks(life.db, here) == Watermarks(2, 2, 2)
     assert life.broken() == []
 
 
@@ -200,11 +202,11 @@ def test_memories_go_and_come_back_with_what_they_came_from(life: Life) -> None:
     edit(life.db, fact.id, "Ana lives in Faro", life.clock)
     in_force = "SELECT content FROM memories WHERE superseded_at IS NULL"
     assert life.db.execute(in_force).fetchall() == [("Ana lives in Faro",)]
-    assert undo(life.db, life.clock).memories == 1
+    undo(life.db, life.clock)
     assert life.db.execute(in_force).fetchall() == [("Ana lives in Porto",)]
     relation = "SELECT superseded_at FROM relations WHERE memory_id = ?"
     assert life.db.execute(relation, (memory,)).fetchall() == [(None,)]
-    assert undo(life.db, life.clock).memories == 1
+    undo(life.db, life.clock)
     assert life.db.execute(in_force).fetchall() == []
     assert life.db.execute(relation, (memory,)).fetchone()[0] is not None
 

@@ -10,7 +10,7 @@ import pytest_asyncio
 
 from construct.clock import to_text
 from construct.errors import NotFoundError
-from construct.memory.curation.forget import forget_memory
+from construct.memory.curation.forget import forget
 from construct.memory.curation.undo import undo
 from construct.memory.cycles.compaction import compact
 from construct.memory.graph.reading import neighbours, reached
@@ -156,12 +156,11 @@ async def test_an_alias_joins_two_that_were_known_apart(t: Talk, api: FakeApi) -
     given = answer(("Bob", "likes", "Tea"), entities=[entity("Bob", "Robert"), entity("Tea")])
     (tea,) = await draw(t, api, given, "Bob, that is Robert, likes Tea")
     for name in ("bob", "robert"):
-        found = await t.companion.store.call(reached, f"what about {name}?", 1)
-        assert {i for i, _ in found} == {bob, robert, tea}
+        assert set(await t.companion.store.call(reached, f"what about {name}?")) == {bob, robert, tea}
         tree = await t.companion.store.call(neighbours, name)
         assert {b.tree.name for b in tree.branches} == {"Chess", "Acme", "Tea"}
     assert await undo_last(t) == "graph"
-    assert await t.companion.store.call(reached, "bob", 1) == [(bob, 1)]
+    assert await t.companion.store.call(reached, "bob") == [bob]
     assert await query(t, "SELECT DISTINCT aliases FROM entities") == [("[]",)]
 
 
@@ -309,6 +308,6 @@ async def test_forgetting_a_memory_takes_its_names_out(t: Talk, api: FakeApi) ->
     given = answer(("Robert", "plays", "Chess"), ("Robert", "lives in", "Porto"), entities=[entity("Robert", "Bob")])
     ids = await draw(t, api, given, "Robert plays Chess", "Robert lives in Porto", "Robert is nicknamed Bob at home")
     assert await query(t, "SELECT aliases FROM entities WHERE name = 'Robert'") == [('["Bob"]',)]
-    await t.companion.store.call(forget_memory, ids[2], t.companion.settings.clock, words=False)
-    await t.companion.store.call(forget_memory, ids[1], t.companion.settings.clock, words=False)
+    await t.companion.store.call(forget, ("memory", ids[2]), t.companion.settings.clock, words=False)
+    await t.companion.store.call(forget, ("memory", ids[1]), t.companion.settings.clock, words=False)
     assert await query(t, "SELECT name, aliases FROM entities ORDER BY id") == [("Robert", "[]"), ("Chess", "[]")]

@@ -101,7 +101,7 @@ def test_what_was_forgotten_is_in_no_past_moment(life: Life) -> None:
     a, b = life.learn(here, "Zebra"), life.learn(here, "Yak")
     life.reflect(("Zebra, Yak", [a, b]))
     during = life.tick()
-    forget(life.db, a.id, life.clock, words=True)
+    forget(life.db, ("observation", a.id), life.clock, words=True)
     assert believed(life, during) == ["Yak"]
 
 

@@ -133,7 +133,7 @@ def test_the_trace_stays_complete_after_undo_and_forget(life: Life) -> None:
     (abc,) = life.reflect(("a, b and c", [ab, c]))
     undo(life.db, life.clock)
     assert [m.content for m in why(life.db, abc.id).messages] == ["Zebraa fact", "Zebrab fact", "Zebrac fact"]
-    forget(life.db, c.id, life.clock, words=False)
+    forget(life.db, ("observation", c.id), life.clock, words=False)
     assert [m.content for m in why(life.db, ab.id).messages] == ["Zebraa fact", "Zebrab fact"]
     assert [o.id for o in why(life.db, ab.id).sources] == [a.id, b.id]
 
@@ -143,6 +143,6 @@ def test_removed_words_stay_in_their_place_in_the_trace(life: Life) -> None:
     here = life.talk()
     said = life.exchange(here, "Ana lives in Porto and Rui in Faro.")
     ana, rui = life.observe(here, ("Ana lives in Porto", [said]), ("Rui lives in Faro", [said]))
-    forget(life.db, ana.id, life.clock, words=True)
+    forget(life.db, ("observation", ana.id), life.clock, words=True)
     assert [m.content for m in why(life.db, rui.id).messages] == ["[removed]"]
     assert json.dumps(talk.message(life.db, said.id).blocks) == "null"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construct.memory.curation.memories import newer_value, same_fact
-from construct.memory.language.alike import says_more
+from construct.memory.language.alike import same_fact, says_more
+from construct.memory.language.values import newer_value
 
 SAME = [
     ("User is allergic to peanuts", "The user has a peanut allergy"),
@@ -19,6 +19,7 @@ SAME = [
     ("User resides in Lisbon", "User lives in Lisbon"),
     ("Please note: User is vegetarian", "User is a vegetarian"),
     ("我对花生过敏", "我对花生过敏。"),
+    ("I love my cat Rex very much", "I really love my cat Rex very much!"),
 ]
 DIFFERENT = [
     ("User lives in Lisbon", "User lives in Porto"),
@@ -36,6 +37,10 @@ DIFFERENT = [
     ("User takes vitamin tablets every morning", "User stopped taking vitamin tablets every morning"),
     ("User's wife is Ana", "User's ex wife is Ana"),
     ("User might move to Porto", "User moves to Porto"),
+    ("User prefers tea over coffee", "User prefers coffee over tea"),
+    ("The dog bit my cat", "My cat bit the dog"),
+    ("I love Anna", "She loves Anna"),
+    ("I see my friend Ann each week", "I used to see my friend Ann each week"),
     ("Does the user live in Lisbon?", "User lives in Lisbon"),
     ("我对花生过敏", "我对牛奶过敏"),
     ("User is allergic to peanuts", "User is allergic to peanuts and shellfish"),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from construct.memory.learning.guard import Verdict, draft_tokens, judge, loss
+from construct.memory.learning.guard import Verdict, judge, loss
 from construct.memory.learning.proposals import Condensation, Draft
 from construct.memory.shown.lines import line_tokens
 from construct.store.records import Observation
@@ -42,7 +42,7 @@ def test_a_good_merge_is_believed() -> None:
     assert found.notes == ()
     assert found.shrinks
     assert found.old_tokens == given[0].token_count + given[1].token_count
-    assert found.new_tokens == draft_tokens(found.drafts[0]) < found.old_tokens
+    assert found.new_tokens == line_tokens(found.drafts[0]) < found.old_tokens
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_only_what_is_replaced_counts() -> None:
     longer = draft("User likes tea very very very much and every day and at night, and in the morning", [1, 3])
     found = verdict(given, longer, draft("User moved", [2]))
     assert found.old_tokens == given[0].token_count + given[2].token_count
-    assert given[0].token_count == line_tokens("User likes tea", "medium", "stated", "2026-03-01", None)
+    assert given[0].token_count == line_tokens(given[0])
     assert not found.shrinks
 
 

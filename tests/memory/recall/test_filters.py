@@ -5,8 +5,9 @@ from datetime import date, timedelta
 import pytest
 
 from construct.memory.curation.undo import undo
-from construct.memory.recall.search import Filters, search
+from construct.memory.recall.search import search
 from construct.memory.shown.forks import fork, reach
+from construct.store.search import Filters
 from construct.store.talk import LAST
 from tests.memory.builders import ZONE, Life
 from tests.memory.recall.hits import keys, small_talk, texts

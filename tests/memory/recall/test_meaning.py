@@ -15,10 +15,11 @@ from construct.memory.curation.undo import undo
 from construct.memory.recall import indexing
 from construct.memory.recall.meaning import Meaning, without
 from construct.memory.recall.passages import passages
-from construct.memory.recall.search import Filters, search
+from construct.memory.recall.search import search
 from construct.store import vectors
 from construct.store.backup import backup
 from construct.store.database import Store, open_database, transaction
+from construct.store.search import Filters
 from construct.store.talk import LAST
 from tests.memory.builders import Life, draft
 
@@ -126,7 +127,7 @@ def test_forgetting_takes_the_vectors_along(life: Life, meaning: Meaning, words:
     index(life, meaning)
     late = vectors.Text("message", 1, "My vessel is called Gaivota")
     blob = life.db.execute("SELECT vector FROM vectors WHERE kind = 'message' AND entry_id = 1").fetchone()[0]
-    forget(life.db, observed.id, life.clock, words=words)
+    forget(life.db, ("observation", observed.id), life.clock, words=words)
     indexing.keep(life.db, meaning.embedder, [late], [[blob]])
     assert held(life) == {("message", 3)}
     index(life, meaning)

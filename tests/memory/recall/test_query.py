@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from construct.memory.language.stem import fold, stem, words
+from construct.memory.language.stem import fold, forms, stem, words
 from construct.memory.recall.dates import Span, spans
 from construct.memory.recall.names import is_called, speakers
-from construct.memory.recall.query import MOST_WORDS, analyse, any_of, forms, gated
+from construct.memory.recall.query import MOST_WORDS, analyse, any_of, gated
 from construct.store.search import Entry
 
 TODAY = date(2026, 11, 21)  # a Saturday

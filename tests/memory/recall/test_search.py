@@ -7,7 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from construct.memory.recall.search import Filters, search
+from construct.memory.recall.search import search
+from construct.store.search import Filters
 from tests.memory.builders import ZONE, Life
 from tests.memory.recall.hits import keys, small_talk, texts
 

@@ -23,7 +23,7 @@ from construct.memory.shown.context import (
 )
 from construct.memory.shown.view import Blocks
 from construct.memory.shown.window import window_start
-from construct.store.records import Message
+from construct.store.records import Message, Watermarks
 from tests.memory.making import message, observation
 
 CLOCK = Clock()
@@ -250,7 +250,7 @@ def test_a_request_begins_with_the_one_before(turns_: list[tuple[str, str, int]]
     for i, (words, kind, pause) in enumerate(turns_):
         minutes += pause
         if i == compact_at and messages:
-            cut = window_start(messages, messages[-1].id, 30)
+            cut = window_start(messages, Watermarks(messages[-1].id), 30)
             messages = [m for m in messages if m.id > cut]
             blocks, before = (*blocks, (observation(i, "User talks"),)), None
         messages.append(message(10 * i + 1, "user", words, minutes=minutes))

@@ -7,8 +7,8 @@ from construct.errors import NotFoundError
 from construct.memory.curation.undo import undo
 from construct.memory.cycles.situation import Terms, read_situation
 from construct.memory.inspection.trace import why
-from construct.memory.shown.forks import condensable, fork, inherited_window, last_said, uncommitted_below
-from construct.memory.shown.view import Frame, current_blocks, scope_ids
+from construct.memory.shown.forks import condensable, fork, inherited_window, last_said, reach, uncommitted_below
+from construct.memory.shown.view import Frame, current_blocks
 from construct.repl.views.words import title_of
 from construct.store import observations as rows
 from construct.store import talk
@@ -24,12 +24,12 @@ def shown(life: Life, here: int, frame: Frame = BOUND) -> list[str]:
 
 def in_scope(life: Life, here: int) -> list[str]:
     """Return what may be shown where only its own observations are."""
-    return [o.content for o in rows.active_in_scope(life.db, scope_ids(life.db, "conversation", here))]
+    return [o.content for o in rows.active_in_scope(life.db, reach(life.db, "conversation", here))]
 
 
 def inherited(life: Life, here: int) -> list[str]:
     """Return the raw messages from before the fork."""
-    return [m.content for m in inherited_window(life.db, here)]
+    return [m.content for m in inherited_window(life.db, talk.conversation(life.db, here))]
 
 
 def test_a_fork_sees_what_its_parent_saw(life: Life) -> None:
@@ -118,7 +118,7 @@ def test_a_reflector_is_never_given_lines_from_both_sides_of_a_fork(life: Life) 
     life.learn(child, "Fact d")
 
     def given(here: int) -> list[str]:
-        active = rows.active_in_scope(life.db, scope_ids(life.db, "conversation", here))
+        active = rows.active_in_scope(life.db, reach(life.db, "conversation", here))
         return [o.content for o in condensable(life.db, here, active)]
 
     assert given(parent) == ["Fact a", "Fact b"]

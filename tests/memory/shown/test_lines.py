@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from construct.memory.learning.proposals import PRIORITIES, STANCES
-from construct.memory.shown.lines import line, line_tokens, render
+from construct.memory.shown.lines import line, line_tokens
 from tests.memory.making import observation
 
 
@@ -27,22 +27,22 @@ from tests.memory.making import observation
 )
 def test_a_line(priority: str, stance: str, ahead: str | None, expected: str) -> None:
     """A line shows priority, date and words, and behind them what is not the user's own word and the day ahead."""
-    assert render("User sees Ana", priority, stance, "2026-03-01", ahead) == expected
     assert line(observation(1, "User sees Ana", priority=priority, stance=stance, ahead=ahead)) == expected
 
 
 def test_a_day_in_the_words_is_not_said_twice() -> None:
     """The day ahead stands behind the line only when the words do not name it."""
-    assert render("Due 2026-03-05", "high", "stated", "2026-03-01", "2026-03-05") == "! [2026-03-01] Due 2026-03-05"
+    due = observation(1, "Due 2026-03-05", priority="high", ahead="2026-03-05")
+    assert line(due) == "! [2026-03-01] Due 2026-03-05"
 
 
 def test_every_stance_but_stated_shows() -> None:
     """No two stances read alike, so nobody takes a question for a fact."""
-    lines = {render("x", p, s, "2026-03-01", None) for p, s in product(PRIORITIES, STANCES)}
+    lines = {line(observation(1, "x", priority=p, stance=s)) for p, s in product(PRIORITIES, STANCES)}
     assert len(lines) == len(PRIORITIES) * len(STANCES)
 
 
 def test_the_tokens_are_those_of_the_line() -> None:
     """Observation tokens count the line as shown, notes included."""
-    bare = line_tokens("User sees Ana", "high", "stated", "2026-03-01", None)
-    assert 0 < bare < line_tokens("User sees Ana", "high", "quoted", "2026-03-01", "2026-03-05")
+    bare = line_tokens(observation(1, "User sees Ana"))
+    assert 0 < bare < line_tokens(observation(1, "User sees Ana", stance="quoted", ahead="2026-03-05"))

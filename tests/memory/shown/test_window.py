@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from construct.memory.shown.transcript import turns
 from construct.memory.shown.window import window_start
-from construct.store.records import Message
+from construct.store.records import Message, Watermarks
 from tests.memory.making import message
 
 TALK = st.lists(st.tuples(st.sampled_from(("user", "assistant")), st.integers(1, 300)), max_size=25)
@@ -24,7 +24,7 @@ def talk(sizes: Sequence[int], first: int = 1) -> list[Message]:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "compacted", "retained", "cut"),
+    ("sizes", "observed", "retained", "cut"),
     [
         ([], 0, 100, 0),
         ([100, 100, 100], 0, 100, 0),
@@ -43,29 +43,29 @@ def talk(sizes: Sequence[int], first: int = 1) -> list[Message]:
         ([100, 1000, 100], 6, 150, 2),
     ],
 )
-def test_where_it_begins(sizes: list[int], compacted: int, retained: int, cut: int) -> None:
-    """As few whole turns as reach the retained share stay raw, or all that is not compacted, whichever is more."""
-    assert window_start(talk(sizes), compacted, retained) == cut
+def test_where_it_begins(sizes: list[int], observed: int, retained: int, cut: int) -> None:
+    """As few whole turns as reach the retained share stay raw, or all that is not observed, whichever is more."""
+    assert window_start(talk(sizes), Watermarks(observed), retained) == cut
 
 
 @settings(deadline=None)
 @given(TALK, st.integers(0, 30), st.integers(0, 2000))
-def test_the_rule(rows: list[tuple[str, int]], compacted: int, retained: int) -> None:
-    """The cut lies between turns, below nothing uncompacted, and the next turn could not go too."""
+def test_the_rule(rows: list[tuple[str, int]], observed: int, retained: int) -> None:
+    """The cut lies between turns, below nothing unobserved, and the next turn could not go too."""
     messages = [message(i, role, "x", tokens=tokens) for i, (role, tokens) in enumerate(rows, 1)]
-    cut = window_start(messages, compacted, retained)
+    cut = window_start(messages, Watermarks(observed), retained)
     whole = turns(messages)
     assert cut in {0, *(turn[-1].id for turn in whole)}
-    assert cut <= compacted
+    assert cut <= observed
     raw = [turn for turn in whole if turn[-1].id > cut]
     tokens = sum(m.token_count for turn in raw for m in turn)
     if cut:
         assert tokens >= retained
-    if raw and raw[0][-1].id <= compacted:
+    if raw and raw[0][-1].id <= observed:
         assert tokens - sum(m.token_count for m in raw[0]) < retained
 
 
 def test_what_is_not_shown_does_not_count() -> None:
     """A reply that was retried is not raw, so it is no part of the share that stays raw."""
     retried = message(6, "assistant", "x", tokens=500, retried=1)
-    assert window_start([*talk([100, 100]), message(5, "user", "x", tokens=10), retried], 6, 100) == 2
+    assert window_start([*talk([100, 100]), message(5, "user", "x", tokens=10), retried], Watermarks(6), 100) == 2

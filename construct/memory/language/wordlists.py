@@ -1,4 +1,10 @@
-"""Tables of plain language for recall: stop words, irregular forms, words of time. Nothing here is tuned."""
+"""Lists of plain words: stop words of a query, irregular forms, words of time. Nothing here is tuned."""
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list written as text, casefolded."""
+    return frozenset(text.casefold().split())
+
 
 # Words that say nothing about what is looked for. A query is read with the list it has most words of:
 # "son" and "hat" are stop words in French and German, and not in English.
