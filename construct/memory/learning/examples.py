@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from construct.memory.language.wordlists import TIME_WORDS
 from construct.memory.language.terms import terms, words
+from construct.memory.language.wordlists import TIME_WORDS
 from construct.memory.learning.proposals import Extraction
 from construct.prompts import prompt
 from construct.store.records import Message
