@@ -217,13 +217,15 @@ def test_version(program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["bogus"], ["--bogus"], ["memory"], ["memory", "bogus"], ["ask", "a", "b"], ["status", "--db", "x"], ["import"]],
-    ids=" ".join,
-)
-def test_wrong_usage_is_two_lines(program: Program, arguments: list[str]) -> None:
-    """It exits 2, says what is wrong and where help is."""
-    done = program.run(*arguments)
+    ("arguments", "command"),
+    [
+        ("bogus", ""), ("--bogus", ""), ("memory", " memory"), ("memory bogus", " memory"), ("ask a b", " ask"),
+        ("status --db x", " status"), ("import", " import"), ("chat --conversation", " chat"), ("--db", ""),
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_two_lines(program: Program, arguments: str, command: str) -> None:
+    """It exits 2, says what is wrong and which command's help to ask."""
+    done = program.run(*arguments.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 2
-    assert "--help" in done.stderr
+    assert f"`construct{command} --help`" in done.stderr
