@@ -29,6 +29,7 @@ from construct.turns import Listener, TurnResult
 
 BEAT_SECONDS = 20.0
 _COLD_MARGIN = 5.0
+_SHARED = "this talk is open in another terminal too; /new begins another"
 
 
 class Chat:
@@ -50,6 +51,7 @@ class Chat:
         """What a command showed last: what `/why` and its like mean when they are given no id."""
         self.aside = OffRecord(self.companion, []) if private else None
         self.upkeep = Upkeep(self.companion.worker, complain, learns=self.companion.learns)
+        self._complain = complain
         self._session_id: int | None = None
         self._cold_at: float | None = None
         self._beat: asyncio.Task[None] | None = None
@@ -77,6 +79,7 @@ class Chat:
     async def start(self) -> None:
         """Say that a chat is open, put right what stopped processes left, and have done what is due."""
         await self.store.call(self._open_session)
+        await self._arrive()
         self._beat = asyncio.create_task(self._keep_beating(), name="session")
         if self.conversation_id is not None:
             self.upkeep.want(Job(self.conversation_id))
@@ -107,6 +110,7 @@ class Chat:
         """Go on in another conversation, None for a new one; the one that is left is observed."""
         left, self.conversation_id = self.conversation_id, conversation_id
         self._cold_at = None
+        await self._arrive()
         if self.aside is not None:
             self.aside = OffRecord(self.companion, [])
         if left is not None and left != conversation_id:
@@ -128,6 +132,7 @@ class Chat:
         """Return the conversation's id; a new one is stored by this, also for one that was deleted elsewhere."""
         if self.conversation_id is None or not await self.store.call(talk.is_there, self.conversation_id):
             self.conversation_id = await self.store.call(self._create)
+            await self.store.call(self._beat_once)
         return self.conversation_id
 
     async def use_model(self, name: str) -> None:
@@ -218,6 +223,11 @@ class Chat:
         life = policy.LIVES.get(here.cache_life or "5m", policy.LIVES["5m"])
         self._cold_at = time.monotonic() + life.total_seconds() + _COLD_MARGIN
 
+    async def _arrive(self) -> None:
+        """Say that the chat is in its conversation now; and to the user when another is, too."""
+        if await self.store.call(self._beat_once):
+            self._complain(_SHARED)
+
     async def _keep_beating(self) -> None:
         while True:
             await asyncio.sleep(BEAT_SECONDS)
@@ -239,9 +249,13 @@ class Chat:
             cycles.close_session(db, self._session_id)
             self._session_id = None
 
-    def _beat_once(self, db: sqlite3.Connection) -> None:
-        if self._session_id is not None:
-            cycles.beat_session(db, self._session_id, self.conversation_id)
+    def _beat_once(self, db: sqlite3.Connection) -> bool:
+        """Show that the chat is open, and where; tell whether another is open there."""
+        here, session = self.conversation_id, self._session_id
+        if session is None:
+            return False
+        cycles.beat_session(db, session, here)
+        return here is not None and cycles.is_open_elsewhere(db, here, session)
 
     def _create(self, db: sqlite3.Connection) -> int:
         with transaction(db):
