@@ -131,12 +131,15 @@ def test_the_panel_in_words(program: Program, life: Life) -> None:
 
 
 def test_the_panel_of_no_talk_counts_no_messages(program: Program) -> None:
-    """What was imported is there, though nobody goes on with it: the panel does not say that there is nothing."""
+    """What was imported is there, though nobody goes on with it: the panel says how to have it learned from."""
     line = {"type": "message", "conversation": "Trip", "role": "user", "content": "I moved to Porto."}
     file = program.folder / "talk.jsonl"
     file.write_text(json.dumps(line | {"created_at": "2026-03-01T14:30:00+01:00"}), "utf-8")
     program.run("import", str(file))
-    assert "messages      none in this talk yet" in program.run("status").stdout
+    shown = program.run("status").stdout
+    assert "messages      none in this talk yet" in shown
+    assert "Not observed yet: 1 imported message. `construct observe` learns from" in shown
+    assert "construct observe" not in program.run("status", more={"CONSTRUCT_MEMORY": "off"}).stdout
 
 
 def test_the_panel_is_watched(lived: Program) -> None:

@@ -42,7 +42,7 @@ async def test_leaving_while_a_reply_comes(api: FakeApi, settings: Settings) -> 
 
 
 async def test_two_terminals_in_one_talk(api: FakeApi, settings: Settings) -> None:
-    """Who joins a talk that is open in another terminal is told so, at the start or by /switch; a new one is its own."""
+    """Who joins a talk that is open in another terminal is told so, by /switch too; in a new one nobody is."""
     async with seated(settings) as first:
         first.type("hello\r")
         await first.see("whenever you like")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 
 from construct.errors import UsageError
+from construct.memory.cycles.archive import unread
 from construct.memory.inspection.accounts import read_books
 from construct.memory.shown import forks
 from construct.repl.chat import Chat
@@ -37,10 +38,13 @@ async def status(chat: Chat, out: Output, argument: str) -> None:
     from construct.repl.output import Frame
     from construct.repl.views.status import status_view
 
+    imported = await chat.store.call(unread)
+
     async def look() -> Frame:
         here, figures, standing = await chat.conversation(), await chat.panel(), await chat.standing()
         title = title_of(here) if here else None
-        return Frame(status_view(figures, standing, title), chat.upkeep.busy or bool(standing.running))
+        view = status_view(figures, standing, title, imported=imported)
+        return Frame(view, chat.upkeep.busy or bool(standing.running))
 
     await out.watch(look)
 
