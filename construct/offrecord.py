@@ -19,7 +19,7 @@ from construct.store import books
 from construct.store.database import transaction
 from construct.store.records import Message
 from construct.tokens import Usage
-from construct.turns import Delta, Listener, TurnResult
+from construct.turns import Delta, Listener, TurnResult, heard
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class OffRecord:
         return result
 
     async def _stream(self, request: Request, reply: Reply, listen: Listener) -> Reply:
-        stream = self.companion.models.main.stream(request)
+        stream = self.companion.models.main.stream(heard(request, listen))
         try:
             async for piece in stream:
                 listen(Delta(piece))
