@@ -13,17 +13,16 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 from prompt_toolkit.utils import is_dumb_terminal
 
-from construct.config import Settings
 from construct.errors import ConstructError, ExitStatus
 from construct.repl.completer import CommandCompleter
 from construct.repl.history import TalkHistory
 from construct.repl.keys import wants_vi
 from construct.repl.line_breaks import wrapped
 from construct.repl.screen import Screen
-from construct.repl.start import Opening, open_chat
+from construct.repl.start import Opening
 from construct.repl.themes import choose_theme
-from construct.repl.toolbar import ToolbarState
-from construct.repl.views.greeting import first_screen, hello, pause_line
+from construct.repl.toolbar import NEW, ToolbarState
+from construct.repl.views.greeting import greeting, pause_line
 from construct.repl.views.words import counted, title_of
 from construct.text import printable, shorten
 
@@ -42,19 +41,17 @@ _PATIENCE_SECONDS = 0.3
 _LEAVING = "finishing memory… Ctrl-C leaves it for the next start"
 
 
-def run_chat(settings: Settings, *, conversation: int | None, new: bool, model: str | None, private: bool) -> int:
+def run_chat(opening: Opening) -> int:
     """Chat in the terminal until the user leaves; return the exit status."""
-    opening = open_chat(settings, conversation, new=new, model=model, private=private)
     if is_dumb_terminal():
         from construct.repl.dumb import run_dumb
 
         return run_dumb(opening)
-    return asyncio.run(chat_on(opening))
+    return asyncio.run(_chat(opening))
 
 
-async def chat_on(opening: Opening, terminal: tuple[Input, Output] | None = None) -> int:
-    """Chat on a terminal, standard input and output unless told otherwise; return the exit status."""
-    return await Session(opening, terminal).run()
+async def _chat(opening: Opening) -> int:
+    return await Session(opening).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +65,9 @@ class _Parts:
 
 
 class Session:
-    """One run of the chat in a terminal."""
+    """One run of the chat in a terminal, the one on standard input and output unless told otherwise."""
 
-    def __init__(self, opening: Opening, terminal: tuple[Input, Output] | None) -> None:
+    def __init__(self, opening: Opening, terminal: tuple[Input, Output] | None = None) -> None:
         self._opening = opening
         self._ready: asyncio.Future[_Parts] = asyncio.get_running_loop().create_future()
         self._starting: asyncio.Task[None] | None = None
@@ -100,13 +97,10 @@ class Session:
         return ExitStatus.INTERRUPTED if self._killed else ExitStatus.OK
 
     def _greet(self) -> None:
-        o = self._opening
-        settings, model, width = o.settings, o.models.main.name, self.screen.width
-        here = o.conversation
-        title = title_of(here) if here else "new conversation"
-        self.screen.toolbar = ToolbarState(title=title, model=model, private=o.private)
-        lines = first_screen(settings, model, width) if o.first_run else hello(here, settings.clock, private=o.private)
-        self.screen.print(wrapped(printable("\n".join(lines)), width) + "\n")
+        o, width = self._opening, self.screen.width
+        title = title_of(o.conversation) if o.conversation else NEW
+        self.screen.toolbar = ToolbarState(title, o.models.main.name, private=o.private)
+        self.screen.print(wrapped(printable(greeting(o, width)), width) + "\n")
 
     def _drawn(self) -> None:
         self._starting = asyncio.create_task(self._start(), name="start")
@@ -228,7 +222,7 @@ class Session:
         learns = chat.companion.learns
         self.screen.toolbar = replace(
             self.screen.toolbar,
-            title=title_of(here) if here else "new conversation",
+            title=title_of(here) if here else NEW,
             model=chat.model_name,
             observe=meters.observe if learns else None,
             compact=meters.compact if learns else None,
