@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,6 +24,7 @@ from construct.repl.themes import choose_theme
 from construct.repl.toolbar import NEW, ToolbarState
 from construct.repl.views.greeting import greeting, pause_line
 from construct.repl.views.words import counted, title_of
+from construct.tasks import stop
 from construct.text import printable, shorten
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ class Session:
     async def run(self) -> int:
         """Chat until the user leaves; return the exit status."""
         self._greet()
-        with self._signals():  # to the end: `uv run` and a shell pass on what the terminal has told us already
+        # To the end: `uv run` and a shell pass on what the terminal has told us already.
+        with _on_signals(self._kill, "SIGTERM", "SIGHUP"):
             try:
                 await self.screen.run(self._drawn)
             finally:
@@ -241,25 +243,10 @@ class Session:
         parts = await asyncio.shield(self._ready)  # whoever waits may be cancelled
         return parts.registry, parts.chat
 
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Leave in order when the terminal is closed or the process is told to stop."""
-        loop = asyncio.get_running_loop()
-        names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-        with suppress(NotImplementedError):  # Windows
-            for name in names:
-                loop.add_signal_handler(getattr(signal, name), self._kill)
-        try:
-            yield
-        finally:
-            with suppress(NotImplementedError):  # Windows
-                for name in names:
-                    loop.remove_signal_handler(getattr(signal, name))
-
     async def _end(self) -> None:
         """Stop the reply, finish the memory work that is due, let go of everything."""
         self._leaving = True
-        await _stop(self._starting)
+        await stop(self._starting)
         parts = self._parts_now()
         if parts is None:
             self._ready.cancel()
@@ -271,7 +258,7 @@ class Session:
             parts.dialogue.stop()
             await parts.out.settle()
             if not parts.dialogue.busy:
-                await _stop(self._answering)
+                await stop(self._answering)
             elif self._answering is not None:
                 await self._answering
             for text in self.screen.sent.lines:
@@ -279,35 +266,39 @@ class Session:
             if not self._killed:
                 await self._finish_memory(parts)
         finally:
-            await _stop(self._refreshing)
+            await stop(self._refreshing)
             await parts.chat.close()
 
     async def _finish_memory(self, parts: _Parts) -> None:
         """Do what is due on leaving, visibly when it takes longer than a moment; Ctrl-C leaves it."""
         if not await parts.chat.has_work_left():
             return
-        loop = asyncio.get_running_loop()
         work = self._finishing = asyncio.create_task(parts.chat.finish(LEAVING_SECONDS), name="leaving")
+        with _on_signals(work.cancel, "SIGINT"):
+            try:
+                await asyncio.wait({work}, timeout=_PATIENCE_SECONDS)
+                if not work.done():
+                    parts.out.notice(_LEAVING)
+                if not await work:
+                    parts.out.notice("it takes longer: the rest is done at the next start")
+            except asyncio.CancelledError:
+                parts.out.notice("left for the next start")
+
+
+@contextmanager
+def _on_signals(act: Callable[[], object], *names: str) -> Iterator[None]:
+    """Act when one of these signals comes, those that the system has."""
+    loop = asyncio.get_running_loop()
+    heeded = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    with suppress(NotImplementedError):  # Windows
+        for number in heeded:
+            loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
         with suppress(NotImplementedError):  # Windows
-            loop.add_signal_handler(signal.SIGINT, work.cancel)
-        try:
-            await asyncio.wait({work}, timeout=_PATIENCE_SECONDS)
-            if not work.done():
-                parts.out.notice(_LEAVING)
-            if not await work:
-                parts.out.notice("it takes longer: the rest is done at the next start")
-        except asyncio.CancelledError:
-            parts.out.notice("left for the next start")
-        finally:
-            with suppress(NotImplementedError):  # Windows
-                loop.remove_signal_handler(signal.SIGINT)
-
-
-async def _stop(task: asyncio.Task[None] | None) -> None:
-    if task is not None:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+            for number in heeded:
+                loop.remove_signal_handler(number)
 
 
 def _load() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from construct.errors import ConstructError, NotFoundError
 from construct.memory.cycles.worker import MemoryWorker
+from construct.tasks import stop
 
 _BREATH = 0.05  # seconds between two pieces of work on the indexes: the talk and other programs come first
 log = logging.getLogger("construct.memory")
@@ -62,11 +63,7 @@ class Upkeep:
     async def stop(self) -> None:
         """Leave what is not done to the next start."""
         self._jobs.clear()
-        for task in (self._indexing, self._task):
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+        await stop(self._indexing, self._task)
 
     async def _work(self) -> None:
         while self._jobs:

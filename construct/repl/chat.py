@@ -25,6 +25,7 @@ from construct.references import Reference
 from construct.repl.background import Job, Upkeep
 from construct.store import cycles, talk
 from construct.store.database import Store, transaction
+from construct.tasks import stop
 from construct.turns import Listener, TurnResult
 
 BEAT_SECONDS = 20.0
@@ -205,10 +206,7 @@ class Chat:
 
     async def close(self) -> None:
         """Stop the work beside the chat, and let go of everything."""
-        if self._beat is not None:
-            self._beat.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._beat
+        await stop(self._beat)
         await self.upkeep.stop()
         with suppress(ConstructError):
             await self.store.call(self._close_session)

@@ -11,6 +11,7 @@ from construct.repl.columns import fitted
 from construct.repl.output import Frame, Look
 from construct.repl.screen import Screen
 from construct.repl.streaming import ScreenReply
+from construct.tasks import stop
 from construct.text import printable
 
 if TYPE_CHECKING:
@@ -49,11 +50,8 @@ class TerminalOutput:
 
     async def settle(self) -> None:
         """Print what is being watched as it is now, and watch it no longer."""
-        if self._watching is not None:
-            self._watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watching
-            self._watching = None
+        await stop(self._watching)
+        self._watching = None
 
     async def _follow(self, look: Look, frame: Frame) -> None:
         """Show what moves; however that ends, what was seen last is printed."""
