@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 from construct.errors import ConstructError
 from construct.repl.chat import Chat
-from construct.repl.commands.registry import Leave, Registry, Retry, Then, split_command
+from construct.repl.commands.registry import Registry, Then, split_command
 from construct.repl.output import Output
 from construct.turns import Delta, Event, Listener, TurnResult
 
@@ -47,10 +47,10 @@ class Dialogue:
 
     async def line(self, text: str) -> bool:
         """Deal with a line; False when the chat is to end."""
-        then: Then | None = await self._run(lambda: self._take(text))
-        if isinstance(then, Retry):
-            then = await self._run(self._again)
-        return not isinstance(then, Leave)
+        then = await self._run(lambda: self._take(text))
+        if then is Then.RETRY:
+            await self._run(self._again)
+        return then is not Then.LEAVE
 
     async def _take(self, text: str) -> Then | None:
         self._out.echo(text)
@@ -68,9 +68,8 @@ class Dialogue:
             return None
         return await command.run(self._chat, self._out, argument)
 
-    async def _again(self) -> Then | None:
+    async def _again(self) -> None:
         await self._answer(self._chat.again)
-        return None
 
     async def _answer(self, ask: Callable[[Listener], Awaitable[TurnResult | None]]) -> None:
         view = self._out.reply()

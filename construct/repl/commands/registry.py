@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from construct.text import shorten
@@ -12,17 +13,11 @@ if TYPE_CHECKING:
     from construct.repl.output import Output
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """The last words are to be answered again."""
+class Then(Enum):
+    """What a command leaves to be done: the last words are to be answered again, or the chat is over."""
 
-
-@dataclass(frozen=True, slots=True)
-class Leave:
-    """The chat is over."""
-
-
-Then = Retry | Leave
+    RETRY = auto()
+    LEAVE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +54,6 @@ Choices = Callable[["Chat"], Awaitable[Sequence[Choice]]]
 class Command:
     """A command; `usage` begins with its name, `help` is a few words."""
 
-    name: str
     usage: str
     help: str
     run: Handler
@@ -68,6 +62,11 @@ class Command:
     example: str = ""
     each_word: bool = False
     """Whether any number of the choices may stand one after the other."""
+
+    @property
+    def name(self) -> str:
+        """What it is called by, without the slash."""
+        return self.usage.split()[0].removeprefix("/")
 
 
 class Group:
@@ -90,8 +89,7 @@ class Group:
         """Register the function that runs a command."""
 
         def register(run: Handler) -> Handler:
-            name = usage.split()[0].removeprefix("/")
-            self.commands.append(Command(name, usage, summary, run, choices, details, example, each_word))
+            self.commands.append(Command(usage, summary, run, choices, details, example, each_word))
             return run
 
         return register
@@ -126,10 +124,8 @@ class Registry:
 
 def split_command(line: str) -> tuple[str, str]:
     """Return the name and the argument of a line that begins with a slash."""
-    name, _, argument = line[1:].partition(" ")
-    if "\n" in name:
-        name, _, argument = line[1:].partition("\n")
-    return name.strip(), argument.strip()
+    name = line[1:].split(maxsplit=1)[0] if line[1:2].strip() else ""
+    return name, line[1 + len(name) :].strip()
 
 
 def choose(*values: tuple[str, str]) -> Choices:

@@ -10,7 +10,7 @@ from construct.memory.curation import deletion
 from construct.memory.shown import forks
 from construct.repl.chat import Chat
 from construct.repl.commands.references import number_in
-from construct.repl.commands.registry import Choice, Group, Leave, Retry, Then, choose
+from construct.repl.commands.registry import Choice, Group, Then, choose
 from construct.repl.output import Output
 from construct.repl.views.words import ago, title_of
 from construct.store import talk as talks
@@ -187,7 +187,7 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
 )
 async def retry(chat: Chat, out: Output, argument: str) -> Then:
     """Have the last message answered again."""
-    return Retry()
+    return Then.RETRY
 
 
 @group.command(
@@ -231,7 +231,7 @@ async def copy(chat: Chat, out: Output, argument: str) -> None:
 )
 async def leave(chat: Chat, out: Output, argument: str) -> Then:
     """End the chat."""
-    return Leave()
+    return Then.LEAVE
 
 
 def _export_target(argument: str) -> tuple[Path, str]:
