@@ -10,7 +10,7 @@ from rich.text import Text
 from construct.clock import Clock
 from construct.errors import ConstructError
 from construct.repl.columns import fitted
-from construct.repl.output import Frame, Look
+from construct.repl.output import Frame, Look, Output
 from construct.repl.screen import Screen
 from construct.repl.streaming import ScreenReply
 from construct.repl.views.console import to_ansi
@@ -25,7 +25,7 @@ _LOOK_SECONDS = 0.5
 """Between two looks at what moves."""
 
 
-class TerminalOutput:
+class TerminalOutput(Output):
     """Prints above the prompt."""
 
     interactive = True
