@@ -23,7 +23,7 @@ def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
     sections: list[list[RenderableType]] = [
         _deleted(plan, today),
         _emptied(sorted((*plan.messages, *plan.replies), key=lambda m: m.id) if plan.words else ()),
-        [Text("This would stand again:"), observation_table(plan.reactivated[:_MOST_LISTED], today)]
+        [Text("This would stand again:"), observation_table(plan.reactivated, today, _MOST_LISTED)]
         if plan.reactivated
         else [],
         [*(Text(line, style="dim") for line in _consequences(plan))],
@@ -35,9 +35,7 @@ def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
 def _deleted(plan: ForgetPlan, today: date) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if plan.observations:
-        parts.append(observation_table(plan.observations[:_MOST_LISTED], today))
-        if len(plan.observations) > _MOST_LISTED:
-            parts.append(Text(f"  and {len(plan.observations) - _MOST_LISTED} more", style="dim"))
+        parts.append(observation_table(plan.observations, today, _MOST_LISTED))
     if plan.memories:
         parts.append(memory_table(plan.memories[:_MOST_LISTED]))
     return [Text("This would be deleted for good:", style="heading3"), *parts] if parts else []

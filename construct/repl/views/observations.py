@@ -89,14 +89,16 @@ def _whence(m: Memory) -> str:
     return "" if m.origin == "user" else f"  by the {m.origin}"
 
 
-def observation_table(observations: Sequence[Observation], today: date) -> Table:
-    """Return observations one under the other: sign, id, content with what is to be known of it."""
+def observation_table(observations: Sequence[Observation], today: date, most: int | None = None) -> Table:
+    """Return observations one under the other, `most` of them: sign, id, content with what is to be known of it."""
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right", style="dim", min_width=max(len(str(o.id)) for o in observations))
     table.add_column(overflow="fold")
-    for o in observations:
+    for o in observations[:most]:
         table.add_row(Text(f"  {SIGNS[o.priority]}", style=o.priority), str(o.id), _content(o, today))
+    if most and len(observations) > most:
+        table.add_row("", "", Text(f"and {len(observations) - most:,} more", style="dim"))
     return table
 
 
