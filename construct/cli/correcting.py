@@ -9,7 +9,6 @@ from construct.cli.looking import print_observation
 from construct.cli.progress import searchable
 from construct.cli.references import Reference
 from construct.clock import to_text
-from construct.errors import UsageError
 from construct.memory.curation import edits
 from construct.memory.curation.forgetting import forget_named, plan_forget_named
 from construct.memory.curation.memories import remember
@@ -38,8 +37,7 @@ def pin(env: Environment, reference: Reference, *, off: bool, as_json: bool) -> 
 
 def add(env: Environment, text: str, category: str | None, as_json: bool) -> None:
     """Keep something by itself."""
-    if env.settings.memory != "on":
-        raise UsageError(f"CONSTRUCT_MEMORY is {env.settings.memory}: nothing is learned. Set it to on to add.")
+    env.settings.must_learn()
     with env.database() as db, transaction(db):
         kept = remember(db, text, category, "user", to_text(env.settings.clock.now()))
     print_json(shapes.memory(kept, env.settings.clock)) if as_json else say(f"memory:{kept.id}  {kept.content}")

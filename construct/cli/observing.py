@@ -10,7 +10,7 @@ from construct.cli.progress import Advance, progress_bar
 from construct.cli.stopping import left_off
 from construct.clock import to_text
 from construct.companion import Companion
-from construct.errors import ExitStatus, UsageError
+from construct.errors import ExitStatus
 from construct.llm.types import Model
 from construct.memory.cycles import archive
 from construct.memory.cycles.archive import Backlog, Revived
@@ -52,8 +52,7 @@ def observe(env: Environment, wish: Wish) -> int:
     """Say what there is to observe and what it may cost, ask, and do it."""
     from construct.llm.providers import choose_models
 
-    if env.settings.memory != "on":
-        raise UsageError(f"CONSTRUCT_MEMORY is {env.settings.memory}: nothing is learned. Set it to on to observe.")
+    env.settings.must_learn()
     since = "" if wish.since is None else to_text(parse_moment(wish.since, env.settings.clock))
     models = choose_models(env.settings)
     with env.database() as db:

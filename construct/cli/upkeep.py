@@ -13,7 +13,7 @@ from construct.cli.environment import Environment, complain, print_json, say, sh
 from construct.cli.progress import waiting
 from construct.clock import to_text
 from construct.companion import Companion
-from construct.errors import ExitStatus, NotConfiguredError, UsageError
+from construct.errors import ExitStatus, NotConfiguredError
 from construct.memory.cycles.archive import unread
 from construct.memory.cycles.compaction import Compacted
 from construct.memory.cycles.situation import Terms, terms_for
@@ -95,8 +95,7 @@ def compact(env: Environment, as_json: bool) -> int:
     """Observe, compact and reflect now; print what changed."""
     from construct.llm.providers import choose_models
 
-    if env.settings.memory != "on":
-        raise UsageError(f"CONSTRUCT_MEMORY is {env.settings.memory}: nothing is learned. Set it to on to compact.")
+    env.settings.must_learn()
     with env.database() as db:
         conversation_id = talk.latest_conversation(db)
     if conversation_id is None:

@@ -13,7 +13,7 @@ from construct.memory.inspection.timeline import weeks
 from construct.memory.recall.search import Filters, search
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import LAST, entity_choices, narrowing_choices, remembered, why_choices
-from construct.repl.commands.references import Reference, named
+from construct.repl.commands.references import named
 from construct.repl.commands.registry import Group, choose
 from construct.repl.commands.unsearched import say_unsearched
 from construct.repl.output import Output
@@ -99,8 +99,7 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
     """Store a memory."""
     if not argument:
         raise UsageError("Say what to keep: /remember TEXT")
-    if not chat.companion.learns:
-        raise UsageError(f"CONSTRUCT_MEMORY is {chat.settings.memory}: nothing is learned.")
+    chat.settings.must_learn()
     chat.refuse_in_private()
     kept = await chat.store.call(_remember, argument, to_text(chat.clock.now()))
     chat.shown = ("memory", kept.id)
@@ -139,7 +138,7 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
         out.show(view.why_last_view(await chat.store.call(trace.why_last, chat.conversation_id), chat.clock))
         return
     reference = named(chat, argument, _WHY)
-    found = await chat.store.call(_trace, reference)
+    found = await chat.store.call(trace.traced, reference)
     chat.shown = reference
     out.show(view.traced_view(found, chat.clock))
 
@@ -191,8 +190,7 @@ async def timeline(chat: Chat, out: Output, argument: str) -> None:
 )
 async def compact(chat: Chat, out: Output, argument: str) -> None:
     """Do all memory work of this conversation now."""
-    if not chat.companion.learns:
-        raise UsageError(f"CONSTRUCT_MEMORY is {chat.settings.memory}: nothing is learned.")
+    chat.settings.must_learn()
     if chat.conversation_id is None:
         out.say("Nothing has been said in this conversation yet.")
         return
@@ -204,13 +202,6 @@ async def compact(chat: Chat, out: Output, argument: str) -> None:
         return
     if why := await chat.store.call(trouble, chat.conversation_id, chat.companion.worker.terms, before):
         out.say(f"Note: {why}.")
-
-
-def _trace(db: sqlite3.Connection, reference: Reference) -> trace.Trace | trace.MessageTrace | trace.MemoryTrace:
-    kind, number = reference
-    if kind == "message":
-        return trace.why_message(db, number)
-    return trace.why_memory(db, number) if kind == "memory" else trace.why(db, number)
 
 
 def _remember(db: sqlite3.Connection, text: str, now: str) -> Memory:

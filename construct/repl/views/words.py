@@ -1,7 +1,7 @@
 """Numbers, money and times as people read them. Needs neither rich nor a database."""
 
 from collections.abc import Sequence
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 
 from construct.clock import Clock, from_text, gap_words
 from construct.store.talk import ConversationSummary
@@ -44,6 +44,11 @@ def ago(moment: str, clock: Clock) -> str:
     """Return how long ago a stored time was."""
     gap = clock.now() - from_text(moment)
     return "just now" if gap < timedelta(minutes=1) else f"{gap_words(gap)} ago"
+
+
+def day(moment: str, clock: Clock) -> date:
+    """Return the user's day of a stored time."""
+    return clock.local(from_text(moment)).date()
 
 
 def when(moment: str, clock: Clock) -> str:
