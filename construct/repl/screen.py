@@ -149,7 +149,12 @@ class Screen:
 
     async def run(self, on_drawn: Callable[[], None]) -> None:
         """Show the prompt until `leave`; `on_drawn` is called once it is on the screen."""
-        asyncio.get_running_loop().call_soon(self._when_drawn, on_drawn)
+
+        def drawn(_: object) -> None:
+            self.app.after_render.remove_handler(drawn)
+            on_drawn()
+
+        self.app.after_render.add_handler(drawn)
         ticking = asyncio.create_task(self._tick(), name="tick")
         try:
             await self.app.run_async()
@@ -248,8 +253,7 @@ class Screen:
         text = self.buffer.text
         if self._question is not None:
             self.buffer.reset()
-            if not self._question.answer.done():
-                self._question.answer.set_result(text)
+            self._reply(self._question, text)
             return
         if not text.strip():
             return
@@ -270,14 +274,14 @@ class Screen:
     def end_of_input(self) -> None:
         """Decline the question; when there is none, ask to leave."""
         if self._question is not None:
-            self._decline(self._question)
+            self._reply(self._question, "")
         else:
             self._on_leave()
 
     def interrupt(self) -> None:
         """Stop what can be stopped: the question, what is being done, the line."""
         if self._question is not None:
-            self._decline(self._question)
+            self._reply(self._question, "")
         elif self._on_interrupt():
             return
         elif self.buffer.text:
@@ -321,12 +325,6 @@ class Screen:
         if drawn:
             app._redraw()  # at once: `invalidate` would leave the screen without a prompt for a moment
 
-    def _when_drawn(self, on_drawn: Callable[[], None]) -> None:
-        if self.app.render_counter:
-            on_drawn()
-        else:
-            asyncio.get_running_loop().call_soon(self._when_drawn, on_drawn)
-
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(_TICK_SECONDS)
@@ -337,9 +335,9 @@ class Screen:
         """Whether an earlier line is offered: a sentence that merely begins with the same word would be in the way."""
         return len(self.buffer.text) >= (_SUGGEST_COMMAND_FROM if self.buffer.text.startswith("/") else _SUGGEST_FROM)
 
-    def _decline(self, question: _Question) -> None:
+    def _reply(self, question: _Question, text: str) -> None:
         if not question.answer.done():
-            question.answer.set_result("")
+            question.answer.set_result(text)
 
     def _count_key(self) -> None:
         """Count the keys that are dealt with in one go."""
