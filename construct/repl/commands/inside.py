@@ -27,14 +27,9 @@ _AT_ONCE = 100
 _NOTHING_SAID = "Nothing has been said in this conversation yet."
 
 
-@group.command(
-    "/status",
-    "the memory panel",
-    details="What is observed and what is pending, what runs and what comes next; live while something runs.",
-    example="/status",
-)
+@group.command("/status", "the memory panel")
 async def status(chat: Chat, out: Output, argument: str) -> None:
-    """Show the memory panel, for as long as something in it moves."""
+    """What is observed and what is pending, what runs and what comes next; live while something runs."""
     from construct.repl.output import Frame
     from construct.repl.views.status import status_view
 
@@ -50,14 +45,10 @@ async def status(chat: Chat, out: Output, argument: str) -> None:
 
 
 @group.command(
-    "/context [full]",
-    "what the model is sent",
-    details="Where its tokens go, and its exact content; full shows every word of it. ◄ is a mark of the prompt cache.",
-    example="/context full",
-    choices=choose(("full", "every word of it")),
+    "/context [full]", "what the model is sent", like="/context full", choices=choose(("full", "every word of it"))
 )
 async def context(chat: Chat, out: Output, argument: str) -> None:
-    """Show the request that the next message would make."""
+    """Where its tokens go, and its exact content; full shows every word of it. ◄ is a mark of the prompt cache."""
     from construct.repl.views.context import context_view
 
     if argument not in {"", "full"}:
@@ -68,14 +59,10 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
 
 
 @group.command(
-    "/history [N|all]",
-    "what was said here",
-    details=f"The last {_SAID} messages of this conversation, or as many as you say; those from before a fork too.",
-    example="/history 30",
-    choices=choose(("all", "from the beginning")),
+    "/history [N|all]", "what was said here", like="/history 30", choices=choose(("all", "from the beginning"))
 )
 async def history(chat: Chat, out: Output, argument: str) -> None:
-    """Show what was said in this conversation."""
+    """The last messages of this conversation, or as many as you say; those from before a fork too."""
     here, number = chat.conversation_id, _how_many(argument)
     found = [] if here is None else await chat.store.call(forks.last_said, here, number)
     for start in range(0, len(found), _AT_ONCE):
@@ -94,14 +81,9 @@ def _how_many(argument: str) -> int:
     return number
 
 
-@group.command(
-    "/watermarks",
-    "how far memory has come",
-    details="Up to which message this conversation is observed, compacted and out of the window.",
-    example="/watermarks",
-)
+@group.command("/watermarks", "how far memory has come")
 async def watermarks(chat: Chat, out: Output, argument: str) -> None:
-    """Show the watermarks with the messages they stand at."""
+    """Up to which message this conversation is observed, compacted and out of the window."""
     from construct.repl.views.marks import Mark, marks_view
 
     if chat.conversation_id is None:
@@ -111,14 +93,9 @@ async def watermarks(chat: Chat, out: Output, argument: str) -> None:
     out.show(marks_view([Mark(name, message, above) for name, message, above in found], chat.clock))
 
 
-@group.command(
-    "/generations",
-    "how often condensed",
-    details="How many observations each generation has, how they flow into the next, and the newest reflections.",
-    example="/generations",
-)
+@group.command("/generations", "how often condensed")
 async def generations(chat: Chat, out: Output, argument: str) -> None:
-    """Show the observations by generation, and the newest reflections."""
+    """How many observations each generation has, how they flow into the next, and the newest reflections."""
     from construct.repl.views.generations import generations_view
 
     newest = await chat.store.call(rows.newest_reflections, _NEWEST_REFLECTIONS)
@@ -127,14 +104,9 @@ async def generations(chat: Chat, out: Output, argument: str) -> None:
     out.show(generations_view(found, newest, sources, chat.clock.today()))
 
 
-@group.command(
-    "/usage",
-    "tokens and money",
-    details="By purpose and model, by day, and by estimate what the same talk would have cost without a memory.",
-    example="/usage",
-)
+@group.command("/usage", "tokens and money")
 async def usage(chat: Chat, out: Output, argument: str) -> None:
-    """Show what the models have cost."""
+    """By purpose and model, by day, and by estimate what the same talk would have cost without a memory."""
     from construct.repl.views.usage import usage_view
 
     found = await chat.store.call(read_books, chat.settings)
@@ -147,15 +119,9 @@ async def _command_choices(chat: Chat) -> Sequence[Choice]:
     return [Choice(c.name, c.help) for g in all_commands().groups for c in g.commands] + [Choice("keys", "the keys")]
 
 
-@group.command(
-    "/help [COMMAND|keys]",
-    "this, or one command",
-    details="What can be typed; what one command does, with an example; what the keys do.",
-    example="/help memory",
-    choices=_command_choices,
-)
+@group.command("/help [COMMAND|keys]", "this, or one command", like="/help memory", choices=_command_choices)
 async def show_help(chat: Chat, out: Output, argument: str) -> None:
-    """Show all commands, or one."""
+    """What can be typed; what one command does, with an example; what the keys do."""
     from construct.repl.commands import all_commands
     from construct.repl.views.help import HelpView, command_view, keys_view
 

@@ -30,28 +30,27 @@ _MOST_FOUND = 8
 _SINCE = "7d"
 _MOST_LINES = 16
 _WHY = "/why [ID|last]"
-_GRAMMAR = (
-    "! matters much, - some, ~ little; the number is what /why, /edit, /pin and /forget take.\n"
-    "Narrow it by words of the text, and by\n"
-    f"  {', '.join(narrow.PRIORITIES)};\n"
-    f"  {', '.join(narrow.STANCES)};\n"
-    f"  {', '.join(narrow.MARKS)};\n"
-    "  since, until or on a day: 2026-03-01, 2026-03, 7d, yesterday.\n"
-    "Two of the first or the second list widen each other, all else narrows; in quotation marks they are words of the "
-    "text. all shows however many there are."
-)
 
 
 @group.command(
     "/memory [FILTER]",
     "what is remembered",
-    details=_GRAMMAR,
-    example="/memory high planned since 2026-03 dentist",
+    like="/memory high planned since 2026-03 dentist",
     choices=narrowing_choices,
     each_word=True,
 )
 async def memory(chat: Chat, out: Output, argument: str) -> None:
-    """List the observations, those pending too."""
+    """! matters much, - some, ~ little; the number is what /why, /edit, /pin and /forget take.
+
+    Narrow it by words of the text, and by
+      high, medium, low;
+      stated, asked, planned, hypothetical, inferred, assistant, quoted;
+      pending, pinned, unknown, reflections, yours;
+      since, until or on a day: 2026-03-01, 2026-03, 7d, yesterday.
+
+    Two of the first or the second list widen each other, all else narrows; in quotation marks they are words of the
+    text. all shows however many there are.
+    """
     from construct.repl.views.observations import by_day, memory_view
 
     wanted, today = narrow.parse(argument, chat.clock), chat.clock.today()
@@ -69,14 +68,9 @@ async def memory(chat: Chat, out: Output, argument: str) -> None:
     out.show(memory_view(found, today, kept=kept, most=most, narrowed=parts))
 
 
-@group.command(
-    "/recall WORDS",
-    "search all ever said",
-    details="Messages, observations and what was kept, best first. The id in front is what /why takes.",
-    example="/recall the dentist in Porto",
-)
+@group.command("/recall WORDS", "search all ever said", like="/recall the dentist in Porto")
 async def recall(chat: Chat, out: Output, argument: str) -> None:
-    """Search messages, observations and memories."""
+    """Messages, observations and what was kept, best first. The id in front is what /why takes."""
     from construct.repl.views.search import hits_view
 
     if not argument:
@@ -89,14 +83,9 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
     await say_unsearched(chat, out)
 
 
-@group.command(
-    "/remember TEXT",
-    "keep one thing for good",
-    details="In your own words, at once; no model is asked, and no reflection touches it.",
-    example="/remember Rosa sings alto.",
-)
+@group.command("/remember TEXT", "keep one thing for good", like="/remember Rosa sings alto.")
 async def remember(chat: Chat, out: Output, argument: str) -> None:
-    """Store a memory."""
+    """In your own words, at once; no model is asked, and no reflection touches it."""
     if not argument:
         raise UsageError("Say what to keep: /remember TEXT")
     chat.settings.must_learn()
@@ -106,30 +95,20 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"Kept as memory:{kept.id}: {kept.content}")
 
 
-@group.command(
-    "/graph [NAME]",
-    "people, places, things",
-    details="And how they belong together. Without a name: what belongs to you.",
-    example="/graph Rosa",
-    choices=entity_choices,
-)
+@group.command("/graph [NAME]", "people, places, things", like="/graph Rosa", choices=entity_choices)
 async def graph(chat: Chat, out: Output, argument: str) -> None:
-    """Show what a name is related to; without one, what the user is."""
+    """And how they belong together. Without a name: what belongs to you."""
     from construct.repl.views.graph import graph_view
 
     out.show(graph_view(await chat.store.call(neighbours, argument or USER)))
 
 
-@group.command(
-    _WHY,
-    "where that comes from",
-    details="Down to what was said, word for word, and what became of it. An ID is 12, message:12 or memory:12. "
-    "Without one: what was shown last. /why last: what the last reply was given of memory.",
-    example="/why 12",
-    choices=why_choices,
-)
+@group.command(_WHY, "where that comes from", like="/why 12", choices=why_choices)
 async def why(chat: Chat, out: Output, argument: str) -> None:
-    """Show what an observation, a memory or a message is connected with, or what the last reply was given."""
+    """Down to what was said, word for word, and what became of it. An ID is 12, message:12 or memory:12.
+
+    Without one: what was shown last. /why last: what the last reply was given of memory.
+    """
     from construct.repl.views import why as view
 
     if argument == LAST:
@@ -146,13 +125,14 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/diff [FROM] [TO]",
     "what has changed",
-    details="What was learned, changed and let go of between two moments. A moment is a date (2026-03-01), a time, "
-    "3h, 7d, 2w, today or yesterday; without one, the last 7 days.",
-    example="/diff 4w",
+    like="/diff 4w",
     choices=choose(("today", ""), ("yesterday", ""), ("7d", "the last week"), ("4w", "the last four weeks")),
 )
 async def diff(chat: Chat, out: Output, argument: str) -> None:
-    """Show what changed between two moments."""
+    """What was learned, changed and let go of between two moments.
+
+    A moment is a date (2026-03-01), a time, 3h, 7d, 2w, today or yesterday; without one, the last 7 days.
+    """
     from construct.repl.views.diff import diff_view
 
     words = argument.split()
@@ -164,16 +144,12 @@ async def diff(chat: Chat, out: Output, argument: str) -> None:
     out.show(diff_view(found, period(start, end, chat.clock)))
 
 
-@group.command(
-    "/timeline [all]",
-    "what was learned when",
-    details="Week by week: how many observations were learned, how many were known at its end, what was superseded. "
-    "What does not fit a small screen is bundled by month, quarter or year, unless you say all.",
-    example="/timeline",
-    choices=choose(("all", "week by week")),
-)
+@group.command("/timeline [all]", "what was learned when", choices=choose(("all", "week by week")))
 async def timeline(chat: Chat, out: Output, argument: str) -> None:
-    """Show what was learned over time."""
+    """Week by week: how many observations were learned, how many were known at its end, what was superseded.
+
+    What does not fit a small screen is bundled by month, quarter or year, unless you say all.
+    """
     from construct.repl.views.timeline import timeline_view
 
     if argument not in {"", "all"}:
@@ -182,14 +158,9 @@ async def timeline(chat: Chat, out: Output, argument: str) -> None:
     out.show(timeline_view(found, None if argument else _MOST_LINES))
 
 
-@group.command(
-    "/compact",
-    "do memory work now",
-    details="Observes what is unobserved, puts observations in their messages' place, and condenses, whatever is due.",
-    example="/compact",
-)
+@group.command("/compact", "do memory work now")
 async def compact(chat: Chat, out: Output, argument: str) -> None:
-    """Do all memory work of this conversation now."""
+    """Observes what is unobserved, puts observations in their messages' place, and condenses, whatever is due."""
     chat.settings.must_learn()
     if chat.conversation_id is None:
         out.say("Nothing has been said in this conversation yet.")

@@ -1,9 +1,11 @@
 """Commands, registered by decorator; and what may follow from one."""
 
 import difflib
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 from construct.text import shorten
@@ -52,14 +54,14 @@ Choices = Callable[["Chat"], Awaitable[Sequence[Choice]]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command; `usage` begins with its name, `help` is a few words."""
+    """A command; `usage` begins with its name, `help` is a few words, and what it does in full is `run`'s docstring."""
 
     usage: str
     help: str
     run: Handler
     choices: Choices | None = None
-    details: str = ""
-    example: str = ""
+    like: str = ""
+    """An example, where its name alone is none."""
     each_word: bool = False
     """Whether any number of the choices may stand one after the other."""
 
@@ -67,6 +69,17 @@ class Command:
     def name(self) -> str:
         """What it is called by, without the slash."""
         return self.usage.split()[0].removeprefix("/")
+
+    @property
+    def details(self) -> str:
+        """What it does: paragraphs, each on a line of its own but for lines that are indented."""
+        paragraphs = cleandoc(self.run.__doc__ or "").split("\n\n")
+        return "\n".join(re.sub(r"\n(?! )", " ", paragraph) for paragraph in paragraphs)
+
+    @property
+    def example(self) -> str:
+        """A line to try."""
+        return self.like or f"/{self.name}"
 
 
 class Group:
@@ -81,15 +94,14 @@ class Group:
         usage: str,
         summary: str,
         *,
-        details: str = "",
-        example: str = "",
+        like: str = "",
         choices: Choices | None = None,
         each_word: bool = False,
     ) -> Callable[[Handler], Handler]:
-        """Register the function that runs a command."""
+        """Register the function that runs a command; `like` is an example."""
 
         def register(run: Handler) -> Handler:
-            self.commands.append(Command(usage, summary, run, choices, details, example, each_word))
+            self.commands.append(Command(usage, summary, run, choices, like, each_word))
             return run
 
         return register

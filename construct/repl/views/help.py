@@ -61,12 +61,8 @@ def command_view(command: Command) -> RenderableType:
     """Return what one command does, with an example."""
     text = Text()
     text.append(command.usage, style="accent")
-    text.append(f"  {command.help}")
-    if command.details:
-        text.append(f"\n{command.details}")
-    if command.example:
-        text.append("\nFor example: ", style="dim").append(command.example, style="accent")
-    return text
+    text.append(f"  {command.help}\n{command.details}")
+    return text.append("\nFor example: ", style="dim").append(command.example, style="accent")
 
 
 def _height(group: Titled) -> int:
