@@ -11,6 +11,9 @@ from construct.repl.commands.references import Reference, named
 from construct.repl.commands.registry import Group
 from construct.repl.commands.unsearched import say_unsearched
 from construct.repl.output import Output
+from construct.repl.views.forgetting import forgotten_words, plan_view, question
+from construct.repl.views.observations import observation_table
+from construct.repl.views.undone import undone_view
 from construct.store import curated
 from construct.store import observations as rows
 
@@ -73,8 +76,6 @@ async def forget_it(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError(f"Nobody can be asked here: /forget {written(reference)} --yes deletes it.")
     gone = await forget_asking(chat, out, reference, words="--words" in options, ask=asked)
     if gone is not None:
-        from construct.repl.views.forgetting import forgotten_words
-
         out.say(forgotten_words(gone))
 
 
@@ -82,8 +83,6 @@ async def forget_asking(
     chat: Chat, out: Output, reference: Reference, *, words: bool, ask: bool = True
 ) -> "Forgotten | None":
     """Show what would go, ask if wanted, and delete it; None when the user would not."""
-    from construct.repl.views.forgetting import plan_view, question
-
     plan = await chat.store.call(forgetting.plan_forget_named, reference, words=words)
     out.show(plan_view(plan, chat.clock.today()))
     await say_unsearched(chat, out)
@@ -102,8 +101,6 @@ async def undo_last(chat: Chat, out: Output, argument: str) -> None:
 
     The graph runs behind it go with it. Again for the one before it.
     """
-    from construct.repl.views.undone import undone_view
-
     out.show(undone_view(await chat.store.call(undo.undo, chat.clock), chat.clock.today()))
 
 
@@ -117,7 +114,5 @@ async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:
 
 
 async def _show(chat: Chat, out: Output, observation_id: int) -> None:
-    from construct.repl.views.observations import observation_table
-
     chat.shown = ("observation", observation_id)
     out.show(observation_table([await chat.store.call(rows.observation, observation_id)], chat.clock.today()))

@@ -12,7 +12,13 @@ from construct.memory.shown import forks
 from construct.repl.chat import Chat
 from construct.repl.commands.references import number_in
 from construct.repl.commands.registry import Choice, Group, choose
-from construct.repl.output import Output
+from construct.repl.output import Frame, Output
+from construct.repl.views.context import context_view
+from construct.repl.views.generations import generations_view
+from construct.repl.views.help import HelpView, command_view, keys_view
+from construct.repl.views.marks import Mark, marks_view
+from construct.repl.views.status import status_view
+from construct.repl.views.usage import usage_view
 from construct.repl.views.words import title_of
 from construct.store import lineage, talk
 from construct.store import observations as rows
@@ -30,9 +36,6 @@ _NOTHING_SAID = "Nothing has been said in this conversation yet."
 @group.command("/status", "the memory panel")
 async def status(chat: Chat, out: Output, argument: str) -> None:
     """What is observed and what is pending, what runs and what comes next; live while something runs."""
-    from construct.repl.output import Frame
-    from construct.repl.views.status import status_view
-
     imported = await chat.store.call(unread)
 
     async def look() -> Frame:
@@ -49,8 +52,6 @@ async def status(chat: Chat, out: Output, argument: str) -> None:
 )
 async def context(chat: Chat, out: Output, argument: str) -> None:
     """Where its tokens go, and its exact content; full shows every word of it. ◄ is a mark of the prompt cache."""
-    from construct.repl.views.context import context_view
-
     if argument not in {"", "full"}:
         raise UsageError("It is /context, or /context full.")
     request = await chat.next_request()
@@ -84,8 +85,6 @@ def _how_many(argument: str) -> int:
 @group.command("/watermarks", "how far memory has come")
 async def watermarks(chat: Chat, out: Output, argument: str) -> None:
     """Up to which message this conversation is observed, compacted and out of the window."""
-    from construct.repl.views.marks import Mark, marks_view
-
     if chat.conversation_id is None:
         out.say(_NOTHING_SAID)
         return
@@ -96,8 +95,6 @@ async def watermarks(chat: Chat, out: Output, argument: str) -> None:
 @group.command("/generations", "how often condensed")
 async def generations(chat: Chat, out: Output, argument: str) -> None:
     """How many observations each generation has, how they flow into the next, and the newest reflections."""
-    from construct.repl.views.generations import generations_view
-
     newest = await chat.store.call(rows.newest_reflections, _NEWEST_REFLECTIONS)
     sources = await chat.store.call(rows.sources_of, [o.id for o in newest])
     found = await chat.store.call(lineage.generations)
@@ -107,8 +104,6 @@ async def generations(chat: Chat, out: Output, argument: str) -> None:
 @group.command("/usage", "tokens and money")
 async def usage(chat: Chat, out: Output, argument: str) -> None:
     """By purpose and model, by day, and by estimate what the same talk would have cost without a memory."""
-    from construct.repl.views.usage import usage_view
-
     found = await chat.store.call(read_books, chat.settings)
     out.show(usage_view(found, chat.clock))
 
@@ -123,7 +118,6 @@ async def _command_choices(chat: Chat) -> Sequence[Choice]:
 async def show_help(chat: Chat, out: Output, argument: str) -> None:
     """What can be typed; what one command does, with an example; what the keys do."""
     from construct.repl.commands import all_commands
-    from construct.repl.views.help import HelpView, command_view, keys_view
 
     registry = all_commands()
     if not argument:

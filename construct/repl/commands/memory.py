@@ -18,6 +18,12 @@ from construct.repl.commands.registry import Group, choose
 from construct.repl.commands.unsearched import say_unsearched
 from construct.repl.output import Output
 from construct.repl.views.compacted import compact_words
+from construct.repl.views.diff import diff_view
+from construct.repl.views.graph import graph_view
+from construct.repl.views.observations import by_day, memory_view
+from construct.repl.views.search import hits_view
+from construct.repl.views.timeline import timeline_view
+from construct.repl.views.why import traced_view, why_last_view
 from construct.repl.views.words import period
 from construct.store import curated, lineage
 from construct.store.database import transaction
@@ -51,8 +57,6 @@ async def memory(chat: Chat, out: Output, argument: str) -> None:
     Two of the first or the second list widen each other, all else narrows; in quotation marks they are words of the
     text. all shows however many there are.
     """
-    from construct.repl.views.observations import by_day, memory_view
-
     wanted, today = narrow.parse(argument, chat.clock), chat.clock.today()
     everything = await chat.store.call(remembered, chat.conversation_id, chat.companion.terms)
     found = by_day([o for o in everything if wanted.holds(o, today)])
@@ -71,8 +75,6 @@ async def memory(chat: Chat, out: Output, argument: str) -> None:
 @group.command("/recall WORDS", "search all ever said", like="/recall the dentist in Porto")
 async def recall(chat: Chat, out: Output, argument: str) -> None:
     """Messages, observations and what was kept, best first. The id in front is what /why takes."""
-    from construct.repl.views.search import hits_view
-
     if not argument:
         raise UsageError("Say what to look for: /recall WORDS")
     filters = Filters(zone=chat.clock.zone)
@@ -98,8 +100,6 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
 @group.command("/graph [NAME]", "people, places, things", like="/graph Rosa", choices=entity_choices)
 async def graph(chat: Chat, out: Output, argument: str) -> None:
     """And how they belong together. Without a name: what belongs to you."""
-    from construct.repl.views.graph import graph_view
-
     out.show(graph_view(await chat.store.call(neighbours, argument or USER)))
 
 
@@ -109,17 +109,15 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
 
     Without one: what was shown last. /why last: what the last reply was given of memory.
     """
-    from construct.repl.views import why as view
-
     if argument == LAST:
         if chat.aside is not None:
             raise UsageError("Private talk is on: nothing is noted of it. /context shows what would be sent.")
-        out.show(view.why_last_view(await chat.store.call(trace.why_last, chat.conversation_id), chat.clock))
+        out.show(why_last_view(await chat.store.call(trace.why_last, chat.conversation_id), chat.clock))
         return
     reference = named(chat, argument, _WHY)
     found = await chat.store.call(trace.traced, reference)
     chat.shown = reference
-    out.show(view.traced_view(found, chat.clock))
+    out.show(traced_view(found, chat.clock))
 
 
 @group.command(
@@ -133,8 +131,6 @@ async def diff(chat: Chat, out: Output, argument: str) -> None:
 
     A moment is a date (2026-03-01), a time, 3h, 7d, 2w, today or yesterday; without one, the last 7 days.
     """
-    from construct.repl.views.diff import diff_view
-
     words = argument.split()
     if len(words) > 2:
         raise UsageError("It is /diff [FROM] [TO].")
@@ -150,8 +146,6 @@ async def timeline(chat: Chat, out: Output, argument: str) -> None:
 
     What does not fit a small screen is bundled by month, quarter or year, unless you say all.
     """
-    from construct.repl.views.timeline import timeline_view
-
     if argument not in {"", "all"}:
         raise UsageError("It is /timeline, or /timeline all.")
     found = weeks(await chat.store.call(lineage.spans), chat.clock)

@@ -12,6 +12,8 @@ from construct.repl.chat import Chat
 from construct.repl.commands.references import number_in
 from construct.repl.commands.registry import Choice, Group, Then, choose
 from construct.repl.output import Output
+from construct.repl.views.conversations import conversations_view
+from construct.repl.views.deletion import deleted_words, deletion_words
 from construct.repl.views.words import ago, title_of
 from construct.store import talk as talks
 from construct.store.transfer.exporting import FORMATS, write_export
@@ -66,8 +68,6 @@ async def conversations(chat: Chat, out: Output, argument: str) -> None:
 
     delete takes one out for good, with what was learned from it; it says first what goes, and asks; --yes does not ask.
     """
-    from construct.repl.views.conversations import conversations_view
-
     verb, _, which = argument.partition(" ")
     if verb == "delete":
         await _delete(chat, out, which.strip())
@@ -203,8 +203,6 @@ async def _rename(chat: Chat, title: str) -> None:
 
 async def _delete(chat: Chat, out: Output, argument: str) -> None:
     """Say what deleting a conversation takes along, ask, and do it."""
-    from construct.repl.views.deletion import deleted_words, deletion_words
-
     wanted, ask = _to_delete(argument, out)
     here, plan = await chat.store.call(lambda db: (talks.summary(db, wanted), deletion.plan_deletion(db, wanted)))
     out.say(deletion_words(here, plan))
