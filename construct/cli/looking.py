@@ -20,6 +20,7 @@ from construct.memory.recall.meaning import meaning_for
 from construct.memory.recall.query import analyse
 from construct.memory.recall.search import Filters, search
 from construct.memory.shown.lines import line
+from construct.references import written
 from construct.repl.views.words import NOTHING_YET, day, period, when
 from construct.store import curated, lineage, talk
 from construct.store import observations as rows
@@ -159,10 +160,9 @@ def search_memory(
         return
     wanted = analyse(query)
     for h in found:
-        reference = str(h.id) if h.kind == "observation" else f"{h.kind}:{h.id}"
         note = f"  [{h.match}]" if h.match != "direct" else ""
         text = excerpt(h.text, wanted.words, _EXCERPT, wanted.pieces)
-        say(f"{reference:>14}  [{h.date}] {h.role + ': ' if h.role else ''}{text}{note}")
+        say(f"{written((h.kind, h.id)):>14}  [{h.date}] {h.role + ': ' if h.role else ''}{text}{note}")
     if not found:
         say("Nothing was found.")
 

@@ -182,16 +182,12 @@ def usage(env: Environment, as_json: bool) -> None:
         {
             "total": _total(found.lines),
             "today": _total(today),
-            "by": [_usage_line(line) for line in found.lines],
+            "by": [asdict(line) for line in found.lines],
             "days": [{"date": day, "talk_usd": t, "memory_usd": m} for day, t, m in by_day(found.spending, clock)],
             "stored_talk_usd": found.spent_on_talk,
             "instead": None if found.instead is None else asdict(found.instead),
         }
     )
-
-
-def _usage_line(line: books.UsageLine) -> dict[str, Any]:
-    return {name: getattr(line, name) for name in line.__slots__}
 
 
 def _total(lines: list[books.UsageLine]) -> dict[str, Any]:

@@ -75,6 +75,7 @@ class Session:
         self._answering: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._finishing: asyncio.Task[bool] | None = None
+        self._parts: _Parts | None = None
         self._leaving = self._killed = False
         self._spoken_at = opening.settings.clock.local(opening.settings.clock.now())
         self.screen = Screen(
@@ -117,6 +118,7 @@ class Session:
             self._ready.set_exception(error)
             self.screen.leave()
             return
+        self._parts = parts
         self._ready.set_result(parts)
         self._answering = asyncio.create_task(self._answer_all(parts), name="dialogue")
         with suppress(ConstructError):
@@ -162,8 +164,7 @@ class Session:
             self._say_time(parts)
             if not await parts.dialogue.line(text):
                 self._leave()
-            with suppress(ConstructError):
-                await self._refresh(parts)
+            await self._refresh(parts)
 
     def _say_time(self, parts: _Parts) -> None:
         """Say what time it has become when somebody comes back to an open chat."""
@@ -175,10 +176,9 @@ class Session:
 
     def _interrupt(self) -> bool:
         """Stop what is being done; False when nothing is."""
-        parts = self._parts_now()
-        if parts is None or not parts.dialogue.busy:
+        if self._parts is None or not self._parts.dialogue.busy:
             return False
-        parts.dialogue.stop()
+        self._parts.dialogue.stop()
         return True
 
     def _leave(self) -> None:
@@ -191,13 +191,9 @@ class Session:
         if self._finishing is not None:
             self._finishing.cancel()
 
-    def _parts_now(self) -> _Parts | None:
-        done = self._ready.done() and not self._ready.cancelled() and self._ready.exception() is None
-        return self._ready.result() if done else None
-
     def _progress(self, progress: "Progress") -> None:
         """Take note of what the memory worker began or finished."""
-        parts = self._parts_now()
+        parts = self._parts
         if parts is None:
             return
         match progress.kind:
@@ -211,16 +207,15 @@ class Session:
                 parts.out.notice(f"{counted(progress.count, 'observation')} superseded")
         self.screen.toolbar = replace(self.screen.toolbar, running="")
         if self._refreshing is None or self._refreshing.done():
-            self._refreshing = asyncio.create_task(self._refresh_quietly(parts), name="refresh")
-
-    async def _refresh_quietly(self, parts: _Parts) -> None:
-        with suppress(ConstructError):
-            await self._refresh(parts)
+            self._refreshing = asyncio.create_task(self._refresh(parts), name="refresh")
 
     async def _refresh(self, parts: _Parts) -> None:
-        """Bring the toolbar up to date."""
+        """Bring the toolbar up to date, if that can be read now."""
         chat = parts.chat
-        here, meters = await chat.conversation(), await chat.meters()
+        try:
+            here, meters = await chat.conversation(), await chat.meters()
+        except ConstructError:
+            return
         learns = chat.companion.learns
         self.screen.toolbar = replace(
             self.screen.toolbar,
@@ -247,7 +242,7 @@ class Session:
         """Stop the reply, finish the memory work that is due, let go of everything."""
         self._leaving = True
         await stop(self._starting)
-        parts = self._parts_now()
+        parts = self._parts
         if parts is None:
             self._ready.cancel()
             await self._opening.models.close()

@@ -1,9 +1,8 @@
 """Commands that correct what is remembered."""
 
-from typing import TYPE_CHECKING
-
 from construct.errors import ConstructError, UsageError
 from construct.memory.curation import edits, forgetting, undo
+from construct.memory.curation.forget import Forgotten
 from construct.references import written
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import observation_choices
@@ -16,9 +15,6 @@ from construct.repl.views.observations import observation_table
 from construct.repl.views.undone import undone_view
 from construct.store import curated
 from construct.store import observations as rows
-
-if TYPE_CHECKING:
-    from construct.memory.curation.forget import Forgotten
 
 group = Group("Correcting it")
 
@@ -81,7 +77,7 @@ async def forget_it(chat: Chat, out: Output, argument: str) -> None:
 
 async def forget_asking(
     chat: Chat, out: Output, reference: Reference, *, words: bool, ask: bool = True
-) -> "Forgotten | None":
+) -> Forgotten | None:
     """Show what would go, ask if wanted, and delete it; None when the user would not."""
     plan = await chat.store.call(forgetting.plan_forget_named, reference, words=words)
     out.show(plan_view(plan, chat.clock.today()))

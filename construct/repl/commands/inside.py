@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict
 
 from construct.errors import UsageError
 from construct.memory.cycles.archive import unread
@@ -22,7 +22,6 @@ from construct.repl.views.usage import usage_view
 from construct.repl.views.words import title_of
 from construct.store import lineage, talk
 from construct.store import observations as rows
-from construct.store.records import Message
 
 group = Group("How things stand")
 
@@ -88,8 +87,7 @@ async def watermarks(chat: Chat, out: Output, argument: str) -> None:
     if chat.conversation_id is None:
         out.say(_NOTHING_SAID)
         return
-    found = await chat.store.call(_marks, chat.conversation_id)
-    out.show(marks_view([Mark(name, message, above) for name, message, above in found], chat.clock))
+    out.show(marks_view(await chat.store.call(_marks, chat.conversation_id), chat.clock))
 
 
 @group.command("/generations", "how often condensed")
@@ -133,9 +131,6 @@ async def show_help(chat: Chat, out: Output, argument: str) -> None:
     out.show(command_view(command))
 
 
-def _marks(db: sqlite3.Connection, conversation_id: int) -> list[tuple[str, Message | None, int]]:
-    at, above = forks.marks(db, conversation_id)
-    return [
-        (field.name, talk.message(db, mark) if (mark := getattr(at, field.name)) else None, getattr(above, field.name))
-        for field in fields(at)
-    ]
+def _marks(db: sqlite3.Connection, conversation_id: int) -> list[Mark]:
+    at, above = (asdict(marks) for marks in forks.marks(db, conversation_id))
+    return [Mark(name, talk.message(db, mark) if mark else None, above[name]) for name, mark in at.items()]

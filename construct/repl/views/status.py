@@ -17,11 +17,6 @@ from construct.repl.views.words import counted, money, percent
 from construct.store.records import Cycle
 from construct.text import one_line
 
-_BARS = (
-    ("observation", "next observation"),
-    ("compaction", "next compaction"),
-    ("reflection", "next reflection"),
-)
 _BAR_WIDTH = 24
 _MINUTES_FROM = timedelta(minutes=2)
 _MODES = {
@@ -103,13 +98,12 @@ def _bars(progress: Mapping[str, Any]) -> Table:
     table.add_column(max_width=_BAR_WIDTH)
     table.add_column(justify="right", no_wrap=True, min_width=4)
     table.add_column(style="dim", no_wrap=True)  # where there is little room the bar gives way
-    for name, label in _BARS:
-        one = progress[name]
+    for name, one in progress.items():
         bar = ProgressBar(
             total=max(1, one["threshold"]), completed=min(one["tokens"], one["threshold"]),
             style="dim", complete_style="accent", finished_style="medium",
         )  # fmt: skip
-        table.add_row(label, bar, percent(one["ratio"]), f"{one['tokens']:,} of {one['threshold']:,} tokens")
+        table.add_row(f"next {name}", bar, percent(one["ratio"]), f"{one['tokens']:,} of {one['threshold']:,} tokens")
     return table
 
 
