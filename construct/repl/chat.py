@@ -5,7 +5,6 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from construct.clock import Clock, to_text
 from construct.companion import Companion
@@ -17,7 +16,7 @@ from construct.memory.ambience import due_plans
 from construct.memory.cycles import policy
 from construct.memory.cycles.running import Progress
 from construct.memory.cycles.situation import read_situation
-from construct.memory.inspection.status import Meters, Standing, meters, standing, status
+from construct.memory.inspection.status import Meters, meters
 from construct.memory.shown import forks
 from construct.memory.shown.ambient import DuePlan
 from construct.offrecord import OffRecord
@@ -166,15 +165,6 @@ class Chat:
         if self.aside is not None:
             return await self.aside.preview(self.conversation_id)
         return await self.companion.preview(self.conversation_id)
-
-    async def panel(self) -> dict[str, Any]:
-        """Return the memory panel's figures."""
-        return await self.store.call(status, self.conversation_id, self.settings, self.companion.terms)
-
-    async def standing(self) -> Standing:
-        """Return what explains the panel's figures."""
-        worker = self.companion.models.worker_name
-        return await self.store.call(standing, self.conversation_id, self.companion.terms, worker)
 
     async def meters(self) -> Meters:
         """Return how near the next steps of memory are."""

@@ -8,6 +8,8 @@ from dataclasses import asdict
 from construct.errors import UsageError
 from construct.memory.cycles.archive import unread
 from construct.memory.inspection.accounts import read_books
+from construct.memory.inspection.status import standing
+from construct.memory.inspection.status import status as panel
 from construct.memory.shown import forks
 from construct.repl.chat import Chat
 from construct.repl.commands.references import number_in
@@ -35,13 +37,14 @@ _NOTHING_SAID = "Nothing has been said in this conversation yet."
 @group.command("/status", "the memory panel")
 async def status(chat: Chat, out: Output, argument: str) -> None:
     """What is observed and what is pending, what runs and what comes next; live while something runs."""
-    imported = await chat.store.call(unread)
+    imported, terms = await chat.store.call(unread), chat.companion.terms
 
     async def look() -> Frame:
-        here, figures, standing = await chat.conversation(), await chat.panel(), await chat.standing()
-        title = title_of(here) if here else None
-        view = status_view(figures, standing, title, imported=imported)
-        return Frame(view, chat.upkeep.busy or bool(standing.running))
+        talk_id, here = chat.conversation_id, await chat.conversation()
+        figures = await chat.store.call(panel, talk_id, chat.settings, terms)
+        stands = await chat.store.call(standing, talk_id, terms, chat.companion.models.worker_name)
+        view = status_view(figures, stands, title_of(here) if here else None, imported=imported)
+        return Frame(view, chat.upkeep.busy or bool(stands.running))
 
     await out.watch(look)
 

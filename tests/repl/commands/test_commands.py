@@ -245,7 +245,7 @@ async def test_a_defect_in_a_command_does_not_end_the_chat(
 ) -> None:
     """Whatever a command raises is one line; no traceback is shown."""
     async with talking(settings) as dialogue:
-        monkeypatch.setattr(dialogue._chat, "panel", None)
+        monkeypatch.setattr(dialogue._chat, "conversation", None)
         assert await dialogue.line("/status")
         assert "TypeError" in capsys.readouterr().err
         assert await dialogue.line("/help")
