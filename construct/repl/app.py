@@ -6,7 +6,6 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.input import Input
@@ -61,7 +60,6 @@ class _Parts:
 
     chat: "Chat"
     out: "TerminalOutput"
-    registry: "Registry"
     dialogue: "Dialogue"
 
 
@@ -137,17 +135,12 @@ class Session:
 
     def _build(self) -> _Parts:
         from construct.repl.chat import Chat
-        from construct.repl.commands import all_commands
-        from construct.repl.commands.correct import forget_for_model
         from construct.repl.dialogue import Dialogue
         from construct.repl.terminal import TerminalOutput
 
-        o, out, registry = self._opening, TerminalOutput(self.screen), all_commands()
-        chat = Chat(
-            o.settings, o.models, o.conversation_id, private=o.private, report=self._progress, complain=out.notice
-        )
-        chat.companion.forget = partial(forget_for_model, chat, out)
-        return _Parts(chat, out, registry, Dialogue(chat, out, registry))
+        out = TerminalOutput(self.screen)
+        chat = Chat(self._opening, report=self._progress, complain=out.notice)
+        return _Parts(chat, out, Dialogue(chat, out))
 
     async def _show_due(self, parts: _Parts) -> None:
         from construct.repl.views.due import due_line
@@ -236,7 +229,7 @@ class Session:
 
     async def _source(self) -> "tuple[Registry, Chat]":
         parts = await asyncio.shield(self._ready)  # whoever waits may be cancelled
-        return parts.registry, parts.chat
+        return parts.dialogue.registry, parts.chat
 
     async def _end(self) -> None:
         """Stop the reply, finish the memory work that is due, let go of everything."""
@@ -298,8 +291,6 @@ def _on_signals(act: Callable[[], object], *names: str) -> Iterator[None]:
 
 def _load() -> None:
     """Import what the chat is made of; in a thread, while the user types."""
-    import construct.repl.chat
-    import construct.repl.commands
     import construct.repl.dialogue
     import construct.repl.terminal  # noqa: F401
 

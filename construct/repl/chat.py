@@ -10,7 +10,6 @@ from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.config import Settings
 from construct.errors import ConstructError, UsageError
-from construct.llm.providers import Models
 from construct.llm.types import Request
 from construct.memory.ambience import due_plans
 from construct.memory.cycles import policy
@@ -22,6 +21,7 @@ from construct.memory.shown.ambient import DuePlan
 from construct.offrecord import OffRecord
 from construct.references import Reference
 from construct.repl.background import Job, Upkeep
+from construct.repl.start import Opening
 from construct.store import cycles, talk
 from construct.store.database import Store, transaction
 from construct.tasks import stop
@@ -37,19 +37,16 @@ class Chat:
 
     def __init__(
         self,
-        settings: Settings,
-        models: Models,
-        conversation_id: int | None,
+        opening: Opening,
         *,
-        private: bool = False,
         report: Callable[[Progress], None] = lambda _: None,
         complain: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.companion = Companion(settings, models, report)
-        self.conversation_id = conversation_id
+        self.companion = Companion(opening.settings, opening.models, report)
+        self.conversation_id = opening.conversation_id
         self.shown: Reference | None = None
         """What a command showed last: what `/why` and its like mean when they are given no id."""
-        self.aside = OffRecord(self.companion, []) if private else None
+        self.aside = OffRecord(self.companion, []) if opening.private else None
         self.upkeep = Upkeep(self.companion.worker, complain, learns=self.companion.learns)
         self._complain = complain
         self._session_id: int | None = None

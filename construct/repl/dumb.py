@@ -6,14 +6,11 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from construct.errors import ExitStatus
 from construct.repl.app import LEAVING_SECONDS
 from construct.repl.chat import Chat
-from construct.repl.commands import all_commands
-from construct.repl.commands.correct import forget_for_model
 from construct.repl.dialogue import Dialogue
 from construct.repl.line_breaks import wrapped
 from construct.repl.lines import read_lines
@@ -77,9 +74,8 @@ async def _chat(opening: Opening) -> int:
     lines = read_lines(sys.stdin.fileno())
     out = DumbOutput(lines)
     out.say(greeting(opening, shutil.get_terminal_size().columns))
-    chat = Chat(opening.settings, opening.models, opening.conversation_id, private=opening.private, complain=out.notice)
-    chat.companion.forget = partial(forget_for_model, chat, out)
-    dialogue = Dialogue(chat, out, all_commands())
+    chat = Chat(opening, complain=out.notice)
+    dialogue = Dialogue(chat, out)
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _interrupt, dialogue, out)
     try:

@@ -5,7 +5,6 @@ import sys
 
 from construct.errors import ExitStatus
 from construct.repl.chat import Chat
-from construct.repl.commands import all_commands
 from construct.repl.dialogue import Dialogue
 from construct.repl.lines import read_lines
 from construct.repl.plain import PlainOutput
@@ -24,9 +23,9 @@ def run_piped(opening: Opening) -> int:
 
 
 async def _answer_all(opening: Opening) -> int:
-    chat = Chat(opening.settings, opening.models, opening.conversation_id, private=opening.private)
+    chat = Chat(opening)
     out = PlainOutput()
-    dialogue = Dialogue(chat, out, all_commands())
+    dialogue = Dialogue(chat, out)
     try:
         await chat.start()
         async for line in read_lines(sys.stdin.fileno()):
