@@ -7,12 +7,12 @@ from construct.cli import shapes
 from construct.cli.environment import Environment, complain, confirmed, print_json, say, show
 from construct.cli.looking import print_observation
 from construct.cli.progress import searchable
-from construct.cli.references import Reference
 from construct.clock import to_text
 from construct.memory.curation import edits
 from construct.memory.curation.forgetting import forget_named, plan_forget_named
 from construct.memory.curation.memories import remember
 from construct.memory.shown.lines import line
+from construct.references import Reference
 from construct.store import curated
 from construct.store import observations as rows
 from construct.store.database import transaction

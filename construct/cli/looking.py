@@ -9,7 +9,6 @@ from construct.cli import shapes
 from construct.cli.environment import Environment, print_json, say, tell
 from construct.cli.environment import show as show_view
 from construct.cli.progress import searchable_soon
-from construct.cli.references import Reference
 from construct.clock import Clock, to_text
 from construct.errors import UsageError
 from construct.memory.cycles import archive
@@ -20,7 +19,7 @@ from construct.memory.recall.meaning import meaning_for
 from construct.memory.recall.query import analyse
 from construct.memory.recall.search import Filters, search
 from construct.memory.shown.lines import line
-from construct.references import written
+from construct.references import Reference, written
 from construct.repl.views.words import NOTHING_YET, day, period, when
 from construct.store import curated, lineage, talk
 from construct.store import observations as rows

@@ -6,7 +6,7 @@ import typer
 
 from construct.cli.completing import observation_ids
 from construct.cli.options import Json, environment, examples, in_range
-from construct.cli.references import parse_reference
+from construct.references import parse_reference
 
 memory = typer.Typer(help="Look into memory and correct it.", rich_markup_mode=None)
 

@@ -170,7 +170,7 @@ HITS = [
 ]
 MADE = [Generation(0, 1200, 1000, 24_000, 3, 197), Generation(1, 12, 12, 300, 0, 0)]
 NEWEST = [observation(2, EVIL, generation=1)]
-HELP = HelpView([(group.title, group.commands) for group in all_commands().groups])
+HELP = HelpView(all_commands().groups)
 VIEWS: dict[str, RenderableType] = {
     "status": status_view(figures(), standing(running=(cycle(),), worker=EVIL, held_tokens=9, spent_usd=2), EVIL),
     "memory": memory_view(

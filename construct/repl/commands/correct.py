@@ -3,10 +3,10 @@
 from construct.errors import ConstructError, UsageError
 from construct.memory.curation import edits, forgetting, undo
 from construct.memory.curation.forget import Forgotten
-from construct.references import written
+from construct.references import Reference, written
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import observation_choices
-from construct.repl.commands.references import Reference, named
+from construct.repl.commands.references import named
 from construct.repl.commands.registry import Group
 from construct.repl.commands.unsearched import say_unsearched
 from construct.repl.output import Output

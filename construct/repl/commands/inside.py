@@ -122,7 +122,7 @@ async def show_help(chat: Chat, out: Output, argument: str) -> None:
 
     registry = all_commands()
     if not argument:
-        out.show(HelpView([(g.title, g.commands) for g in registry.groups]))
+        out.show(HelpView(registry.groups))
         return
     if argument == "keys":
         out.show(keys_view())
