@@ -11,7 +11,7 @@ from construct.cli.environment import show as show_view
 from construct.cli.progress import searchable_soon
 from construct.clock import Clock, to_text
 from construct.errors import UsageError
-from construct.memory.cycles import archive
+from construct.memory.cycles.archive import unread
 from construct.memory.inspection import history, narrow, trace
 from construct.memory.inspection.timeline import weeks
 from construct.memory.recall.excerpts import excerpt
@@ -20,7 +20,7 @@ from construct.memory.recall.query import analyse
 from construct.memory.recall.search import Filters, search
 from construct.memory.shown.lines import line
 from construct.references import Reference, written
-from construct.repl.views.words import NOTHING_YET, day, period, when
+from construct.repl.views.words import day, nothing_yet, period, when
 from construct.store import curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.records import Memory, Observation
@@ -74,9 +74,7 @@ def _nothing(db: sqlite3.Connection, wanted: narrow.Narrowing, *, past: bool) ->
         return "Nothing remembered is like that."
     if past:
         return "Nothing was remembered then."
-    if archive.backlogs(db):
-        return "Nothing is remembered yet: `construct observe` learns from what was imported."
-    return NOTHING_YET.format(compact="construct compact")
+    return nothing_yet(unread(db), "construct compact")
 
 
 def _print_lines(found: list[Observation], memories: list[Memory], clock: Clock, today: date) -> None:

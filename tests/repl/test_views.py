@@ -42,7 +42,7 @@ from construct.repl.views.timeline import timeline_view
 from construct.repl.views.undone import undone_view
 from construct.repl.views.usage import usage_view
 from construct.repl.views.why import why_memory_view, why_message_view, why_view
-from construct.repl.views.words import ago, counted, money, monies, percent, title_of
+from construct.repl.views.words import ago, counted, money, monies, nothing_yet, percent, title_of
 from construct.store.books import Spent, UsageLine
 from construct.store.lineage import Generation
 from construct.store.records import Conversation, Cycle, Memory, Message, Observation
@@ -253,7 +253,8 @@ def test_memory_is_grouped_by_day() -> None:
 
 def test_nothing_yet() -> None:
     """Where there is nothing, the views say so."""
-    assert "Nothing is remembered" in to_text(memory_view([], TODAY))
+    assert "by /compact" in nothing_yet(0)
+    assert "`construct observe` learns from" in nothing_yet(3)
     assert "Nothing is remembered" in to_text(generations_view([], [], {}, TODAY))
     assert "Nothing is remembered" in to_text(timeline_view([]))
     assert "no conversations" in to_text(conversations_view([], CLOCK))

@@ -5,6 +5,7 @@ import sqlite3
 from construct.clock import to_text
 from construct.errors import UsageError
 from construct.memory.curation import memories
+from construct.memory.cycles.archive import unread
 from construct.memory.cycles.trouble import newest_observer, trouble
 from construct.memory.graph.answers import USER
 from construct.memory.graph.reading import neighbours
@@ -24,7 +25,7 @@ from construct.repl.views.observations import by_day, memory_view
 from construct.repl.views.search import hits_view
 from construct.repl.views.timeline import timeline_view
 from construct.repl.views.why import traced_view, why_last_view
-from construct.repl.views.words import period
+from construct.repl.views.words import nothing_yet, period
 from construct.store import curated, lineage
 from construct.store.database import transaction
 from construct.store.records import Memory
@@ -63,11 +64,11 @@ async def memory(chat: Chat, out: Output, argument: str) -> None:
     kept = [m for m in await chat.store.call(curated.memories) if m.observation_id is None]
     kept = [m for m in kept if wanted.holds_memory(m, chat.clock)]
     parts = list(wanted.parts())
-    if wanted.narrows and not found and not kept:
-        out.say(f"Nothing remembered is like that: {' · '.join(parts)}. /recall looks through all that was said.")
+    if not found and not kept:
+        like = f"Nothing remembered is like that: {' · '.join(parts)}. /recall looks through all that was said."
+        out.say(like if wanted.narrows else nothing_yet(await chat.store.call(unread)))
         return
-    if found or kept:
-        chat.shown = ("observation", found[-1].id) if found else ("memory", kept[-1].id)
+    chat.shown = ("observation", found[-1].id) if found else ("memory", kept[-1].id)
     most = None if wanted.narrows or wanted.everything else _MOST_LISTED
     out.show(memory_view(found, today, kept=kept, most=most, narrowed=parts))
 

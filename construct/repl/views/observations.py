@@ -12,7 +12,7 @@ from construct.memory.inspection.narrow import outcome_unknown
 from construct.memory.language.dates import relative_words
 from construct.memory.shown.lines import SIGNS
 from construct.repl.views.prose import Prose
-from construct.repl.views.words import NOTHING_YET, counted
+from construct.repl.views.words import counted
 from construct.store.records import Memory, Observation
 from construct.text import one_line
 
@@ -38,8 +38,6 @@ def memory_view(
     Older ones than the newest `most` are only counted, `rest` being how to see them; `narrowed` says by what all were
     chosen, in words.
     """
-    if not observations and not kept:
-        return Text(NOTHING_YET.format(compact="/compact"), style="dim")
     parts: list[RenderableType] = [Text("Kept for good", style="heading3"), memory_table(kept)] if kept else []
     shown = by_day(observations)[-most:] if most else by_day(observations)
     for day, group in groupby(shown, key=lambda o: o.observation_date):

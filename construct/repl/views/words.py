@@ -7,9 +7,15 @@ from construct.clock import Clock, from_text, gap_words
 from construct.store.talk import ConversationSummary
 from construct.text import shorten
 
-NOTHING_YET = "Nothing is remembered yet: what is said is observed as it adds up, or at once by {compact}."
 _CENTS_FROM = 0.1
 _HALF_PERCENT = 0.005
+
+
+def nothing_yet(imported: int, compact: str = "/compact") -> str:
+    """Return how there comes to be something remembered, where so many imported messages are not observed yet."""
+    if imported:
+        return "Nothing is remembered yet: `construct observe` learns from what was imported."
+    return f"Nothing is remembered yet: what is said is observed as it adds up, or at once by {compact}."
 
 
 def counted(number: int, noun: str) -> str:
