@@ -360,3 +360,11 @@ def test_words() -> None:
     assert [ago(NOW.isoformat(), CLOCK), ago(STAMP, CLOCK)] == ["just now", "1 day ago"]
     untitled = [ConversationSummary(conversation(4, None), 0, STAMP, said) for said in (None, "Hello there")]
     assert list(map(title_of, untitled)) == ["conversation 4", "Hello there"]
+
+
+def test_a_plan_to_forget_counts_what_it_does_not_list() -> None:
+    """Of each kind the first are listed, and how many more there are is said: nothing goes unseen."""
+    many = {"observations": 15, "reactivated": 16, "memories": 17, "messages": 18}
+    made = {"observations": observation(1), "reactivated": observation(2), "memories": memory(), "messages": message(1)}
+    shown = to_text(plan_view(plan(words=True, replies=(), **{k: (made[k],) * n for k, n in many.items()}), TODAY))
+    assert re.findall(r"and (\d+) more", shown) == ["3", "5", "6", "4"]

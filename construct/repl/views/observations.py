@@ -71,13 +71,15 @@ def _counts(observations: Sequence[Observation], kept: Sequence[Memory], today: 
         yield counted(reflections, "reflection")
 
 
-def memory_table(memories: Sequence[Memory]) -> Table:
-    """Return memories one under the other."""
+def memory_table(memories: Sequence[Memory], most: int | None = None) -> Table:
+    """Return memories one under the other, `most` of them."""
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
-    for m in memories:
+    for m in memories[:most]:
         table.add_row(f"  memory:{m.id}", Prose(one_line(m.content)).append(_whence(m), style="dim"))
+    if left_out := more(len(memories), most):
+        table.add_row("", left_out)
     return table
 
 
@@ -95,9 +97,14 @@ def observation_table(observations: Sequence[Observation], today: date, most: in
     table.add_column(overflow="fold")
     for o in observations[:most]:
         table.add_row(Text(f"  {SIGNS[o.priority]}", style=o.priority), str(o.id), _content(o, today))
-    if most and len(observations) > most:
-        table.add_row("", "", Text(f"and {len(observations) - most:,} more", style="dim"))
+    if left_out := more(len(observations), most):
+        table.add_row("", "", left_out)
     return table
+
+
+def more(total: int, most: int | None) -> Text | None:
+    """Return how many are left out of a list that is cut; None where it is whole."""
+    return None if most is None or total <= most else Text(f"and {total - most:,} more", style="dim")
 
 
 def observation_view(o: Observation, today: date) -> RenderableType:
