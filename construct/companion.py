@@ -34,7 +34,7 @@ from construct.store.database import Store, rehearsal, snapshot, transaction
 from construct.store.records import Message
 from construct.store.talk import NewMessage
 from construct.tokens import Usage
-from construct.turns import WHOLE, Delta, Listener, Replying, ToolCalled, TurnResult, Waiting
+from construct.turns import WHOLE, Delta, Listener, Replying, ToolCalled, TurnResult, Waiting, heard
 
 log = logging.getLogger("construct.companion")
 
@@ -231,7 +231,7 @@ class Companion:
 
     async def _stream(self, request: Request, so_far: Replying, listen: Listener) -> Reply:
         """Stream one reply, whatever ends it; a broken one is kept before the error passes on."""
-        stream = self.models.main.stream(request)
+        stream = self.models.main.stream(heard(request, listen))
         gap = "\n\n" if so_far.texts else ""
         try:
             async for piece in stream:

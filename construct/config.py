@@ -63,6 +63,11 @@ class Settings:
     unknown: tuple[str, ...] = ()
     """Names like those of settings that are none: misspelt, or of a newer version."""
 
+    def must_learn(self) -> None:
+        """Raise UsageError where the memory is not to learn anything."""
+        if self.memory != "on":
+            raise UsageError(f"CONSTRUCT_MEMORY is {self.memory}: nothing is learned. Set it to on for that.")
+
     @property
     def has_credentials(self) -> bool:
         """Tell whether an Anthropic-speaking server can be asked."""

@@ -19,7 +19,7 @@ from construct.store import books
 from construct.store.database import transaction
 from construct.store.records import Message
 from construct.tokens import Usage
-from construct.turns import WHOLE, Delta, Listener, TurnResult
+from construct.turns import WHOLE, Delta, Listener, TurnResult, heard
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class OffRecord:
         request = replace(request, tools=())  # one of them stores
         self._keep("user", words)
         error: ModelError | None = None
-        stream = self.companion.models.main.stream(request)
+        stream = self.companion.models.main.stream(heard(request, listen))
         try:
             async for piece in stream:
                 listen(Delta(piece))

@@ -1,16 +1,22 @@
 """Ids as they are typed: an observation's number, `message:N` or `memory:N`."""
 
+from construct.errors import UsageError
+from construct.text import shorten
+
 Reference = tuple[str, int]
 """`observation`, `message` or `memory`, and its number."""
 
 _KINDS = ("observation", "message", "memory")
 
 
-def reference_in(text: str) -> Reference | None:
-    """Return the kind and number that an id names; None when it is none."""
+def parse_reference(text: str) -> Reference:
+    """Return the kind and number that an id names; raises UsageError when it is none."""
     kind, _, number = text.strip().rpartition(":")
     if (kind and kind not in _KINDS) or not (number.isascii() and number.isdigit()):
-        return None
+        raise UsageError(
+            f"{shorten(text, 40)!r} is no id: give an observation's number, message:N or memory:N.\n"
+            "`construct memory list` shows them."
+        )
     return kind or "observation", int(number[:18])
 
 

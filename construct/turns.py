@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from construct.errors import ModelError
-from construct.llm.types import Block, ChatMessage, Reply, Text, ToolResult
+from construct.llm.types import Block, ChatMessage, Reply, Request, Text, ToolResult
 from construct.store.briefings import Told
 from construct.store.erase import REMOVED
 from construct.tokens import Usage
@@ -34,8 +34,21 @@ class ToolCalled:
 WHOLE = frozenset({"end_turn", "stop_sequence", "max_tokens"})
 """Why a reply stops that has come to its own end, or to the limit of its length."""
 
-Event = Delta | Waiting | ToolCalled
+
+@dataclass(frozen=True, slots=True)
+class Retrying:
+    """The model is asked again; `why` is a few words."""
+
+    why: str
+
+
+Event = Delta | Waiting | ToolCalled | Retrying
 Listener = Callable[[Event], None]
+
+
+def heard(request: Request, listen: Listener) -> Request:
+    """Return a request of which it is heard when it is sent again."""
+    return replace(request, on_retry=lambda why: listen(Retrying(why)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ BELOW = {
     "store": {"leaf"},
     "leaf": set[str](),
 }
-LEAVES = frozenset("config prompts tokens text errors clock references installation".split())
+LEAVES = frozenset("config prompts tokens text errors clock references installation tasks".split())
 FOREIGN = {
     "typer": {"cli"},
     "rich": {"cli", "repl"},

@@ -3,7 +3,6 @@
 import sys
 
 from construct.cli.environment import Environment
-from construct.errors import UsageError
 
 
 def chat(
@@ -15,12 +14,13 @@ def chat(
     private: bool = False,
 ) -> int:
     """Run the REPL, or answer piped lines; return the exit status."""
-    if conversation is not None and new:
-        raise UsageError("--conversation and --new exclude each other: name one of them.")
-    if sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+    from construct.repl.start import open_chat
+
+    opening = open_chat(env.settings, conversation, new=new, model=model, private=private)
+    if sys.stdin.isatty() and sys.stdout.isatty():
         from construct.repl.app import run_chat
 
-        return run_chat(env.settings, conversation=conversation, new=new, model=model, private=private)
+        return run_chat(opening)
     from construct.repl.piped import run_piped
 
-    return run_piped(env.settings, conversation=conversation, new=new, model=model, private=private)
+    return run_piped(opening)

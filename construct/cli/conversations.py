@@ -38,11 +38,11 @@ def list_conversations(
     if as_json:
         print_json([shapes.conversation(c) for c in found])
         return
-    from construct.repl.views.words import counted, title_of
+    from construct.repl.views.words import counted, title_of, when
 
     for c in found:
-        when = shapes.local_time(c.last_at, env.settings.clock)
-        say(f"{c.conversation.id:>5}  {when}  {counted(c.messages, 'message'):>15}  {title_of(c)}")
+        moment = when(c.last_at, env.settings.clock)
+        say(f"{c.conversation.id:>5}  {moment}  {counted(c.messages, 'message'):>15}  {title_of(c)}")
     if not found:
         say("There are no conversations yet. `construct` begins one.")
 
@@ -59,12 +59,12 @@ def show(context: typer.Context, conversation_id: Id, as_json: Json = False) -> 
     if as_json:
         print_json(shapes.talk(found.conversation, messages))
         return
-    from construct.repl.views.words import title_of
+    from construct.repl.views.words import title_of, when
 
     say(f"# {title_of(found)}")
     for m in messages:
         note = " (interrupted)" if m.status == "interrupted" else ""
-        say(f"\n[{shapes.local_time(m.created_at, env.settings.clock)}] {m.role}{note}:\n{m.content}")
+        say(f"\n[{when(m.created_at, env.settings.clock)}] {m.role}{note}:\n{m.content}")
 
 
 @conversations.command(epilog=examples('construct conversations rename 3 "The flat in Porto"'))

@@ -7,13 +7,12 @@ from construct.cli import shapes
 from construct.cli.environment import Environment, complain, confirmed, print_json, say, show
 from construct.cli.looking import print_observation
 from construct.cli.progress import searchable
-from construct.cli.references import Reference
 from construct.clock import to_text
-from construct.errors import UsageError
 from construct.memory.curation import edits
 from construct.memory.curation import forget as forgetting
 from construct.memory.curation.memories import remember
 from construct.memory.shown.lines import line
+from construct.references import Reference
 from construct.store import curated
 from construct.store import observations as rows
 from construct.store.database import transaction
@@ -38,8 +37,7 @@ def pin(env: Environment, reference: Reference, *, off: bool, as_json: bool) -> 
 
 def add(env: Environment, text: str, category: str | None, as_json: bool) -> None:
     """Keep something by itself."""
-    if env.settings.memory != "on":
-        raise UsageError(f"CONSTRUCT_MEMORY is {env.settings.memory}: nothing is learned. Set it to on to add.")
+    env.settings.must_learn()
     with env.database() as db, transaction(db):
         kept = remember(db, text, category, "user", to_text(env.settings.clock.now()))
     print_json(shapes.memory(kept, env.settings.clock)) if as_json else say(f"memory:{kept.id}  {kept.content}")

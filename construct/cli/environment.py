@@ -136,7 +136,7 @@ def standard_input() -> str | None:
     """Return what is piped or redirected in, None when there is nothing to read."""
     import stat
 
-    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+    if sys.stdin.isatty():
         return None
     mode = os.fstat(sys.stdin.fileno()).st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
@@ -146,7 +146,7 @@ def standard_input() -> str | None:
 
 def confirmed(question: str) -> bool:
     """Ask before something that cannot be taken back; where nobody can answer, only `--yes` will do."""
-    if sys.stdin is None or not sys.stdin.isatty():
+    if not sys.stdin.isatty():
         raise UsageError(f"{question} Nobody is here to answer: say --yes to do it.")
     complain(question)
     return input("Type yes to do it: ").strip().lower() in {"y", "yes"}

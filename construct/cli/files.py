@@ -10,7 +10,7 @@ from construct.cli.environment import Environment, complain, confirmed, print_js
 from construct.cli.progress import progress_bar
 from construct.cli.stopping import left_off
 from construct.errors import UsageError
-from construct.memory.cycles.archive import backlogs
+from construct.memory.cycles.archive import unread
 from construct.store import search_index
 from construct.store.backup import explaining, refuse_database, text_file
 from construct.store.transfer.exporting import write_export
@@ -87,12 +87,12 @@ def import_file(env: Environment, file: Path, as_json: bool) -> None:
             advance(doing, done, total)
 
         report = import_into(db, file, env.settings.clock, tell)
-        unread = bool(report.messages and backlogs(db))
+        waits = report.messages and unread(db)
     if as_json:
         print_json(asdict(report))
         return
     say(_words(report))
-    if unread:
+    if waits:
         complain("It can be searched now; `construct observe` learns from it.")
     if report.warning:
         complain(report.warning)

@@ -9,10 +9,9 @@ from construct.cli import shapes
 from construct.cli.environment import Environment, print_json, say, tell
 from construct.cli.environment import show as show_view
 from construct.cli.progress import searchable_soon
-from construct.cli.references import Reference
 from construct.clock import Clock, to_text
 from construct.errors import UsageError
-from construct.memory.cycles import archive
+from construct.memory.cycles.archive import unread
 from construct.memory.inspection import history, narrow, trace
 from construct.memory.inspection.timeline import weeks
 from construct.memory.recall.excerpts import excerpt
@@ -20,7 +19,8 @@ from construct.memory.recall.meaning import meaning_for
 from construct.memory.recall.query import analyse
 from construct.memory.recall.search import search
 from construct.memory.shown.lines import line
-from construct.repl.views.words import NOTHING_YET, period
+from construct.references import Reference, written
+from construct.repl.views.words import day, nothing_yet, period, when
 from construct.store import curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.records import Memory, Observation
@@ -75,9 +75,7 @@ def _nothing(db: sqlite3.Connection, wanted: narrow.Narrowing, *, past: bool) ->
         return "Nothing remembered is like that."
     if past:
         return "Nothing was remembered then."
-    if archive.backlogs(db):
-        return "Nothing is remembered yet: `construct observe` learns from what was imported."
-    return NOTHING_YET.format(compact="construct compact")
+    return nothing_yet(unread(db), "construct compact")
 
 
 def _print_lines(found: list[Observation], memories: list[Memory], clock: Clock, today: date) -> None:
@@ -115,7 +113,7 @@ def _newest(
 ) -> tuple[list[Observation], list[Memory]]:
     """Return the newest of both together, as many as the limit allows, in their order."""
     days = [(o.observation_date, o.created_at) for o in found]
-    days += [(shapes.local_day(m.created_at, clock), m.created_at) for m in memories]
+    days += [(str(day(m.created_at, clock)), m.created_at) for m in memories]
     kept = set(sorted(range(len(days)), key=lambda i: days[i])[-limit:])
     return (
         [o for i, o in enumerate(found) if i in kept],
@@ -128,7 +126,7 @@ def _conversation(db: sqlite3.Connection, memory: Memory) -> int | None:
 
 
 def _memory_line(memory: Memory, clock: Clock) -> str:
-    return f"[{shapes.local_day(memory.created_at, clock)}] {one_line(memory.content)}"
+    return f"[{day(memory.created_at, clock)}] {one_line(memory.content)}"
 
 
 def _marks(o: Observation, today: date) -> str:
@@ -160,10 +158,9 @@ def search_memory(
         return
     wanted = analyse(query)
     for h in found:
-        reference = str(h.id) if h.kind == "observation" else f"{h.kind}:{h.id}"
         note = f"  [{h.match}]" if h.match != "direct" else ""
         text = excerpt(h.text, wanted.words, _EXCERPT, wanted.pieces)
-        say(f"{reference:>14}  [{h.date}] {h.role + ': ' if h.role else ''}{text}{note}")
+        say(f"{written((h.kind, h.id)):>14}  [{h.date}] {h.role + ': ' if h.role else ''}{text}{note}")
     if not found:
         say("Nothing was found.")
 
@@ -175,8 +172,8 @@ def show(env: Environment, reference: Reference, as_json: bool) -> None:
     with env.database() as db:
         if kind == "message":
             message = talk.message(db, number)
-            when = shapes.local_time(message.created_at, clock)
-            shape, text = shapes.message(message), f"[{when}] {message.role}:\n{message.content}"
+            moment = when(message.created_at, clock)
+            shape, text = shapes.message(message), f"[{moment}] {message.role}:\n{message.content}"
         elif kind == "memory":
             memory = curated.memory(db, number)
             shape, text = shapes.memory(memory, clock, _conversation(db, memory)), _memory_line(memory, clock)
@@ -197,20 +194,13 @@ def print_observation(o: Observation, clock: Clock, plainly: str, as_json: bool)
 def why(env: Environment, reference: Reference, as_json: bool) -> None:
     """Print where an observation or a memory comes from, or what rests on a message."""
     with env.database() as db:
-        found = _traced(db, reference)
+        found = trace.traced(db, reference)
     if as_json:
         print_json(shapes.traced(found))
         return
     from construct.repl.views.why import traced_view
 
     show_view(traced_view(found, env.settings.clock))
-
-
-def _traced(db: sqlite3.Connection, reference: Reference) -> trace.Trace | trace.MessageTrace | trace.MemoryTrace:
-    kind, number = reference
-    if kind == "message":
-        return trace.why_message(db, number)
-    return trace.why_memory(db, number) if kind == "memory" else trace.why(db, number)
 
 
 def why_last(env: Environment, as_json: bool) -> None:

@@ -6,7 +6,7 @@ import typer
 
 from construct.cli.completing import observation_ids
 from construct.cli.options import Json, environment, examples, in_range
-from construct.cli.references import parse_reference
+from construct.references import parse_reference
 
 memory = typer.Typer(help="Look into memory and correct it.", rich_markup_mode=None)
 
@@ -88,14 +88,7 @@ def show(context: typer.Context, reference: Id, as_json: Json = False) -> None:
 @memory.command(epilog=examples("construct memory why 42", "construct memory why last"))
 def why(
     context: typer.Context,
-    reference: Annotated[
-        str,
-        typer.Argument(
-            metavar="ID",
-            help="An observation's number, message:N, memory:N, or `last`: the last reply.",
-            autocompletion=observation_ids,
-        ),
-    ],
+    reference: Id,
     as_json: Json = False,
 ) -> None:
     """Show where it comes from, down to the words that were said.

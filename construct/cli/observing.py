@@ -2,16 +2,15 @@
 
 import asyncio
 import sqlite3
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 
 from construct.cli.environment import Environment, complain, confirmed, print_json, say
+from construct.cli.progress import Advance, progress_bar
 from construct.cli.stopping import left_off
 from construct.clock import to_text
 from construct.companion import Companion
-from construct.errors import ExitStatus, UsageError
+from construct.errors import ExitStatus
 from construct.llm.types import Model
 from construct.memory.cycles import archive
 from construct.memory.cycles.archive import Backlog, Revived
@@ -46,7 +45,6 @@ class Outcome:
     stopped: str | None = None
 
 
-Advance = Callable[[int], None]
 _LEFT_OFF = "Left off. What was observed is kept; the same command goes on from there."
 
 
@@ -54,8 +52,7 @@ def observe(env: Environment, wish: Wish) -> int:
     """Say what there is to observe and what it may cost, ask, and do it."""
     from construct.llm.providers import choose_models
 
-    if env.settings.memory != "on":
-        raise UsageError(f"CONSTRUCT_MEMORY is {env.settings.memory}: nothing is learned. Set it to on to observe.")
+    env.settings.must_learn()
     since = "" if wish.since is None else to_text(parse_moment(wish.since, env.settings.clock))
     models = choose_models(env.settings)
     with env.database() as db:
@@ -65,7 +62,7 @@ def observe(env: Environment, wish: Wish) -> int:
         if not wish.yes and not confirmed("Observe them?"):
             complain("Nothing was observed.")
             return ExitStatus.OK
-    with left_off(lambda: _LEFT_OFF), _progress(sum(b.messages for b in waiting)) as advance:
+    with left_off(lambda: _LEFT_OFF), progress_bar() as advance:
         outcome = asyncio.run(_run(Companion(env.settings, models), waiting, wish.budget, advance))
     print_json(asdict(outcome)) if wish.as_json else say(_words(outcome))
     return ExitStatus.OK
@@ -74,7 +71,8 @@ def observe(env: Environment, wish: Wish) -> int:
 async def _run(companion: Companion, waiting: Sequence[Backlog], budget: float | None, advance: Advance) -> Outcome:
     """Observe batch by batch, the oldest conversation first, until nothing is left or the money is spent."""
     terms = companion.terms
-    done = Outcome(messages_left=sum(b.messages for b in waiting))
+    total = sum(b.messages for b in waiting)
+    done = Outcome(messages_left=total)
     try:
         before = await companion.store.call(spent_ever)
         if budget is not None:
@@ -83,7 +81,7 @@ async def _run(companion: Companion, waiting: Sequence[Backlog], budget: float |
         for backlog in waiting:
             while done.stopped is None and (step := await _step(companion, backlog.conversation_id)):
                 done = _sum(done, step)
-                advance(done.messages)
+                advance("Observing", done.messages, total)
         return replace(done, cost_usd=await companion.store.call(spent_ever) - before)
     finally:
         await companion.close()
@@ -151,17 +149,3 @@ def _words(outcome: Outcome) -> str:
     if outcome.messages_left:
         lines.append(f"Left: {counted(outcome.messages_left, 'message')}; the same command goes on from there.")
     return "\n".join(lines)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Advance]:
-    """Draw a progress bar where there is a terminal for it."""
-    if not sys.stderr.isatty() or not total:
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("Observing", total=total)
-        yield lambda done: bar.update(task, completed=done)

@@ -5,10 +5,11 @@ import sqlite3
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 
 from construct.cli.environment import complain
 from construct.store import search_index
+from construct.tasks import stop
 
 Advance = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and of how much (0: nobody knows)."""
@@ -52,9 +53,7 @@ async def waiting(words: str) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        spinner.cancel()
-        with suppress(asyncio.CancelledError):
-            await spinner
+        await stop(spinner)
 
 
 async def _spin(words: str) -> None:

@@ -1,10 +1,9 @@
 """`reindex`: make search whole, now: the index of words, and the vectors by the model that is set."""
 
 import sqlite3
-from collections.abc import Iterator
 
 from construct.cli.environment import Environment, print_json, say
-from construct.cli.progress import searchable
+from construct.cli.progress import progress_bar, searchable
 from construct.cli.stopping import left_off
 from construct.config import Settings
 from construct.errors import ConstructError, NotConfiguredError
@@ -55,30 +54,14 @@ def reindex(env: Environment, as_json: bool) -> None:
 def _make_all(db: sqlite3.Connection, embedder: Embedder) -> int:
     """Make all vectors that are missing, with a progress bar; return how many entries got theirs."""
     indexing.choose(db, embedder.name)
-    made = sum(_counted(_made(db, embedder), vectors.count_without(db, embedder.name)))
+    made, total = 0, vectors.count_without(db, embedder.name)
+    after: dict[str, int] = {}
+    with progress_bar() as advance:
+        while texts := indexing.batch(db, embedder.name, after):
+            indexing.store(db, embedder, texts)
+            after[texts[-1].kind] = texts[-1].id
+            made += len(texts)
+            advance("Making vectors", made, total)
     while indexing.drop_others(db, embedder.name):
         pass
     return made
-
-
-def _made(db: sqlite3.Connection, embedder: Embedder) -> Iterator[int]:
-    """Yield how many entries got their vector, a batch at a time."""
-    after: dict[str, int] = {}
-    while texts := indexing.batch(db, embedder.name, after):
-        indexing.store(db, embedder, texts)
-        after[texts[-1].kind] = texts[-1].id
-        yield len(texts)
-
-
-def _counted(steps: Iterator[int], total: int) -> Iterator[int]:
-    """Pass the steps on, with a bar on standard error where somebody looks."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("making vectors"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("", total=total)
-        for step in steps:
-            bar.advance(task, step)
-            yield step

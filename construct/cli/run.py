@@ -3,10 +3,14 @@
 import os
 import sqlite3
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
+from typing import TYPE_CHECKING
 
 from construct.errors import ConstructError, ExitStatus, StoppedError
+
+if TYPE_CHECKING:
+    from typer import Typer
 
 # How typer says that a group needs one of its commands, and that there are more words than it takes.
 _NO_COMMAND, _TOO_MANY = "Missing command.", "Got unexpected extra argument"
@@ -80,26 +84,35 @@ def _dispatch(arguments: Sequence[str]) -> int:
     return _with_typer(app, arguments)
 
 
-def _with_typer(app: object, arguments: Sequence[str]) -> int:
-    from typer import Abort, Typer, TyperException
+def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
+    from typer import Abort, TyperException
 
     from construct.text import one_line
 
-    assert isinstance(app, Typer)
     try:
         status = app(args=list(arguments), prog_name="construct", standalone_mode=False)
     except TyperException as error:
-        context = getattr(error, "ctx", None)
-        path = context.command_path if context is not None else "construct"
+        path, below = _addressed(app, arguments)
         message = error.format_message()
-        if message == _NO_COMMAND and context is not None:
-            message = f"Say which: {', '.join(getattr(context.command, 'commands', ()))}."
+        if message == _NO_COMMAND:
+            message = f"Say which: {', '.join(below)}."
         elif message.startswith(_TOO_MANY):
             message += ": several words are one text only in quotation marks."
         return _fail(f"{one_line(message)}\n`{path} --help` shows what there is.", ExitStatus.USAGE)
     except Abort:
         return ExitStatus.INTERRUPTED
     return int(status or 0)
+
+
+def _addressed(app: "Typer", arguments: Sequence[str]) -> tuple[str, Iterable[str]]:
+    """Return the command that arguments are for, and those below it; not every error of typer's knows."""
+    from typer.main import get_command
+
+    path, below = "construct", getattr(get_command(app), "commands", {})
+    for word in arguments:
+        if word in below:
+            path, below = f"{path} {word}", getattr(below[word], "commands", {})
+    return path, below
 
 
 def _fail(message: str, status: ExitStatus) -> int:

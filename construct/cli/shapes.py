@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from construct.clock import Clock, from_text
+from construct.clock import Clock
 from construct.memory.inspection.timeline import Period
 from construct.memory.inspection.trace import MemoryTrace, MessageTrace, ReplyTrace, Trace
 from construct.memory.recall.search import Hit
+from construct.repl.views.words import day
 from construct.store.records import Conversation, Cycle, Memory, Message, Observation
 from construct.store.talk import ConversationSummary
 
@@ -34,7 +35,7 @@ def memory(m: Memory, clock: Clock, conversation: int | None = None) -> dict[str
         "kind": "memory",
         "id": f"memory:{m.id}",
         "conversation": conversation,
-        "date": local_day(m.created_at, clock),
+        "date": str(day(m.created_at, clock)),
         "text": m.content,
         "state": "active" if m.superseded_at is None else "superseded",
         "category": m.category,
@@ -170,13 +171,3 @@ def week(one: Period) -> dict[str, Any]:
         "corrected": one.corrected,
         "active": dict(one.active),
     }
-
-
-def local_day(text: str, clock: Clock) -> str:
-    """Return the user's day of a stored time."""
-    return clock.local(from_text(text)).date().isoformat()
-
-
-def local_time(text: str, clock: Clock) -> str:
-    """Return a stored time as the user's wall clock shows it."""
-    return clock.local(from_text(text)).strftime("%Y-%m-%d %H:%M")

@@ -13,8 +13,9 @@ from construct.cli.environment import Environment, complain, print_json, say, sh
 from construct.cli.progress import waiting
 from construct.clock import to_text
 from construct.companion import Companion
-from construct.errors import ExitStatus, NotConfiguredError, UsageError
+from construct.errors import ExitStatus, NotConfiguredError
 from construct.llm.providers import EXTRACTIVE
+from construct.memory.cycles.archive import unread
 from construct.memory.cycles.compaction import Compacted
 from construct.memory.cycles.situation import Terms, terms_for
 from construct.memory.cycles.trouble import newest_observer, trouble
@@ -54,7 +55,7 @@ def status(env: Environment, as_json: bool) -> None:
         if as_json:
             print_json(panel(db, talk.latest_conversation(db), env.settings, terms(env)))
         else:
-            show(_panel_view(env, db))
+            show(_panel_view(env, db, unread(db)))
 
 
 def watch_status(env: Environment) -> None:
@@ -65,19 +66,20 @@ def watch_status(env: Environment) -> None:
 
     from construct.repl.views.console import to_console
 
+    if not sys.stdout.isatty():
+        status(env, as_json=False)
+        return
     with env.looking() as db:
-        if not sys.stdout.isatty():
-            show(_panel_view(env, db))
-            return
+        imported = unread(db)  # counting a million takes a second: once will do
         ending = Text()  # the line on which the terminal shows the ^C
-        live = Live(Group(_panel_view(env, db), ending), console=to_console(sys.stdout), auto_refresh=False)
+        live = Live(Group(_panel_view(env, db, imported), ending), console=to_console(sys.stdout), auto_refresh=False)
         with suppress(KeyboardInterrupt), live:
             while True:
                 time.sleep(_LOOK_SECONDS)
-                live.update(Group(_panel_view(env, db), ending), refresh=True)
+                live.update(Group(_panel_view(env, db, imported), ending), refresh=True)
 
 
-def _panel_view(env: Environment, db: sqlite3.Connection) -> "RenderableType":
+def _panel_view(env: Environment, db: sqlite3.Connection, imported: int) -> "RenderableType":
     from construct.repl.views.status import status_view
     from construct.repl.views.words import title_of
 
@@ -85,15 +87,15 @@ def _panel_view(env: Environment, db: sqlite3.Connection) -> "RenderableType":
     memory_terms, worker = _terms_and_worker(env)
     title = None if here is None else title_of(talk.summary(db, here))
     figures = panel(db, here, env.settings, memory_terms)
-    return status_view(figures, standing(db, here, memory_terms, worker), title, compact=_COMPACT)
+    stands = standing(db, here, memory_terms, worker)
+    return status_view(figures, stands, title, imported=imported, compact=_COMPACT)
 
 
 def compact(env: Environment, as_json: bool) -> int:
     """Observe, compact and reflect now; print what changed."""
     from construct.llm.providers import choose_models
 
-    if env.settings.memory != "on":
-        raise UsageError(f"CONSTRUCT_MEMORY is {env.settings.memory}: nothing is learned. Set it to on to compact.")
+    env.settings.must_learn()
     with env.database() as db:
         conversation_id = talk.latest_conversation(db)
     if conversation_id is None:
@@ -180,16 +182,12 @@ def usage(env: Environment, as_json: bool) -> None:
         {
             "total": _total(found.lines),
             "today": _total(today),
-            "by": [_usage_line(line) for line in found.lines],
+            "by": [asdict(line) for line in found.lines],
             "days": [{"date": day, "talk_usd": t, "memory_usd": m} for day, t, m in by_day(found.spending, clock)],
             "stored_talk_usd": found.spent_on_talk,
             "instead": None if found.instead is None else asdict(found.instead),
         }
     )
-
-
-def _usage_line(line: books.UsageLine) -> dict[str, Any]:
-    return {name: getattr(line, name) for name in line.__slots__}
 
 
 def _total(lines: list[books.UsageLine]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ LONGEST_WAIT = 10.0
 
 def stream(model: "AnthropicModel", request: Request) -> "AnthropicStream":
     """Return the stream of a reply; nothing is sent before it is iterated."""
-    return AnthropicStream(model, chat_body(model.name, request))
+    return AnthropicStream(model, chat_body(model.name, request), request.on_retry)
 
 
 async def complete_json(model: "AnthropicModel", request: JsonRequest) -> JsonReply:
@@ -46,8 +46,9 @@ async def complete_json(model: "AnthropicModel", request: JsonRequest) -> JsonRe
 class AnthropicStream:
     """One reply on its way. Iterate once; `reply` keeps what came, however it ends."""
 
-    def __init__(self, model: "AnthropicModel", body: Body) -> None:
+    def __init__(self, model: "AnthropicModel", body: Body, on_retry: Callable[[str], None] = lambda _: None) -> None:
         self.reply = Reply()
+        self._on_retry = on_retry
         self._model = model
         self._end = model.end
         self._body = encoded(body | {"stream": True})
@@ -74,6 +75,7 @@ class AnthropicStream:
                 wait = _wait(failed.failure, attempt)
                 if wait is None or self.reply.text or self.reply.blocks:
                     raise failed.failure.error from failed.__cause__
+                self._on_retry(failed.failure.in_short)
             else:
                 return
             await asyncio.sleep(wait)

@@ -70,13 +70,14 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call of the main model."""
+    """One call of the main model; who sends it again after a failure tells `on_retry`, in a few words, why."""
 
     system: tuple[Text, ...]
     messages: tuple[ChatMessage, ...]
     tools: tuple[Tool, ...] = ()
     max_tokens: int = 8192
     cache_life: CacheLife = "5m"
+    on_retry: Callable[[str], None] = field(default=lambda _: None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

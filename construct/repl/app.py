@@ -3,28 +3,27 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 from prompt_toolkit.utils import is_dumb_terminal
 
-from construct.config import Settings
 from construct.errors import ConstructError, ExitStatus
 from construct.repl.completer import CommandCompleter
 from construct.repl.history import TalkHistory
 from construct.repl.keys import wants_vi
 from construct.repl.line_breaks import wrapped
 from construct.repl.screen import Screen
-from construct.repl.start import Opening, open_chat
+from construct.repl.start import Opening
 from construct.repl.themes import choose_theme
-from construct.repl.toolbar import ToolbarState
-from construct.repl.views.greeting import first_screen, hello, pause_line
+from construct.repl.toolbar import NEW, ToolbarState
+from construct.repl.views.greeting import greeting, pause_line
 from construct.repl.views.words import counted, title_of
+from construct.tasks import stop
 from construct.text import printable, shorten
 
 if TYPE_CHECKING:
@@ -42,19 +41,17 @@ _PATIENCE_SECONDS = 0.3
 _LEAVING = "finishing memory… Ctrl-C leaves it for the next start"
 
 
-def run_chat(settings: Settings, *, conversation: int | None, new: bool, model: str | None, private: bool) -> int:
+def run_chat(opening: Opening) -> int:
     """Chat in the terminal until the user leaves; return the exit status."""
-    opening = open_chat(settings, conversation, new=new, model=model, private=private)
     if is_dumb_terminal():
         from construct.repl.dumb import run_dumb
 
         return run_dumb(opening)
-    return asyncio.run(chat_on(opening))
+    return asyncio.run(_chat(opening))
 
 
-async def chat_on(opening: Opening, terminal: tuple[Input, Output] | None = None) -> int:
-    """Chat on a terminal, standard input and output unless told otherwise; return the exit status."""
-    return await Session(opening, terminal).run()
+async def _chat(opening: Opening) -> int:
+    return await Session(opening).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +60,20 @@ class _Parts:
 
     chat: "Chat"
     out: "TerminalOutput"
-    registry: "Registry"
     dialogue: "Dialogue"
 
 
 class Session:
-    """One run of the chat in a terminal."""
+    """One run of the chat in a terminal, the one on standard input and output unless told otherwise."""
 
-    def __init__(self, opening: Opening, terminal: tuple[Input, Output] | None) -> None:
+    def __init__(self, opening: Opening, terminal: tuple[Input, Output] | None = None) -> None:
         self._opening = opening
         self._ready: asyncio.Future[_Parts] = asyncio.get_running_loop().create_future()
         self._starting: asyncio.Task[None] | None = None
         self._answering: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._finishing: asyncio.Task[bool] | None = None
+        self._parts: _Parts | None = None
         self._leaving = self._killed = False
         self._spoken_at = opening.settings.clock.local(opening.settings.clock.now())
         self.screen = Screen(
@@ -92,7 +89,8 @@ class Session:
     async def run(self) -> int:
         """Chat until the user leaves; return the exit status."""
         self._greet()
-        with self._signals():  # to the end: `uv run` and a shell pass on what the terminal has told us already
+        # To the end: `uv run` and a shell pass on what the terminal has told us already.
+        with _on_signals(self._kill, "SIGTERM", "SIGHUP"):
             try:
                 await self.screen.run(self._drawn)
             finally:
@@ -100,13 +98,10 @@ class Session:
         return ExitStatus.INTERRUPTED if self._killed else ExitStatus.OK
 
     def _greet(self) -> None:
-        o = self._opening
-        settings, model, width = o.settings, o.models.main.name, self.screen.width
-        here = o.conversation
-        title = title_of(here) if here else "new conversation"
-        self.screen.toolbar = ToolbarState(title=title, model=model, private=o.private)
-        lines = first_screen(settings, model, width) if o.first_run else hello(here, settings.clock, private=o.private)
-        self.screen.print(wrapped(printable("\n".join(lines)), width) + "\n")
+        o, width = self._opening, self.screen.width
+        title = title_of(o.conversation) if o.conversation else NEW
+        self.screen.toolbar = ToolbarState(title, o.models.main.name, private=o.private)
+        self.screen.print(wrapped(printable(greeting(o, width)), width) + "\n")
 
     def _drawn(self) -> None:
         self._starting = asyncio.create_task(self._start(), name="start")
@@ -121,6 +116,7 @@ class Session:
             self._ready.set_exception(error)
             self.screen.leave()
             return
+        self._parts = parts
         self._ready.set_result(parts)
         self._answering = asyncio.create_task(self._answer_all(parts), name="dialogue")
         with suppress(ConstructError):
@@ -139,17 +135,12 @@ class Session:
 
     def _build(self) -> _Parts:
         from construct.repl.chat import Chat
-        from construct.repl.commands import all_commands
-        from construct.repl.commands.correct import forget_for_model
         from construct.repl.dialogue import Dialogue
         from construct.repl.terminal import TerminalOutput
 
-        o, out, registry = self._opening, TerminalOutput(self.screen), all_commands()
-        chat = Chat(
-            o.settings, o.models, o.conversation_id, private=o.private, report=self._progress, complain=out.notice
-        )
-        chat.companion.forget = partial(forget_for_model, chat, out)
-        return _Parts(chat, out, registry, Dialogue(chat, out, registry))
+        out = TerminalOutput(self.screen)
+        chat = Chat(self._opening, report=self._progress, complain=out.notice)
+        return _Parts(chat, out, Dialogue(chat, out))
 
     async def _show_due(self, parts: _Parts) -> None:
         from construct.repl.views.due import due_line
@@ -166,8 +157,7 @@ class Session:
             self._say_time(parts)
             if not await parts.dialogue.line(text):
                 self._leave()
-            with suppress(ConstructError):
-                await self._refresh(parts)
+            await self._refresh(parts)
 
     def _say_time(self, parts: _Parts) -> None:
         """Say what time it has become when somebody comes back to an open chat."""
@@ -179,10 +169,9 @@ class Session:
 
     def _interrupt(self) -> bool:
         """Stop what is being done; False when nothing is."""
-        parts = self._parts_now()
-        if parts is None or not parts.dialogue.busy:
+        if self._parts is None or not self._parts.dialogue.busy:
             return False
-        parts.dialogue.stop()
+        self._parts.dialogue.stop()
         return True
 
     def _leave(self) -> None:
@@ -195,13 +184,9 @@ class Session:
         if self._finishing is not None:
             self._finishing.cancel()
 
-    def _parts_now(self) -> _Parts | None:
-        done = self._ready.done() and not self._ready.cancelled() and self._ready.exception() is None
-        return self._ready.result() if done else None
-
     def _progress(self, progress: "Progress") -> None:
         """Take note of what the memory worker began or finished."""
-        parts = self._parts_now()
+        parts = self._parts
         if parts is None:
             return
         match progress.kind:
@@ -215,20 +200,19 @@ class Session:
                 parts.out.notice(f"{counted(progress.count, 'observation')} superseded")
         self.screen.toolbar = replace(self.screen.toolbar, running="")
         if self._refreshing is None or self._refreshing.done():
-            self._refreshing = asyncio.create_task(self._refresh_quietly(parts), name="refresh")
-
-    async def _refresh_quietly(self, parts: _Parts) -> None:
-        with suppress(ConstructError):
-            await self._refresh(parts)
+            self._refreshing = asyncio.create_task(self._refresh(parts), name="refresh")
 
     async def _refresh(self, parts: _Parts) -> None:
-        """Bring the toolbar up to date."""
+        """Bring the toolbar up to date, if that can be read now."""
         chat = parts.chat
-        here, meters = await chat.conversation(), await chat.meters()
+        try:
+            here, meters = await chat.conversation(), await chat.meters()
+        except ConstructError:
+            return
         learns = chat.companion.learns
         self.screen.toolbar = replace(
             self.screen.toolbar,
-            title=title_of(here) if here else "new conversation",
+            title=title_of(here) if here else NEW,
             model=chat.model_name,
             observe=meters.observe if learns else None,
             compact=meters.compact if learns else None,
@@ -245,28 +229,13 @@ class Session:
 
     async def _source(self) -> "tuple[Registry, Chat]":
         parts = await asyncio.shield(self._ready)  # whoever waits may be cancelled
-        return parts.registry, parts.chat
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Leave in order when the terminal is closed or the process is told to stop."""
-        loop = asyncio.get_running_loop()
-        names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-        with suppress(NotImplementedError):  # Windows
-            for name in names:
-                loop.add_signal_handler(getattr(signal, name), self._kill)
-        try:
-            yield
-        finally:
-            with suppress(NotImplementedError):  # Windows
-                for name in names:
-                    loop.remove_signal_handler(getattr(signal, name))
+        return parts.dialogue.registry, parts.chat
 
     async def _end(self) -> None:
         """Stop the reply, finish the memory work that is due, let go of everything."""
         self._leaving = True
-        await _stop(self._starting)
-        parts = self._parts_now()
+        await stop(self._starting)
+        parts = self._parts
         if parts is None:
             self._ready.cancel()
             await self._opening.models.close()
@@ -277,7 +246,7 @@ class Session:
             parts.dialogue.stop()
             await parts.out.settle()
             if not parts.dialogue.busy:
-                await _stop(self._answering)
+                await stop(self._answering)
             elif self._answering is not None:
                 await self._answering
             for text in self.screen.sent.lines:
@@ -285,41 +254,43 @@ class Session:
             if not self._killed:
                 await self._finish_memory(parts)
         finally:
-            await _stop(self._refreshing)
+            await stop(self._refreshing)
             await parts.chat.close()
 
     async def _finish_memory(self, parts: _Parts) -> None:
         """Do what is due on leaving, visibly when it takes longer than a moment; Ctrl-C leaves it."""
         if not await parts.chat.has_work_left():
             return
-        loop = asyncio.get_running_loop()
         work = self._finishing = asyncio.create_task(parts.chat.finish(LEAVING_SECONDS), name="leaving")
+        with _on_signals(work.cancel, "SIGINT"):
+            try:
+                await asyncio.wait({work}, timeout=_PATIENCE_SECONDS)
+                if not work.done():
+                    parts.out.notice(_LEAVING)
+                if not await work:
+                    parts.out.notice("it takes longer: the rest is done at the next start")
+            except asyncio.CancelledError:
+                parts.out.notice("left for the next start")
+
+
+@contextmanager
+def _on_signals(act: Callable[[], object], *names: str) -> Iterator[None]:
+    """Act when one of these signals comes, those that the system has."""
+    loop = asyncio.get_running_loop()
+    heeded = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    with suppress(NotImplementedError):  # Windows
+        for number in heeded:
+            loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
         with suppress(NotImplementedError):  # Windows
-            loop.add_signal_handler(signal.SIGINT, work.cancel)
-        try:
-            await asyncio.wait({work}, timeout=_PATIENCE_SECONDS)
-            if not work.done():
-                parts.out.notice(_LEAVING)
-            if not await work:
-                parts.out.notice("it takes longer: the rest is done at the next start")
-        except asyncio.CancelledError:
-            parts.out.notice("left for the next start")
-        finally:
-            with suppress(NotImplementedError):  # Windows
-                loop.remove_signal_handler(signal.SIGINT)
-
-
-async def _stop(task: asyncio.Task[None] | None) -> None:
-    if task is not None:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+            for number in heeded:
+                loop.remove_signal_handler(number)
 
 
 def _load() -> None:
     """Import what the chat is made of; in a thread, while the user types."""
-    import construct.repl.chat
-    import construct.repl.commands
     import construct.repl.dialogue
     import construct.repl.terminal  # noqa: F401
 

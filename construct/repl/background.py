@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from construct.errors import ConstructError, NotFoundError
 from construct.memory.cycles.worker import MemoryWorker
+from construct.tasks import stop
 
 _BREATH = 0.05  # seconds between two pieces of work on the indexes: the talk and other programs come first
 log = logging.getLogger("construct.memory")
@@ -62,11 +63,7 @@ class Upkeep:
     async def stop(self) -> None:
         """Leave what is not done to the next start."""
         self._jobs.clear()
-        for task in (self._indexing, self._task):
-            if task is not None:
-                task.cancel()
-                with suppress(asyncio.CancelledError):
-                    await task
+        await stop(self._indexing, self._task)
 
     async def _work(self) -> None:
         while self._jobs:
@@ -74,10 +71,8 @@ class Upkeep:
             del self._jobs[job]
             try:
                 await self._do(job)
-            except ConstructError as error:
-                self._failed(error, str(error).splitlines()[0])
             except Exception as error:  # noqa: BLE001 - whatever is wrong with the memory, the talk goes on
-                self._failed(error, f"something went wrong ({type(error).__name__})")
+                self._failed(error)
 
     async def _index(self) -> None:
         """Keep the indexes in order while nothing else is to be done; nobody ever waits for it."""
@@ -89,7 +84,7 @@ class Upkeep:
                     return
                 await asyncio.sleep(_BREATH)
         except ConstructError as error:
-            self._failed(error, str(error).splitlines()[0])
+            self._failed(error)
         except Exception as error:  # noqa: BLE001 - what is without a vector is found by its words; segments are only slower
             log.warning("the indexes were left as they are: %s", type(error).__name__)
 
@@ -100,8 +95,11 @@ class Upkeep:
             with suppress(NotFoundError):  # deleted meanwhile
                 await self._worker.run_due(job.conversation_id, leaving=job.leaving)
 
-    def _failed(self, error: Exception, words: str) -> None:
-        log.warning("memory work failed: %s", type(error).__name__)
+    def _failed(self, error: Exception) -> None:
+        name = type(error).__name__
+        log.warning("memory work failed: %s", name)
+        is_expected = isinstance(error, ConstructError)
+        words = str(error).splitlines()[0] if is_expected else f"something went wrong ({name})"
         if words != self._last_complaint:
             self._last_complaint = words
             self._complain(f"memory: {words}")

@@ -5,30 +5,31 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.config import Settings
 from construct.errors import ConstructError, UsageError
-from construct.llm.providers import Models
 from construct.llm.types import Request
 from construct.memory.ambience import due_plans
 from construct.memory.cycles import policy
 from construct.memory.cycles.running import Progress
 from construct.memory.cycles.situation import read_situation
-from construct.memory.inspection.status import Meters, Standing, meters, standing, status
+from construct.memory.inspection.status import Meters, meters
 from construct.memory.shown import forks
 from construct.memory.shown.ambient import DuePlan
 from construct.offrecord import OffRecord
 from construct.references import Reference
 from construct.repl.background import Job, Upkeep
+from construct.repl.start import Opening
 from construct.store import cycles, talk
 from construct.store.database import Store, transaction
+from construct.tasks import stop
 from construct.turns import Listener, TurnResult
 
 BEAT_SECONDS = 20.0
 _COLD_MARGIN = 5.0
+_SHARED = "this talk is open in another terminal too; /new begins another"
 
 
 class Chat:
@@ -36,20 +37,18 @@ class Chat:
 
     def __init__(
         self,
-        settings: Settings,
-        models: Models,
-        conversation_id: int | None,
+        opening: Opening,
         *,
-        private: bool = False,
         report: Callable[[Progress], None] = lambda _: None,
         complain: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.companion = Companion(settings, models, report)
-        self.conversation_id = conversation_id
+        self.companion = Companion(opening.settings, opening.models, report)
+        self.conversation_id = opening.conversation_id
         self.shown: Reference | None = None
         """What a command showed last: what `/why` and its like mean when they are given no id."""
-        self.aside = OffRecord(self.companion, []) if private else None
+        self.aside = OffRecord(self.companion, []) if opening.private else None
         self.upkeep = Upkeep(self.companion.worker, complain, learns=self.companion.learns)
+        self._complain = complain
         self._session_id: int | None = None
         self._cold_at: float | None = None
         self._beat: asyncio.Task[None] | None = None
@@ -77,6 +76,7 @@ class Chat:
     async def start(self) -> None:
         """Say that a chat is open, put right what stopped processes left, and have done what is due."""
         await self.store.call(self._open_session)
+        await self._arrive()
         self._beat = asyncio.create_task(self._keep_beating(), name="session")
         if self.conversation_id is not None:
             self.upkeep.want(Job(self.conversation_id))
@@ -107,6 +107,7 @@ class Chat:
         """Go on in another conversation, None for a new one; the one that is left is observed."""
         left, self.conversation_id = self.conversation_id, conversation_id
         self._cold_at = None
+        await self._arrive()
         if self.aside is not None:
             self.aside = OffRecord(self.companion, [])
         if left is not None and left != conversation_id:
@@ -128,6 +129,7 @@ class Chat:
         """Return the conversation's id; a new one is stored by this, also for one that was deleted elsewhere."""
         if self.conversation_id is None or not await self.store.call(talk.is_there, self.conversation_id):
             self.conversation_id = await self.store.call(self._create)
+            await self.store.call(self._beat_once)
         return self.conversation_id
 
     async def use_model(self, name: str) -> None:
@@ -161,15 +163,6 @@ class Chat:
             return await self.aside.preview(self.conversation_id)
         return await self.companion.preview(self.conversation_id)
 
-    async def panel(self) -> dict[str, Any]:
-        """Return the memory panel's figures."""
-        return await self.store.call(status, self.conversation_id, self.settings, self.companion.terms)
-
-    async def standing(self) -> Standing:
-        """Return what explains the panel's figures."""
-        worker = self.companion.models.worker_name
-        return await self.store.call(standing, self.conversation_id, self.companion.terms, worker)
-
     async def meters(self) -> Meters:
         """Return how near the next steps of memory are."""
         if self.conversation_id is None:
@@ -200,10 +193,7 @@ class Chat:
 
     async def close(self) -> None:
         """Stop the work beside the chat, and let go of everything."""
-        if self._beat is not None:
-            self._beat.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._beat
+        await stop(self._beat)
         await self.upkeep.stop()
         with suppress(ConstructError):
             await self.store.call(self._close_session)
@@ -217,6 +207,11 @@ class Chat:
         here = await self.store.call(talk.conversation, conversation_id)
         life = policy.lifetime(here.cache_life)
         self._cold_at = time.monotonic() + life.total_seconds() + _COLD_MARGIN
+
+    async def _arrive(self) -> None:
+        """Say that the chat is in its conversation now; and to the user when another is, too."""
+        if await self.store.call(self._beat_once):
+            self._complain(_SHARED)
 
     async def _keep_beating(self) -> None:
         while True:
@@ -239,9 +234,13 @@ class Chat:
             cycles.close_session(db, self._session_id)
             self._session_id = None
 
-    def _beat_once(self, db: sqlite3.Connection) -> None:
-        if self._session_id is not None:
-            cycles.beat_session(db, self._session_id, self.conversation_id)
+    def _beat_once(self, db: sqlite3.Connection) -> bool:
+        """Show that the chat is open, and where; tell whether another is open there."""
+        here, session = self.conversation_id, self._session_id
+        if session is None:
+            return False
+        cycles.beat_session(db, session, here)
+        return here is not None and cycles.is_open_elsewhere(db, here, session)
 
     def _create(self, db: sqlite3.Connection) -> int:
         with transaction(db):

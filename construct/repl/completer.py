@@ -50,8 +50,7 @@ class CommandCompleter(Completer):
             argument = argument.rpartition(" ")[2]
         for choice in choices:
             if fits(choice, argument):
-                meaning = one_line(choice.meaning)
-                yield Completion(choice.value, -len(argument), display_meta=meaning)
+                yield Completion(choice.value, -len(argument), display_meta=one_line(choice.meaning))
 
 
 def is_command(text: str) -> bool:
@@ -68,6 +67,5 @@ def _names(registry: "Registry", typed: str) -> Iterable[Completion]:
     for group in registry.groups:
         for command in group.commands:
             if command.name.startswith(typed):
-                yield Completion(
-                    f"/{command.name}", -len(typed) - 1, display=command.usage, display_meta=command.help
-                )  # fmt: skip
+                name = f"/{command.name}"
+                yield Completion(name, -len(typed) - 1, display=command.usage, display_meta=command.help)

@@ -5,10 +5,13 @@ import logging
 import re
 import traceback
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from construct.errors import ConstructError
 from construct.repl.chat import Chat
-from construct.repl.commands.registry import Leave, Registry, Retry, Then, split_command
+from construct.repl.commands import all_commands
+from construct.repl.commands.correct import forget_for_model
+from construct.repl.commands.registry import Then, split_command
 from construct.repl.output import Output
 from construct.turns import Delta, Event, Listener, TurnResult
 
@@ -25,14 +28,16 @@ _UNANSWERED = "interrupted before a word came; /retry asks again"
 class Dialogue:
     """Deals with one line after the other; `failed` tells whether any went wrong."""
 
-    def __init__(self, chat: Chat, out: Output, registry: Registry) -> None:
+    def __init__(self, chat: Chat, out: Output) -> None:
+        self.registry = all_commands()
         self._chat = chat
         self._out = out
-        self._registry = registry
         self._task: asyncio.Task[Then | None] | None = None
         self._stopped = False
         self._unanswered = False
         self.failed = False
+        if out.interactive:
+            chat.companion.forget = partial(forget_for_model, chat, out)
 
     @property
     def busy(self) -> bool:
@@ -47,10 +52,10 @@ class Dialogue:
 
     async def line(self, text: str) -> bool:
         """Deal with a line; False when the chat is to end."""
-        then: Then | None = await self._run(lambda: self._take(text))
-        if isinstance(then, Retry):
-            then = await self._run(self._again)
-        return not isinstance(then, Leave)
+        then = await self._run(lambda: self._take(text))
+        if then is Then.RETRY:
+            await self._run(self._again)
+        return then is not Then.LEAVE
 
     async def _take(self, text: str) -> Then | None:
         self._out.echo(text)
@@ -62,15 +67,14 @@ class Dialogue:
 
     async def _command(self, text: str) -> Then | None:
         name, argument = split_command(text)
-        command = self._registry.find(name)
+        command = self.registry.find(name)
         if command is None:
-            self._fail(self._registry.unknown(name))
+            self._fail(self.registry.unknown(name))
             return None
         return await command.run(self._chat, self._out, argument)
 
-    async def _again(self) -> Then | None:
+    async def _again(self) -> None:
         await self._answer(self._chat.again)
-        return None
 
     async def _answer(self, ask: Callable[[Listener], Awaitable[TurnResult | None]]) -> None:
         view = self._out.reply()
@@ -122,7 +126,7 @@ class Dialogue:
     def _in_the_chat(self, command: re.Match[str]) -> str:
         """Return the slash command for one of the command line's; that itself when there is none."""
         name = _AS_TYPED_HERE.get(command[1]) or command[1].rpartition(" ")[2]
-        return command[0] if self._registry.find(name) is None else f"/{name}"
+        return command[0] if self.registry.find(name) is None else f"/{name}"
 
 
 def why_broken(result: TurnResult) -> str:

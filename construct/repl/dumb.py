@@ -6,20 +6,17 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING
 
 from construct.errors import ExitStatus
 from construct.repl.app import LEAVING_SECONDS
 from construct.repl.chat import Chat
-from construct.repl.commands import all_commands
-from construct.repl.commands.correct import forget_for_model
 from construct.repl.dialogue import Dialogue
 from construct.repl.line_breaks import wrapped
 from construct.repl.lines import read_lines
 from construct.repl.plain import PlainOutput, PlainReply, write
 from construct.repl.start import Opening
-from construct.repl.views.greeting import first_screen, hello
+from construct.repl.views.greeting import greeting
 from construct.text import printable
 
 if TYPE_CHECKING:
@@ -76,16 +73,9 @@ def run_dumb(opening: Opening) -> int:
 async def _chat(opening: Opening) -> int:
     lines = read_lines(sys.stdin.fileno())
     out = DumbOutput(lines)
-    settings = opening.settings
-    width = shutil.get_terminal_size().columns
-    if opening.first_run:
-        greeting = first_screen(settings, opening.models.main.name, width)
-    else:
-        greeting = hello(opening.conversation, settings.clock, private=opening.private)
-    out.say("\n".join(greeting))
-    chat = Chat(settings, opening.models, opening.conversation_id, private=opening.private, complain=out.notice)
-    chat.companion.forget = partial(forget_for_model, chat, out)
-    dialogue = Dialogue(chat, out, all_commands())
+    out.say(greeting(opening, shutil.get_terminal_size().columns))
+    chat = Chat(opening, complain=out.notice)
+    dialogue = Dialogue(chat, out)
     with suppress(NotImplementedError):  # Windows
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _interrupt, dialogue, out)
     try:

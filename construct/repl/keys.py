@@ -1,8 +1,8 @@
 """What the keys do at the prompt, beyond what emacs and vi users know anyway."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.enums import EditingMode
@@ -19,49 +19,35 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
-
-@dataclass(frozen=True, slots=True)
-class Actions:
-    """What keys can ask for."""
-
-    send: Callable[[], None]
-    interrupt: Callable[[], None]
-    leave: Callable[[], None]
-    edit: Callable[[], None]
-    paste: Callable[[str], None]
-    suspend: Callable[[], None]
-    take_back: Callable[[], None]
-    any_queued: Callable[[], bool]
-    """Whether a line that was sent can still be taken back."""
-    typed_at_once: Callable[[], bool]
-    """Whether the key came together with those before it."""
+if TYPE_CHECKING:
+    from construct.repl.screen import Screen
 
 
-def bindings(actions: Actions) -> KeyBindings:
-    """Return the keys of the chat."""
+def bindings(screen: "Screen") -> KeyBindings:
+    """Return the keys of the chat on a screen."""
     keys = KeyBindings()
     at_prompt = buffer_has_focus & ~is_searching
     empty = Condition(lambda: not get_app().current_buffer.text)
-    _add_sending(keys, actions, at_prompt)
+    _add_sending(keys, screen, at_prompt)
 
     @keys.add("c-c", filter=~is_searching)
     @keys.add(Keys.SIGINT)
     def interrupt(event: KeyPressEvent) -> None:
-        actions.interrupt()
+        screen.interrupt()
 
     @keys.add("c-d", filter=at_prompt & empty)
     def leave(event: KeyPressEvent) -> None:
-        actions.leave()
+        screen.end_of_input()
 
-    @keys.add("up", filter=at_prompt & empty & Condition(actions.any_queued))
-    @keys.add("c-p", filter=at_prompt & empty & Condition(actions.any_queued))
+    @keys.add("up", filter=at_prompt & empty & Condition(screen.can_take_back))
+    @keys.add("c-p", filter=at_prompt & empty & Condition(screen.can_take_back))
     def take_back(event: KeyPressEvent) -> None:
-        actions.take_back()
+        screen.take_back()
 
     @keys.add("c-x", "c-e", filter=at_prompt)
     @keys.add("v", filter=at_prompt & vi_navigation_mode & ~has_selection)
     def edit(event: KeyPressEvent) -> None:
-        actions.edit()
+        screen.edit_now()
 
     @keys.add("f4")
     def other_keys(event: KeyPressEvent) -> None:
@@ -70,15 +56,15 @@ def bindings(actions: Actions) -> KeyBindings:
 
     @keys.add("c-z")
     def suspend(event: KeyPressEvent) -> None:
-        actions.suspend()
+        event.app.suspend_to_background()
 
     return keys
 
 
-def _add_sending(keys: KeyBindings, actions: Actions, at_prompt: Filter) -> None:
+def _add_sending(keys: KeyBindings, screen: "Screen", at_prompt: Filter) -> None:
     @keys.add("enter", filter=at_prompt)
     def send(event: KeyPressEvent) -> None:
-        actions.send()
+        screen.send()
 
     @keys.add("escape", "enter", filter=at_prompt & ~vi_mode)  # with vi keys Escape, then Enter, sends
     def new_line(event: KeyPressEvent) -> None:
@@ -87,14 +73,14 @@ def _add_sending(keys: KeyBindings, actions: Actions, at_prompt: Filter) -> None
     @keys.add("c-j", filter=at_prompt)
     def new_line_or_send(event: KeyPressEvent) -> None:
         # A program that types "hello\n" at once means Enter; fingers press Ctrl-J by itself.
-        if actions.typed_at_once():
-            actions.send()
+        if screen.typed_at_once:
+            screen.send()
         else:
             new_line(event)
 
     @keys.add(Keys.BracketedPaste, filter=at_prompt)
     def paste(event: KeyPressEvent) -> None:
-        actions.paste(event.data.replace("\r\n", "\n").replace("\r", "\n"))
+        screen.paste(event.data.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def wants_vi(setting: str, environ: Mapping[str, str]) -> bool:

@@ -2,21 +2,15 @@
 
 A stream prints what nothing that follows can change: every top-level block but the last, every item of a list but the
 last, every line of an open code fence. The rest is small, and is shown above the prompt until it is final.
-
-Rich and markdown-it are imported on first use: the prompt is on the screen before they are wanted.
 """
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from construct.repl.markdown_blocks import NOTHING_OPEN, Context, Unit, parse
+from construct.repl.markdown_render import Writer, to_ansi
 from construct.repl.themes import NEUTRAL, Theme
 from construct.text import printable
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from construct.repl.markdown_blocks import Context, Unit
-    from construct.repl.markdown_render import Writer
 
 # Parsing again for each line costs little below this many characters, and too much above.
 _SMALL = 2000
@@ -32,15 +26,12 @@ _LINE_COST = 30
 
 def render_markdown(text: str, width: int, theme: Theme = NEUTRAL) -> str:
     """Return Markdown `text` as lines for a terminal `width` columns wide."""
-    from construct.repl.markdown_blocks import parse
-    from construct.repl.markdown_render import Writer
-
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return _joined(Writer(width, theme).write(parse([printable(line) for line in lines])), theme)
+    return _written(Writer(width, theme), parse([printable(line) for line in lines]), theme)
 
 
 def warm() -> None:
-    """Import and build what the first rendering needs; meant for a thread while the user types."""
+    """Build what the first rendering needs; meant for a thread while the user types."""
     render_markdown("**a**\n\n```python\n1\n```\n\n|a|\n|-|\n", 80)
 
 
@@ -51,8 +42,8 @@ class MarkdownStream:
         """Render for a terminal `width` columns wide."""
         self._width = width
         self._theme = theme
-        self._writer: Writer | None = None
-        self._context: Context | None = None
+        self._writer = Writer(width, theme)
+        self._context = NOTHING_OPEN
         # Lines not printed yet, cleaned; then the line that is still coming in, as it came.
         self._lines: list[str] = []
         self._size = 0
@@ -78,7 +69,7 @@ class MarkdownStream:
         self._cached_tail = None
         self._take([self._partial] if self._partial else [])
         self._partial = self._carriage_return = ""
-        units, self._lines = self._parse(self._lines), []
+        units, self._lines = parse(self._lines, self._context), []
         return self._write(units)
 
     def tail(self, max_lines: int = 8) -> str:
@@ -91,8 +82,7 @@ class MarkdownStream:
         """Render what has not been printed yet for a terminal `width` columns wide."""
         self._width = width
         self._cached_tail = None
-        if self._writer is not None:
-            self._writer.resize(width)
+        self._writer.resize(width)
 
     def _newlines(self, delta: str) -> str:
         """Return `delta` with newlines only; a carriage return at its end waits for the newline that may follow."""
@@ -132,14 +122,9 @@ class MarkdownStream:
         after_blank = bool(self._lines) and not self._lines[-1].strip()
         return after_blank and bool(_NEW_BLOCK.match(printable(self._partial[:9])))
 
-    def _parse(self, lines: list[str]) -> "list[Unit]":
-        from construct.repl.markdown_blocks import NOTHING_OPEN, parse
-
-        return parse(lines, self._context or NOTHING_OPEN)
-
     def _flush(self, *, probe: bool = False) -> str:
         """Print the units that are final. To `probe` is to ask what would be if a paragraph began here."""
-        units = self._parse([*self._lines, "x"] if probe else self._lines)
+        units = parse([*self._lines, "x"] if probe else self._lines, self._context)
         done, self._context, rest = self._split(units, probe=probe)
         self._last_kind = units[-1].kind if units and rest < len(self._lines) else ""
         self._lines = self._lines[rest:]
@@ -147,7 +132,7 @@ class MarkdownStream:
         self._parse_at = self._size * 5 // 4 if self._size > _SMALL else 0
         return self._write(done)
 
-    def _split(self, units: "list[Unit]", *, probe: bool) -> "tuple[list[Unit], Context | None, int]":
+    def _split(self, units: list[Unit], *, probe: bool) -> tuple[list[Unit], Context, int]:
         """Return the units that are final, the context of the lines that are not, and the first of these lines."""
         if not units:
             return [], self._context, len(self._lines)
@@ -156,30 +141,17 @@ class MarkdownStream:
         if not probe and last.open_fence and (last.continues or last.tokens[0].content):
             return units, last.fence_context() if not last.continues else self._context, len(self._lines)
         if not probe and last.settled(len(self._lines)):
-            return units, None, len(self._lines)
+            return units, NOTHING_OPEN, len(self._lines)
         context = last.context() if len(units) > 1 or last.continues else self._context
         return units[:-1], context, last.start
 
-    def _write(self, units: "list[Unit]") -> str:
-        if not units:
-            return ""
-        return _joined(self._the_writer().write(units), self._theme)
-
-    def _the_writer(self) -> "Writer":
-        from construct.repl.markdown_render import Writer
-
-        if self._writer is None:
-            self._writer = Writer(self._width, self._theme)
-        return self._writer
+    def _write(self, units: Sequence[Unit]) -> str:
+        return _written(self._writer, units, self._theme)
 
     def _render_tail(self, max_lines: int) -> str:
         lines = self._tail_source(2 * max_lines * self._width)
-        units = self._parse(lines) if any(lines) else []
-        if not units:
-            return ""
-        from construct.repl.markdown_render import to_ansi
-
-        return "\n".join(to_ansi(self._the_writer().preview(units)[-max_lines:], self._theme))
+        units = parse(lines, self._context) if any(lines) else []
+        return "\n".join(to_ansi(self._writer.preview(units)[-max_lines:], self._theme))
 
     def _tail_source(self, budget: int) -> list[str]:
         """Return the end of what is not final; of a long block its head too, which says what it is."""
@@ -196,7 +168,7 @@ class MarkdownStream:
         return [*head, *(_end(line, budget) for line in self._lines[index:]), last]
 
     def _in_fence(self) -> bool:
-        return self._context is not None and self._context.kind == "fence"
+        return self._context.kind == "fence"
 
 
 def _end(text: str, budget: int) -> str:
@@ -204,7 +176,5 @@ def _end(text: str, budget: int) -> str:
     return text[max(0, len(text) - budget) // budget * budget :]
 
 
-def _joined(lines: "list[Text]", theme: Theme) -> str:
-    from construct.repl.markdown_render import to_ansi
-
-    return "".join(f"{line}\n" for line in to_ansi(lines, theme))
+def _written(writer: Writer, units: Sequence[Unit], theme: Theme) -> str:
+    return "".join(f"{line}\n" for line in to_ansi(writer.write(units), theme))

@@ -2,7 +2,7 @@
 
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
@@ -249,18 +249,33 @@ class _Inline:
         self._links: list[tuple[str, int]] = []
 
     def add(self, token: Token, following: Token | None) -> None:
-        handler = _HANDLERS.get(token.type)
-        if handler is not None:
-            handler(self, token)
-        elif token.type == "softbreak":
-            definition = following and following.type == "text" and _DEFINITION.match(following.content)
-            self._append("\n" if definition else " ")
-        elif token.nesting > 0:
-            self._styles.append(self._styles[-1] + Style.parse(self._style(token.tag)))
-        elif token.nesting < 0:
-            self._styles.pop()
-        else:
-            self._append(token.content)
+        match token.type:
+            case "hardbreak":
+                self._append("\n")
+            case "softbreak":
+                definition = following and following.type == "text" and _DEFINITION.match(following.content)
+                self._append("\n" if definition else " ")
+            case "code_inline":
+                self._append(token.content, self._style("code"))
+            case "html_inline":
+                self._append("\n" if _BREAK.fullmatch(token.content) else token.content)
+            case "image":
+                self._append(token.content or "image")
+                self._append(f" ({token.attrs.get('src', '')})", self._style("url"))
+            case "link_open":
+                self._links.append((str(token.attrs.get("href", "")), len(self.text)))
+                self._begin("link")
+            case "link_close":
+                self._close_link()
+            case _ if token.nesting > 0:
+                self._begin(token.tag)
+            case _ if token.nesting < 0:
+                self._styles.pop()
+            case _:
+                self._append(token.content)
+
+    def _begin(self, style: str) -> None:
+        self._styles.append(self._styles[-1] + Style.parse(self._style(style)))
 
     def _append(self, content: str, style: str = "") -> None:
         # Entities and percent codes have become characters by now, so this is the place to look at them.
@@ -269,39 +284,12 @@ class _Inline:
             clean = clean.lstrip(" ")
         self.text.append(clean, self._styles[-1] + Style.parse(style) if style else self._styles[-1])
 
-    def hard_break(self, _token: Token) -> None:
-        self._append("\n")
-
-    def code(self, token: Token) -> None:
-        self._append(token.content, self._style("code"))
-
-    def html(self, token: Token) -> None:
-        self._append("\n" if _BREAK.fullmatch(token.content) else token.content)
-
-    def image(self, token: Token) -> None:
-        self._append(token.content or "image")
-        self._append(f" ({token.attrs.get('src', '')})", self._style("url"))
-
-    def open_link(self, token: Token) -> None:
-        self._links.append((str(token.attrs.get("href", "")), len(self.text)))
-        self._styles.append(self._styles[-1] + Style.parse(self._style("link")))
-
-    def close_link(self, _token: Token) -> None:
+    def _close_link(self) -> None:
         """Show the target unless the text is the target: no link can pass for another."""
         self._styles.pop()
         target, start = self._links.pop()
         if self.text.plain[start:] not in {target, target.removeprefix("mailto:")}:
             self._append(f" ({target})", self._style("url"))
-
-
-_HANDLERS: Mapping[str, Callable[[_Inline, Token], None]] = {
-    "hardbreak": _Inline.hard_break,
-    "code_inline": _Inline.code,
-    "html_inline": _Inline.html,
-    "image": _Inline.image,
-    "link_open": _Inline.open_link,
-    "link_close": _Inline.close_link,
-}
 
 
 @cache

@@ -1,17 +1,21 @@
 """Where a chat shows things; the terminal and plain streams both are one."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from construct.clock import Clock
+from construct.errors import UsageError
+from construct.text import one_line
 from construct.turns import Event, TurnResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from construct.store.records import Message
+
+_NEEDS_TERMINAL = "That needs a terminal."
 
 
 class ReplyView(Protocol):
@@ -39,35 +43,24 @@ Look = Callable[[], Awaitable[Frame]]
 
 
 class Output(Protocol):
-    """The screen, as commands know it. All texts are made printable here."""
+    """The screen, as commands know it. All texts are made printable here.
 
-    @property
-    def interactive(self) -> bool:
-        """Whether somebody sits there who can be asked."""
-        ...
+    What takes a terminal does nothing, or says so, where a class does not do it in its own way.
+    """
+
+    interactive: bool = False
+    """Whether somebody sits there who can be asked."""
 
     def show(self, view: "RenderableType") -> None:
         """Show the answer to a command."""
-        ...
-
-    async def watch(self, look: Look) -> None:
-        """Show the answer to a command that moves; where there is room for it, for as long as it does."""
         ...
 
     def say(self, text: str) -> None:
         """Show a line or two that answer a command."""
         ...
 
-    def notice(self, text: str) -> None:
-        """Show in a quiet line what went on in the background."""
-        ...
-
     def error(self, text: str) -> None:
         """Show what went wrong."""
-        ...
-
-    def echo(self, text: str) -> None:
-        """Show a line of the user's that is now being dealt with."""
         ...
 
     def replay(self, messages: Sequence["Message"], clock: Clock) -> None:
@@ -78,26 +71,38 @@ class Output(Protocol):
         """Begin a reply."""
         ...
 
+    async def watch(self, look: Look) -> None:
+        """Show the answer to a command that moves; where there is room for it, for as long as it does."""
+        self.show((await look()).view)
+
+    def notice(self, text: str) -> None:
+        """Show in a quiet line what went on in the background."""
+        return
+
+    def echo(self, text: str) -> None:
+        """Show a line of the user's that is now being dealt with; who pipes one in knows it."""
+        return
+
     def busy(self, text: str) -> AbstractContextManager[None]:
         """Show that something takes its time."""
-        ...
+        return nullcontext()
 
     async def ask(self, question: str) -> bool:
         """Ask for a yes; False where nobody can be asked."""
-        ...
+        return False
 
     async def edit(self, text: str) -> None:
         """Open the user's editor; what is written there comes to the prompt."""
-        ...
+        raise UsageError(_NEEDS_TERMINAL)
 
     def prefill(self, text: str) -> None:
-        """Put a text at the prompt, to be changed and sent."""
-        ...
+        """Put a text at the prompt, to be changed and sent; where there is none, say how to type it."""
+        raise UsageError(f"Give the text too, on the same line, such as: {one_line(text)}")
 
     def copy(self, text: str) -> None:
         """Put a text on the user's clipboard."""
-        ...
+        raise UsageError(_NEEDS_TERMINAL)
 
     def forgotten(self) -> None:
         """Let go of what the prompt has in its history: something in it was deleted."""
-        ...
+        return

@@ -6,7 +6,6 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyPress
-from prompt_toolkit.keys import Keys
 
 _END = "\x1b[201~"
 
@@ -20,21 +19,15 @@ class PasteParser(Vt100Parser):
         self._seam = ""  # the end of what has come: the mark may come in two parts
 
     def feed(self, data: str) -> None:
-        """Take what has come from the terminal."""
-        if not self._in_bracketed_paste:
-            super().feed(data)
-            return
-        self._pieces.append(data)
-        joined = self._seam + data
-        self._seam = joined[1 - len(_END) :]
-        if _END in joined:
-            self._finish()
-
-    def _finish(self) -> None:
-        pasted, _, rest = "".join(self._pieces).partition(_END)
-        self._pieces, self._seam, self._in_bracketed_paste = [], "", False
-        self.feed_key_callback(KeyPress(Keys.BracketedPaste, pasted))
-        self.feed(rest)
+        """Take what has come from the terminal; a paste is handed on once its end has come."""
+        if self._in_bracketed_paste:
+            self._pieces.append(data)
+            joined = self._seam + data
+            self._seam = joined[1 - len(_END) :]
+            if _END not in joined:
+                return
+            data, self._pieces, self._seam = "".join(self._pieces), [], ""
+        super().feed(data)
 
 
 def read_long_pastes(terminal: Input) -> None:

@@ -3,22 +3,19 @@
 import asyncio
 import sys
 
-from construct.config import Settings
 from construct.errors import ExitStatus
 from construct.repl.chat import Chat
-from construct.repl.commands import all_commands
 from construct.repl.dialogue import Dialogue
 from construct.repl.lines import read_lines
 from construct.repl.plain import PlainOutput
-from construct.repl.start import Opening, open_chat
+from construct.repl.start import Opening
 
 
-def run_piped(settings: Settings, *, conversation: int | None, new: bool, model: str | None, private: bool) -> int:
+def run_piped(opening: Opening) -> int:
     """Answer every line of standard input; at its end finish the memory work that is due.
 
     Returns the exit status: 1 when a line failed, 130 when interrupted.
     """
-    opening = open_chat(settings, conversation, new=new, model=model, private=private)
     try:
         return asyncio.run(_answer_all(opening))
     except KeyboardInterrupt:
@@ -26,9 +23,9 @@ def run_piped(settings: Settings, *, conversation: int | None, new: bool, model:
 
 
 async def _answer_all(opening: Opening) -> int:
-    chat = Chat(opening.settings, opening.models, opening.conversation_id, private=opening.private)
+    chat = Chat(opening)
     out = PlainOutput()
-    dialogue = Dialogue(chat, out, all_commands())
+    dialogue = Dialogue(chat, out)
     try:
         await chat.start()
         async for line in read_lines(sys.stdin.fileno()):

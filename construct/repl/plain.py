@@ -1,22 +1,18 @@
 """A chat over plain streams: what is said on standard output, everything else on standard error or nowhere."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from construct.clock import Clock
-from construct.errors import UsageError
-from construct.repl.output import Look
-from construct.text import PrintableStream, one_line, printable
+from construct.repl.output import Output
+from construct.text import PrintableStream, printable
 from construct.turns import Delta, Event, TurnResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from construct.store.records import Message
-
-_NEEDS_TERMINAL = "That needs a terminal."
 
 
 class PlainReply:
@@ -44,10 +40,8 @@ class PlainReply:
             write(text)
 
 
-class PlainOutput:
+class PlainOutput(Output):
     """Plain streams; nobody can be asked."""
-
-    interactive = False
 
     def show(self, view: "RenderableType") -> None:
         """Print the answer to a command."""
@@ -55,24 +49,14 @@ class PlainOutput:
 
         self.say(to_text(view))
 
-    async def watch(self, look: Look) -> None:
-        """Print the answer to a command, as it is now."""
-        self.show((await look()).view)
-
     def say(self, text: str) -> None:
         """Print lines."""
         write(f"{printable(text)}\n")
-
-    def notice(self, text: str) -> None:
-        """Say nothing: what went on in the background is nobody's business here."""
 
     def error(self, text: str) -> None:
         """Print what went wrong on standard error."""
         sys.stdout.flush()
         print(printable(text), file=sys.stderr, flush=True)
-
-    def echo(self, text: str) -> None:
-        """Say nothing: who pipes a line in knows it."""
 
     def replay(self, messages: Sequence["Message"], clock: Clock) -> None:
         """Print what was said before."""
@@ -85,30 +69,6 @@ class PlainOutput:
     def reply(self) -> PlainReply:
         """Begin a reply."""
         return PlainReply(PrintableStream())
-
-    @contextmanager
-    def busy(self, text: str) -> Iterator[None]:
-        """Say nothing."""
-        yield
-
-    async def ask(self, question: str) -> bool:
-        """Nobody can be asked."""
-        return False
-
-    async def edit(self, text: str) -> None:
-        """Refuse."""
-        raise UsageError(_NEEDS_TERMINAL)
-
-    def prefill(self, text: str) -> None:
-        """Refuse: there is no prompt to put it at, but it can be said how to type it."""
-        raise UsageError(f"Give the text too, on the same line, such as: {one_line(text)}")
-
-    def copy(self, text: str) -> None:
-        """Refuse."""
-        raise UsageError(_NEEDS_TERMINAL)
-
-    def forgotten(self) -> None:
-        """Nothing is kept here."""
 
 
 def write(text: str) -> None:

@@ -8,7 +8,7 @@ erases the prompt, writes, and draws the prompt again, within one call.
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from prompt_toolkit.application import run_in_terminal
@@ -31,7 +31,7 @@ from construct.errors import UsageError
 from construct.repl.completer import is_command
 from construct.repl.editor import edit_text
 from construct.repl.history import TalkHistory
-from construct.repl.keys import Actions, bindings, keys_in_force
+from construct.repl.keys import bindings, keys_in_force
 from construct.repl.layout import build_layout
 from construct.repl.live import Live
 from construct.repl.pastes import Pastes
@@ -78,7 +78,6 @@ class Screen:
         on_leave: Callable[[], None],
         theme: Theme,
         vi: bool,
-        environ: Mapping[str, str] = os.environ,
         terminal: tuple[Input, Output] | None = None,
     ) -> None:
         self.sent = WaitingLines()
@@ -103,16 +102,10 @@ class Screen:
             multiline=True,
         )
         self.buffer.on_text_changed += lambda _: self._end_hint(self.live.hint)
-        self.app = self._application(environ, terminal)
+        self.app = self._application(terminal)
         self.app.editing_mode = EditingMode.VI if vi else EditingMode.EMACS
 
-    def _application(self, environ: Mapping[str, str], terminal: tuple[Input, Output] | None) -> ResizableApplication:
-        actions = Actions(
-            send=self._send, interrupt=self._interrupt, leave=self._end_of_input, edit=self._edit_now,
-            paste=self._paste, suspend=self._suspend, take_back=self._take_back,
-            any_queued=lambda: bool(self.sent.lines) and self._question is None,
-            typed_at_once=lambda: self._keys_at_once > 1,
-        )  # fmt: skip
+    def _application(self, terminal: tuple[Input, Output] | None) -> ResizableApplication:
         layout = build_layout(
             self.buffer,
             live=lambda: self.live.fragments(self.width),
@@ -120,13 +113,13 @@ class Screen:
             toolbar=lambda: toolbar(self._toolbar_now(), self.width),
         )
         app = ResizableApplication(
-            reflow=reflow_of(environ),
+            reflow=reflow_of(os.environ),
             on_resized=lambda: self.on_resized(),
             on_settled=self._print_held,
             layout=layout,
             style=Style.from_dict(prompt_style(self.theme) | _MENU_STYLE),
             include_default_pygments_style=False,
-            key_bindings=merge_key_bindings([load_auto_suggest_bindings(), bindings(actions)]),
+            key_bindings=merge_key_bindings([load_auto_suggest_bindings(), bindings(self)]),
             erase_when_done=True,
             input=terminal[0] if terminal else None,
             output=terminal[1] if terminal else terminal_output(),
@@ -156,7 +149,12 @@ class Screen:
 
     async def run(self, on_drawn: Callable[[], None]) -> None:
         """Show the prompt until `leave`; `on_drawn` is called once it is on the screen."""
-        asyncio.get_running_loop().call_soon(self._when_drawn, on_drawn)
+
+        def drawn(_: object) -> None:
+            self.app.after_render.remove_handler(drawn)
+            on_drawn()
+
+        self.app.after_render.add_handler(drawn)
         ticking = asyncio.create_task(self._tick(), name="tick")
         try:
             await self.app.run_async()
@@ -250,6 +248,68 @@ class Screen:
         self._history.forget()
         self.buffer.reset(self.buffer.document)
 
+    def send(self) -> None:
+        """Send what stands at the prompt, or answer the question with it."""
+        text = self.buffer.text
+        if self._question is not None:
+            self.buffer.reset()
+            self._reply(self._question, text)
+            return
+        if not text.strip():
+            return
+        self._history.append_string(text)
+        self.buffer.reset()
+        self.app.vi_state.reset()
+        self.sent.add(text)
+
+    def can_take_back(self) -> bool:
+        """Tell whether a line that was sent waits still."""
+        return bool(self.sent.lines) and self._question is None
+
+    def take_back(self) -> None:
+        """Bring the newest line that waits back to the prompt."""
+        text = self.sent.take_back()
+        self.buffer.document = Document(text, len(text))
+
+    def end_of_input(self) -> None:
+        """Decline the question; when there is none, ask to leave."""
+        if self._question is not None:
+            self._reply(self._question, "")
+        else:
+            self._on_leave()
+
+    def interrupt(self) -> None:
+        """Stop what can be stopped: the question, what is being done, the line."""
+        if self._question is not None:
+            self._reply(self._question, "")
+        elif self._on_interrupt():
+            return
+        elif self.buffer.text:
+            self.buffer.reset()
+        else:
+            self.hint("Ctrl-D leaves")
+
+    def edit_now(self) -> None:
+        """Open the editor on what stands at the prompt."""
+
+        async def edit() -> None:
+            try:
+                await self.edit()
+            except UsageError as error:
+                self.hint(str(error))
+
+        if not self._suspended and self._question is None:
+            self.app.create_background_task(edit())
+
+    def paste(self, text: str) -> None:
+        """Put a pasted text at the prompt, a long one folded."""
+        self.buffer.insert_text(self._pastes.fold(text))
+
+    @property
+    def typed_at_once(self) -> bool:
+        """Whether the key came together with those before it."""
+        return self._keys_at_once > 1
+
     def _print_held(self) -> None:
         held, self._held = self._held, []
         for one in held:
@@ -265,72 +325,19 @@ class Screen:
         if drawn:
             app._redraw()  # at once: `invalidate` would leave the screen without a prompt for a moment
 
-    def _when_drawn(self, on_drawn: Callable[[], None]) -> None:
-        if self.app.render_counter:
-            on_drawn()
-        else:
-            asyncio.get_running_loop().call_soon(self._when_drawn, on_drawn)
-
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(_TICK_SECONDS)
             if self.live.status:
                 self.redraw()
 
-    def _send(self) -> None:
-        text = self.buffer.text
-        if self._question is not None:
-            self.buffer.reset()
-            if not self._question.answer.done():
-                self._question.answer.set_result(text)
-            return
-        if not text.strip():
-            return
-        self._history.append_string(text)
-        self.buffer.reset()
-        self.app.vi_state.reset()
-        self.sent.add(text)
-
     def _may_suggest(self) -> bool:
         """Whether an earlier line is offered: a sentence that merely begins with the same word would be in the way."""
         return len(self.buffer.text) >= (_SUGGEST_COMMAND_FROM if self.buffer.text.startswith("/") else _SUGGEST_FROM)
 
-    def _take_back(self) -> None:
-        text = self.sent.take_back()
-        self.buffer.document = Document(text, len(text))
-
-    def _decline(self, question: _Question) -> None:
+    def _reply(self, question: _Question, text: str) -> None:
         if not question.answer.done():
-            question.answer.set_result("")
-
-    def _end_of_input(self) -> None:
-        if self._question is not None:
-            self._decline(self._question)
-        else:
-            self._on_leave()
-
-    def _interrupt(self) -> None:
-        if self._question is not None:
-            self._decline(self._question)
-        elif self._on_interrupt():
-            return
-        elif self.buffer.text:
-            self.buffer.reset()
-        else:
-            self.hint("Ctrl-D leaves")
-
-    def _edit_now(self) -> None:
-        async def edit() -> None:
-            try:
-                await self.edit()
-            except UsageError as error:
-                self.hint(str(error))
-
-        if not self._suspended and self._question is None:
-            self.app.create_background_task(edit())
-
-    def _paste(self, text: str) -> None:
-        self.buffer.insert_text(self._pastes.fold(text))
+            question.answer.set_result(text)
 
     def _count_key(self) -> None:
         """Count the keys that are dealt with in one go."""
@@ -340,9 +347,6 @@ class Screen:
 
     def _forget_keys(self) -> None:
         self._keys_at_once = 0
-
-    def _suspend(self) -> None:
-        self.app.suspend_to_background()
 
     def _end_hint(self, text: str) -> None:
         if self.live.hint == text:

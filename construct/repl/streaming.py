@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from construct.repl.markdown import MarkdownStream
 from construct.text import one_line
-from construct.turns import Delta, Event, ToolCalled, TurnResult, Waiting
+from construct.turns import Delta, Event, Retrying, ToolCalled, TurnResult, Waiting
 
 if TYPE_CHECKING:
     from construct.repl.screen import Screen
@@ -38,6 +38,8 @@ class ScreenReply:
                 self._draw_soon()
             case Waiting():
                 self._screen.live.wait("the memory is catching up")
+            case Retrying(why):
+                self._screen.live.wait(f"{why}, trying again")
             case ToolCalled(_, summary):
                 self._flush_all()
                 self._screen.print(self._screen.dim(f"· {one_line(summary)}"), group="tool")

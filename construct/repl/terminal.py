@@ -3,27 +3,29 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from construct.clock import Clock
 from construct.errors import ConstructError
 from construct.repl.columns import fitted
-from construct.repl.output import Frame, Look
+from construct.repl.output import Frame, Look, Output
 from construct.repl.screen import Screen
 from construct.repl.streaming import ScreenReply
+from construct.repl.views.console import to_ansi
+from construct.repl.views.echo import echo_view
+from construct.repl.views.replay import replayed
+from construct.store.records import Message
+from construct.tasks import stop
 from construct.text import printable
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from construct.store.records import Message
 
 _NOTICES = "notices"
 _LOOK_SECONDS = 0.5
 """Between two looks at what moves."""
 
 
-class TerminalOutput:
+class TerminalOutput(Output):
     """Prints above the prompt."""
 
     interactive = True
@@ -34,7 +36,7 @@ class TerminalOutput:
         self._later: list[str] = []
         self._watching: asyncio.Task[None] | None = None
 
-    def show(self, view: "RenderableType") -> None:
+    def show(self, view: RenderableType) -> None:
         """Print the answer to a command."""
         self._screen.print(self._drawn(view))
 
@@ -49,11 +51,8 @@ class TerminalOutput:
 
     async def settle(self) -> None:
         """Print what is being watched as it is now, and watch it no longer."""
-        if self._watching is not None:
-            self._watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watching
-            self._watching = None
+        await stop(self._watching)
+        self._watching = None
 
     async def _follow(self, look: Look, frame: Frame) -> None:
         """Show what moves; however that ends, what was seen last is printed."""
@@ -68,9 +67,7 @@ class TerminalOutput:
             self._screen.live.panel = ""
             self.show(frame.view)
 
-    def _drawn(self, view: "RenderableType") -> str:
-        from construct.repl.views.console import to_ansi
-
+    def _drawn(self, view: RenderableType) -> str:
         return to_ansi(view, self._screen.width, self._screen.theme)
 
     def say(self, text: str) -> None:
@@ -90,14 +87,10 @@ class TerminalOutput:
 
     def echo(self, text: str) -> None:
         """Print a line of the user's; of a long one the beginning."""
-        from construct.repl.views.echo import echo_view
-
         self.show(echo_view(text))
 
-    def replay(self, messages: Sequence["Message"], clock: Clock) -> None:
+    def replay(self, messages: Sequence[Message], clock: Clock) -> None:
         """Print what was said before."""
-        from construct.repl.views.replay import replayed
-
         self._screen.print(replayed(messages, clock, self._screen.width, self._screen.theme))
 
     def reply(self) -> ScreenReply:
@@ -143,6 +136,4 @@ class TerminalOutput:
             self.notice(text)
 
     def _lines(self, text: str, style: str) -> None:
-        from rich.text import Text
-
         self.show(Text(printable(text), style=style))

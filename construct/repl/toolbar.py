@@ -11,13 +11,15 @@ from construct.repl.columns import fitted
 _BETWEEN = " · "
 _TITLE_WIDTH = 32
 _SHORTEST_TITLE = 12
+NEW = "new conversation"
+"""The title of what nothing has been said in yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolbarState:
     """What the line says."""
 
-    title: str = "new conversation"
+    title: str = NEW
     model: str = ""
     observe: float | None = None
     """How near the next observation is, 1 when it is due; None when nothing is learned."""

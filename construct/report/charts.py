@@ -113,6 +113,6 @@ def _marks(columns: Sequence[Column], step: float) -> tuple[tuple[float, str], .
     return tuple(found)
 
 
-def days_between(first: date, last: date, step: int, most: int) -> list[date]:
-    """Return every `step`-th day from the first to the last, the last `most` of them."""
-    return [first + timedelta(days=n) for n in range(0, (last - first).days + 1, step)[-most:]]
+def days_between(first: date, last: date) -> list[date]:
+    """Return every day from the first to the last."""
+    return [first + timedelta(days=n) for n in range((last - first).days + 1)]

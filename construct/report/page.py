@@ -16,12 +16,12 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from construct.clock import Clock, from_text
+from construct.clock import Clock
 from construct.memory.inspection.survey import Survey
 from construct.memory.language.dates import relative_words
 from construct.memory.shown.lines import SIGNS
 from construct.repl.views.observations import notes
-from construct.repl.views.words import counted, money, percent, when
+from construct.repl.views.words import counted, day, money, percent, when
 from construct.report.days import months, plans
 from construct.report.flow import FATES, by_generation, flow
 from construct.report.network import MOST, NAME, network
@@ -110,7 +110,7 @@ def _long_day(day: date) -> str:
 def _since(found: Survey, clock: Clock) -> date | None:
     """Return the day of the first words that something remembered rests on."""
     first = min((m.created_at for m in found.messages.values()), default=None)
-    return None if first is None else clock.local(from_text(first)).date()
+    return None if first is None else day(first, clock)
 
 
 def _stretches(found: Survey) -> tuple[Stretch, ...]:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from construct.clock import Clock, from_text
+from construct.clock import Clock
 from construct.memory.inspection.survey import Survey
 from construct.memory.inspection.timeline import Period, weeks
+from construct.repl.views.words import day
 from construct.report.charts import Chart, Column, days_between, stacked
 from construct.store.books import Spent
 
@@ -67,13 +68,13 @@ def spending(spent: Sequence[Spent], clock: Clock) -> Spending | None:
     """Return what was spent by day; None when no model has been called."""
     by_day: dict[date, list[Spent]] = defaultdict(list)
     for one in spent:
-        by_day[_day(one.created_at, clock)].append(one)
+        by_day[day(one.created_at, clock)].append(one)
     if not by_day:
         return None
-    days = tuple(_sum(day, by_day[day]) for day in sorted(by_day))
-    in_dollars = any(day.cost_usd for day in days)
-    span = days_between(days[0].day, days[-1].day, 1, _MOST_DAYS)
-    columns = [_column(day, by_day.get(day, []), in_dollars) for day in span]
+    days = tuple(_sum(one, by_day[one]) for one in sorted(by_day))
+    in_dollars = any(one.cost_usd for one in days)
+    span = days_between(days[0].day, days[-1].day)[-_MOST_DAYS:]
+    columns = [_column(one, by_day.get(one, []), in_dollars) for one in span]
     purposes = tuple(p for p in PURPOSES if any(c.parts.get(p) for c in columns))
     return Spending(stacked(columns, PURPOSES), in_dollars, purposes, days, len(span))
 
@@ -90,7 +91,3 @@ def _column(day: date, spent: Sequence[Spent], in_dollars: bool) -> Column:
         parts[kind] += (s.cost_usd or 0.0) if in_dollars else s.tokens  # type: ignore[assignment]
     total = f"${sum(parts.values()):.4f}" if in_dollars else f"{sum(parts.values()):,} tokens"
     return Column(day, f"{day}: {total}", parts)
-
-
-def _day(moment: str, clock: Clock) -> date:
-    return clock.local(from_text(moment)).date()

@@ -213,5 +213,14 @@ def close_session(db: sqlite3.Connection, session_id: int) -> None:
 
 def has_live_session(db: sqlite3.Connection) -> bool:
     """Tell whether a chat is open in some process."""
-    rows = db.execute("SELECT owner, heartbeat FROM sessions").fetchall()
-    return any(not is_gone(row[0], row[1], time.time()) for row in rows)
+    return _any_lives(db.execute("SELECT owner, heartbeat FROM sessions"))
+
+
+def is_open_elsewhere(db: sqlite3.Connection, conversation_id: int, session_id: int) -> bool:
+    """Tell whether another chat than this one is open in a conversation."""
+    others = "SELECT owner, heartbeat FROM sessions WHERE conversation_id = ? AND id <> ?"
+    return _any_lives(db.execute(others, (conversation_id, session_id)))
+
+
+def _any_lives(sessions: sqlite3.Cursor) -> bool:
+    return any(not is_gone(owner, heartbeat, time.time()) for owner, heartbeat in sessions.fetchall())

@@ -131,12 +131,15 @@ def test_the_panel_in_words(program: Program, life: Life) -> None:
 
 
 def test_the_panel_of_no_talk_counts_no_messages(program: Program) -> None:
-    """What was imported is there, though nobody goes on with it: the panel does not say that there is nothing."""
+    """What was imported is there, though nobody goes on with it: the panel says how to have it learned from."""
     line = {"type": "message", "conversation": "Trip", "role": "user", "content": "I moved to Porto."}
     file = program.folder / "talk.jsonl"
     file.write_text(json.dumps(line | {"created_at": "2026-03-01T14:30:00+01:00"}), "utf-8")
     program.run("import", str(file))
-    assert "messages      none in this talk yet" in program.run("status").stdout
+    shown = program.run("status").stdout
+    assert "messages      none in this talk yet" in shown
+    assert "Not observed yet: 1 imported message. `construct observe` learns from" in shown
+    assert "construct observe" not in program.run("status", more={"CONSTRUCT_MEMORY": "off"}).stdout
 
 
 def test_the_panel_is_watched(lived: Program) -> None:
@@ -217,13 +220,15 @@ def test_version(program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [["bogus"], ["--bogus"], ["memory"], ["memory", "bogus"], ["ask", "a", "b"], ["status", "--db", "x"], ["import"]],
-    ids=" ".join,
-)
-def test_wrong_usage_is_two_lines(program: Program, arguments: list[str]) -> None:
-    """It exits 2, says what is wrong and where help is."""
-    done = program.run(*arguments)
+    ("arguments", "command"),
+    [
+        ("bogus", ""), ("--bogus", ""), ("memory", " memory"), ("memory bogus", " memory"), ("ask a b", " ask"),
+        ("status --db x", " status"), ("import", " import"), ("chat --conversation", " chat"), ("--db", ""),
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_two_lines(program: Program, arguments: str, command: str) -> None:
+    """It exits 2, says what is wrong and which command's help to ask."""
+    done = program.run(*arguments.split())
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 2
-    assert "--help" in done.stderr
+    assert f"`construct{command} --help`" in done.stderr

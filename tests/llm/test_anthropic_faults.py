@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from email.utils import formatdate
 
 import httpx2
@@ -125,14 +126,17 @@ async def test_leaving_a_stream(api: FakeApi, model: AnthropicModel) -> None:
 @pytest.mark.parametrize(
     "fault", [faults.http(529), faults.http(500), faults.http(408), faults.drop_before(), faults.sse_error(after=0)]
 )
-async def test_passing_trouble_is_not_noticed(api: FakeApi, model: AnthropicModel, fault: Fault) -> None:
-    """What goes wrong before the first word is tried again, twice."""
+async def test_passing_trouble_passes(api: FakeApi, model: AnthropicModel, fault: Fault) -> None:
+    """What goes wrong before the first word is tried again, twice; in a few words it is told each time."""
+    told: list[str] = []
     api.fail("chat", fault, times=2)
     api.enqueue("chat", *[STORY] * 3)
-    stream = model.stream(asking())
+    stream = model.stream(replace(asking(), on_retry=told.append))
     assert await read(stream) is None
     assert stream.reply.stop_reason == "end_turn"
     assert len(api.requests) == 3
+    assert len(told) == 2
+    assert not any(mark in why for why in told for mark in ("\n", "(", "Try again", "Check"))
 
 
 async def test_lasting_trouble_is(api: FakeApi, model: AnthropicModel) -> None:

@@ -346,3 +346,13 @@ async def test_unknown_command(settings: Settings) -> None:
     async with seated(settings) as seat:
         seat.type("/memmory\r")
         await seat.see("Unknown command /memmory. Did you mean /memory?")
+
+
+async def test_a_server_that_is_asked_again(api: FakeApi, settings: Settings) -> None:
+    """Whoever waits while the model is asked again sees why; then the reply is there."""
+    api.fail("chat", faults.http(529, retry_after=0.8))
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("is busy, trying again")
+        await seat.see("You said")
+        assert "trying again" not in seat.screen.text

@@ -39,3 +39,21 @@ async def test_leaving_while_a_reply_comes(api: FakeApi, settings: Settings) -> 
         await seat.leave()
         assert "not sent: wait" in seat.screen.text
     assert stored(settings, "SELECT status FROM messages WHERE role = 'assistant'") == [("interrupted",)]
+
+
+async def test_two_terminals_in_one_talk(api: FakeApi, settings: Settings) -> None:
+    """Who joins a talk that is open in another terminal is told so, by /switch too; in a new one nobody is."""
+    async with seated(settings) as first:
+        first.type("hello\r")
+        await first.see("whenever you like")
+        async with seated(settings) as second:
+            await second.see("this talk is open in another terminal too; /new begins another")
+            second.type("/new\r")
+            await second.see("A new conversation.")
+            second.type("/switch 1\r")
+            await second.see(lambda: second.screen.text.count("in another terminal") == 2)
+        async with seated(settings, new=True) as third:
+            third.type("hello again\r")
+            await third.see("whenever you like")
+            assert "another terminal" not in third.screen.text
+        assert "another terminal" not in first.screen.text

@@ -2,8 +2,6 @@
 
 import random
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 
@@ -237,15 +235,6 @@ def test_tail_of_a_long_block_is_cheap() -> None:
     began = time.process_time()
     assert stream.tail(3) == "\n".join(["words   in a line"] * 3)
     assert time.process_time() - began < 0.5
-
-
-def test_imports_are_late() -> None:
-    """Importing the module, and making a stream, loads neither rich nor markdown-it nor pygments."""
-    code = (
-        "import sys; from construct.repl import markdown, themes; markdown.MarkdownStream(80);"
-        "assert not {'rich', 'markdown_it', 'pygments'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_warm() -> None:

@@ -144,9 +144,9 @@ async def completions(text: str) -> list[tuple[str, str]]:
 
     group = Group("Talk")
     group.commands += [
-        Command("switch", "/switch ID", "go on elsewhere", run, choices),
-        Command("status", "/status", "the panel", run),
-        Command("memory", "/memory WORDS", "what is remembered", run, choices, each_word=True),
+        Command("/switch ID", "go on elsewhere", run, choices),
+        Command("/status", "the panel", run),
+        Command("/memory WORDS", "what is remembered", run, choices, each_word=True),
     ]  # fmt: skip
 
     async def source() -> tuple[Registry, Chat]:

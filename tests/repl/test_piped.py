@@ -15,6 +15,7 @@ from construct.config import Settings
 from construct.errors import NotConfiguredError, NotFoundError, UsageError
 from construct.repl.lines import read_lines
 from construct.repl.piped import run_piped
+from construct.repl.start import open_chat
 from tests.support.emulator import python
 from tests.support.fake_api import FakeApi, Reply, faults
 
@@ -22,7 +23,8 @@ CODE = """
 import sys
 from construct.config import load_settings
 from construct.repl.piped import run_piped
-sys.exit(run_piped(load_settings(), conversation=None, new=False, model=None, private=False))
+from construct.repl.start import open_chat
+sys.exit(run_piped(open_chat(load_settings(), None, new=False, model=None, private=False)))
 """
 
 
@@ -41,7 +43,7 @@ class Pipe:
         self._input.write_bytes(text.encode() if isinstance(text, str) else text)
         with self._input.open() as file:
             self._monkeypatch.setattr("sys.stdin", file)
-            return run_piped(self.settings, conversation=conversation, new=new, model=None, private=private)
+            return run_piped(open_chat(self.settings, conversation, new=new, model=None, private=private))
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         """Return what a query finds."""

@@ -18,7 +18,8 @@ CHAT = """
 import sys
 from construct.config import load_settings
 from construct.repl.app import run_chat
-sys.exit(run_chat(load_settings(), conversation=None, new=False, model=None, private=False))
+from construct.repl.start import open_chat
+sys.exit(run_chat(open_chat(load_settings(), None, new=False, model=None, private=False)))
 """
 
 DRAWN = """

@@ -42,7 +42,7 @@ from construct.repl.views.timeline import timeline_view
 from construct.repl.views.undone import undone_view
 from construct.repl.views.usage import usage_view
 from construct.repl.views.why import why_memory_view, why_message_view, why_view
-from construct.repl.views.words import ago, counted, money, monies, percent, title_of
+from construct.repl.views.words import ago, counted, money, monies, nothing_yet, percent, title_of
 from construct.store.books import Spent, UsageLine
 from construct.store.lineage import Generation
 from construct.store.records import Conversation, Cycle, Memory, Message, Observation
@@ -170,7 +170,7 @@ HITS = [
 ]
 MADE = [Generation(0, 1200, 1000, 24_000, 3, 197), Generation(1, 12, 12, 300, 0, 0)]
 NEWEST = [observation(2, EVIL, generation=1)]
-HELP = HelpView([(group.title, group.commands) for group in all_commands().groups])
+HELP = HelpView(all_commands().groups)
 VIEWS: dict[str, RenderableType] = {
     "status": status_view(figures(), standing(running=(cycle(),), worker=EVIL, held_tokens=9, spent_usd=2), EVIL),
     "memory": memory_view(
@@ -253,7 +253,8 @@ def test_memory_is_grouped_by_day() -> None:
 
 def test_nothing_yet() -> None:
     """Where there is nothing, the views say so."""
-    assert "Nothing is remembered" in to_text(memory_view([], TODAY))
+    assert "by /compact" in nothing_yet(0)
+    assert "`construct observe` learns from" in nothing_yet(3)
     assert "Nothing is remembered" in to_text(generations_view([], [], {}, TODAY))
     assert "Nothing is remembered" in to_text(timeline_view([]))
     assert "no conversations" in to_text(conversations_view([], CLOCK))
@@ -359,3 +360,11 @@ def test_words() -> None:
     assert [ago(NOW.isoformat(), CLOCK), ago(STAMP, CLOCK)] == ["just now", "1 day ago"]
     untitled = [ConversationSummary(conversation(4, None), 0, STAMP, said) for said in (None, "Hello there")]
     assert list(map(title_of, untitled)) == ["conversation 4", "Hello there"]
+
+
+def test_a_plan_to_forget_counts_what_it_does_not_list() -> None:
+    """Of each kind the first are listed, and how many more there are is said: nothing goes unseen."""
+    many = {"observations": 15, "reactivated": 16, "memories": 17, "messages": 18}
+    made = {"observations": observation(1), "reactivated": observation(2), "memories": memory(), "messages": message(1)}
+    shown = to_text(plan_view(plan(words=True, replies=(), **{k: (made[k],) * n for k, n in many.items()}), TODAY))
+    assert re.findall(r"and (\d+) more", shown) == ["3", "5", "6", "4"]

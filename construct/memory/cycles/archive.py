@@ -117,9 +117,10 @@ def estimate(waiting: Iterable[Backlog], model: Model | None) -> Estimate:
     return Estimate(calls, None if each is None else each * calls)
 
 
-def unread(db: sqlite3.Connection, conversation_id: int) -> int:
-    """Return how many messages of a conversation's backlog there are."""
-    (count,) = db.execute(f"{_WAITING} SELECT count(*) FROM waiting", _only(conversation_id)).fetchone()
+def unread(db: sqlite3.Connection, conversation_id: int | None = None) -> int:
+    """Return how many messages of a conversation's backlog there are, or of all backlogs."""
+    scope = {"from": 0, "to": talk.LAST} if conversation_id is None else _only(conversation_id)
+    (count,) = db.execute(f"{_WAITING} SELECT count(*) FROM waiting", scope).fetchone()
     return int(count)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from construct.errors import NotFoundError
 from construct.memory.shown.forks import descent
+from construct.references import Reference
 from construct.store import briefings, curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.briefings import Told
@@ -106,6 +107,14 @@ def why_memory(db: sqlite3.Connection, memory_id: int) -> MemoryTrace:
     """Return where a memory comes from; raises NotFoundError."""
     memory = curated.memory(db, memory_id)
     return MemoryTrace(memory, None if memory.observation_id is None else why(db, memory.observation_id))
+
+
+def traced(db: sqlite3.Connection, reference: Reference) -> Trace | MessageTrace | MemoryTrace:
+    """Return where what an id names comes from, or what rests on it; raises NotFoundError."""
+    kind, number = reference
+    if kind == "message":
+        return why_message(db, number)
+    return why_memory(db, number) if kind == "memory" else why(db, number)
 
 
 def why_last(db: sqlite3.Connection, conversation_id: int | None) -> ReplyTrace:

@@ -1,4 +1,4 @@
-"""Slash commands: a small module for each group, put together here."""
+"""Slash commands: a small module for each group, put together here. What `/help` says of one is its docstring."""
 
 from construct.repl.commands import correct, inside, memory, talk
 from construct.repl.commands.registry import Registry

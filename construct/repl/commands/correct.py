@@ -1,39 +1,33 @@
 """Commands that correct what is remembered."""
 
-from typing import TYPE_CHECKING
-
 from construct.errors import ConstructError, UsageError
 from construct.memory.curation import edits, undo
 from construct.memory.curation import forget as forgetting
-from construct.references import written
+from construct.memory.curation.forget import Forgotten
+from construct.references import Reference, written
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import observation_choices
-from construct.repl.commands.references import Reference, named
+from construct.repl.commands.references import named
 from construct.repl.commands.registry import Group
 from construct.repl.commands.unsearched import say_unsearched
 from construct.repl.output import Output
+from construct.repl.views.forgetting import forgotten_words, plan_view, question
+from construct.repl.views.observations import observation_table
+from construct.repl.views.undone import undone_view
 from construct.store import curated
 from construct.store import observations as rows
-
-if TYPE_CHECKING:
-    from construct.memory.curation.forget import Forgotten
 
 group = Group("Correcting it")
 
 _EDIT, _PIN, _FORGET = "/edit [ID] [TEXT]", "/pin [ID] [off]", "/forget [ID] [--words]"
-_LAST = "Without an ID: what was shown last."
 
 
-@group.command(
-    _EDIT,
-    "say it in your words",
-    details=f"Your words stand in its place, and no later cycle overrules them. "
-    f"Without TEXT it comes to the prompt. {_LAST}",
-    example="/edit 12 Rosa is my cousin.",
-    choices=observation_choices,
-)
+@group.command(_EDIT, "say it in your words", like="/edit 12 Rosa is my cousin.", choices=observation_choices)
 async def edit(chat: Chat, out: Output, argument: str) -> None:
-    """Replace an observation by the user's words; without any, bring the present ones to the prompt."""
+    """Your words stand in its place, and no later cycle overrules them.
+
+    Without TEXT it comes to the prompt. Without an ID: what was shown last.
+    """
     chat.refuse_in_private()
     name, _, text = argument.partition(" ")
     number = await chat.store.call(curated.observation_behind, named(chat, name, _EDIT))
@@ -45,15 +39,12 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
     await _show(chat, out, new)
 
 
-@group.command(
-    _PIN,
-    "keep it as it is",
-    details=f"No reflection touches it, and it comes first where there is little room. off takes the pin away. {_LAST}",
-    example="/pin 12",
-    choices=observation_choices,
-)
+@group.command(_PIN, "keep it as it is", like="/pin 12", choices=observation_choices)
 async def pin(chat: Chat, out: Output, argument: str) -> None:
-    """Pin an observation, or take its pin away."""
+    """No reflection touches it, and it comes first where there is little room.
+
+    off takes the pin away. Without an ID: what was shown last.
+    """
     name, _, how = argument.partition(" ") if argument != "off" else ("", "", argument)
     if how.strip() not in {"", "off"}:
         raise UsageError(f"It is {_PIN}.")
@@ -63,16 +54,13 @@ async def pin(chat: Chat, out: Output, argument: str) -> None:
     await _show(chat, out, found.id)
 
 
-@group.command(
-    _FORGET,
-    "delete it for good",
-    details="With all that rests on it. It says first what goes, and asks; --yes does not ask. "
-    f"--words also empties the messages it came from. message:N forgets a message and all drawn from it. {_LAST}",
-    example="/forget 12 --words",
-    choices=observation_choices,
-)
+@group.command(_FORGET, "delete it for good", like="/forget 12 --words", choices=observation_choices)
 async def forget_it(chat: Chat, out: Output, argument: str) -> None:
-    """Say what would go, ask, and delete it."""
+    """With all that rests on it. It says first what goes, and asks; --yes does not ask.
+
+    --words also empties the messages it came from. message:N forgets a message and all drawn from it. Without an ID:
+    what was shown last.
+    """
     words = argument.split()
     name, options = ("", words) if not words or words[0].startswith("--") else (words[0], words[1:])
     if unknown := set(options) - {"--words", "--yes"}:
@@ -85,17 +73,13 @@ async def forget_it(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError(f"Nobody can be asked here: /forget {written(reference)} --yes deletes it.")
     gone = await forget_asking(chat, out, reference, words="--words" in options, ask=asked)
     if gone is not None:
-        from construct.repl.views.forgetting import forgotten_words
-
         out.say(forgotten_words(gone))
 
 
 async def forget_asking(
     chat: Chat, out: Output, reference: Reference, *, words: bool, ask: bool = True
-) -> "Forgotten | None":
+) -> Forgotten | None:
     """Show what would go, ask if wanted, and delete it; None when the user would not."""
-    from construct.repl.views.forgetting import plan_view, question
-
     plan = await chat.store.call(forgetting.plan_forget, reference, words=words)
     out.show(plan_view(plan, chat.clock.today()))
     await say_unsearched(chat, out)
@@ -108,17 +92,12 @@ async def forget_asking(
     return gone
 
 
-@group.command(
-    "/undo",
-    "take a cycle back",
-    details="The newest memory cycle (an observation run, a reflection, an edit) counts as never run, with the graph "
-    "runs behind it. Again for the one before it.",
-    example="/undo",
-)
+@group.command("/undo", "take a cycle back")
 async def undo_last(chat: Chat, out: Output, argument: str) -> None:
-    """Take the newest cycle back, and show what changed."""
-    from construct.repl.views.undone import undone_view
+    """The newest memory cycle (an observation run, a reflection, an edit) counts as never run.
 
+    The graph runs behind it go with it. Again for the one before it.
+    """
     out.show(undone_view(await chat.store.call(undo.undo, chat.clock), chat.clock.today()))
 
 
@@ -132,7 +111,5 @@ async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:
 
 
 async def _show(chat: Chat, out: Output, observation_id: int) -> None:
-    from construct.repl.views.observations import observation_table
-
     chat.shown = ("observation", observation_id)
     out.show(observation_table([await chat.store.call(rows.observation, observation_id)], chat.clock.today()))

@@ -3,19 +3,27 @@
 import asyncio
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict
 
 from construct.errors import UsageError
+from construct.memory.cycles.archive import unread
 from construct.memory.inspection.accounts import read_books
+from construct.memory.inspection.status import standing
+from construct.memory.inspection.status import status as panel
 from construct.memory.shown import forks
 from construct.repl.chat import Chat
 from construct.repl.commands.references import number_in
 from construct.repl.commands.registry import Choice, Group, choose
-from construct.repl.output import Output
+from construct.repl.output import Frame, Output
+from construct.repl.views.context import context_view
+from construct.repl.views.generations import generations_view
+from construct.repl.views.help import HelpView, command_view, keys_view
+from construct.repl.views.marks import Mark, marks_view
+from construct.repl.views.status import status_view
+from construct.repl.views.usage import usage_view
 from construct.repl.views.words import title_of
 from construct.store import lineage, talk
 from construct.store import observations as rows
-from construct.store.records import Message
 
 group = Group("How things stand")
 
@@ -26,36 +34,26 @@ _AT_ONCE = 100
 _NOTHING_SAID = "Nothing has been said in this conversation yet."
 
 
-@group.command(
-    "/status",
-    "the memory panel",
-    details="What is observed and what is pending, what runs and what comes next; live while something runs.",
-    example="/status",
-)
+@group.command("/status", "the memory panel")
 async def status(chat: Chat, out: Output, argument: str) -> None:
-    """Show the memory panel, for as long as something in it moves."""
-    from construct.repl.output import Frame
-    from construct.repl.views.status import status_view
+    """What is observed and what is pending, what runs and what comes next; live while something runs."""
+    imported, terms = await chat.store.call(unread), chat.companion.terms
 
     async def look() -> Frame:
-        here, figures, standing = await chat.conversation(), await chat.panel(), await chat.standing()
-        title = title_of(here) if here else None
-        return Frame(status_view(figures, standing, title), chat.upkeep.busy or bool(standing.running))
+        talk_id, here = chat.conversation_id, await chat.conversation()
+        figures = await chat.store.call(panel, talk_id, chat.settings, terms)
+        stands = await chat.store.call(standing, talk_id, terms, chat.companion.models.worker_name)
+        view = status_view(figures, stands, title_of(here) if here else None, imported=imported)
+        return Frame(view, chat.upkeep.busy or bool(stands.running))
 
     await out.watch(look)
 
 
 @group.command(
-    "/context [full]",
-    "what the model is sent",
-    details="Where its tokens go, and its exact content; full shows every word of it. ◄ is a mark of the prompt cache.",
-    example="/context full",
-    choices=choose(("full", "every word of it")),
+    "/context [full]", "what the model is sent", like="/context full", choices=choose(("full", "every word of it"))
 )
 async def context(chat: Chat, out: Output, argument: str) -> None:
-    """Show the request that the next message would make."""
-    from construct.repl.views.context import context_view
-
+    """Where its tokens go, and its exact content; full shows every word of it. ◄ is a mark of the prompt cache."""
     if argument not in {"", "full"}:
         raise UsageError("It is /context, or /context full.")
     request = await chat.next_request()
@@ -64,14 +62,10 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
 
 
 @group.command(
-    "/history [N|all]",
-    "what was said here",
-    details=f"The last {_SAID} messages of this conversation, or as many as you say; those from before a fork too.",
-    example="/history 30",
-    choices=choose(("all", "from the beginning")),
+    "/history [N|all]", "what was said here", like="/history 30", choices=choose(("all", "from the beginning"))
 )
 async def history(chat: Chat, out: Output, argument: str) -> None:
-    """Show what was said in this conversation."""
+    """The last messages of this conversation, or as many as you say; those from before a fork too."""
     here, number = chat.conversation_id, _how_many(argument)
     found = [] if here is None else await chat.store.call(forks.last_said, here, number)
     for start in range(0, len(found), _AT_ONCE):
@@ -90,49 +84,27 @@ def _how_many(argument: str) -> int:
     return number
 
 
-@group.command(
-    "/watermarks",
-    "how far memory has come",
-    details="Up to which message this conversation is observed, compacted and out of the window.",
-    example="/watermarks",
-)
+@group.command("/watermarks", "how far memory has come")
 async def watermarks(chat: Chat, out: Output, argument: str) -> None:
-    """Show the watermarks with the messages they stand at."""
-    from construct.repl.views.marks import Mark, marks_view
-
+    """Up to which message this conversation is observed, compacted and out of the window."""
     if chat.conversation_id is None:
         out.say(_NOTHING_SAID)
         return
-    found = await chat.store.call(_marks, chat.conversation_id)
-    out.show(marks_view([Mark(name, message, above) for name, message, above in found], chat.clock))
+    out.show(marks_view(await chat.store.call(_marks, chat.conversation_id), chat.clock))
 
 
-@group.command(
-    "/generations",
-    "how often condensed",
-    details="How many observations each generation has, how they flow into the next, and the newest reflections.",
-    example="/generations",
-)
+@group.command("/generations", "how often condensed")
 async def generations(chat: Chat, out: Output, argument: str) -> None:
-    """Show the observations by generation, and the newest reflections."""
-    from construct.repl.views.generations import generations_view
-
+    """How many observations each generation has, how they flow into the next, and the newest reflections."""
     newest = await chat.store.call(rows.newest_reflections, _NEWEST_REFLECTIONS)
     sources = await chat.store.call(rows.sources_of, [o.id for o in newest])
     found = await chat.store.call(lineage.generations)
     out.show(generations_view(found, newest, sources, chat.clock.today()))
 
 
-@group.command(
-    "/usage",
-    "tokens and money",
-    details="By purpose and model, by day, and by estimate what the same talk would have cost without a memory.",
-    example="/usage",
-)
+@group.command("/usage", "tokens and money")
 async def usage(chat: Chat, out: Output, argument: str) -> None:
-    """Show what the models have cost."""
-    from construct.repl.views.usage import usage_view
-
+    """By purpose and model, by day, and by estimate what the same talk would have cost without a memory."""
     found = await chat.store.call(read_books, chat.settings)
     out.show(usage_view(found, chat.clock))
 
@@ -143,21 +115,14 @@ async def _command_choices(chat: Chat) -> Sequence[Choice]:
     return [Choice(c.name, c.help) for g in all_commands().groups for c in g.commands] + [Choice("keys", "the keys")]
 
 
-@group.command(
-    "/help [COMMAND|keys]",
-    "this, or one command",
-    details="What can be typed; what one command does, with an example; what the keys do.",
-    example="/help memory",
-    choices=_command_choices,
-)
+@group.command("/help [COMMAND|keys]", "this, or one command", like="/help memory", choices=_command_choices)
 async def show_help(chat: Chat, out: Output, argument: str) -> None:
-    """Show all commands, or one."""
+    """What can be typed; what one command does, with an example; what the keys do."""
     from construct.repl.commands import all_commands
-    from construct.repl.views.help import HelpView, command_view, keys_view
 
     registry = all_commands()
     if not argument:
-        out.show(HelpView([(g.title, g.commands) for g in registry.groups]))
+        out.show(HelpView(registry.groups))
         return
     if argument == "keys":
         out.show(keys_view())
@@ -169,9 +134,6 @@ async def show_help(chat: Chat, out: Output, argument: str) -> None:
     out.show(command_view(command))
 
 
-def _marks(db: sqlite3.Connection, conversation_id: int) -> list[tuple[str, Message | None, int]]:
-    at, above = forks.marks(db, conversation_id)
-    return [
-        (field.name, talk.message(db, mark) if (mark := getattr(at, field.name)) else None, getattr(above, field.name))
-        for field in fields(at)
-    ]
+def _marks(db: sqlite3.Connection, conversation_id: int) -> list[Mark]:
+    at, above = (asdict(marks) for marks in forks.marks(db, conversation_id))
+    return [Mark(name, talk.message(db, mark) if mark else None, above[name]) for name, mark in at.items()]

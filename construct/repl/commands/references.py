@@ -3,11 +3,8 @@
 import re
 
 from construct.errors import UsageError
-from construct.references import Reference, reference_in
+from construct.references import Reference, parse_reference
 from construct.repl.chat import Chat
-from construct.text import shorten
-
-__all__ = ["Reference", "named", "number_in"]
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
@@ -18,12 +15,9 @@ def number_in(text: str) -> int | None:
 
 
 def named(chat: Chat, text: str, usage: str) -> Reference:
-    """Return what an id names: `12`, `message:12`, `memory:12`; no id at all means what was shown last.
-
-    Raises UsageError saying the usage.
-    """
-    found = reference_in(text) if text.strip() else chat.shown
-    if found is None:
-        wrong = f"{shorten(text, 40)!r} is no id." if text.strip() else "Which one?"
-        raise UsageError(f"{wrong} It is {usage}; /memory shows the ids.")
-    return found
+    """Return what an id names: `12`, `message:12`, `memory:12`; no id at all means what was shown last."""
+    if text.strip():
+        return parse_reference(text)
+    if chat.shown is None:
+        raise UsageError(f"Which one? It is {usage}; /memory shows the ids.")
+    return chat.shown

@@ -1,8 +1,11 @@
 """Commands, registered by decorator; and what may follow from one."""
 
 import difflib
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
+from inspect import cleandoc
 from typing import TYPE_CHECKING
 
 from construct.text import shorten
@@ -12,17 +15,11 @@ if TYPE_CHECKING:
     from construct.repl.output import Output
 
 
-@dataclass(frozen=True, slots=True)
-class Retry:
-    """The last words are to be answered again."""
+class Then(Enum):
+    """What a command leaves to be done: the last words are to be answered again, or the chat is over."""
 
-
-@dataclass(frozen=True, slots=True)
-class Leave:
-    """The chat is over."""
-
-
-Then = Retry | Leave
+    RETRY = auto()
+    LEAVE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +54,32 @@ Choices = Callable[["Chat"], Awaitable[Sequence[Choice]]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command; `usage` begins with its name, `help` is a few words."""
+    """A command; `usage` begins with its name, `help` is a few words, and what it does in full is `run`'s docstring."""
 
-    name: str
     usage: str
     help: str
     run: Handler
     choices: Choices | None = None
-    details: str = ""
-    example: str = ""
+    like: str = ""
+    """An example, where its name alone is none."""
     each_word: bool = False
     """Whether any number of the choices may stand one after the other."""
+
+    @property
+    def name(self) -> str:
+        """What it is called by, without the slash."""
+        return self.usage.split()[0].removeprefix("/")
+
+    @property
+    def details(self) -> str:
+        """What it does: paragraphs, each on a line of its own but for lines that are indented."""
+        paragraphs = cleandoc(self.run.__doc__ or "").split("\n\n")
+        return "\n".join(re.sub(r"\n(?! )", " ", paragraph) for paragraph in paragraphs)
+
+    @property
+    def example(self) -> str:
+        """A line to try."""
+        return self.like or f"/{self.name}"
 
 
 class Group:
@@ -82,16 +94,14 @@ class Group:
         usage: str,
         summary: str,
         *,
-        details: str = "",
-        example: str = "",
+        like: str = "",
         choices: Choices | None = None,
         each_word: bool = False,
     ) -> Callable[[Handler], Handler]:
-        """Register the function that runs a command."""
+        """Register the function that runs a command; `like` is an example."""
 
         def register(run: Handler) -> Handler:
-            name = usage.split()[0].removeprefix("/")
-            self.commands.append(Command(name, usage, summary, run, choices, details, example, each_word))
+            self.commands.append(Command(usage, summary, run, choices, like, each_word))
             return run
 
         return register
@@ -126,10 +136,8 @@ class Registry:
 
 def split_command(line: str) -> tuple[str, str]:
     """Return the name and the argument of a line that begins with a slash."""
-    name, _, argument = line[1:].partition(" ")
-    if "\n" in name:
-        name, _, argument = line[1:].partition("\n")
-    return name.strip(), argument.strip()
+    name = line[1:].split(maxsplit=1)[0] if line[1:2].strip() else ""
+    return name, line[1 + len(name) :].strip()
 
 
 def choose(*values: tuple[str, str]) -> Choices:

@@ -10,8 +10,10 @@ from construct.memory.curation import deletion
 from construct.memory.shown import forks
 from construct.repl.chat import Chat
 from construct.repl.commands.references import number_in
-from construct.repl.commands.registry import Choice, Group, Leave, Retry, Then, choose
+from construct.repl.commands.registry import Choice, Group, Then, choose
 from construct.repl.output import Output
+from construct.repl.views.conversations import conversations_view
+from construct.repl.views.deletion import deleted_words, deletion_words
 from construct.repl.views.words import ago, title_of
 from construct.store import talk as talks
 from construct.store.transfer.exporting import FORMATS, write_export
@@ -41,14 +43,12 @@ async def model_choices(chat: Chat) -> Sequence[Choice]:
     return [Choice(name, "in use" if name == chat.model_name else "") for name in known_models()]
 
 
-@group.command(
-    "/new [TITLE]",
-    "begin a conversation",
-    details="The one you leave is observed in the background, so that what was said there is known here.",
-    example="/new Garden",
-)
+@group.command("/new [TITLE]", "begin a conversation", like="/new Garden")
 async def new(chat: Chat, out: Output, argument: str) -> None:
-    """Leave the conversation for a new one; it is stored once something is said, or at once with a title."""
+    """The one you leave is observed in the background, so that what was said there is known here.
+
+    The new one is stored once something is said, or at once with a title.
+    """
     if argument:
         chat.refuse_in_private()
     await chat.move(None)
@@ -60,15 +60,14 @@ async def new(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     _CONVERSATIONS,
     "list conversations",
-    details=f"The one last talked in first; {_MOST_LISTED} of them, unless you say all. delete takes one out for good, "
-    "with what was learned from it; it says first what goes, and asks; --yes does not ask.",
-    example="/conversations delete 3",
+    like="/conversations delete 3",
     choices=choose(("all", "however many there are"), ("delete", "take one out for good")),
 )
 async def conversations(chat: Chat, out: Output, argument: str) -> None:
-    """List the conversations, or delete one."""
-    from construct.repl.views.conversations import conversations_view
+    """The ones last talked in, the newest first; all shows however many there are.
 
+    delete takes one out for good, with what was learned from it; it says first what goes, and asks; --yes does not ask.
+    """
     verb, _, which = argument.partition(" ")
     if verb == "delete":
         await _delete(chat, out, which.strip())
@@ -79,15 +78,9 @@ async def conversations(chat: Chat, out: Output, argument: str) -> None:
     out.show(conversations_view(found, chat.clock, chat.conversation_id))
 
 
-@group.command(
-    "/switch ID|WORDS",
-    "go on in another one",
-    details="By its number, or by words of its title. /history shows more of it.",
-    example="/switch garden",
-    choices=conversation_choices,
-)
+@group.command("/switch ID|WORDS", "go on in another one", like="/switch garden", choices=conversation_choices)
 async def switch(chat: Chat, out: Output, argument: str) -> None:
-    """Go on in the conversation with this id, or the newest whose title holds the words."""
+    """By its number, or by words of its title. /history shows more of it."""
     wanted = await _find(chat, argument)
     if wanted.conversation.id == chat.conversation_id:
         out.say("You are in it already.")
@@ -97,14 +90,9 @@ async def switch(chat: Chat, out: Output, argument: str) -> None:
     out.replay(await chat.store.call(forks.last_said, wanted.conversation.id, _SHOWN_AGAIN), chat.clock)
 
 
-@group.command(
-    "/rename TITLE",
-    "give this one a title",
-    details="The title stays: no observer changes it.",
-    example="/rename Trip to Porto",
-)
+@group.command("/rename TITLE", "give this one a title", like="/rename Trip to Porto")
 async def rename(chat: Chat, out: Output, argument: str) -> None:
-    """Give the conversation a title."""
+    """The title stays: no observer changes it."""
     if not argument:
         raise UsageError("Say the title too: /rename TITLE")
     chat.refuse_in_private()
@@ -112,14 +100,9 @@ async def rename(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"This conversation is called {shorten(argument, 60)}.")
 
 
-@group.command(
-    "/fork [TITLE]",
-    "branch off from here",
-    details="What was said so far is known in both; what is said from here on in one of them only.",
-    example="/fork What if we moved",
-)
+@group.command("/fork [TITLE]", "branch off from here", like="/fork What if we moved")
 async def fork(chat: Chat, out: Output, argument: str) -> None:
-    """Begin a conversation that goes on from this one's last message."""
+    """What was said so far is known in both; what is said from here on in one of them only."""
     chat.refuse_in_private()
     if chat.conversation_id is None:
         raise UsageError("Nothing has been said in this conversation yet: there is nothing to go on from.")
@@ -129,29 +112,18 @@ async def fork(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"This is conversation {new_id} now, which goes on from {old_id}. /switch {old_id} leads back.")
 
 
-@group.command(
-    "/export FILE [FORMAT]",
-    "write it all to a file",
-    details="FORMAT is jsonl, sqlite or markdown; without it the file's ending says: .md, .db or anything else.",
-    example="/export ~/construct.jsonl",
-)
+@group.command("/export FILE [FORMAT]", "write it all to a file", like="/export ~/construct.jsonl")
 async def export(chat: Chat, out: Output, argument: str) -> None:
-    """Write the whole database to a file."""
+    """FORMAT is jsonl, sqlite or markdown; without it the file's ending says: .md, .db or anything else."""
     path, form = _export_target(argument)
     with out.busy("writing"):
         await chat.store.call(write_export, chat.settings.db, form, path, None, chat.clock)
     out.say(f"Written: {path} ({form})")
 
 
-@group.command(
-    "/model [NAME]",
-    "change the model",
-    details="For this chat. Without a name: which one answers, and which are known.",
-    example="/model claude-haiku-5-5",
-    choices=model_choices,
-)
+@group.command("/model [NAME]", "change the model", like="/model claude-haiku-5-5", choices=model_choices)
 async def model(chat: Chat, out: Output, argument: str) -> None:
-    """Show the models, or go on with another."""
+    """For this chat. Without a name: which one answers, and which are known."""
     if argument:
         await chat.use_model(argument)
         out.say(f"From now on {chat.model_name} answers.{'' if is_known(chat.model_name) else _NOT_KNOWN}")
@@ -163,12 +135,11 @@ async def model(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/private [on|off]",
     "talk without storing",
-    details="What is said in between is answered and forgotten; it is neither stored nor observed.",
-    example="/private on",
+    like="/private on",
     choices=choose(("on", "nothing is stored from now on"), ("off", "what follows is stored again")),
 )
 async def private(chat: Chat, out: Output, argument: str) -> None:
-    """Turn private talk on or off; without an argument, the other way."""
+    """What is said in between is answered and forgotten; it is neither stored nor observed."""
     if argument not in {"", "on", "off"}:
         raise UsageError("It is /private on, or /private off.")
     wanted = argument == "on" if argument else chat.aside is None
@@ -179,37 +150,23 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
     out.say(_PRIVATE_ON if wanted else _PRIVATE_OFF)
 
 
-@group.command(
-    "/retry",
-    "ask for another reply",
-    details="The new reply takes the place of the last one, which stays in the file.",
-    example="/retry",
-)
+@group.command("/retry", "ask for another reply")
 async def retry(chat: Chat, out: Output, argument: str) -> Then:
-    """Have the last message answered again."""
-    return Retry()
+    """The new reply takes the place of the last one, which stays in the file."""
+    return Then.RETRY
 
 
-@group.command(
-    "/editor [TEXT]",
-    "write in your editor",
-    details="The one that $VISUAL or $EDITOR names; what you save stands at the prompt, to be sent.",
-    example="/editor",
-)
+@group.command("/editor [TEXT]", "write in your editor")
 async def editor(chat: Chat, out: Output, argument: str) -> None:
-    """Open the editor; what is saved stands at the prompt."""
+    """The one that $VISUAL or $EDITOR names; what you save stands at the prompt, to be sent."""
     await out.edit(argument)
 
 
 @group.command(
-    "/copy [code]",
-    "copy the last reply",
-    details="With code: its last code block alone. Your terminal must let programs write its clipboard (OSC 52).",
-    example="/copy code",
-    choices=choose(("code", "the last code block only")),
+    "/copy [code]", "copy the last reply", like="/copy code", choices=choose(("code", "the last code block only"))
 )
 async def copy(chat: Chat, out: Output, argument: str) -> None:
-    """Put the last reply on the clipboard."""
+    """With code: its last code block alone. Your terminal must let programs write its clipboard (OSC 52)."""
     reply = await chat.last_reply()
     if reply is None:
         raise NotFoundError("There is no reply to copy yet.")
@@ -223,15 +180,10 @@ async def copy(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"Copied {len(text):,} characters, if your terminal lets programs write its clipboard (OSC 52).")
 
 
-@group.command(
-    "/quit",
-    "leave",
-    details="Memory work that is due is finished first, for 20 seconds at most. Ctrl-D does the same.",
-    example="/quit",
-)
+@group.command("/quit", "leave")
 async def leave(chat: Chat, out: Output, argument: str) -> Then:
-    """End the chat."""
-    return Leave()
+    """Memory work that is due is finished first, for 20 seconds at most. Ctrl-D does the same."""
+    return Then.LEAVE
 
 
 def _export_target(argument: str) -> tuple[Path, str]:
@@ -251,8 +203,6 @@ async def _rename(chat: Chat, title: str) -> None:
 
 async def _delete(chat: Chat, out: Output, argument: str) -> None:
     """Say what deleting a conversation takes along, ask, and do it."""
-    from construct.repl.views.deletion import deleted_words, deletion_words
-
     wanted, ask = _to_delete(argument, out)
     here, plan = await chat.store.call(lambda db: (talks.summary(db, wanted), deletion.plan_deletion(db, wanted)))
     out.say(deletion_words(here, plan))

@@ -18,13 +18,6 @@ from construct.text import one_line, printable, shorten
 _FIRST, _LAST, _GAP = 140, 60, 40
 _FIRST_LINES, _LINE_WIDTH = 4, 120
 _BAR_WIDTH = 32
-_NAMES = {
-    "tools": "tools",
-    "system": "system",
-    "observations": "observations",
-    "messages": "window",
-    "ambient": "ambient",
-}
 _LIVES = {"5m": "5 minutes", "1h": "1 hour"}
 
 
@@ -57,7 +50,13 @@ def _bars(request: Request, sizes: dict[str, int]) -> Table:
     for name, size in sizes.items():
         if size:
             bar = AccentBar(total, begin, begin + size)
-            table.add_row(_NAMES[name], bar, f"{size:,}", percent(size / total), _count_words(request, name))
+            table.add_row(
+                "window" if name == "messages" else name,
+                bar,
+                f"{size:,}",
+                percent(size / total),
+                _count_words(request, name),
+            )
         begin += size
     return table
 

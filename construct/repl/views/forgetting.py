@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from construct.memory.curation.forget import ForgetPlan, Forgotten
-from construct.repl.views.observations import memory_table, observation_table
+from construct.repl.views.observations import memory_table, more, observation_table
 from construct.repl.views.words import counted
 from construct.store.records import Message
 from construct.text import one_line, shorten
@@ -23,7 +23,7 @@ def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
     sections: list[list[RenderableType]] = [
         _deleted(plan, today),
         _emptied(sorted((*plan.messages, *plan.replies), key=lambda m: m.id) if plan.words else ()),
-        [Text("This would stand again:"), observation_table(plan.reactivated[:_MOST_LISTED], today)]
+        [Text("This would stand again:"), observation_table(plan.reactivated, today, _MOST_LISTED)]
         if plan.reactivated
         else [],
         [*(Text(line, style="dim") for line in _consequences(plan))],
@@ -35,11 +35,9 @@ def plan_view(plan: ForgetPlan, today: date) -> RenderableType:
 def _deleted(plan: ForgetPlan, today: date) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if plan.observations:
-        parts.append(observation_table(plan.observations[:_MOST_LISTED], today))
-        if len(plan.observations) > _MOST_LISTED:
-            parts.append(Text(f"  and {len(plan.observations) - _MOST_LISTED} more", style="dim"))
+        parts.append(observation_table(plan.observations, today, _MOST_LISTED))
     if plan.memories:
-        parts.append(memory_table(plan.memories[:_MOST_LISTED]))
+        parts.append(memory_table(plan.memories, _MOST_LISTED))
     return [Text("This would be deleted for good:", style="heading3"), *parts] if parts else []
 
 
@@ -59,9 +57,9 @@ def _emptied(messages: Sequence[Message]) -> list[RenderableType]:
     for m in messages[:_MOST_LISTED]:
         who = "you" if m.role == "user" else "reply"
         table.add_row(f"  message:{m.id} {who}", Text(f"“{shorten(m.content, _QUOTED)}”"))
-    left_out = len(messages) - _MOST_LISTED
-    more = [Text(f"  and {left_out} more", style="dim")] if left_out > 0 else []
-    return [Text("Every word of these would go:"), table, *more]
+    if left_out := more(len(messages), _MOST_LISTED):
+        table.add_row("", left_out)
+    return [Text("Every word of these would go:"), table]
 
 
 def forgotten_words(gone: Forgotten) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from construct.clock import Clock, from_text, gap_words
 from construct.config import Settings
@@ -11,12 +12,22 @@ from construct.repl.views.words import ago, title_of
 from construct.store.talk import ConversationSummary
 from construct.text import shorten
 
+if TYPE_CHECKING:
+    from construct.repl.start import Opening
+
 _LONG_ENOUGH = timedelta(hours=1)
 _TWO_COLUMNS = 76
 _COMMANDS = (
     ("/memory", "what it knows about you"), ("/why ID", "where it has that from"), ("/edit ID", "correct it"),
     ("/forget ID", "delete it, for good"), ("/private on", "talk without being stored"), ("/help", "everything else"),
 )  # fmt: skip
+
+
+def greeting(opening: "Opening", width: int) -> str:
+    """Return what greets whoever begins a chat."""
+    if opening.first_run:
+        return "\n".join(first_screen(opening.settings, opening.models.main.name, width))
+    return "\n".join(hello(opening.conversation, opening.settings.clock, private=opening.private))
 
 
 def first_screen(settings: Settings, model: str, width: int) -> list[str]:

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from construct.repl.commands.registry import Command
+from construct.repl.commands.registry import Group as Commands
 
 KEYS = (
     ("Enter", "send"),
@@ -23,13 +24,11 @@ KEYS = (
 _TWO_COLUMNS_FROM = 76
 _CLOSING = "/help COMMAND says more, /help keys what keys do. //text sends a leading slash."
 
-Titled = tuple[str, Sequence[Command]]
-
 
 class HelpView:
     """All commands by group: side by side where there is room, so that they fit a screen of 24 lines."""
 
-    def __init__(self, groups: Sequence[Titled]) -> None:
+    def __init__(self, groups: Sequence[Commands]) -> None:
         self._groups = groups
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -42,10 +41,10 @@ class HelpView:
         yield Text(f"\n{_CLOSING}", style="dim")
 
 
-def halves(groups: Sequence[Titled]) -> tuple[list[Titled], list[Titled]]:
+def halves(groups: Sequence[Commands]) -> tuple[list[Commands], list[Commands]]:
     """Return the groups in two columns of nearly the same height, the groups in order within each."""
-    left: list[Titled] = []
-    right: list[Titled] = []
+    left: list[Commands] = []
+    right: list[Commands] = []
     for group in sorted(groups, key=_height, reverse=True):
         shorter = min((left, right), key=lambda column: sum(map(_height, column)))
         shorter.append(group)
@@ -61,27 +60,23 @@ def command_view(command: Command) -> RenderableType:
     """Return what one command does, with an example."""
     text = Text()
     text.append(command.usage, style="accent")
-    text.append(f"  {command.help}")
-    if command.details:
-        text.append(f"\n{command.details}")
-    if command.example:
-        text.append("\nFor example: ", style="dim").append(command.example, style="accent")
-    return text
+    text.append(f"  {command.help}\n{command.details}")
+    return text.append("\nFor example: ", style="dim").append(command.example, style="accent")
 
 
-def _height(group: Titled) -> int:
-    return len(group[1]) + 1
+def _height(group: Commands) -> int:
+    return len(group.commands) + 1
 
 
-def _column(groups: Sequence[Titled]) -> RenderableType:
+def _column(groups: Sequence[Commands]) -> RenderableType:
     """Return groups one under the other, their explanations in line."""
-    width = max(len(command.name) for _, commands in groups for command in commands) + 3
-    return Group(*(part for group in groups for part in _group(*group, width)))
+    width = max(len(command.name) for group in groups for command in group.commands) + 3
+    return Group(*(part for group in groups for part in _group(group, width)))
 
 
-def _group(title: str, commands: Sequence[Command], width: int) -> Iterator[RenderableType]:
-    yield Text(title, style="heading3")
-    yield _table([(f"/{command.name}", command.help) for command in commands], width)
+def _group(group: Commands, width: int) -> Iterator[RenderableType]:
+    yield Text(group.title, style="heading3")
+    yield _table([(f"/{command.name}", command.help) for command in group.commands], width)
 
 
 def _table(rows: Sequence[tuple[str, str]], width: int | None = None) -> Table:

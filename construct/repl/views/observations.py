@@ -12,7 +12,7 @@ from construct.memory.inspection.narrow import outcome_unknown
 from construct.memory.language.dates import relative_words
 from construct.memory.shown.lines import SIGNS
 from construct.repl.views.prose import Prose
-from construct.repl.views.words import NOTHING_YET, counted
+from construct.repl.views.words import counted
 from construct.store.records import Memory, Observation
 from construct.text import one_line
 
@@ -38,8 +38,6 @@ def memory_view(
     Older ones than the newest `most` are only counted, `rest` being how to see them; `narrowed` says by what all were
     chosen, in words.
     """
-    if not observations and not kept:
-        return Text(NOTHING_YET.format(compact="/compact"), style="dim")
     parts: list[RenderableType] = [Text("Kept for good", style="heading3"), memory_table(kept)] if kept else []
     shown = by_day(observations)[-most:] if most else by_day(observations)
     for day, group in groupby(shown, key=lambda o: o.observation_date):
@@ -73,13 +71,15 @@ def _counts(observations: Sequence[Observation], kept: Sequence[Memory], today: 
         yield counted(reflections, "reflection")
 
 
-def memory_table(memories: Sequence[Memory]) -> Table:
-    """Return memories one under the other."""
+def memory_table(memories: Sequence[Memory], most: int | None = None) -> Table:
+    """Return memories one under the other, `most` of them."""
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
-    for m in memories:
+    for m in memories[:most]:
         table.add_row(f"  memory:{m.id}", Prose(one_line(m.content)).append(_whence(m), style="dim"))
+    if left_out := more(len(memories), most):
+        table.add_row("", left_out)
     return table
 
 
@@ -89,15 +89,22 @@ def _whence(m: Memory) -> str:
     return "" if m.origin == "user" else f"  by the {m.origin}"
 
 
-def observation_table(observations: Sequence[Observation], today: date) -> Table:
-    """Return observations one under the other: sign, id, content with what is to be known of it."""
+def observation_table(observations: Sequence[Observation], today: date, most: int | None = None) -> Table:
+    """Return observations one under the other, `most` of them: sign, id, content with what is to be known of it."""
     table = Table.grid(padding=(0, 1))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True, justify="right", style="dim", min_width=max(len(str(o.id)) for o in observations))
     table.add_column(overflow="fold")
-    for o in observations:
+    for o in observations[:most]:
         table.add_row(Text(f"  {SIGNS[o.priority]}", style=o.priority), str(o.id), _content(o, today))
+    if left_out := more(len(observations), most):
+        table.add_row("", "", left_out)
     return table
+
+
+def more(total: int, most: int | None) -> Text | None:
+    """Return how many are left out of a list that is cut; None where it is whole."""
+    return None if most is None or total <= most else Text(f"and {total - most:,} more", style="dim")
 
 
 def observation_view(o: Observation, today: date) -> RenderableType:

@@ -17,11 +17,6 @@ from construct.repl.views.words import counted, money, percent
 from construct.store.records import Cycle
 from construct.text import one_line
 
-_BARS = (
-    ("observation", "next observation"),
-    ("compaction", "next compaction"),
-    ("reflection", "next reflection"),
-)
 _BAR_WIDTH = 24
 _MINUTES_FROM = timedelta(minutes=2)
 _MODES = {
@@ -33,22 +28,30 @@ _MODES = {
 
 
 def status_view(
-    figures: Mapping[str, Any], standing: Standing, title: str | None = None, *, compact: str = "/compact"
+    figures: Mapping[str, Any],
+    standing: Standing,
+    title: str | None = None,
+    *,
+    imported: int = 0,
+    compact: str = "/compact",
 ) -> RenderableType:
     """Return the panel for what `memory.status` says; `title` is the conversation's.
 
-    `compact` is what the user types to have the work done at once.
+    `imported` are the messages that `observe` would read; `compact` is what the user types to have the work done at
+    once.
     """
     parts: list[RenderableType] = [
         _head(title),
         Padding(_bars(figures["progress"]), (1, 0, 1, 2)),
         Padding(_counts(figures, standing), (0, 0, 0, 2)),
     ]
-    notes = list(status_notes(figures, standing, compact))
+    notes = list(status_notes(figures, standing, imported, compact))
     return Group(*parts, *([Text()] if notes else []), *(Text(note, style="medium") for note in notes))
 
 
-def status_notes(figures: Mapping[str, Any], standing: Standing, compact: str = "/compact") -> Iterator[str]:
+def status_notes(
+    figures: Mapping[str, Any], standing: Standing, imported: int = 0, compact: str = "/compact"
+) -> Iterator[str]:
     """Give a sentence for each thing that the bars alone would leave unexplained."""
     if figures["mode"] in {"read-only", "off"}:
         return
@@ -68,6 +71,8 @@ def status_notes(figures: Mapping[str, Any], standing: Standing, compact: str = 
             f"Memory work has cost {money(standing.spent_usd)} today, and the limit is {money(standing.limit_usd)} a "
             f"day (CONSTRUCT_WORKER_DAILY_USD): until midnight the extractive worker serves."
         )
+    if imported:
+        yield f"Not observed yet: {counted(imported, 'imported message')}. `construct observe` learns from them."
 
 
 def _reflection_note(progress: Mapping[str, Any], standing: Standing, compact: str) -> str:
@@ -93,13 +98,12 @@ def _bars(progress: Mapping[str, Any]) -> Table:
     table.add_column(max_width=_BAR_WIDTH)
     table.add_column(justify="right", no_wrap=True, min_width=4)
     table.add_column(style="dim", no_wrap=True)  # where there is little room the bar gives way
-    for name, label in _BARS:
-        one = progress[name]
+    for name, one in progress.items():
         bar = ProgressBar(
             total=max(1, one["threshold"]), completed=min(one["tokens"], one["threshold"]),
             style="dim", complete_style="accent", finished_style="medium",
         )  # fmt: skip
-        table.add_row(label, bar, percent(one["ratio"]), f"{one['tokens']:,} of {one['threshold']:,} tokens")
+        table.add_row(f"next {name}", bar, percent(one["ratio"]), f"{one['tokens']:,} of {one['threshold']:,} tokens")
     return table
 
 

@@ -17,17 +17,12 @@ _ABOVE = 2
 _LEGEND = "known: straight from messages + condensed once + more often"
 
 
-def timeline_view(
-    weeks: Sequence[Period], most: int | None = None, *, everything: str = "/timeline all"
-) -> RenderableType:
-    """Return weeks, oldest first, those in which nothing changed as one line; bundled where that takes over `most`.
-
-    `everything` is what the user types to see every week.
-    """
+def timeline_view(weeks: Sequence[Period], most: int | None = None) -> RenderableType:
+    """Return weeks, oldest first, those in which nothing changed as one line; bundled where that takes over `most`."""
     if not weeks:
         return Text("Nothing is remembered yet.", style="dim")
     unit, shown = bundled(weeks, len(weeks) if most is None else most)
-    legend = _LEGEND if unit == "week" else f"{_LEGEND}\nweek by week: {everything}"
+    legend = _LEGEND if unit == "week" else f"{_LEGEND}\nweek by week: /timeline all"
     return Group(_head(weeks), _table(shown, unit), Text(f"\n{legend}", style="dim"))
 
 

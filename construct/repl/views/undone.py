@@ -31,9 +31,7 @@ def undone_view(undone: Undone, today: date, *, compact: str = "/compact") -> Re
     for words, found in (("gone", undone.deactivated), ("active again", undone.reactivated)):
         if found:
             parts.append(Text(f"{counted(len(found), 'observation')} {words}:"))
-            parts.append(observation_table(found[:_MOST_LISTED], today))
-            left = len(found) - _MOST_LISTED
-            parts += [Text(f"  and {left:,} more", style="dim")] if left > 0 else []
+            parts.append(observation_table(found, today, _MOST_LISTED))
     if kind == "observer" and not undone.deactivated:
         parts.append(Text(_FOUND_NOTHING))
     if undone.relations:

@@ -1,17 +1,17 @@
 """Tokens and money."""
 
+from collections import defaultdict
 from collections.abc import Sequence
-from itertools import groupby
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from construct.clock import Clock, from_text
+from construct.clock import Clock
 from construct.memory.inspection.accounts import Books
 from construct.memory.inspection.whatif import Estimate
 from construct.repl.views.bars import AccentBar
-from construct.repl.views.words import counted, money, monies, percent
+from construct.repl.views.words import counted, day, money, monies, percent
 from construct.store.books import Spent, UsageLine
 from construct.text import one_line
 
@@ -38,12 +38,10 @@ def usage_view(found: Books, clock: Clock) -> RenderableType:
 
 def by_day(spent: Sequence[Spent], clock: Clock) -> list[tuple[str, float, float]]:
     """Return (day, dollars for the talk, dollars for memory work), oldest first; unknown costs count nothing."""
-    dated = [(clock.local(from_text(one.created_at)).date().isoformat(), one) for one in spent]
-    found = []
-    for day, group in groupby(sorted(dated, key=lambda pair: pair[0]), key=lambda pair: pair[0]):
-        costs = [(one.purpose == "chat", one.cost_usd or 0.0) for _, one in group]
-        found.append((day, sum(cost for talk, cost in costs if talk), sum(cost for talk, cost in costs if not talk)))
-    return found
+    costs: defaultdict[str, dict[bool, float]] = defaultdict(lambda: {True: 0.0, False: 0.0})
+    for one in spent:
+        costs[str(day(one.created_at, clock))][one.purpose == "chat"] += one.cost_usd or 0.0
+    return [(date, of[True], of[False]) for date, of in sorted(costs.items())]
 
 
 def _by_purpose(lines: Sequence[UsageLine]) -> Table:
@@ -77,9 +75,9 @@ def _by_day(days: Sequence[tuple[str, float, float]]) -> Table:
     for name in ("cost", "talk", "memory"):
         table.add_column(name, justify="right", no_wrap=True, style="" if name == "cost" else "dim")
     shown = monies([sum_ for _, talk, work in days for sum_ in (talk + work, talk, work)])
-    for number, (day, talk, work) in enumerate(days):
+    for number, (date, talk, work) in enumerate(days):
         bar = AccentBar(most or 1.0, 0, talk + work)
-        table.add_row(day, bar, *shown[3 * number : 3 * number + 3])
+        table.add_row(date, bar, *shown[3 * number : 3 * number + 3])
     return table
 
 

@@ -1,15 +1,21 @@
 """Numbers, money and times as people read them. Needs neither rich nor a database."""
 
 from collections.abc import Sequence
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 
 from construct.clock import Clock, from_text, gap_words
 from construct.store.talk import ConversationSummary
 from construct.text import shorten
 
-NOTHING_YET = "Nothing is remembered yet: what is said is observed as it adds up, or at once by {compact}."
 _CENTS_FROM = 0.1
 _HALF_PERCENT = 0.005
+
+
+def nothing_yet(imported: int, compact: str = "/compact") -> str:
+    """Return how there comes to be something remembered, where so many imported messages are not observed yet."""
+    if imported:
+        return "Nothing is remembered yet: `construct observe` learns from what was imported."
+    return f"Nothing is remembered yet: what is said is observed as it adds up, or at once by {compact}."
 
 
 def counted(number: int, noun: str) -> str:
@@ -44,6 +50,11 @@ def ago(moment: str, clock: Clock) -> str:
     """Return how long ago a stored time was."""
     gap = clock.now() - from_text(moment)
     return "just now" if gap < timedelta(minutes=1) else f"{gap_words(gap)} ago"
+
+
+def day(moment: str, clock: Clock) -> date:
+    """Return the user's day of a stored time."""
+    return clock.local(from_text(moment)).date()
 
 
 def when(moment: str, clock: Clock) -> str:

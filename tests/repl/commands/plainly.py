@@ -7,7 +7,6 @@ import pytest
 
 from construct.config import Settings
 from construct.repl.chat import Chat
-from construct.repl.commands import all_commands
 from construct.repl.dialogue import Dialogue
 from construct.repl.plain import PlainOutput
 from construct.repl.start import open_chat
@@ -16,9 +15,8 @@ from construct.repl.start import open_chat
 @asynccontextmanager
 async def talking(settings: Settings) -> AsyncIterator[Dialogue]:
     """Open a chat over plain streams; it goes on where the last one ended."""
-    opening = open_chat(settings, None, new=False, model=None, private=False)
-    chat = Chat(settings, opening.models, opening.conversation_id)
-    dialogue = Dialogue(chat, PlainOutput(), all_commands())
+    chat = Chat(open_chat(settings, None, new=False, model=None, private=False))
+    dialogue = Dialogue(chat, PlainOutput())
     try:
         yield dialogue
     finally:

@@ -11,6 +11,7 @@ import pytest
 
 from construct.clock import Clock
 from construct.config import Settings
+from construct.memory.inspection import narrow
 from construct.repl.commands import all_commands
 from construct.repl.commands.references import number_in
 from construct.repl.commands.registry import Registry, split_command
@@ -88,9 +89,16 @@ def test_commands_are_those_of_the_contract(registry: Registry) -> None:
     for command in commands:
         assert command.usage.startswith(f"/{command.name}")
         assert command.help
-        assert command.details
+        assert command.details.endswith(".")
         assert command.example.startswith(f"/{command.name}")
-        assert command.run.__doc__
+
+
+def test_help_on_memory_names_all_that_narrows(registry: Registry) -> None:
+    """The words are those that are understood, each list on a line of its own."""
+    memory = registry.find("memory")
+    assert memory is not None
+    for known in (narrow.PRIORITIES, narrow.STANCES, narrow.MARKS):
+        assert f"\n  {', '.join(known)};\n" in memory.details
 
 
 def test_every_command_is_tried(registry: Registry) -> None:
@@ -237,7 +245,7 @@ async def test_a_defect_in_a_command_does_not_end_the_chat(
 ) -> None:
     """Whatever a command raises is one line; no traceback is shown."""
     async with talking(settings) as dialogue:
-        monkeypatch.setattr(dialogue._chat, "panel", None)
+        monkeypatch.setattr(dialogue._chat, "conversation", None)
         assert await dialogue.line("/status")
         assert "TypeError" in capsys.readouterr().err
         assert await dialogue.line("/help")
