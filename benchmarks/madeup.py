@@ -104,9 +104,9 @@ def _store(db: sqlite3.Connection, turns: list[str]) -> None:
         said = moment.isoformat(timespec="microseconds")
         if talk is None or number % TURNS_A_TALK == 0:
             sql = "INSERT INTO conversations (uid, created_at) VALUES (?, ?)"
-            talk = db.execute(sql, (f"madeup {number}", said)).lastrowid
+            talk = db.execute(sql, (f"madeup-{number}", said)).lastrowid
         db.execute(
             "INSERT INTO messages(uid, conversation_id, role, content, archived, token_count, created_at) "
             "VALUES (?, ?, ?, ?, 1, ?, ?)",
-            (f"madeup {number}", talk, ("user", "assistant")[number % 2], text, len(text) // 4, said),
+            (f"madeup-{number}", talk, ("user", "assistant")[number % 2], text, len(text) // 4, said),
         )
