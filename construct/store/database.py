@@ -25,6 +25,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _BUSY_SECONDS = 10.0
+_PATIENT_SECONDS = 60.0
+"""A talk waits longer: an import of a million messages holds the file for half a minute, on a busy machine for more."""
 _CHECKED_BYTES = 4 << 20
 """Up to here every page is looked at on opening: 4 ms a megabyte."""
 _LEAST_ROOM = 1 << 16
@@ -179,6 +181,7 @@ class Store:
         def run() -> T:
             if self._db is None:
                 self._db = open_database(self.path)
+                self._db.execute(f"PRAGMA busy_timeout = {int(_PATIENT_SECONDS * 1000)}")
             try:
                 return work(self._db, *args, **kwargs)
             except sqlite3.Error as error:
