@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from construct.store.sql import scalar
 from construct.store.talk import new_uid
 from construct.tokens import Usage
 
@@ -62,12 +63,9 @@ def spent_between(db: sqlite3.Connection, since: str, until: str, purposes: tupl
     Chat is not in its index.
     """
     marks = ",".join("?" * len(purposes))
-    row = db.execute(
-        f"""SELECT coalesce(sum(cost_usd), 0) FROM usage
-            WHERE purpose <> 'chat' AND created_at >= ? AND created_at < ? AND purpose IN ({marks})""",
-        (since, until, *purposes),
-    ).fetchone()
-    return float(row[0])
+    query = f"""SELECT total(cost_usd) FROM usage
+                WHERE purpose <> 'chat' AND created_at >= ? AND created_at < ? AND purpose IN ({marks})"""
+    return float(scalar(db, query, (since, until, *purposes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +116,7 @@ def spent(db: sqlite3.Connection, since: str = "") -> list[Spent]:
 
 def spent_on_stored_talk(db: sqlite3.Connection) -> float:
     """Return what the conversations that are still there have cost, all memory work included."""
-    row = db.execute(
-        "SELECT coalesce(sum(cost_usd), 0) FROM usage WHERE purpose <> 'chat' OR conversation_id IS NOT NULL"
-    ).fetchone()
-    return float(row[0])
+    return float(scalar(db, "SELECT total(cost_usd) FROM usage WHERE purpose <> 'chat' OR conversation_id IS NOT NULL"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +143,7 @@ def spoken(db: sqlite3.Connection) -> Iterator[Spoken]:
 
 def token_factor(db: sqlite3.Connection, model: str) -> float:
     """Return actual / estimated prompt tokens for a model; 1.0 while nothing is known."""
-    row = db.execute("SELECT factor FROM token_factors WHERE model = ?", (model,)).fetchone()
-    return 1.0 if row is None else float(row[0])
+    return float(scalar(db, "SELECT factor FROM token_factors WHERE model = ?", (model,)) or 1.0)
 
 
 def learn_token_factor(db: sqlite3.Connection, model: str, estimated: int, actual: int) -> None:

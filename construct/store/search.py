@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from construct.clock import to_text
 from construct.store.observations import in_descent
-from construct.store.records import Descent
+from construct.store.records import REMOVED, Descent
+from construct.store.sql import column, scalar
 
 KINDS = ("message", "observation", "memory")
-REMOVED = "[removed]"
 
 _FOUND_MESSAGE = f"m.withheld = 0 AND m.retried = 0 AND m.content <> '{REMOVED}'"
 
@@ -93,12 +93,9 @@ def match(db: sqlite3.Connection, kind: str, expression: str, filters: Filters, 
     table = _TABLES[kind]
     where, values = _conditions(kind, filters) if kind != "message" or filters.narrow() else ([], [])
     join = f"JOIN {table} AS m ON m.id = f.rowid {_JOINS[kind]}" if where else ""
-    rows = db.execute(
-        f"SELECT f.rowid FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ? "
-        f"{_and(where)} ORDER BY bm25({table}_fts), f.rowid LIMIT ?",
-        (expression, *values, limit),
-    )
-    return [row_id for (row_id,) in rows]
+    query = f"""SELECT f.rowid FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ?
+                {_and(where)} ORDER BY bm25({table}_fts), f.rowid LIMIT ?"""
+    return column(db, query, (expression, *values, limit))
 
 
 def containing(db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters: Filters, newest: int) -> list[int]:
@@ -106,12 +103,9 @@ def containing(db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters
     table = _TABLES[kind]
     where, values = _conditions(kind, filters)
     held = " OR ".join("instr(content, ?)" for _ in pieces)
-    rows = db.execute(
-        f"SELECT id FROM (SELECT m.id, m.content FROM {table} AS m {_JOINS[kind]} WHERE 1 {_and(where)} "
-        f"ORDER BY m.id DESC LIMIT ?) WHERE {held}",
-        (*values, newest, *pieces),
-    )
-    return [row_id for (row_id,) in rows]
+    query = f"""SELECT id FROM (SELECT m.id, m.content FROM {table} AS m {_JOINS[kind]} WHERE 1 {_and(where)}
+                                ORDER BY m.id DESC LIMIT ?) WHERE {held}"""
+    return column(db, query, (*values, newest, *pieces))
 
 
 def entries(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
@@ -133,17 +127,14 @@ def entries(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filt
 
 def total(db: sqlite3.Connection, kind: str) -> int:
     """Return how many rows there are, about: the highest id is had without counting."""
-    (highest,) = db.execute(f"SELECT max(id) FROM {_TABLES[kind]}").fetchone()
-    return highest or 0
+    return scalar(db, f"SELECT max(id) FROM {_TABLES[kind]}") or 0
 
 
 def since(db: sqlite3.Connection, kind: str, expression: str, first: int) -> list[int]:
     """Return the ids that match, from the first on: what lies below it is not looked at."""
     table = _TABLES[kind]
-    sql = (
-        f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid"  # backwards is slower
-    )
-    return [row_id for (row_id,) in db.execute(sql, (expression, first))]
+    query = f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid"
+    return column(db, query, (expression, first))  # backwards is slower
 
 
 def newest_of_each(db: sqlite3.Connection, kind: str, expressions: Sequence[str], limit: int) -> list[list[int]]:
@@ -163,8 +154,7 @@ def newest_of_each(db: sqlite3.Connection, kind: str, expressions: Sequence[str]
 
 def path(db: sqlite3.Connection) -> str:
     """Return the file's path: what this process knows of a file is kept under it."""
-    (found,) = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
-    return str(found)
+    return str(scalar(db, "SELECT file FROM pragma_database_list WHERE name = 'main'"))
 
 
 def noted(db: sqlite3.Connection, messages: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
@@ -209,8 +199,7 @@ def _count(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str,
     table = _TABLES[kind]
     db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab USING fts5vocab(main, {table}_fts, row)")
     sql = f"SELECT doc FROM temp.{table}_vocab WHERE term = ?"
-    found = {stem: db.execute(sql, (stem,)).fetchone() for stem in stems}
-    return {stem: row[0] if row else 0 for stem, row in found.items()}
+    return {stem: scalar(db, sql, (stem,)) or 0 for stem in stems}
 
 
 def mentions(db: sqlite3.Connection, expression: str, newest: int, most: int) -> list[tuple[int, str, str]]:

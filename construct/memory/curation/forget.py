@@ -19,7 +19,7 @@ from construct.memory.language import mentions
 from construct.store import curated, erase, lineage, remnants, talk
 from construct.store import observations as rows
 from construct.store.database import transaction
-from construct.store.records import Memory, Message, Observation
+from construct.store.records import REMOVED, Memory, Message, Observation
 from construct.store.remnants import Thread
 
 
@@ -111,7 +111,7 @@ def plan_forget_memory(db: sqlite3.Connection, memory_id: int, *, words: bool) -
 def plan_forget_message(db: sqlite3.Connection, message_id: int, *, words: bool) -> ForgetPlan:
     """Return what forgetting a message will take along, all that was drawn from it too; raises NotFoundError."""
     message = talk.message(db, message_id)
-    if message.content == erase.REMOVED:
+    if message.content == REMOVED:
         raise NotFoundError(f"message:{message_id} is forgotten already.")
     facts = {i for drawn in lineage.resting_on(db, [message_id]) for i in _facts(db, drawn.id)}
     return _plan(db, facts, risen(db, facts | _twins(db, facts)), said=(message,), words=words)

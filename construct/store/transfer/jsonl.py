@@ -13,6 +13,7 @@ from typing import Any
 
 from construct.errors import ConstructError
 from construct.store.database import snapshot
+from construct.store.sql import column, scalar
 from construct.store.transfer.format import KINDS, Field, Kind, time
 
 VERSION = 1
@@ -44,8 +45,7 @@ def lines(db: sqlite3.Connection) -> Iterator[str]:
 def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     """Yield the export's objects."""
     counts = {
-        kind: db.execute(f"SELECT count(*) FROM {KINDS[kind].table} WHERE {KINDS[kind].where}").fetchone()[0]
-        for kind in COUNTED
+        kind: scalar(db, f"SELECT count(*) FROM {KINDS[kind].table} WHERE {KINDS[kind].where}") for kind in COUNTED
     }
     yield {"type": "construct-export", "version": VERSION, "counts": counts}
     observed = _Observed(db)
@@ -96,22 +96,18 @@ def _without_nul(value: Any) -> Any:
 
 def _add_links(db: sqlite3.Connection, record: dict[str, Any]) -> None:
     """Add what an observation comes from."""
-    record["messages"] = _uids(
+    record["messages"] = column(
         db,
         """SELECT uid FROM observation_messages JOIN messages ON messages.id = message_id
            WHERE observation_id = ? ORDER BY message_id""",
-        record["id"],
+        (record["id"],),
     )
-    record["sources"] = _uids(
+    record["sources"] = column(
         db,
         f"""SELECT uid FROM observation_sources JOIN observations ON observations.id = source_id
             WHERE observation_id = ? AND {KINDS["observation"].where} ORDER BY source_id""",
-        record["id"],
+        (record["id"],),
     )
-
-
-def _uids(db: sqlite3.Connection, query: str, row_id: int) -> list[str]:
-    return [row[0] for row in db.execute(query, (row_id,))]
 
 
 class _Observed:
