@@ -21,8 +21,12 @@ def prompt(name: str) -> str:
     return shipped(f"prompts/{name}.md").read_text("utf-8").strip()
 
 
+@cache
 def persona(config_dir: Path, default: str = "companion") -> str:
-    """Return who the companion is: the user's own `companion.md` when there is one, else the prompt `default`."""
+    """Return who the companion is: the user's own `companion.md` when there is one, else the prompt `default`.
+
+    It is read once in a process: every request begins with it, and what is cached by the server lives as long as that.
+    """
     own = config_dir / "companion.md"
     if own.is_file():
         text = own.read_text("utf-8", errors="replace").strip()
