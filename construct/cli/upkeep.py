@@ -65,7 +65,7 @@ def watch_status(env: Environment) -> None:
 
     from construct.repl.views.console import to_console
 
-    with env.looking() as db:
+    with env.database() as db:  # which a chat may be the first to write to, meanwhile
         if not sys.stdout.isatty():
             show(_panel_view(env, db))
             return

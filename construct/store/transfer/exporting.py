@@ -9,7 +9,7 @@ from typing import TextIO
 from construct.clock import Clock
 from construct.errors import UsageError
 from construct.store.backup import backup, explaining, refuse_database, replacing, text_file
-from construct.store.database import explain
+from construct.store.faults import explain
 from construct.store.transfer.importing import ImportReport, import_file
 from construct.store.transfer.jsonl import export_jsonl
 from construct.store.transfer.markdown import export_markdown
