@@ -12,7 +12,7 @@ from construct.store.database import open_database, transaction
 from construct.store.erase import finish_erasure
 from construct.store.invariants import file_violations, index_violations, violations
 from construct.store.schema import migrations
-from construct.store.transfer.exporting import export_jsonl
+from construct.store.transfer.jsonl import export_jsonl
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
 from tests.store.transfer_world import World, furnish
 

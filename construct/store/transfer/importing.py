@@ -19,7 +19,7 @@ from construct.clock import Clock, to_text
 from construct.errors import ConstructError, DatabaseUnusableError
 from construct.store import search_index
 from construct.store.backup import read_into
-from construct.store.database import bring_up, snapshot, transaction
+from construct.store.database import MAGIC, bring_up, snapshot, transaction
 from construct.store.invariants import violations
 from construct.store.transfer.checked import Checked
 from construct.store.transfer.document import conversations, foreign, not_json, zipped
@@ -42,7 +42,7 @@ _BOM = b"\xef\xbb\xbf"
 _UTF16 = "it is written in UTF-16", "Save it as UTF-8, then import it again"
 _GZIP = "it is packed with gzip", "Unpack it with gunzip, then import what was in it"
 _OTHERS = {b"\xff\xfe": _UTF16, b"\xfe\xff": _UTF16, b"\x1f\x8b": _GZIP}
-_SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
+_ZIP = b"PK\x03\x04"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _import(db: sqlite3.Connection, file: IO[bytes], path: Path, clock: Clock, p
     def advance(done: int) -> None:
         progress(READING, done, path.stat().st_size)
 
-    if first.startswith((_SQLITE, _ZIP)):
+    if first.startswith((MAGIC, _ZIP)):
         return _import_packed(db, first, path, advance, clock, progress)
     _refuse_others(first)
     first = first.removeprefix(_BOM)
@@ -121,7 +121,7 @@ def _import_packed(
 ) -> ImportReport:
     if not path.is_file():
         raise RefusedError("", "it comes through a pipe", "Name the file itself")
-    if first.startswith(_SQLITE):
+    if first.startswith(MAGIC):
         return _import_sqlite(db, path, progress)
     return _import_talks(db, zipped(path, advance), clock, progress)
 

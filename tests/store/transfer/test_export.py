@@ -11,9 +11,9 @@ import pytest
 
 from construct.clock import Clock
 from construct.errors import ConstructError, UsageError
-from construct.store.transfer.exporting import export_jsonl, write_export
+from construct.store.transfer.exporting import write_export
 from construct.store.transfer.format import KINDS
-from construct.store.transfer.jsonl import LEFT_OUT_COLUMNS, LEFT_OUT_TABLES
+from construct.store.transfer.jsonl import LEFT_OUT_COLUMNS, LEFT_OUT_TABLES, export_jsonl
 from tests.store.transfer_world import World, exported, furnish, new_database, run_something
 
 

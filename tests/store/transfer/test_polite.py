@@ -13,8 +13,7 @@ from construct.errors import ConstructError
 from construct.store import erase, search_index
 from construct.store.database import transaction
 from construct.store.invariants import index_violations
-from construct.store.transfer.exporting import import_file
-from construct.store.transfer.importing import INDEXING, READING
+from construct.store.transfer.importing import INDEXING, READING, import_file
 from tests.store.transfer_world import exported, message, new_database
 
 COUNT = 60
