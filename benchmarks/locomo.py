@@ -28,6 +28,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measured import p50_p95
 from construct.clock import Clock
 from construct.config import load_settings
 from construct.memory.recall import indexing
@@ -191,9 +192,8 @@ def _print_table(results: list[Result], by_conversation: dict[str, list[Result]]
         if m["n"]:
             print(f"{name:24}{m['n']:>6}" + "".join(f"{m[f'r@{k}']:>8.3f}" for k in DEPTHS) + f"{m['mrr']:>8.3f}")
     low, high = _interval([r.recall[10] for r in results])
-    times = sorted(r.seconds * 1000 for r in results)
     print(f"\nR@10 95 % interval [{low:.3f}, {high:.3f}] (bootstrap over questions)")
-    print(f"CPU a query: p50 {times[len(times) // 2]:.1f} ms, p95 {times[int(len(times) * 0.95)]:.1f} ms")
+    print("CPU a query: p50 {:.1f} ms, p95 {:.1f} ms".format(*p50_p95([r.seconds * 1000 for r in results])))
 
 
 _BROUGHT = ("categories 1 to 4", "category 5", "about another talk")
@@ -215,8 +215,8 @@ def _print_passages(samples: list[dict[str, Any]], meaning: Meaning | None) -> N
         came = [holds for something, holds, _ in asked if something]
         held = f"{statistics.fmean(came):>10.3f}" if came and kind != _BROUGHT[2] else ""
         print(f"{kind:24}{len(asked):>6}{len(came) / max(1, len(asked)):>10.3f}{held}")
-    times = sorted(seconds * 1000 for asked in results.values() for _, _, seconds in asked)
-    print(f"\nCPU a turn: p50 {times[len(times) // 2]:.1f} ms, p95 {times[int(len(times) * 0.95)]:.1f} ms")
+    times = [seconds * 1000 for asked in results.values() for _, _, seconds in asked]
+    print("\nCPU a turn: p50 {:.1f} ms, p95 {:.1f} ms".format(*p50_p95(times)))
 
 
 def _asked_of(sample: dict[str, Any], samples: list[dict[str, Any]]) -> Iterator[tuple[str, str, list[str]]]:
