@@ -83,9 +83,7 @@ def main() -> None:
         _print_table(results, by_conversation)
 
 
-def ask_all(
-    samples: list[dict[str, Any]], folder: Path, meaning: Meaning | None = None
-) -> Iterator[tuple[str, Result]]:
+def ask_all(samples: list[dict[str, Any]], folder: Path, meaning: Meaning | None) -> Iterator[tuple[str, Result]]:
     """Import conversations into one database and yield the result of each question with its conversation's name."""
     with closing(open_database(folder / "construct.db")) as db:
         imported = [(sample, import_talk(db, sample, folder)) for sample in samples]
@@ -164,7 +162,7 @@ def _figures(results: list[Result], by_conversation: dict[str, list[Result]]) ->
     for category, name in CATEGORIES.items():
         figures[name] = _means(r for r in results if r.category == category)
     figures["conversations"] = {name: _means(own) for name, own in by_conversation.items()}
-    figures["interval_r@10"] = _interval([r.recall[10] for r in results])
+    figures["interval_r@10"] = _interval(results)
     return figures
 
 
@@ -176,9 +174,9 @@ def _means(results: Iterable[Result]) -> dict[str, float]:
     return means | {"mrr": round(statistics.fmean(r.reciprocal_rank for r in found), 4), "n": len(found)}
 
 
-def _interval(values: list[float]) -> list[float]:
-    """Return the 95 % bootstrap interval of the mean."""
-    chance = random.Random(0)
+def _interval(results: list[Result]) -> list[float]:
+    """Return the 95 % bootstrap interval of the mean recall at 10."""
+    values, chance = [r.recall[10] for r in results], random.Random(0)
     means = sorted(statistics.fmean(chance.choices(values, k=len(values))) for _ in range(_RESAMPLES))
     return [round(means[int(0.025 * _RESAMPLES)], 4), round(means[int(0.975 * _RESAMPLES)], 4)]
 
@@ -191,7 +189,7 @@ def _print_table(results: list[Result], by_conversation: dict[str, list[Result]]
         m = _means(own)
         if m["n"]:
             print(f"{name:24}{m['n']:>6}" + "".join(f"{m[f'r@{k}']:>8.3f}" for k in DEPTHS) + f"{m['mrr']:>8.3f}")
-    low, high = _interval([r.recall[10] for r in results])
+    low, high = _interval(results)
     print(f"\nR@10 95 % interval [{low:.3f}, {high:.3f}] (bootstrap over questions)")
     print("CPU a query: p50 {:.1f} ms, p95 {:.1f} ms".format(*p50_p95([r.seconds * 1000 for r in results])))
 

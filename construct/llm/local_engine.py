@@ -170,8 +170,7 @@ def _new_server(path: Path, window: int, pace: Pace) -> "Server":
         from xllamacpp import Server
     except ImportError as error:
         raise ModelRejectedError(
-            "The embedded model needs xllamacpp, which cannot be imported. "
-            "Add it: uv run --extra local construct in a clone, or uv tool install '.[local]' from it"
+            f"The embedded model needs xllamacpp, which cannot be imported ({error}). Install it anew."
         ) from error
     try:
         return Server(_params(path, window, pace))

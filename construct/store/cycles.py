@@ -1,4 +1,4 @@
-"""Cycles, their leases, and the books of model usage: plain queries.
+"""Cycles, open chats, and the leases of both: plain queries.
 
 A running cycle has an owner (host, pid, start time) and a heartbeat by the real clock. It
 is abandoned at once when its owner is gone from this host, else when the heartbeat is old.

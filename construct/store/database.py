@@ -222,14 +222,15 @@ def _read_header(path: Path) -> tuple[bytes, int]:
         return file.read(100), file.seek(0, os.SEEK_END)
 
 
-def _beside(path: Path, suffix: str) -> Path:
+def beside(path: Path, suffix: str) -> Path:
+    """Return the file that SQLite keeps beside a database."""
     return Path(os.path.realpath(path) + suffix)
 
 
 def _has(path: Path, suffix: str) -> bool:
     """Tell whether the file has a write-ahead log or a journal that is not empty."""
-    beside = _beside(path, suffix)
-    return beside.exists() and beside.stat().st_size > 0
+    file = beside(path, suffix)
+    return file.exists() and file.stat().st_size > 0
 
 
 def _is_cut_off(path: Path, header: bytes, size: int) -> bool:
@@ -290,7 +291,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         _upgrade(db)
     if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # new, or a backup put in place
         _use_wal(db)
-    for file in (_beside(path, suffix) for suffix in ("", "-wal", "-shm")):
+    for file in (beside(path, suffix) for suffix in ("", "-wal", "-shm")):
         if file.exists() and file.stat().st_mode & 0o077:
             file.chmod(0o600)
 

@@ -11,8 +11,10 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from construct.store.graph import delete_unnamed
 from construct.store.records import REMOVED
-from construct.store.sql import GIVEN, column, given, scalar
+from construct.store.segments import merge_all
+from construct.store.sql import GIVEN, given, scalar
 from construct.store.talk import message_tokens
 
 WAIT_SECONDS = 10.0
@@ -27,17 +29,10 @@ def delete_observations(db: sqlite3.Connection, ids: Iterable[int]) -> None:
 def delete_memories(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[int, int]:
     """Delete memories, their relations, and the entities that no relation names then; return how many of both."""
     memories = given(ids)
-    query = f"""SELECT subject_id FROM relations WHERE memory_id IN {GIVEN}
-                UNION SELECT object_id FROM relations WHERE memory_id IN {GIVEN}"""
-    named = column(db, query, (memories, memories))
-    relations = db.execute(f"DELETE FROM relations WHERE memory_id IN {GIVEN}", (memories,)).rowcount
+    query = f"DELETE FROM relations WHERE memory_id IN {GIVEN} RETURNING subject_id, object_id"
+    relations = db.execute(query, (memories,)).fetchall()
     db.execute(f"DELETE FROM memories WHERE id IN {GIVEN}", (memories,))
-    entities = db.execute(
-        f"""DELETE FROM entities WHERE id IN {GIVEN} AND id NOT IN (
-                SELECT subject_id FROM relations UNION SELECT object_id FROM relations)""",
-        (given(named),),
-    ).rowcount
-    return relations, entities
+    return len(relations), delete_unnamed(db, {end for ends in relations for end in ends})
 
 
 def delete_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
@@ -108,8 +103,7 @@ def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
 
 
 def _rewrite(db: sqlite3.Connection) -> None:
-    for table in ("messages", "observations", "memories"):
-        db.execute(f"INSERT INTO {table}_fts({table}_fts) VALUES ('optimize')")
+    merge_all(db)
     db.execute("VACUUM")
     db.execute("UPDATE meta SET value = ? WHERE name = 'pruning'", (_CUT_LOG,))
 

@@ -46,6 +46,7 @@ class Relation:
     """Set also when its memory is superseded."""
 
 
+_ENTITIES = "SELECT id, name, type, aliases FROM entities"
 _RELATION = """SELECT r.id, r.subject_id, r.predicate, r.object_id, r.memory_id,
     coalesce(o.observation_date, substr(m.created_at, 1, 10)), coalesce(r.superseded_at, m.superseded_at)
     FROM relations AS r JOIN memories AS m ON m.id = r.memory_id
@@ -60,15 +61,14 @@ def is_empty(db: sqlite3.Connection) -> bool:
 def entities(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[Entity]:
     """Return the entities of these ids, or all, oldest first."""
     where, values = ("", ()) if ids is None else (f"WHERE id IN {GIVEN}", (given(ids),))
-    return _entities(db.execute(f"SELECT id, name, type, aliases FROM entities {where} ORDER BY id", values))
+    return _entities(db.execute(f"{_ENTITIES} {where} ORDER BY id", values))
 
 
 def entities_called(db: sqlite3.Connection, names: Iterable[str]) -> list[Entity]:
     """Return the entities that may be called one of these lower-case names: those too with more than plain words."""
     rows = db.execute(
-        f"""SELECT id, name, type, aliases FROM entities WHERE lower(name) IN {GIVEN}
-           UNION SELECT id, name, type, aliases FROM entities
-           WHERE aliases <> '[]' OR name GLOB '*[^a-zA-Z0-9 ]*' ORDER BY id""",
+        f"""{_ENTITIES} WHERE lower(name) IN {GIVEN} UNION {_ENTITIES}
+            WHERE aliases <> '[]' OR name GLOB '*[^a-zA-Z0-9 ]*' ORDER BY id""",
         (json.dumps(list(names)),),
     )
     return _entities(rows)
@@ -133,19 +133,22 @@ def set_superseded(db: sqlite3.Connection, relation_id: int, superseded_at: str 
 
 def take_back(db: sqlite3.Connection, cycle_id: int) -> set[int]:
     """Delete a cycle's relations, and the entities that none names then; return the other entities concerned."""
-    named = {
-        end
-        for pair in db.execute("SELECT subject_id, object_id FROM relations WHERE cycle_id = ?", (cycle_id,))
-        for end in pair
-    }
-    db.execute("DELETE FROM relations WHERE cycle_id = ?", (cycle_id,))
-    db.execute(
-        f"""DELETE FROM entities WHERE (id IN {GIVEN} OR cycle_id = ?)
+    ends = db.execute(
+        "DELETE FROM relations WHERE cycle_id = ? RETURNING subject_id, object_id", (cycle_id,)
+    ).fetchall()
+    named = {end for pair in ends for end in pair}
+    delete_unnamed(db, named.union(column(db, "SELECT id FROM entities WHERE cycle_id = ?", (cycle_id,))))
+    return {e.id for e in entities(db, named)}
+
+
+def delete_unnamed(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
+    """Delete those of these entities that no relation names; return how many."""
+    return db.execute(
+        f"""DELETE FROM entities WHERE id IN {GIVEN}
             AND NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = entities.id)
             AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = entities.id)""",
-        (given(named), cycle_id),
-    )
-    return {e.id for e in entities(db, named)}
+        (given(entity_ids),),
+    ).rowcount
 
 
 def has_unread(db: sqlite3.Connection, after: int = 0) -> bool:

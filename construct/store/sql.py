@@ -19,8 +19,8 @@ def given(ids: Iterable[int]) -> str:
 
 
 @cache
-def columns(record: type[NamedTuple], table: str = "") -> str:
-    """Return the record's columns for a SELECT, each behind the table's name if one is given."""
+def columns(record: type[NamedTuple], table: str) -> str:
+    """Return the record's columns for a SELECT, each behind the table's name, "" for none."""
     prefix = f"{table}." if table else ""
     return ", ".join(prefix + name for name in record._fields)
 
@@ -53,7 +53,7 @@ def exists(db: sqlite3.Connection, source: str, values: Values = ()) -> bool:
 
 def insert(db: sqlite3.Connection, table: str, row: Mapping[str, object]) -> int:
     """Store a row given by its columns and return its id."""
-    marks = ", ".join(f":{name}" for name in row)
-    cursor = db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", row)
+    marks = ", ".join("?" * len(row))
+    cursor = db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", (*row.values(),))
     assert cursor.lastrowid is not None
     return cursor.lastrowid

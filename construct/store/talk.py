@@ -229,10 +229,10 @@ def stands(db: sqlite3.Connection, message_id: int) -> bool:
     return exists(db, "messages WHERE id = ? AND withheld = 0", (message_id,))
 
 
-def recent_gaps(db: sqlite3.Connection, conversation_id: int, limit: int = 12) -> list[str]:
-    """Return the times of the newest user messages, newest first."""
-    query = "SELECT created_at FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY id DESC LIMIT ?"
-    return column(db, query, (conversation_id, limit))
+def recent_times(db: sqlite3.Connection, conversation_id: int) -> list[str]:
+    """Return the times of the dozen newest user messages, newest first."""
+    query = "SELECT created_at FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY id DESC LIMIT 12"
+    return column(db, query, (conversation_id,))
 
 
 def last_message_id(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int:
@@ -246,15 +246,14 @@ def mark_retried(db: sqlite3.Connection, replies: Sequence[int]) -> None:
     db.executemany("UPDATE messages SET retried = 1 WHERE id = ?", [(reply,) for reply in replies])
 
 
-def prompt_history(db: sqlite3.Connection, limit: int = 2000) -> list[str]:
-    """Return what the user typed, newest first, over all conversations but those that were only imported."""
+def prompt_history(db: sqlite3.Connection) -> list[str]:
+    """Return what the user typed, the newest 2,000, over all conversations but those that were only imported."""
     return column(
         db,
         f"""SELECT content FROM messages WHERE role = 'user' AND NOT archived AND NOT withheld
            AND content <> '{REMOVED}'
            AND conversation_id IN (SELECT id FROM conversations WHERE last_request_at IS NOT NULL)
-           ORDER BY id DESC LIMIT ?""",
-        (limit,),
+           ORDER BY id DESC LIMIT 2000""",
     )
 
 

@@ -1,6 +1,6 @@
 """Vectors of what was said and noted, by model: derived data, deleted with what it was made from. Plain queries.
 
-Of several models the one chosen last is the file's. The triggers of migration 5 delete the vectors of what is deleted,
+Of several models the one chosen last is the file's. The triggers of migration 6 delete the vectors of what is deleted,
 emptied, withheld or undone.
 """
 

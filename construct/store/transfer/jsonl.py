@@ -19,8 +19,6 @@ from construct.store.transfer.format import KINDS, Field, Kind, time
 VERSION = 1
 COUNTED = ("conversation", "message", "observation", "memory")
 """What the first line gives the number of, so that a file that was cut off can be told."""
-LEFT_OUT_TABLES = frozenset({"sessions", "meta", "token_factors", "briefings", "briefed", "vectors", "vector_models"})
-LEFT_OUT_COLUMNS = frozenset({("cycles", "owner"), ("cycles", "heartbeat")})
 
 
 def export_jsonl(db: sqlite3.Connection, write: Callable[[str], object]) -> None:

@@ -17,7 +17,7 @@ from construct.store.sql import exists, insert, scalar
 from construct.store.talk import last_time, message_tokens
 from construct.store.transfer.arrivals import Arrivals, Arrived
 from construct.store.transfer.checked import Line
-from construct.store.transfer.format import KINDS, Kind, RefusedError, SqlValue
+from construct.store.transfer.format import COUNTS, KINDS, Kind, RefusedError, SqlValue
 from construct.store.transfer.settle import Reference, Unsettled, diverged, settle
 
 _Values = Mapping[str, SqlValue]
@@ -221,15 +221,8 @@ class Restore:
 
     def _meet_usage(self, row_id: int, values: _Values) -> None:
         """Let the one row of a day off the record grow."""
-        self._db.execute(
-            """UPDATE usage SET input_tokens = max(input_tokens, ?), cache_read_tokens = max(cache_read_tokens, ?),
-                   cache_write_tokens = max(cache_write_tokens, ?), output_tokens = max(output_tokens, ?),
-                   cost_usd = max(cost_usd, ?) WHERE id = ?""",
-            (
-                values["input_tokens"], values["cache_read_tokens"], values["cache_write_tokens"],
-                values["output_tokens"], values["cost_usd"], row_id,
-            ),
-        )  # fmt: skip
+        larger = ", ".join(f"{name} = max({name}, :{name})" for name in (*COUNTS, "cost_usd"))
+        self._db.execute(f"UPDATE usage SET {larger} WHERE id = :here", {**values, "here": row_id})
 
     def _meet_entity(self, row_id: int, values: _Values) -> None:
         aliases = json.loads(scalar(self._db, "SELECT aliases FROM entities WHERE id = ?", (row_id,)))
