@@ -124,7 +124,7 @@ def read_json(words: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value of a line and the column it is kept in."""
+    """One value of a line and the column it is kept in, called like the value unless told otherwise."""
 
     key: str
     check: Check
@@ -135,10 +135,8 @@ class Field:
     later: bool = False
     """What is named may stand further down."""
 
-    @property
-    def name(self) -> str:
-        """The column."""
-        return self.column or self.key
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "column", self.column or self.key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,11 +73,11 @@ def _expression(kind: Kind, field: Field) -> str:
     """Return the SQL of a value: a uid for what is referred to, nothing for what is not exported."""
     if field.ref:
         to = KINDS[field.ref]
-        return f"(SELECT uid FROM {to.table} WHERE id = t.{field.name} AND {to.where})"
+        return f"(SELECT uid FROM {to.table} WHERE id = t.{field.column} AND {to.where})"
     if (kind.type, field.key) == ("observation", "superseded_at"):
         running = "t.superseded_by IN (SELECT id FROM cycles WHERE status = 'running')"
         return f"CASE WHEN {running} THEN NULL ELSE t.superseded_at END"
-    return f"t.{field.name}"
+    return f"t.{field.column}"
 
 
 def _steady_time(value: Any) -> Any:

@@ -102,7 +102,7 @@ class Restore:
                 value = self._arrivals.get(field.ref, values, field.key).id
                 if value is None:
                     return None
-            columns[field.name] = value
+            columns[field.column] = value
         return columns
 
     def _find_here(self, kind: Kind, values: _Values) -> int | None:
@@ -137,7 +137,7 @@ class Restore:
             value = values[field.key]
             if field.later and value is not None:
                 self._open.references.append(
-                    Reference(self._line, kind.table, field.name, row_id, field.ref, str(value))
+                    Reference(self._line, kind.table, field.column, row_id, field.ref, str(value))
                 )
         observes = kind.type == "cycle" and (values["kind"], values["status"]) == ("observer", "succeeded")
         if observes and values["conversation"] is not None:

@@ -74,6 +74,7 @@ def test_what_is_interrupted_goes_on(db: sqlite3.Connection, tmp_path: Path, for
     steps: list[str] = []
     report = import_file(db, path, Clock(), lambda doing, done, total: steps.append(doing))
     assert (report.messages, steps[0], search_index.count_missing(db)) == (0, INDEXING, 0)
+    assert db.execute("PRAGMA foreign_keys").fetchone() == (1,)
     assert found(db, "word") == COUNT
     with transaction(db):
         assert index_violations(db) == []
