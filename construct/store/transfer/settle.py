@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from construct.store.invariants import violations
 from construct.store.retract import revive_memory, supersede_memory
 from construct.store.sql import column, exists, scalar
-from construct.store.talk import set_watermark, watermarks
+from construct.store.talk import LAST, set_watermark, watermarks
 from construct.store.transfer.arrivals import Arrivals
 from construct.store.transfer.format import RefusedError, SqlValue
 from construct.text import shorten
@@ -114,7 +114,7 @@ def _settle_watermarks(
     """Set a new conversation's watermarks; a known one's rise as far as cycles that came along bear them."""
     here = asdict(watermarks(db, conversation_id))
     known = conversation_id not in open_.made
-    limit = 1 << 62
+    limit = LAST
     if known and conversation_id not in open_.observed.values():
         limit = here["observed"]
     for name, (message_id, updated_at) in marks.items():
