@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.locomo import import_talk, judged, turns
+from benchmarks.measured import p50_p95
 from construct.memory.recall.search import search
 from construct.store.database import open_database
 from construct.store.search import Filters
@@ -54,8 +55,7 @@ def _print(name: str, samples: list[dict[str, Any]], find: Finder) -> None:
         for (_, evidence), (found, seconds) in zip(asked, answers, strict=True):
             recalls.append(len(evidence & set(found)) / len(evidence))
             times.append(seconds * 1000)
-    times.sort()
-    p50, p95 = times[len(times) // 2], times[int(len(times) * 0.95)]
+    p50, p95 = p50_p95(times)
     print(f"{name:28}{len(recalls):>6}{statistics.fmean(recalls):>8.3f}{p50:>10.1f}{p95:>10.1f}")
 
 

@@ -148,7 +148,7 @@ def _booked(db: sqlite3.Connection, seen: tuple[int, int]) -> tuple[Spent, tuple
         (last,),
     ):
         last = row[0]
-        usage[row[1]] = added(usage.get(row[1], Usage()), Usage(*row[3:]))
+        usage[row[1]] = usage.get(row[1], Usage()) + Usage(*row[3:])
         dollars["chat" if row[1] == "chat" else "worker"] += row[2]
     tokens, newest = db.execute(
         "SELECT sum(token_count), max(id) FROM messages WHERE id > ?", (last_message,)
@@ -194,23 +194,13 @@ def _dollars(usage: Usage, life: CacheLife) -> float:
     return dollars
 
 
-def added(a: Usage, b: Usage) -> Usage:
-    """Return two usages as one."""
-    return Usage(
-        a.input_tokens + b.input_tokens,
-        a.cache_read_tokens + b.cache_read_tokens,
-        a.cache_write_tokens + b.cache_write_tokens,
-        a.output_tokens + b.output_tokens,
-    )
-
-
 def figures(spent: Sequence[Spent]) -> Figures:
     """Return a talk's figures for each turn of it."""
     n = len(spent)
     chat, worker = Usage(), Usage()
     for one in spent:
         for purpose, usage in one.usage.items():
-            chat, worker = (added(chat, usage), worker) if purpose == "chat" else (chat, added(worker, usage))
+            chat, worker = (chat + usage, worker) if purpose == "chat" else (chat, worker + usage)
     talked = max(1, sum(one.talk_tokens for one in spent))
     return Figures(
         n, chat.cache_read_tokens / n, chat.cache_write_tokens / n, chat.input_tokens / n, chat.output_tokens / n,

@@ -28,6 +28,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measured import p50_p95
 from construct.clock import Clock
 from construct.config import load_settings
 from construct.memory.recall import indexing
@@ -83,9 +84,7 @@ def main() -> None:
         _print_table(results, by_conversation)
 
 
-def ask_all(
-    samples: list[dict[str, Any]], folder: Path, meaning: Meaning | None = None
-) -> Iterator[tuple[str, Result]]:
+def ask_all(samples: list[dict[str, Any]], folder: Path, meaning: Meaning | None) -> Iterator[tuple[str, Result]]:
     """Import conversations into one database and yield the result of each question with its conversation's name."""
     with closing(open_database(folder / "construct.db")) as db:
         imported = [(sample, import_talk(db, sample, folder)) for sample in samples]
@@ -164,7 +163,7 @@ def _figures(results: list[Result], by_conversation: dict[str, list[Result]]) ->
     for category, name in CATEGORIES.items():
         figures[name] = _means(r for r in results if r.category == category)
     figures["conversations"] = {name: _means(own) for name, own in by_conversation.items()}
-    figures["interval_r@10"] = _interval([r.recall[10] for r in results])
+    figures["interval_r@10"] = _interval(results)
     return figures
 
 
@@ -176,9 +175,9 @@ def _means(results: Iterable[Result]) -> dict[str, float]:
     return means | {"mrr": round(statistics.fmean(r.reciprocal_rank for r in found), 4), "n": len(found)}
 
 
-def _interval(values: list[float]) -> list[float]:
-    """Return the 95 % bootstrap interval of the mean."""
-    chance = random.Random(0)
+def _interval(results: list[Result]) -> list[float]:
+    """Return the 95 % bootstrap interval of the mean recall at 10."""
+    values, chance = [r.recall[10] for r in results], random.Random(0)
     means = sorted(statistics.fmean(chance.choices(values, k=len(values))) for _ in range(_RESAMPLES))
     return [round(means[int(0.025 * _RESAMPLES)], 4), round(means[int(0.975 * _RESAMPLES)], 4)]
 
@@ -191,10 +190,9 @@ def _print_table(results: list[Result], by_conversation: dict[str, list[Result]]
         m = _means(own)
         if m["n"]:
             print(f"{name:24}{m['n']:>6}" + "".join(f"{m[f'r@{k}']:>8.3f}" for k in DEPTHS) + f"{m['mrr']:>8.3f}")
-    low, high = _interval([r.recall[10] for r in results])
-    times = sorted(r.seconds * 1000 for r in results)
+    low, high = _interval(results)
     print(f"\nR@10 95 % interval [{low:.3f}, {high:.3f}] (bootstrap over questions)")
-    print(f"CPU a query: p50 {times[len(times) // 2]:.1f} ms, p95 {times[int(len(times) * 0.95)]:.1f} ms")
+    print("CPU a query: p50 {:.1f} ms, p95 {:.1f} ms".format(*p50_p95([r.seconds * 1000 for r in results])))
 
 
 _BROUGHT = ("categories 1 to 4", "category 5", "about another talk")
@@ -216,8 +214,8 @@ def _print_passages(samples: list[dict[str, Any]], meaning: Meaning | None) -> N
         came = [holds for something, holds, _ in asked if something]
         held = f"{statistics.fmean(came):>10.3f}" if came and kind != _BROUGHT[2] else ""
         print(f"{kind:24}{len(asked):>6}{len(came) / max(1, len(asked)):>10.3f}{held}")
-    times = sorted(seconds * 1000 for asked in results.values() for _, _, seconds in asked)
-    print(f"\nCPU a turn: p50 {times[len(times) // 2]:.1f} ms, p95 {times[int(len(times) * 0.95)]:.1f} ms")
+    times = [seconds * 1000 for asked in results.values() for _, _, seconds in asked]
+    print("\nCPU a turn: p50 {:.1f} ms, p95 {:.1f} ms".format(*p50_p95(times)))
 
 
 def _asked_of(sample: dict[str, Any], samples: list[dict[str, Any]]) -> Iterator[tuple[str, str, list[str]]]:

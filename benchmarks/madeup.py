@@ -3,7 +3,7 @@
 import random
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Protocol
@@ -26,16 +26,21 @@ class Speaker(Protocol):
         ...
 
 
+def words(chance: random.Random, count: int, lengths: Sequence[int]) -> list[str]:
+    """Return so many words that can be spoken, `lengths` being the syllables they may have."""
+    syllables = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
+    spoken: dict[str, None] = {}
+    while len(spoken) < count:
+        spoken["".join(chance.choices(syllables, k=chance.choice(lengths))) + "n"] = None
+    return list(spoken)
+
+
 class Zipf:
     """Words by Zipf's law from 60,000, a few of them common to each conversation, 25 words a turn in the middle."""
 
     def __init__(self) -> None:
         self.chance = random.Random(20261121)
-        syllables = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
-        spoken: dict[str, None] = {}
-        while len(spoken) < VOCABULARY:
-            spoken["".join(self.chance.choices(syllables, k=self.chance.choice((2, 3, 3, 4)))) + "n"] = None
-        self.words = list(spoken)
+        self.words = words(self.chance, VOCABULARY, (2, 3, 3, 4))
         self.common = frozenset(self.words[:STOP_RANK])
         self._shares = list(accumulate(1 / (rank + 2) ** EXPONENT for rank in range(VOCABULARY)))
         self._topic: list[str] = []
@@ -100,13 +105,13 @@ def _store(db: sqlite3.Connection, turns: list[str]) -> None:
     (talk,) = db.execute("SELECT max(id) FROM conversations").fetchone()
     for number, text in enumerate(turns, last):
         session, place = divmod(number, TURNS_A_SESSION)
-        moment = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(hours=session * 8, seconds=30 * place)
+        moment = datetime(2020, 1, 1, tzinfo=UTC) + timedelta(hours=session, seconds=30 * place)
         said = moment.isoformat(timespec="microseconds")
         if talk is None or number % TURNS_A_TALK == 0:
             sql = "INSERT INTO conversations (uid, created_at) VALUES (?, ?)"
-            talk = db.execute(sql, (f"madeup {number}", said)).lastrowid
+            talk = db.execute(sql, (f"madeup-{number}", said)).lastrowid
         db.execute(
             "INSERT INTO messages(uid, conversation_id, role, content, archived, token_count, created_at) "
             "VALUES (?, ?, ?, ?, 1, ?, ?)",
-            (f"madeup {number}", talk, ("user", "assistant")[number % 2], text, len(text) // 4, said),
+            (f"madeup-{number}", talk, ("user", "assistant")[number % 2], text, len(text) // 4, said),
         )

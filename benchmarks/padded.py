@@ -13,24 +13,20 @@ import json
 import random
 import sqlite3
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
 from benchmarks.locomo import import_talk, judged, turns
 from benchmarks.madeup import Echo, fill
-from construct.memory.recall import search as recall
+from benchmarks.measured import OPEN, Asked, ask, gate, p50_p95
 from construct.memory.recall.passages import passages
 from construct.memory.recall.search import search
 from construct.store.database import open_database
 from construct.store.search import Filters
 
 FOUND = 10
-OPEN = 1e6
-Asked = list[tuple[str, set[int]]]
 
 
 def main() -> None:
@@ -47,9 +43,9 @@ def main() -> None:
         asked = random.Random(0).sample(asked, min(options.queries, len(asked)))
         print(f"{options.messages:,} messages, {len(asked)} questions{'R@10':>14}{'p50 ms':>10}{'p95 ms':>10}")
         for name, scale in (("as it is", 1.0), (f"times {options.gate:g}", options.gate), ("open", OPEN)):
-            with _gate(scale):
-                _print(f"gate {name}", *_ask(asked, lambda text: _ids(db, text)))
-        _print("comes back by itself", *_ask(asked, lambda text: [hit.id for hit in passages(db, text)]))
+            with gate(scale):
+                _print(f"gate {name}", *ask(asked, lambda text: _ids(db, text)))
+        _print("comes back by itself", *ask(asked, lambda text: [hit.id for hit in passages(db, text)]))
 
 
 def _built(db: sqlite3.Connection, samples: list[dict[str, Any]], messages: int, folder: Path) -> Asked:
@@ -66,33 +62,13 @@ def _built(db: sqlite3.Connection, samples: list[dict[str, Any]], messages: int,
     return asked
 
 
-@contextmanager
-def _gate(scale: float) -> Iterator[None]:
-    required, weighed = recall.REQUIRED_ROWS, recall.WEIGHED_ROWS
-    recall.REQUIRED_ROWS, recall.WEIGHED_ROWS = int(required * scale), int(weighed * scale)
-    try:
-        yield
-    finally:
-        recall.REQUIRED_ROWS, recall.WEIGHED_ROWS = required, weighed
-
-
 def _ids(db: sqlite3.Connection, text: str) -> list[int]:
     return [hit.id for hit in search(db, text, Filters(kind="message", zone=UTC), FOUND)]
 
 
-def _ask(asked: Asked, find: Callable[[str], list[int]]) -> tuple[float, list[float]]:
-    """Return the mean recall and the CPU milliseconds of each question, ascending."""
-    recalled, times = 0.0, []
-    for text, evidence in asked:
-        start = time.process_time()
-        found = find(text)
-        times.append((time.process_time() - start) * 1000)
-        recalled += len(evidence & set(found)) / len(evidence)
-    return recalled / len(asked), sorted(times)
-
-
 def _print(name: str, recalled: float, times: list[float]) -> None:
-    print(f"{name:32}{recalled:>14.3f}{times[len(times) // 2]:>10.1f}{times[int(len(times) * 0.95)]:>10.1f}")
+    p50, p95 = p50_p95(times)
+    print(f"{name:32}{recalled:>14.3f}{p50:>10.1f}{p95:>10.1f}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import json
 import sqlite3
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass
@@ -21,8 +20,8 @@ from datetime import UTC
 from pathlib import Path
 
 from benchmarks.madeup import Zipf, fill
+from benchmarks.measured import OPEN, Asked, ask, gate, p50_p95
 from benchmarks.turns import turn_times
-from construct.memory.recall import search as recall
 from construct.memory.recall.passages import passages
 from construct.memory.recall.search import search
 from construct.store import search as store
@@ -93,40 +92,30 @@ def _measured(db: sqlite3.Connection, path: Path, sizes: list[int], queries: int
         (spoken,) = db.execute("SELECT sum(length(content)) FROM messages").fetchone()
         megabytes = path.stat().st_size / 1e6
         asked = _questions(db, talk, queries)
-        first, _ = _ask(asked, lambda text: _ids(db, text))
-        own, own_recall = _ask(asked, lambda text: _ids(db, text))
-        plain, plain_recall = _ask(asked, lambda text: _plain(db, text))
-        ungated, ungated_recall = _ungated(db, asked)
-        ambient, _ = _ask(asked, lambda text: _brought_back(db, text))
-        turns = turn_times(path, [f"What did I say about {text}?" for _, text in asked[:TURNS]])
+        _, first = ask(asked, lambda text: _ids(db, text))
+        own_recall, own = ask(asked, lambda text: _ids(db, text))
+        plain_recall, plain = ask(asked, lambda text: _plain(db, text))
+        with gate(OPEN):
+            ungated_recall, ungated = ask(asked, lambda text: _ids(db, text))
+        _, ambient = ask(asked, lambda text: _brought_back(db, text))
+        turns = turn_times(path, [f"What did I say about {text}?" for text, _ in asked[:TURNS]])
         yield Row(
-            size, rate, single, megabytes, megabytes * 1e6 / spoken, *_p50_p95(own), _p50_p95(first)[1],
-            *_p50_p95(plain), *_p50_p95(ungated), own_recall, ungated_recall, plain_recall, *_p50_p95(ambient),
-            *_p50_p95(turns),
+            size, rate, single, megabytes, megabytes * 1e6 / spoken, *p50_p95(own), p50_p95(first)[1],
+            *p50_p95(plain), *p50_p95(ungated), own_recall, ungated_recall, plain_recall, *p50_p95(ambient),
+            *p50_p95(turns),
         )  # fmt: skip
 
 
-def _questions(db: sqlite3.Connection, talk: Zipf, queries: int) -> list[tuple[int, str]]:
-    asked: list[tuple[int, str]] = []
+def _questions(db: sqlite3.Connection, talk: Zipf, queries: int) -> Asked:
+    asked: Asked = []
     (last,) = db.execute("SELECT max(id) FROM messages").fetchone()
     while len(asked) < queries:
         number = talk.chance.randint(1, last)
         (turn,) = db.execute("SELECT content FROM messages WHERE id = ?", (number,)).fetchone()
         text = talk.question(turn)
         if len(text.split()) >= 3:
-            asked.append((number, text))
+            asked.append((text, {number}))
     return asked
-
-
-def _ask(asked: list[tuple[int, str]], find: Callable[[str], list[int]]) -> tuple[list[float], float]:
-    """Return the CPU milliseconds of each question, ascending, and the share whose turn was found."""
-    times, found = [], 0
-    for number, text in asked:
-        start = time.process_time()
-        ids = find(text)
-        times.append((time.process_time() - start) * 1000)
-        found += number in ids
-    return sorted(times), found / len(asked)
 
 
 def _ids(db: sqlite3.Connection, text: str) -> list[int]:
@@ -143,19 +132,6 @@ def _plain(db: sqlite3.Connection, text: str) -> list[int]:
         "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rank LIMIT ?", (either, FOUND)
     )
     return [row[0] for row in rows]
-
-
-def _ungated(db: sqlite3.Connection, asked: list[tuple[int, str]]) -> tuple[list[float], float]:
-    required, weighed = recall.REQUIRED_ROWS, recall.WEIGHED_ROWS
-    recall.REQUIRED_ROWS = recall.WEIGHED_ROWS = store.total(db, "message") * 1_000
-    try:
-        return _ask(asked, lambda text: _ids(db, text))
-    finally:
-        recall.REQUIRED_ROWS, recall.WEIGHED_ROWS = required, weighed
-
-
-def _p50_p95(times: list[float]) -> tuple[float, float]:
-    return times[len(times) // 2], times[int(len(times) * 0.95)]
 
 
 def _print_table(rows: list[Row]) -> None:

@@ -15,30 +15,28 @@ import asyncio
 import gc
 import json
 import os
-import sqlite3
 import statistics
 import sys
 import tempfile
 import time
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
-from datetime import timedelta
 from importlib import import_module
-from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
 
-from benchmarks.world import BEGINS, Played, Speech, observer, playing, reflector, settings_in
+from benchmarks.madeup import fill
+from benchmarks.measured import p50_p95
+from benchmarks.turns import Spoken
+from benchmarks.world import Played, Speech, observer, playing, reflector, settings_in
 from construct.cli import COLLECT_AFTER
-from construct.clock import to_text
 from construct.llm.catalog import main_model, worker_model
 from construct.llm.providers import Models
 from construct.llm.types import JsonReply, JsonRequest, Reply, Request
 from construct.memory.learning import schemas
-from construct.store.database import open_database, transaction
+from construct.store.database import open_database
 from construct.store.segments import merge_some
 from construct.tokens import Usage, by_bytes
 from tests.support import fake_worker
@@ -47,8 +45,6 @@ from tests.support.emulator import PseudoTerminal, python
 VOCABULARY = 60_000
 TURNS_AT_A_SIZE = 300
 TURNS_TRACED = 30
-TURNS_A_TALK = 200
-BATCH = 5_000
 # What a chat has imported, so that resident memory is that of the program.
 _PROGRAM = (
     "anthropic",
@@ -112,11 +108,11 @@ class StandIn:
         self.played: Played | None = None
         self.spent = 0.0
 
-    def stream(self, request: Request) -> "StandInStream":
+    def stream(self, request: Request) -> Spoken:
         """Return the reply that the played talk has next."""
         assert self.played is not None
         text = self.played.reply
-        return StandInStream(Reply(text, usage=Usage(2_000, 0, 0, by_bytes(text)), stop_reason="end_turn"))
+        return Spoken(Reply(text, usage=Usage(2_000, 0, 0, by_bytes(text)), stop_reason="end_turn"))
 
     async def complete_json(self, request: JsonRequest) -> JsonReply:
         """Answer as the benchmarks' workers do."""
@@ -132,24 +128,10 @@ class StandIn:
         """Do nothing."""
 
 
-class StandInStream:
-    """A reply that comes in one piece."""
-
-    def __init__(self, reply: Reply) -> None:
-        self.reply = reply
-
-    async def __aiter__(self) -> AsyncIterator[str]:
-        """Give the words."""
-        yield self.reply.text
-
-    async def aclose(self) -> None:
-        """Do nothing."""
-
-
 def make_file(folder: Path, stored: int) -> None:
     """Make a database that holds so many messages, its indexes in order."""
     with closing(open_database(settings_in(folder).db)) as db:
-        fill(db, Speech(vocabulary=VOCABULARY), stored)
+        fill(db, Others(), stored)
         while merge_some(db):
             pass
 
@@ -178,9 +160,9 @@ async def measure_turns(folder: Path, turns: int, stored: int, traced: int = TUR
     with closing(open_database(settings.db)) as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         (said,) = db.execute("SELECT sum(length(CAST(content AS BLOB))) FROM messages").fetchone()
-    own, upkeep = sorted(t for t, _ in times), [t for _, t in times]
+    own, upkeep = [t for t, _ in times], [t for _, t in times]
     return Row(
-        stored, turns, own[len(own) // 2], own[int(0.95 * len(own))], statistics.fmean(upkeep), max(upkeep),
+        stored, turns, *p50_p95(own), statistics.fmean(upkeep), max(upkeep),
         resident, *kilobytes, settings.db.stat().st_size / said,
     )  # fmt: skip
 
@@ -218,27 +200,17 @@ def _resident_mb() -> float:
     return float(psutil.Process().memory_info().rss) / 1e6
 
 
-def fill(db: sqlite3.Connection, speech: Speech, messages: int) -> None:
-    """Store messages of other conversations, as an import does."""
-    rows = _messages(speech, messages)
-    for number in range(0, messages, BATCH):
-        with transaction(db):
-            db.executemany(
-                "INSERT OR IGNORE INTO conversations (id, uid, created_at) VALUES (?, ?, ?)",
-                [(i, f"c{i}", to_text(BEGINS)) for i in range(1, (number + BATCH) // TURNS_A_TALK + 2)],
-            )
-            db.executemany(
-                """INSERT INTO messages (uid, conversation_id, role, content, archived, token_count, created_at)
-                   VALUES (?, ?, ?, ?, 1, ?, ?)""",
-                islice(rows, BATCH),
-            )
+class Others:
+    """The turns of other conversations."""
 
+    def __init__(self) -> None:
+        self._speech = Speech(vocabulary=VOCABULARY)
+        self._turns = 0
 
-def _messages(speech: Speech, messages: int) -> Iterator[tuple[str, int, str, str, int, str]]:
-    for i in range(messages):
-        text = speech.fact() if i % 2 else speech.sentence(24)
-        when = to_text(BEGINS - timedelta(minutes=messages - i))
-        yield f"m{i}", i // TURNS_A_TALK + 1, ("assistant", "user")[i % 2], text, by_bytes(text), when
+    def turn(self) -> str:
+        """Return the next turn's words."""
+        self._turns += 1
+        return self._speech.sentence(24) if self._turns % 2 else self._speech.fact()
 
 
 def measure_start(times: int) -> dict[str, float]:

@@ -16,16 +16,14 @@ from construct.tokens import Usage
 WARMING = 5
 
 
-class _Answer:
-    """A reply that is there at once."""
+class Spoken:
+    """A reply that is there at once, in one piece."""
 
-    def __init__(self) -> None:
-        self.reply = Reply()
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        self.reply.text = "I see, go on."
-        self.reply.blocks.append(Text(self.reply.text))
-        self.reply.usage, self.reply.stop_reason = Usage(1_000, 0, 0, 5), "end_turn"
+        """Give the words."""
         yield self.reply.text
 
     async def aclose(self) -> None:
@@ -37,9 +35,10 @@ class Nodding:
 
     name, context_window, attention = "nodding", 200_000, 200_000
 
-    def stream(self, request: Request) -> _Answer:
+    def stream(self, request: Request) -> Spoken:
         """Return the same reply to everything."""
-        return _Answer()
+        words = "I see, go on."
+        return Spoken(Reply(words, [Text(words)], Usage(1_000, 0, 0, 5), "end_turn"))
 
     async def complete_json(self, request: JsonRequest) -> JsonReply:
         """Never asked: the worker goes by rule."""

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from pathlib import Path
 
+from benchmarks.madeup import words
 from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.config import Settings, load_settings
@@ -39,11 +40,7 @@ class Speech:
 
     def __init__(self, seed: int = 20261122, vocabulary: int = 8_000) -> None:
         self.chance = random.Random(seed)
-        syllables = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
-        spoken: dict[str, None] = {}
-        while len(spoken) < vocabulary:
-            spoken["".join(self.chance.choices(syllables, k=self.chance.choice((2, 2, 3, 3, 4)))) + "n"] = None
-        self.words = list(spoken)
+        self.words = words(self.chance, vocabulary, (2, 2, 3, 3, 4))
         self.names = [word.capitalize() for word in self.words[-400:]]
         self._shares = list(accumulate(1 / (rank + 20) for rank in range(vocabulary)))
 

@@ -82,21 +82,22 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
     environ = os.environ if environ is None else environ
     config_dir = user_config_path("construct", appauthor=False)
     values = _Values([environ, _env_file(Path(".env")), _env_file(config_dir / "config.env")])
-    memory = Thresholds(
-        observer=values.get("CONSTRUCT_OBSERVER_THRESHOLD", _positive, 3000),
-        compact=values.get("CONSTRUCT_COMPACT_THRESHOLD", _positive, 6000),
-        reflector=values.get("CONSTRUCT_REFLECTOR_THRESHOLD", _positive, 4000),
-        budget=values.get("CONSTRUCT_OBSERVATION_BUDGET", _positive, 8000),
-        retain=values.get("CONSTRUCT_RETAIN", _number(0, 1), 0.2),
-        block_after=values.get("CONSTRUCT_BLOCK_AFTER", _number(1, math.inf), 1.5),
-    )
+    usual = Settings(user_data_path("construct", appauthor=False) / "construct.db", config_dir)
+    limits = usual.thresholds
     zone = values.get("CONSTRUCT_TZ", _zone, None)
     return Settings(
-        db=db or values.get("CONSTRUCT_DB", _path, user_data_path("construct", appauthor=False) / "construct.db"),
+        db=db or values.get("CONSTRUCT_DB", _path, usual.db),
         config_dir=config_dir,
         clock=Clock(values.get("CONSTRUCT_NOW", _moment(zone), None), zone),
-        thresholds=memory,
-        provider=values.get("CONSTRUCT_PROVIDER", _one_of(PROVIDERS), "auto"),
+        thresholds=Thresholds(
+            observer=values.get("CONSTRUCT_OBSERVER_THRESHOLD", _positive, limits.observer),
+            compact=values.get("CONSTRUCT_COMPACT_THRESHOLD", _positive, limits.compact),
+            reflector=values.get("CONSTRUCT_REFLECTOR_THRESHOLD", _positive, limits.reflector),
+            budget=values.get("CONSTRUCT_OBSERVATION_BUDGET", _positive, limits.budget),
+            retain=values.get("CONSTRUCT_RETAIN", _number(0, 1), limits.retain),
+            block_after=values.get("CONSTRUCT_BLOCK_AFTER", _number(1, math.inf), limits.block_after),
+        ),
+        provider=values.get("CONSTRUCT_PROVIDER", _one_of(PROVIDERS), usual.provider),
         model=values.get("CONSTRUCT_MODEL", model_name, None),
         worker_model=values.get("MEMORY_WORKER_MODEL", model_name, None),
         local_model=values.get("CONSTRUCT_LOCAL_MODEL", _path, None),
@@ -104,12 +105,12 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         api_key=values.get("ANTHROPIC_API_KEY", _secret, None, shown=False),
         auth_token=values.get("ANTHROPIC_AUTH_TOKEN", _secret, None, shown=False),
         base_url=values.get("ANTHROPIC_BASE_URL", _url, None),
-        recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, 20),
-        scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), "user"),
-        memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_MODES), "on"),
-        worker_daily_usd=values.get("CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), 1.0),
-        theme=values.get("CONSTRUCT_THEME", _one_of(THEMES), "auto"),
-        editing_mode=values.get("CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), "auto"),
+        recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, usual.recent_messages),
+        scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), usual.scope),
+        memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_MODES), usual.memory),
+        worker_daily_usd=values.get("CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), usual.worker_daily_usd),
+        theme=values.get("CONSTRUCT_THEME", _one_of(THEMES), usual.theme),
+        editing_mode=values.get("CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), usual.editing_mode),
         unknown=values.never_asked_for(),
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from construct.errors import ModelError
 from construct.llm.types import Block, ChatMessage, Reply, Request, Text, ToolResult
 from construct.store.briefings import Told
-from construct.store.erase import REMOVED
+from construct.store.records import REMOVED
 from construct.tokens import Usage
 
 

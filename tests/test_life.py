@@ -32,7 +32,7 @@ from construct.store import talk
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
 from construct.store.records import Observation
-from construct.store.transfer.exporting import export_jsonl
+from construct.store.transfer.jsonl import export_jsonl
 from tests.support import fake_worker
 from tests.support.fake_api import FakeApi, careless
 from tests.support.fake_types import Answer, Json, last_user_text

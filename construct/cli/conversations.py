@@ -53,7 +53,7 @@ def show(context: typer.Context, conversation_id: Id, as_json: Json = False) -> 
     from construct.cli import shapes
 
     env = environment(context)
-    with env.database() as db:
+    with env.looking() as db:
         found = talk.summary(db, conversation_id)
         messages = talk.messages_of(db, conversation_id)
     if as_json:

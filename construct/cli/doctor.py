@@ -10,7 +10,7 @@ from construct.cli.environment import Environment, print_json, tell
 from construct.cli.progress import searchable
 from construct.config import Settings
 from construct.errors import ConstructError, ExitStatus
-from construct.store.invariants import index_violations, violations
+from construct.store.invariants import file_violations, index_violations, violations
 from construct.text import printable
 
 if TYPE_CHECKING:
@@ -76,11 +76,9 @@ def _credentials(settings: Settings) -> Check:
 
 
 def _database(db: sqlite3.Connection) -> list[Check]:
-    (integrity,) = db.execute("PRAGMA integrity_check(1)").fetchone()
-    broken = violations(db)
-    index = index_violations(db)
+    damage, broken, index = file_violations(db), violations(db), index_violations(db)
     return [
-        Check("integrity", integrity == "ok", integrity if integrity == "ok" else f"{integrity}. Restore a backup."),
+        Check("integrity", not damage, f"{'; '.join(damage[:5])} Restore a backup." if damage else "ok"),
         Check("invariants", not broken, "; ".join(broken[:5]) or "all six hold"),
         Check("search index", not index, "; ".join(index[:5]) or "in step"),
     ]

@@ -15,7 +15,8 @@ from construct.clock import to_text
 from construct.config import Settings, load_settings
 from construct.errors import UsageError
 from construct.store import cycles, erase, talk
-from construct.store.database import explain, open_database, transaction
+from construct.store.database import look_into, open_database, transaction
+from construct.store.faults import explain
 from construct.text import printable
 
 if TYPE_CHECKING:
@@ -35,9 +36,9 @@ class Environment:
         return load_settings(db=self.db)
 
     @contextmanager
-    def database(self) -> Iterator[sqlite3.Connection]:
+    def database(self, opened: Callable[[Path], sqlite3.Connection] = open_database) -> Iterator[sqlite3.Connection]:
         """Open the database, what a stopped process left behind put right; raises ConstructError when it fails."""
-        with closing(open_database(self.settings.db)) as db:
+        with closing(opened(self.settings.db)) as db:
             try:
                 tidy(db, self.settings)
                 yield db
@@ -46,13 +47,16 @@ class Environment:
 
     @contextmanager
     def looking(self) -> Iterator[sqlite3.Connection]:
-        """Open the database for a command that only reads; one named by --db with nothing in it may be a slip."""
-        with self.database() as db:
+        """Open the database for a command that only reads, and makes no file: where there is none, nothing is stored.
+
+        One named by --db with nothing in it may be a slip.
+        """
+        with self.database(look_into) as db:
+            yield db
             if self.db is not None and talk.is_empty(db):
                 complain(
                     f"Nothing is stored in {self.db}: is the path right? `construct --db PATH` begins a talk there."
                 )
-            yield db
 
 
 def tidy(db: sqlite3.Connection, settings: Settings) -> None:

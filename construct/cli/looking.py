@@ -169,7 +169,7 @@ def show(env: Environment, reference: Reference, as_json: bool) -> None:
     """Print one observation, message or memory."""
     kind, number = reference
     clock = env.settings.clock
-    with env.database() as db:
+    with env.looking() as db:
         if kind == "message":
             message = talk.message(db, number)
             moment = when(message.created_at, clock)
@@ -193,7 +193,7 @@ def print_observation(o: Observation, clock: Clock, plainly: str, as_json: bool)
 
 def why(env: Environment, reference: Reference, as_json: bool) -> None:
     """Print where an observation or a memory comes from, or what rests on a message."""
-    with env.database() as db:
+    with env.looking() as db:
         found = trace.traced(db, reference)
     if as_json:
         print_json(shapes.traced(found))
@@ -206,7 +206,7 @@ def why(env: Environment, reference: Reference, as_json: bool) -> None:
 def why_last(env: Environment, as_json: bool) -> None:
     """Print what of memory the last reply of the latest conversation was given."""
     clock = env.settings.clock
-    with env.database() as db:
+    with env.looking() as db:
         found = trace.why_last(db, talk.latest_conversation(db))
     if as_json:
         print_json(shapes.reply(found, clock))

@@ -61,7 +61,7 @@ def _outcome(arguments: Sequence[str]) -> int:
         let_go(sys.stdout)
         return ExitStatus.FAILED
     except sqlite3.Error as error:
-        from construct.store.database import explain
+        from construct.store.faults import explain
 
         explained = explain(error, "")
         return _fail(str(explained), explained.status)

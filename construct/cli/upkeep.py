@@ -69,7 +69,7 @@ def watch_status(env: Environment) -> None:
     if not sys.stdout.isatty():
         status(env, as_json=False)
         return
-    with env.looking() as db:
+    with env.database() as db:  # which a chat may be the first to write to, meanwhile
         imported = unread(db)  # counting a million takes a second: once will do
         ending = Text()  # the line on which the terminal shows the ^C
         live = Live(Group(_panel_view(env, db, imported), ending), console=to_console(sys.stdout), auto_refresh=False)

@@ -51,15 +51,23 @@ class AnthropicModel:
 
     def stream(self, request: "Request") -> "AnthropicStream":
         """Ask for a reply; nothing is sent before the stream is iterated."""
-        from construct.llm import anthropic_stream
+        from construct.llm.anthropic_stream import AnthropicStream
+        from construct.llm.anthropic_wire import chat_body
 
-        return anthropic_stream.stream(self, request)
+        return AnthropicStream(self, chat_body(self.name, request), request.on_retry)
 
     async def complete_json(self, request: "JsonRequest") -> "JsonReply":
         """Ask for one JSON object; streamed as well, so that a long answer is no long silence."""
-        from construct.llm import anthropic_stream
+        from construct.llm.anthropic_stream import AnthropicStream
+        from construct.llm.anthropic_wire import json_body
 
-        return await anthropic_stream.complete_json(self, request)
+        stream = AnthropicStream(self, json_body(self.name, request))
+        try:
+            async for _ in stream:
+                pass
+        finally:
+            await stream.aclose()
+        return stream.reply.as_json(self.end.who)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -6,12 +6,11 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any
 
-from construct.errors import ModelBrokenError
 from construct.llm import anthropic_errors as errors
 from construct.llm.anthropic_errors import Endpoint, Failure
 from construct.llm.anthropic_events import ReplyBuilder
-from construct.llm.anthropic_wire import Body, chat_body, encoded, json_body
-from construct.llm.types import JsonReply, JsonRequest, Reply, Request
+from construct.llm.anthropic_wire import Body, encoded
+from construct.llm.types import Reply
 
 if TYPE_CHECKING:
     import httpx2
@@ -22,25 +21,6 @@ if TYPE_CHECKING:
 RETRIES = 2
 FIRST_PAUSE = 0.5
 LONGEST_WAIT = 10.0
-
-
-def stream(model: "AnthropicModel", request: Request) -> "AnthropicStream":
-    """Return the stream of a reply; nothing is sent before it is iterated."""
-    return AnthropicStream(model, chat_body(model.name, request), request.on_retry)
-
-
-async def complete_json(model: "AnthropicModel", request: JsonRequest) -> JsonReply:
-    """Return the answer to a worker's request."""
-    stream = AnthropicStream(model, json_body(model.name, request))
-    try:
-        async for _ in stream:
-            pass
-    finally:
-        await stream.aclose()
-    reply = stream.reply
-    if reply.stop_reason is None:
-        raise ModelBrokenError(f"{model.end.who} broke off its answer. Try again.")
-    return JsonReply(reply.text, reply.usage, reply.stop_reason)
 
 
 class AnthropicStream:

@@ -9,6 +9,7 @@ import atexit
 import os
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,11 @@ class Engine:
         self._pace = pace
         self._server: Server | None = None
         self._lock = threading.Lock()
-        self._calls: set[Call] = set()
+
+    @property
+    def calls(self) -> "list[Call]":
+        """The generations that run."""
+        return [call for call in list(_running) if call.engine is self]
 
     def load(self) -> "Server":
         """Load the model unless it is loaded. Half a second or more, in which no Python code runs anywhere."""
@@ -59,21 +64,12 @@ class Engine:
     def start(self, body: Body) -> "Call":
         """Begin a generation; to be called on the event loop that shall read its chunks."""
         call = Call(self, body)
-        self._calls.add(call)
         call.begin()
         return call
 
-    def forget(self, call: "Call") -> None:
-        """Drop a call that has ended."""
-        self._calls.discard(call)
-
     async def close(self) -> None:
         """Stop what is running and free the model."""
-        calls = list(self._calls)
-        for call in calls:
-            call.stop()
-        for call in calls:
-            await asyncio.to_thread(call.join, _EXIT_SECONDS)
+        await asyncio.to_thread(_stop, self.calls)
         self._server = None
 
 
@@ -81,7 +77,7 @@ class Call:
     """One generation in a thread of its own; `next` gives its chunks."""
 
     def __init__(self, engine: Engine, body: Body) -> None:
-        self._engine = engine
+        self.engine = engine
         self._body = body
         self._loop = asyncio.get_running_loop()
         self._arrived: asyncio.Queue[Chunk | ModelError | None] = asyncio.Queue()
@@ -112,7 +108,7 @@ class Call:
     def _generate(self) -> None:
         try:
             if not self._stopped.is_set():
-                server = self._engine.load()
+                server = self.engine.load()
                 server.handle_chat_completions(_with_grammar(self._body), self._take)
             self._put(None)
         except ModelError as error:
@@ -121,7 +117,6 @@ class Call:
             self._put(_rejected(error))
         finally:
             _running.discard(self)
-            self._engine.forget(self)
 
     def _take(self, chunk: Chunk) -> bool:
         """Pass a chunk on; True tells llama.cpp to stop."""
@@ -141,7 +136,11 @@ _running: set[Call] = set()
 @atexit.register
 def _stop_all() -> None:
     """End all generations: a thread that returns into a finished interpreter aborts the process."""
-    calls, deadline = list(_running), time.monotonic() + _EXIT_SECONDS
+    _stop(list(_running))
+
+
+def _stop(calls: Sequence[Call]) -> None:
+    deadline = time.monotonic() + _EXIT_SECONDS
     for call in calls:
         call.stop()
     for call in calls:
@@ -171,8 +170,7 @@ def _new_server(path: Path, window: int, pace: Pace) -> "Server":
         from xllamacpp import Server
     except ImportError as error:
         raise ModelRejectedError(
-            "The embedded model needs xllamacpp, which cannot be imported. "
-            "Add it: uv run --extra local construct in a clone, or uv tool install '.[local]' from it"
+            f"The embedded model needs xllamacpp, which cannot be imported ({error}). Install it anew."
         ) from error
     try:
         return Server(_params(path, window, pace))

@@ -51,10 +51,7 @@ class LocalModel:
                     raise ModelBrokenError("The local model copies what it was given.")
         finally:
             await stream.aclose()
-        reply = stream.reply
-        if reply.stop_reason is None:
-            raise ModelBrokenError("The local model broke off its answer. Try again.")
-        return JsonReply(reply.text, reply.usage, reply.stop_reason)
+        return stream.reply.as_json("The local model")
 
     async def close(self) -> None:
         """Stop what is running and free the memory."""

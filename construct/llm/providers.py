@@ -44,8 +44,8 @@ class Models:
 
         Raises NotConfiguredError when there is no way to reach it.
         """
-        maker = _Maker(self.settings, [self.main, self.worker])
-        return Models(maker.model(name, "CONSTRUCT_MODEL"), self.worker, self.worker_name, self.settings)
+        main = _model(self.settings, name, "CONSTRUCT_MODEL", self.main, self.worker)
+        return Models(main, self.worker, self.worker_name, self.settings)
 
     def warm(self) -> None:
         """Import and load what the models need; to be called in a thread, once the prompt is drawn."""
@@ -69,29 +69,23 @@ def choose_models(settings: Settings) -> Models:
     Raises NotConfiguredError, saying what to do, when there is none; UsageError when a setting is wrong.
     """
     provider = _provider(settings)
-    maker = _Maker(settings)
-    main = maker.model(_main_name(settings, provider), "CONSTRUCT_MODEL")
+    main = _model(settings, LOCAL if provider == "local" else settings.model or main_model(), "CONSTRUCT_MODEL")
     worker_name = settings.worker_model or (worker_model() if provider == "anthropic" else EXTRACTIVE)
     if worker_name.lower() == EXTRACTIVE:
         return Models(main, None, EXTRACTIVE, settings)
-    worker = maker.model(worker_name, "MEMORY_WORKER_MODEL")
+    worker = _model(settings, worker_name, "MEMORY_WORKER_MODEL", main)
     return Models(main, worker, worker.name, settings)
 
 
-class _Maker:
-    """Makes models by name; a local model in `known` is used again, since loading one twice takes its memory twice."""
+def _model(settings: Settings, name: str, setting: str, *known: "Model | None") -> "Model":
+    """Return the model of this name; `setting` is where the name comes from.
 
-    def __init__(self, settings: Settings, known: "list[Model | None] | None" = None) -> None:
-        self._settings = settings
-        is_local = (model for model in known or [] if model is not None and model.name.startswith(LOCAL_PREFIX))
-        self._local: Model | None = next(is_local, None)
-
-    def model(self, name: str, setting: str) -> "Model":
-        """Return the model of this name; `setting` is where the name comes from."""
-        if name.lower() == LOCAL or name.startswith(LOCAL_PREFIX):
-            self._local = self._local or _local_model(self._settings)
-            return self._local
-        return _anthropic_model(self._settings, name, setting)
+    A local one that is known is used again: loading it twice takes its memory twice.
+    """
+    if name.lower() != LOCAL and not name.startswith(LOCAL_PREFIX):
+        return _anthropic_model(settings, name, setting)
+    is_local = (model for model in known if model is not None and model.name.startswith(LOCAL_PREFIX))
+    return next(is_local, None) or _local_model(settings)
 
 
 def _provider(settings: Settings) -> Literal["anthropic", "local"]:
@@ -121,10 +115,6 @@ def _how_to_embed(*, installed: bool) -> str:
         return f"{here.with_weights()}, {own}"
     weights = "its weights come along" if here.kind == "clone" else f"then {here.with_weights()}"
     return f"{here.with_extra(_EXTRA)} ({weights}, {own})"
-
-
-def _main_name(settings: Settings, provider: Literal["anthropic", "local"]) -> str:
-    return LOCAL if provider == "local" else settings.model or main_model()
 
 
 def _local_model(settings: Settings) -> "LocalModel":

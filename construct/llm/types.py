@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from construct.errors import ModelBrokenError
 from construct.tokens import Usage as Usage
 
 Json = Mapping[str, Any]
@@ -112,6 +113,12 @@ class Reply:
     def tool_calls(self) -> list[ToolUse]:
         """The tool calls that arrived whole."""
         return [block for block in self.blocks if isinstance(block, ToolUse)]
+
+    def as_json(self, who: str) -> "JsonReply":
+        """Return it as the answer of a worker; raises ModelBrokenError when it broke off."""
+        if self.stop_reason is None:
+            raise ModelBrokenError(f"{who} broke off its answer. Try again.")
+        return JsonReply(self.text, self.usage, self.stop_reason)
 
 
 @dataclass(frozen=True, slots=True)

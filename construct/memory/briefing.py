@@ -137,7 +137,7 @@ class Briefing:
         return tools_for(self.terms.scope) if has_memory else ()
 
     def _life(self, db: sqlite3.Connection, conversation_id: int) -> CacheLife:
-        return policy.choose_life([from_text(t) for t in talk.recent_gaps(db, conversation_id)])
+        return policy.choose_life([from_text(t) for t in talk.recent_times(db, conversation_id)])
 
     def _now(self) -> datetime:
         return self.settings.clock.now()

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TextIO
 
 from construct.errors import ConstructError, UsageError
-from construct.store.database import MAGIC, make_folder
+from construct.store.database import MAGIC, beside, make_folder
+from construct.store.segments import merge_all
 
 _BESIDE = ("-wal", "-shm", "-journal")
 
@@ -43,13 +44,12 @@ def _strip(copy: sqlite3.Connection) -> None:
     deleted = copy.execute("DELETE FROM meta WHERE name = 'pruning'").rowcount or running
     copy.execute("COMMIT")
     if deleted:
-        for table in ("messages", "observations", "memories"):  # an index keeps deleted words until it is merged
-            copy.execute(f"INSERT INTO {table}_fts({table}_fts) VALUES ('optimize')")
+        merge_all(copy)  # an index keeps deleted words until then
 
 
 def read_into(path: Path, copy: sqlite3.Connection) -> None:
     """Copy a database that may be in use into one of ours, and leave it as it is; raises sqlite3.Error."""
-    live = any(_beside(path, suffix).exists() for suffix in _BESIDE)
+    live = any(beside(path, suffix).exists() for suffix in _BESIDE)
     how = "mode=ro" if live else "mode=ro&immutable=1"
     source = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
     with closing(source):
@@ -71,7 +71,7 @@ def replacing(target: Path) -> Iterator[Path]:
     finally:
         for suffix in ("", *_BESIDE):
             with suppress(OSError):
-                _beside(new, suffix).unlink()
+                beside(new, suffix).unlink()
 
 
 @contextmanager
@@ -84,7 +84,9 @@ def text_file(target: Path) -> Iterator[TextIO]:
         with target.open("w", encoding="utf-8", newline="\n") as stream:
             yield stream
         return
-    _refuse_to_replace_database(target)
+    with suppress(FileNotFoundError), target.open("rb") as old:
+        if old.read(len(MAGIC)) == MAGIC:  # another memory, or an earlier copy of one
+            raise UsageError(f"{target} is a database, and this is text.\nName another file with -o.")
     with replacing(target) as new, new.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
@@ -108,24 +110,11 @@ def refuse_database(target: Path, db_path: Path) -> None:
     if target.is_dir():
         raise UsageError(f"{target} is a folder.\nName a file with -o.")
     goal, home = Path(os.path.realpath(target)), Path(os.path.realpath(db_path))
-    own = [home, *(_beside(home, suffix) for suffix in _BESIDE)]
+    own = [home, *(beside(home, suffix) for suffix in _BESIDE)]
     if goal in own or any(_is_same(goal, file) for file in own):
         raise UsageError(f"{target} is the database itself.\nName another file with -o.")
-    if any(_beside(goal, suffix).exists() for suffix in ("-wal", "-journal")):
+    if any(beside(goal, suffix).exists() for suffix in ("-wal", "-journal")):
         raise UsageError(f"{target} is a database in use.\nName another file with -o.")
-
-
-def _refuse_to_replace_database(target: Path) -> None:
-    if not target.is_file():
-        return
-    with target.open("rb") as file:
-        begins = file.read(len(MAGIC))
-    if begins == MAGIC:  # another memory, or an earlier copy of one
-        raise UsageError(f"{target} is a database, and this is text.\nName another file with -o.")
-
-
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_name(path.name + suffix)
 
 
 def _is_same(one: Path, other: Path) -> bool:

@@ -2,8 +2,9 @@
 
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
+from construct.store.sql import insert, scalar
 from construct.store.talk import new_uid
 from construct.tokens import Usage
 
@@ -26,32 +27,25 @@ def book(
     db: sqlite3.Connection, call: Call, now: str, conversation_id: int | None = None, cycle_id: int | None = None
 ) -> None:
     """Store the usage of one call; what it was for may have been deleted meanwhile."""
-    u = call.usage
-    db.execute(
-        """INSERT INTO usage (uid, created_at, purpose, model, input_tokens, cache_read_tokens, cache_write_tokens,
-                              output_tokens, cost_usd, conversation_id, cycle_id)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT id FROM conversations WHERE id = ?),
-                   (SELECT id FROM cycles WHERE id = ?))""",
-        (
-            new_uid(), now, call.purpose, call.model, u.input_tokens, u.cache_read_tokens, u.cache_write_tokens,
-            u.output_tokens, call.cost_usd, conversation_id, cycle_id,
-        ),
-    )  # fmt: skip
+    row = {
+        "uid": new_uid(), "created_at": now, "purpose": call.purpose, "model": call.model, **asdict(call.usage),
+        "cost_usd": call.cost_usd,
+        "conversation_id": scalar(db, "SELECT id FROM conversations WHERE id = ?", (conversation_id,)),
+        "cycle_id": scalar(db, "SELECT id FROM cycles WHERE id = ?", (cycle_id,)),
+    }  # fmt: skip
+    insert(db, "usage", row)
 
 
 def book_off_record(db: sqlite3.Connection, call: Call, midnight: str) -> None:
     """Add a call that is nobody's business to its day's one row: what was spent counts, not when or how often."""
-    u = call.usage
+    more = asdict(call.usage) | {"cost_usd": call.cost_usd}
+    sums = ", ".join(f"{name} = {name} + :{name}" for name in more)
     added = db.execute(
-        """UPDATE usage SET input_tokens = input_tokens + ?, cache_read_tokens = cache_read_tokens + ?,
-               cache_write_tokens = cache_write_tokens + ?, output_tokens = output_tokens + ?, cost_usd = cost_usd + ?
-           WHERE created_at = ? AND purpose = ? AND model = ? AND conversation_id IS NULL AND cycle_id IS NULL
-                AND id > (SELECT max(id) FROM usage) - 5000  -- a day's calls; times have no index""",
-        (
-            u.input_tokens, u.cache_read_tokens, u.cache_write_tokens, u.output_tokens, call.cost_usd,
-            midnight, call.purpose, call.model,
-        ),
-    ).rowcount  # fmt: skip
+        f"""UPDATE usage SET {sums}
+            WHERE created_at = :day AND purpose = :purpose AND model = :model AND conversation_id IS NULL
+                AND cycle_id IS NULL AND id > (SELECT max(id) FROM usage) - 5000  -- a day's; times have no index""",
+        {**more, "day": midnight, "purpose": call.purpose, "model": call.model},
+    ).rowcount
     if not added:
         book(db, call, midnight)
 
@@ -62,12 +56,9 @@ def spent_between(db: sqlite3.Connection, since: str, until: str, purposes: tupl
     Chat is not in its index.
     """
     marks = ",".join("?" * len(purposes))
-    row = db.execute(
-        f"""SELECT coalesce(sum(cost_usd), 0) FROM usage
-            WHERE purpose <> 'chat' AND created_at >= ? AND created_at < ? AND purpose IN ({marks})""",
-        (since, until, *purposes),
-    ).fetchone()
-    return float(row[0])
+    query = f"""SELECT total(cost_usd) FROM usage
+                WHERE purpose <> 'chat' AND created_at >= ? AND created_at < ? AND purpose IN ({marks})"""
+    return float(scalar(db, query, (since, until, *purposes)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,22 +97,18 @@ class Spent:
     cost_usd: float | None
 
 
-def spent(db: sqlite3.Connection, since: str = "") -> list[Spent]:
-    """Return what each call since a stored time took, oldest first."""
+def spent(db: sqlite3.Connection) -> list[Spent]:
+    """Return what each call took, oldest first."""
     rows = db.execute(
         """SELECT created_at, purpose, input_tokens + cache_read_tokens + cache_write_tokens + output_tokens, cost_usd
-           FROM usage WHERE created_at >= ? ORDER BY created_at, id""",
-        (since,),
+           FROM usage ORDER BY created_at, id"""
     )
     return [Spent(*row) for row in rows]
 
 
 def spent_on_stored_talk(db: sqlite3.Connection) -> float:
     """Return what the conversations that are still there have cost, all memory work included."""
-    row = db.execute(
-        "SELECT coalesce(sum(cost_usd), 0) FROM usage WHERE purpose <> 'chat' OR conversation_id IS NOT NULL"
-    ).fetchone()
-    return float(row[0])
+    return float(scalar(db, "SELECT total(cost_usd) FROM usage WHERE purpose <> 'chat' OR conversation_id IS NOT NULL"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +135,7 @@ def spoken(db: sqlite3.Connection) -> Iterator[Spoken]:
 
 def token_factor(db: sqlite3.Connection, model: str) -> float:
     """Return actual / estimated prompt tokens for a model; 1.0 while nothing is known."""
-    row = db.execute("SELECT factor FROM token_factors WHERE model = ?", (model,)).fetchone()
-    return 1.0 if row is None else float(row[0])
+    return float(scalar(db, "SELECT factor FROM token_factors WHERE model = ?", (model,)) or 1.0)
 
 
 def learn_token_factor(db: sqlite3.Connection, model: str, estimated: int, actual: int) -> None:

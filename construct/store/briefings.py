@@ -4,12 +4,13 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from construct.store.sql import exists, scalar
 from construct.store.talk import LAST
 
 _STANDING = {
-    "observation": "SELECT id FROM observations WHERE id = ?",
-    "memory": "SELECT id FROM memories WHERE id = ?",
-    "message": "SELECT id FROM messages WHERE id = ? AND withheld = 0",
+    "observation": "observations WHERE id = ?",
+    "memory": "memories WHERE id = ?",
+    "message": "messages WHERE id = ? AND withheld = 0",
 }
 
 
@@ -34,7 +35,7 @@ class Briefed:
 
 def forgotten(db: sqlite3.Connection, told: Iterable[Told]) -> set[Told]:
     """Return what of this is there no more, or withheld."""
-    return {one for one in told if db.execute(_STANDING[one.kind], (one.id,)).fetchone() is None}
+    return {one for one in told if not exists(db, _STANDING[one.kind], (one.id,))}
 
 
 def note(db: sqlite3.Connection, reply_id: int, briefed: Briefed) -> None:
@@ -64,9 +65,7 @@ def of_reply(db: sqlite3.Connection, reply_id: int) -> Briefed | None:
 
 def last_reply(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int | None:
     """Return the newest reply with id <= until that stands in a conversation; None when there is none."""
-    row = db.execute(
-        """SELECT id FROM messages WHERE conversation_id = ? AND id <= ? AND role = 'assistant'
-           AND retried = 0 AND withheld = 0 ORDER BY id DESC LIMIT 1""",
-        (conversation_id, until),
-    ).fetchone()
-    return None if row is None else int(row[0])
+    query = """SELECT id FROM messages WHERE conversation_id = ? AND id <= ? AND role = 'assistant'
+               AND retried = 0 AND withheld = 0 ORDER BY id DESC LIMIT 1"""
+    found: int | None = scalar(db, query, (conversation_id, until))
+    return found

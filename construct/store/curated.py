@@ -7,12 +7,13 @@ undo or a forget takes the superseding memory from can stand again.
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from construct.errors import NotFoundError
 from construct.references import Reference
-from construct.store.lineage import given
-from construct.store.records import Memory, Observation, columns, read, read_one
+from construct.store.observations import BENEATH
+from construct.store.records import Memory, Observation
+from construct.store.sql import GIVEN, columns, first, given, insert, select
 from construct.store.talk import new_uid
 
 _WORTH_KEEPING = """o.superseded_at IS NULL AND o.committed_at IS NOT NULL
@@ -32,7 +33,7 @@ class NewMemory:
 
 def memory(db: sqlite3.Connection, memory_id: int) -> Memory:
     """Return a memory; raises NotFoundError."""
-    found = read_one(Memory, db.execute(f"SELECT {columns(Memory)} FROM memories WHERE id = ?", (memory_id,)))
+    found = first(db, Memory, "memories WHERE id = ?", (memory_id,))
     if found is None:
         raise NotFoundError(f"There is no memory {memory_id}.\n`construct memory list` shows them.")
     return found
@@ -41,7 +42,7 @@ def memory(db: sqlite3.Connection, memory_id: int) -> Memory:
 def memories(db: sqlite3.Connection, *, include_superseded: bool = False) -> list[Memory]:
     """Return the memories, oldest first."""
     where = "" if include_superseded else "WHERE superseded_at IS NULL"
-    return read(Memory, db.execute(f"SELECT {columns(Memory)} FROM memories {where} ORDER BY id"))
+    return select(db, Memory, f"memories {where} ORDER BY id")
 
 
 def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
@@ -60,24 +61,16 @@ def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
 
 def insert_memory(db: sqlite3.Connection, new: NewMemory, now: str) -> int:
     """Store a memory in force and return its id."""
-    cursor = db.execute(
-        "INSERT INTO memories (uid, content, category, origin, observation_id, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-        (new_uid(), new.content, new.category, new.origin, new.observation_id, now),
-    )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
+    return insert(db, "memories", {"uid": new_uid(), **asdict(new), "created_at": now})
 
 
 def in_force_like(db: sqlite3.Connection, expression: str, limit: int) -> list[Memory]:
     """Return the memories in force that match an FTS5 expression, best first; none for an empty one."""
     if not expression:
         return []
-    rows = db.execute(
-        f"""SELECT {columns(Memory, "m")} FROM memories_fts AS f JOIN memories AS m ON m.id = f.rowid
-            WHERE memories_fts MATCH ? AND m.superseded_at IS NULL ORDER BY f.rank, m.id DESC LIMIT ?""",
-        (expression, limit),
-    )
-    return read(Memory, rows)
+    source = """memories_fts AS f JOIN memories AS m ON m.id = f.rowid
+        WHERE memories_fts MATCH ? AND m.superseded_at IS NULL ORDER BY f.rank, m.id DESC LIMIT ?"""
+    return select(db, Memory, source, (expression, limit), "m")
 
 
 def in_force_of(db: sqlite3.Connection, memory_id: int | None) -> int | None:
@@ -108,25 +101,15 @@ def replace_by(db: sqlite3.Connection, memory_id: int, by: int) -> None:
 
 def of_observation(db: sqlite3.Connection, observation_id: int) -> Memory | None:
     """Return the memory promoted from an observation, the newest of them."""
-    return read_one(
-        Memory,
-        db.execute(
-            f"SELECT {columns(Memory)} FROM memories WHERE observation_id = ? ORDER BY id DESC LIMIT 1",
-            (observation_id,),
-        ),
-    )
+    return first(db, Memory, "memories WHERE observation_id = ? ORDER BY id DESC", (observation_id,))
 
 
 def unpromoted(db: sqlite3.Connection, among: Iterable[int] | None = None) -> list[Observation]:
     """Return the active observations worth a memory that have none, oldest first; `among` narrows them down."""
     where, values = "", tuple[str, ...]()
     if among is not None:
-        where, values = "AND o.id IN (SELECT value FROM json_each(?))", (given(among),)
-    rows = db.execute(
-        f"SELECT {columns(Observation, 'o')} FROM observations AS o WHERE {_WORTH_KEEPING} {where} ORDER BY o.id",
-        values,
-    )
-    return read(Observation, rows)
+        where, values = f"AND o.id IN {GIVEN}", (given(among),)
+    return select(db, Observation, f"observations AS o WHERE {_WORTH_KEEPING} {where} ORDER BY o.id", values)
 
 
 def left_behind(db: sqlite3.Connection) -> list[tuple[Memory, Observation]]:
@@ -137,21 +120,18 @@ def left_behind(db: sqlite3.Connection) -> list[tuple[Memory, Observation]]:
             WHERE m.superseded_at IS NULL AND m.origin = 'observation' AND o.superseded_at IS NOT NULL
             ORDER BY o.generation, m.id"""
     )
-    width = len(columns(Memory).split(","))
+    width = len(Memory._fields)
     return [(Memory(*row[:width]), Observation(*row[width:])) for row in rows]
 
 
 def left_out(db: sqlite3.Connection) -> list[Memory]:
     """Return the superseded memories that may stand again: what took their place is itself out of force, or gone."""
-    rows = db.execute(
-        f"""SELECT {columns(Memory, "m")} FROM memories AS m
-            LEFT JOIN observations AS o ON o.id = m.observation_id
-            LEFT JOIN memories AS s ON s.id = m.superseded_by
-            WHERE m.superseded_at IS NOT NULL AND (s.id IS NULL OR s.superseded_at IS NOT NULL)
-            AND (m.origin <> 'observation' OR (o.superseded_at IS NULL AND o.committed_at IS NOT NULL))
-            ORDER BY m.id DESC"""
-    )
-    return read(Memory, rows)
+    source = """memories AS m
+        LEFT JOIN observations AS o ON o.id = m.observation_id LEFT JOIN memories AS s ON s.id = m.superseded_by
+        WHERE m.superseded_at IS NOT NULL AND (s.id IS NULL OR s.superseded_at IS NOT NULL)
+        AND (m.origin <> 'observation' OR (o.superseded_at IS NULL AND o.committed_at IS NOT NULL))
+        ORDER BY m.id DESC"""
+    return select(db, Memory, source, table="m")
 
 
 def said_at(db: sqlite3.Connection, memory: Memory) -> str:
@@ -159,10 +139,8 @@ def said_at(db: sqlite3.Connection, memory: Memory) -> str:
     if memory.observation_id is None:
         return memory.created_at
     said, origin, written = db.execute(
-        """WITH RECURSIVE beneath(id) AS (
-               VALUES(:id) UNION SELECT source_id FROM observation_sources JOIN beneath ON observation_id = beneath.id)
-           SELECT (SELECT max(m.created_at) FROM observation_messages JOIN messages AS m ON m.id = message_id
-                   WHERE observation_id IN beneath), origin, created_at FROM observations WHERE id = :id""",
-        {"id": memory.observation_id},
+        f"""{BENEATH} SELECT (SELECT max(m.created_at) FROM observation_messages JOIN messages AS m ON m.id = message_id
+                              WHERE observation_id IN beneath), origin, created_at FROM observations WHERE id = ?""",
+        (given([memory.observation_id]), memory.observation_id),
     ).fetchone()
     return str(written if origin == "user" or said is None else said)

@@ -1,4 +1,4 @@
-"""Cycles, their leases, and the books of model usage: plain queries.
+"""Cycles, open chats, and the leases of both: plain queries.
 
 A running cycle has an owner (host, pid, start time) and a heartbeat by the real clock. It
 is abandoned at once when its owner is gone from this host, else when the heartbeat is old.
@@ -11,7 +11,8 @@ import sqlite3
 import time
 from functools import cache
 
-from construct.store.records import Cycle, columns, read, read_one
+from construct.store.records import Cycle
+from construct.store.sql import first, insert, scalar, select
 from construct.store.talk import new_uid
 from construct.tokens import Usage
 
@@ -53,21 +54,20 @@ def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool
 
 def abandon_dead(db: sqlite3.Connection, now: str) -> int:
     """Abandon the running cycles and close the sessions whose owner is gone; return how many cycles."""
-    dead = [
-        row[0]
-        for row in db.execute("SELECT id, owner, heartbeat FROM cycles WHERE status = 'running'").fetchall()
-        if is_gone(row[1], row[2], time.time())
-    ]
-    for cycle_id in dead:
-        db.execute(
-            """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL, heartbeat = NULL,
-               error = 'the process stopped' WHERE id = ? AND status = 'running'""",
-            (now, cycle_id),
-        )
-    for session_id, session_owner, heartbeat in db.execute("SELECT id, owner, heartbeat FROM sessions").fetchall():
-        if is_gone(session_owner, heartbeat, time.time()):
-            db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
+    dead = _gone(db, "cycles WHERE status = 'running'")
+    db.executemany(
+        """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL, heartbeat = NULL,
+           error = 'the process stopped' WHERE id = ? AND status = 'running'""",
+        [(now, i) for i in dead],
+    )
+    for session_id in _gone(db, "sessions"):
+        close_session(db, session_id)
     return len(dead)
+
+
+def _gone(db: sqlite3.Connection, leases: str) -> list[int]:
+    rows = db.execute(f"SELECT id, owner, heartbeat FROM {leases}").fetchall()
+    return [i for i, holder, heartbeat in rows if is_gone(holder, heartbeat, time.time())]
 
 
 def start_cycle(
@@ -80,17 +80,16 @@ def start_cycle(
     model: str | None = None,
 ) -> int | None:
     """Store a running cycle of ours and return its id; None while another process runs one of that kind there."""
-    first, last = span or (None, None)
+    begin, end = span or (None, None)
+    row = {
+        "uid": new_uid(), "conversation_id": conversation_id, "kind": kind, "status": "running",
+        "first_message_id": begin, "last_message_id": end, "model": model, "started_at": now, "owner": owner(),
+        "heartbeat": time.time(),
+    }  # fmt: skip
     try:
-        cursor = db.execute(
-            """INSERT INTO cycles (uid, conversation_id, kind, status, first_message_id, last_message_id, model,
-                                   started_at, owner, heartbeat)
-               VALUES (?, ?, ?, 'running', ?, ?, ?, ?, ?, ?)""",
-            (new_uid(), conversation_id, kind, first, last, model, now, owner(), time.time()),
-        )
+        return insert(db, "cycles", row)
     except sqlite3.IntegrityError:  # the index one_running_cycle
         return None
-    return cursor.lastrowid
 
 
 def beat(db: sqlite3.Connection, cycle_id: int) -> None:
@@ -127,13 +126,8 @@ def finish_cycle(
 
 def insert_edit(db: sqlite3.Connection, conversation_id: int | None, now: str) -> int:
     """Store an edit by the user as a finished cycle and return its id."""
-    cursor = db.execute(
-        """INSERT INTO cycles (uid, conversation_id, kind, status, started_at, finished_at)
-           VALUES (?, ?, 'edit', 'succeeded', ?, ?)""",
-        (new_uid(), conversation_id, now, now),
-    )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
+    row = {"uid": new_uid(), "conversation_id": conversation_id, "kind": "edit", "status": "succeeded"}
+    return insert(db, "cycles", row | {"started_at": now, "finished_at": now})
 
 
 def last_cycle(
@@ -143,59 +137,40 @@ def last_cycle(
     statuses: tuple[str, ...] = ("succeeded", "failed", "reverted"),
 ) -> Cycle | None:
     """Return the newest cycle of a kind that ended so, for a conversation (None: those over several)."""
-    return read_one(
-        Cycle,
-        db.execute(
-            f"""SELECT {columns(Cycle)} FROM cycles WHERE kind = ? AND conversation_id IS ?
-                AND status IN ({",".join("?" * len(statuses))}) ORDER BY id DESC LIMIT 1""",
-            (kind, conversation_id, *statuses),
-        ),
-    )
+    marks = ",".join("?" * len(statuses))
+    source = f"cycles WHERE kind = ? AND conversation_id IS ? AND status IN ({marks}) ORDER BY id DESC"
+    return first(db, Cycle, source, (kind, conversation_id, *statuses))
 
 
 def last_of_living_talk(db: sqlite3.Connection, conversation_id: int) -> Cycle | None:
     """Return the newest observer cycle that ran to its end, undone or not, over other than archived messages."""
-    return read_one(
-        Cycle,
-        db.execute(
-            f"""SELECT {columns(Cycle)} FROM cycles AS c
-                WHERE kind = 'observer' AND conversation_id = ? AND status IN ('succeeded', 'reverted') AND EXISTS (
-                    SELECT 1 FROM messages AS m WHERE m.conversation_id = c.conversation_id AND m.archived = 0
+    source = """cycles AS c WHERE kind = 'observer' AND conversation_id = ? AND status IN ('succeeded', 'reverted')
+        AND EXISTS (SELECT 1 FROM messages AS m WHERE m.conversation_id = c.conversation_id AND m.archived = 0
                     AND m.id BETWEEN c.first_message_id AND c.last_message_id)
-                ORDER BY id DESC LIMIT 1""",
-            (conversation_id,),
-        ),
-    )
+        ORDER BY id DESC"""
+    return first(db, Cycle, source, (conversation_id,))
 
 
 def answered_until(db: sqlite3.Connection, kind: str, conversation_id: int | None) -> str:
     """Return when the last cycle of a kind that a model answered came to its end; "" when there is none."""
-    row = db.execute(
-        """SELECT max(finished_at) FROM cycles WHERE kind = ? AND conversation_id IS ?
-           AND status IN ('succeeded', 'failed') AND output_tokens > 0""",
-        (kind, conversation_id),
-    ).fetchone()
-    return row[0] or ""
+    query = """SELECT max(finished_at) FROM cycles WHERE kind = ? AND conversation_id IS ?
+               AND status IN ('succeeded', 'failed') AND output_tokens > 0"""
+    return scalar(db, query, (kind, conversation_id)) or ""
 
 
 def running(db: sqlite3.Connection) -> list[Cycle]:
     """Return the cycles at work in any process."""
-    return read(Cycle, db.execute(f"SELECT {columns(Cycle)} FROM cycles WHERE status = 'running' ORDER BY id"))
+    return select(db, Cycle, "cycles WHERE status = 'running' ORDER BY id")
 
 
 def cycles(db: sqlite3.Connection, limit: int) -> list[Cycle]:
     """Return the newest cycles, newest first."""
-    return read(Cycle, db.execute(f"SELECT {columns(Cycle)} FROM cycles ORDER BY id DESC LIMIT ?", (limit,)))
+    return select(db, Cycle, "cycles ORDER BY id DESC LIMIT ?", (limit,))
 
 
 def open_session(db: sqlite3.Connection, conversation_id: int | None) -> int:
     """Store that a chat is open in this process and return its id."""
-    cursor = db.execute(
-        "INSERT INTO sessions (conversation_id, owner, heartbeat) VALUES (?, ?, ?)",
-        (conversation_id, owner(), time.time()),
-    )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
+    return insert(db, "sessions", {"conversation_id": conversation_id, "owner": owner(), "heartbeat": time.time()})
 
 
 def beat_session(db: sqlite3.Connection, session_id: int, conversation_id: int | None) -> None:

@@ -6,7 +6,6 @@ write to it: even switching the journal mode would change its bytes.
 
 import asyncio
 import os
-import shutil
 import sqlite3
 import struct
 import threading
@@ -18,17 +17,18 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
-from construct.errors import ConstructError, DatabaseUnusableError
+from construct.errors import DatabaseUnusableError
+from construct.store import faults
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _BUSY_SECONDS = 10.0
+_PATIENT_SECONDS = 60.0
+"""A talk waits longer: an import of a million messages holds the file for half a minute, on a busy machine for more."""
 _CHECKED_BYTES = 4 << 20
 """Up to here every page is looked at on opening: 4 ms a megabyte."""
-_LEAST_ROOM = 1 << 16
-"""With less of it free SQLite cannot begin, and calls that an I/O error."""
 MAGIC = b"SQLite format 3\x00"
 
 
@@ -65,12 +65,22 @@ def open_database(path: Path) -> sqlite3.Connection:
                 _check_header(path)
             return _connect(path)
     except OSError as error:
-        raise DatabaseUnusableError(
-            f"The database {path} cannot be opened: {error.strerror or error}.\n"
-            "Check the path and its permissions, or name another file with --db."
-        ) from error
+        raise faults.unopened(path, f": {error.strerror or error}") from error
     except sqlite3.Error as error:
-        raise explain(error, path) from error
+        raise faults.explain(error, path) from error
+
+
+def look_into(path: Path) -> sqlite3.Connection:
+    """Open the database for who only reads: where there is no file none is made, and nothing is stored."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        db = sqlite3.connect(":memory:", isolation_level=None)
+        _upgrade(db)
+        return db
+    except OSError:
+        pass  # which is said as when it is opened
+    return open_database(path)
 
 
 def bring_up(copy: sqlite3.Connection, path: Path) -> None:
@@ -79,49 +89,10 @@ def bring_up(copy: sqlite3.Connection, path: Path) -> None:
     Raises DatabaseUnusableError when it is none of ours, newer or damaged.
     """
     if copy.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise _foreign(path)
+        raise faults.foreign(path)
     _refuse_newer(copy, path)
     _check_pages(copy, path)
     _upgrade(copy)
-
-
-def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
-    """Return the error the user is shown for one of SQLite's."""
-    text, name = str(error), getattr(error, "sqlite_errorname", "") or ""
-    full = name.startswith("SQLITE_IOERR") and _no_room(path)  # where not even the log's index can be made
-    if full or name.startswith("SQLITE_FULL") or "disk is full" in text:
-        return ConstructError(
-            f"The disk is full: {path} could not be written.\nMake room and try again; nothing that was stored is lost."
-        )
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")) or "locked" in text:
-        return DatabaseUnusableError(
-            f"The database {path} is locked by another program.\nClose that program, then try again."
-        )
-    if name.startswith("SQLITE_READONLY") or "readonly" in text:
-        return DatabaseUnusableError(
-            f"The database {path} is read-only.\nMake it writable (chmod u+w), or name another file with --db."
-        )
-    if name.startswith("SQLITE_CANTOPEN"):
-        return DatabaseUnusableError(
-            f"The database {path} cannot be opened.\n"
-            "Check the path and its permissions, or name another file with --db."
-        )
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or "malformed" in text or "not a database" in text:
-        return _damaged(path)
-    if name.startswith("SQLITE_IOERR"):
-        return ConstructError(
-            f"Reading or writing {path} failed ({text}).\nCheck the disk, then run `construct doctor`."
-        )
-    return DatabaseUnusableError(
-        f"The database {path} cannot be used: {text}.\nRun `construct doctor`, or name another file with --db."
-    )
-
-
-def _no_room(path: Path | str) -> bool:
-    try:
-        return shutil.disk_usage(Path(path).parent).free < _LEAST_ROOM
-    except OSError:
-        return False
 
 
 @contextmanager
@@ -179,10 +150,11 @@ class Store:
         def run() -> T:
             if self._db is None:
                 self._db = open_database(self.path)
+                self._db.execute(f"PRAGMA busy_timeout = {int(_PATIENT_SECONDS * 1000)}")
             try:
                 return work(self._db, *args, **kwargs)
             except sqlite3.Error as error:
-                raise explain(error, self.path) from error
+                raise faults.explain(error, self.path) from error
 
         return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, run))
 
@@ -215,10 +187,7 @@ def _make_file(path: Path) -> None:
     except FileExistsError:
         writable = path.stat().st_mode & 0o222  # asked of the file too: root may write whatever its mode says
         if not writable or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
-            raise DatabaseUnusableError(
-                f"The database {path} is read-only.\n"
-                "Make it and its folder writable (chmod u+w), or name another file with --db."
-            ) from None
+            raise faults.read_only(path) from None
 
 
 def _check_header(path: Path) -> None:
@@ -231,17 +200,18 @@ def _check_header(path: Path) -> None:
             f"{path} is not a Construct database.\nName another file with --db; this one was not touched."
         )
     if len(header) < 100:
-        raise _damaged(path, "; it was not touched")
+        raise faults.damaged(path, "; it was not touched")
     version, application_id = struct.unpack_from(">i4xI", header, 60)
     if application_id != APPLICATION_ID and not (application_id == 0 and _is_blank(path)):
-        raise _foreign(path)
+        raise faults.foreign(path)
     logged = _has(path, "-wal")
     if logged:  # a newer version may stand there only; a connection that may write would move it on closing
-        (version,) = _read_only(path, "PRAGMA user_version", "mode=ro")
+        with _reading(path, "mode=ro") as db:
+            (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > SCHEMA_VERSION:
-        raise _newer(path)
+        raise faults.newer(path)
     if _is_cut_off(path, header, size):
-        raise _damaged(path, "; it was not touched")
+        raise faults.damaged(path, "; it was not touched")
     if logged and size <= _CHECKED_BYTES:
         with _reading(path, "mode=ro") as db:
             _check_pages(db, path)
@@ -252,14 +222,15 @@ def _read_header(path: Path) -> tuple[bytes, int]:
         return file.read(100), file.seek(0, os.SEEK_END)
 
 
-def _beside(path: Path, suffix: str) -> Path:
+def beside(path: Path, suffix: str) -> Path:
+    """Return the file that SQLite keeps beside a database."""
     return Path(os.path.realpath(path) + suffix)
 
 
 def _has(path: Path, suffix: str) -> bool:
     """Tell whether the file has a write-ahead log or a journal that is not empty."""
-    beside = _beside(path, suffix)
-    return beside.exists() and beside.stat().st_size > 0
+    file = beside(path, suffix)
+    return file.exists() and file.stat().st_size > 0
 
 
 def _is_cut_off(path: Path, header: bytes, size: int) -> bool:
@@ -281,39 +252,15 @@ def _is_blank(path: Path) -> bool:
         time.sleep(0.02)
     # Without a log, `immutable` reads the file alone: `mode=ro` would leave -wal and -shm beside a WAL file.
     how = "mode=ro" if _has(path, "-wal") else "mode=ro&immutable=1"
-    (tables,) = _read_only(path, "SELECT count(*) FROM sqlite_master", how)
-    (mark,) = _read_only(path, "PRAGMA application_id", how)
-    return mark == APPLICATION_ID or (mark == 0 and not tables)
-
-
-def _read_only(path: Path, query: str, how: str) -> tuple[int]:
     with _reading(path, how) as db:
-        row: tuple[int] = db.execute(query).fetchone()
-        return row
+        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        (mark,) = db.execute("PRAGMA application_id").fetchone()
+    return mark == APPLICATION_ID or (mark == 0 and not tables)
 
 
 def _reading(path: Path, how: str) -> closing[sqlite3.Connection]:
     """Open the file so that nothing is written to it, on closing neither."""
     return closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=_BUSY_SECONDS))
-
-
-def _foreign(path: Path) -> DatabaseUnusableError:
-    return DatabaseUnusableError(
-        f"{path} belongs to another program.\nName another file with --db; this one was not touched."
-    )
-
-
-def _newer(path: Path) -> DatabaseUnusableError:
-    return DatabaseUnusableError(
-        f"{path} was written by a newer Construct.\nUpdate Construct to open it; the file was not touched."
-    )
-
-
-def _damaged(path: Path | str, untouched: str = "") -> DatabaseUnusableError:
-    return DatabaseUnusableError(
-        f"The database {path} is damaged{untouched}.\n"
-        "Restore a backup, or save what can be read with `sqlite3 FILE .recover`, and name that file with --db."
-    )
 
 
 def _identity(path: Path) -> tuple[int, int]:
@@ -344,7 +291,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
         _upgrade(db)
     if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # new, or a backup put in place
         _use_wal(db)
-    for file in (_beside(path, suffix) for suffix in ("", "-wal", "-shm")):
+    for file in (beside(path, suffix) for suffix in ("", "-wal", "-shm")):
         if file.exists() and file.stat().st_mode & 0o077:
             file.chmod(0o600)
 
@@ -353,7 +300,7 @@ def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
     """Return the version; raises DatabaseUnusableError where it is not known yet."""
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
-        raise _newer(path)
+        raise faults.newer(path)
     return version
 
 
@@ -366,7 +313,7 @@ def _check_pages(db: sqlite3.Connection, path: Path) -> None:
             raise
         found = None
     if found != ("ok",):
-        raise _damaged(path, "; it was not touched")
+        raise faults.damaged(path, "; it was not touched")
 
 
 def _upgrade(db: sqlite3.Connection) -> None:

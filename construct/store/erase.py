@@ -11,36 +11,28 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from construct.store.lineage import given
+from construct.store.graph import delete_unnamed
+from construct.store.records import REMOVED
+from construct.store.segments import merge_all
+from construct.store.sql import GIVEN, given, scalar
 from construct.store.talk import message_tokens
 
-REMOVED = "[removed]"
 WAIT_SECONDS = 10.0
 _REWRITE, _CUT_LOG = "rewrite", "log"
-_GIVEN = "(SELECT value FROM json_each(?))"
 
 
 def delete_observations(db: sqlite3.Connection, ids: Iterable[int]) -> None:
     """Delete observations; their links and what is shown of them go with them."""
-    db.execute(f"DELETE FROM observations WHERE id IN {_GIVEN}", (given(ids),))
+    db.execute(f"DELETE FROM observations WHERE id IN {GIVEN}", (given(ids),))
 
 
 def delete_memories(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[int, int]:
     """Delete memories, their relations, and the entities that no relation names then; return how many of both."""
     memories = given(ids)
-    named = db.execute(
-        f"""SELECT subject_id FROM relations WHERE memory_id IN {_GIVEN}
-            UNION SELECT object_id FROM relations WHERE memory_id IN {_GIVEN}""",
-        (memories, memories),
-    ).fetchall()
-    relations = db.execute(f"DELETE FROM relations WHERE memory_id IN {_GIVEN}", (memories,)).rowcount
-    db.execute(f"DELETE FROM memories WHERE id IN {_GIVEN}", (memories,))
-    entities = db.execute(
-        f"""DELETE FROM entities WHERE id IN {_GIVEN} AND id NOT IN (
-                SELECT subject_id FROM relations UNION SELECT object_id FROM relations)""",
-        (given(row[0] for row in named),),
-    ).rowcount
-    return relations, entities
+    query = f"DELETE FROM relations WHERE memory_id IN {GIVEN} RETURNING subject_id, object_id"
+    relations = db.execute(query, (memories,)).fetchall()
+    db.execute(f"DELETE FROM memories WHERE id IN {GIVEN}", (memories,))
+    return len(relations), delete_unnamed(db, {end for ends in relations for end in ends})
 
 
 def delete_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
@@ -64,27 +56,25 @@ def delete_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
 
 def reactivate(db: sqlite3.Connection, ids: Iterable[int]) -> None:
     """Let superseded observations stand again."""
-    db.execute(
-        f"UPDATE observations SET superseded_at = NULL, superseded_by = NULL WHERE id IN {_GIVEN}", (given(ids),)
-    )
+    db.execute(f"UPDATE observations SET superseded_at = NULL, superseded_by = NULL WHERE id IN {GIVEN}", (given(ids),))
 
 
 def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, words: bool) -> None:
     """Keep messages out of every window, recall and observer for good; with `words`, what they said is removed."""
     ids = given(message_ids)
     db.execute(
-        f"INSERT OR IGNORE INTO tombstones (message_uid, created_at) SELECT uid, ? FROM messages WHERE id IN {_GIVEN}",
+        f"INSERT OR IGNORE INTO tombstones (message_uid, created_at) SELECT uid, ? FROM messages WHERE id IN {GIVEN}",
         (now, ids),
     )
-    db.execute(f"DELETE FROM briefed WHERE message_id IN {_GIVEN}", (ids,))
+    db.execute(f"DELETE FROM briefed WHERE message_id IN {GIVEN}", (ids,))
     if words:
         db.execute(
             f"""UPDATE messages SET withheld = 1, content = ?, blocks = NULL, token_count = ?
-                WHERE id IN {_GIVEN}""",
+                WHERE id IN {GIVEN}""",
             (REMOVED, message_tokens(REMOVED), ids),
         )
     else:
-        db.execute(f"UPDATE messages SET withheld = 1 WHERE withheld = 0 AND id IN {_GIVEN}", (ids,))
+        db.execute(f"UPDATE messages SET withheld = 1 WHERE withheld = 0 AND id IN {GIVEN}", (ids,))
 
 
 def begin_erasure(db: sqlite3.Connection) -> None:
@@ -97,12 +87,12 @@ def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
 
     Costs nothing when nothing is left to do. What was not finished is taken up by the next call.
     """
-    row = db.execute("SELECT value FROM meta WHERE name = 'pruning'").fetchone()
-    if row is None:
+    left = scalar(db, "SELECT value FROM meta WHERE name = 'pruning'")
+    if left is None:
         return True
     try:
         with _patience(db, wait):
-            if row[0] != _CUT_LOG:
+            if left != _CUT_LOG:
                 _rewrite(db)
             busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if not busy:
@@ -113,8 +103,7 @@ def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
 
 
 def _rewrite(db: sqlite3.Connection) -> None:
-    for table in ("messages", "observations", "memories"):
-        db.execute(f"INSERT INTO {table}_fts({table}_fts) VALUES ('optimize')")
+    merge_all(db)
     db.execute("VACUUM")
     db.execute("UPDATE meta SET value = ? WHERE name = 'pruning'", (_CUT_LOG,))
 

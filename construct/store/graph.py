@@ -9,10 +9,9 @@ import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from construct.store.lineage import given
-from construct.store.records import Memory, columns, read
+from construct.store.records import Memory
+from construct.store.sql import GIVEN, column, exists, given, insert, scalar, select
 
-_GIVEN = "(SELECT value FROM json_each(?))"
 _UNREAD = "superseded_at IS NULL AND cycle_id IS NULL"
 _TRIED = "graph_tried"
 
@@ -47,6 +46,7 @@ class Relation:
     """Set also when its memory is superseded."""
 
 
+_ENTITIES = "SELECT id, name, type, aliases FROM entities"
 _RELATION = """SELECT r.id, r.subject_id, r.predicate, r.object_id, r.memory_id,
     coalesce(o.observation_date, substr(m.created_at, 1, 10)), coalesce(r.superseded_at, m.superseded_at)
     FROM relations AS r JOIN memories AS m ON m.id = r.memory_id
@@ -55,21 +55,20 @@ _RELATION = """SELECT r.id, r.subject_id, r.predicate, r.object_id, r.memory_id,
 
 def is_empty(db: sqlite3.Connection) -> bool:
     """Tell whether nothing has been drawn yet."""
-    return db.execute("SELECT 1 FROM entities LIMIT 1").fetchone() is None
+    return not exists(db, "entities")
 
 
 def entities(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[Entity]:
     """Return the entities of these ids, or all, oldest first."""
-    where, values = ("", ()) if ids is None else (f"WHERE id IN {_GIVEN}", (given(ids),))
-    return _entities(db.execute(f"SELECT id, name, type, aliases FROM entities {where} ORDER BY id", values))
+    where, values = ("", ()) if ids is None else (f"WHERE id IN {GIVEN}", (given(ids),))
+    return _entities(db.execute(f"{_ENTITIES} {where} ORDER BY id", values))
 
 
 def entities_called(db: sqlite3.Connection, names: Iterable[str]) -> list[Entity]:
     """Return the entities that may be called one of these lower-case names: those too with more than plain words."""
     rows = db.execute(
-        """SELECT id, name, type, aliases FROM entities WHERE lower(name) IN (SELECT value FROM json_each(?))
-           UNION SELECT id, name, type, aliases FROM entities
-           WHERE aliases <> '[]' OR name GLOB '*[^a-zA-Z0-9 ]*' ORDER BY id""",
+        f"""{_ENTITIES} WHERE lower(name) IN {GIVEN} UNION {_ENTITIES}
+            WHERE aliases <> '[]' OR name GLOB '*[^a-zA-Z0-9 ]*' ORDER BY id""",
         (json.dumps(list(names)),),
     )
     return _entities(rows)
@@ -85,8 +84,8 @@ def relations_with(db: sqlite3.Connection, entity_ids: Iterable[int], *, past: b
     where = "" if past else "AND r.superseded_at IS NULL AND m.superseded_at IS NULL"
     rows = db.execute(
         f"""{_RELATION} WHERE r.id IN (
-                SELECT id FROM relations WHERE subject_id IN {_GIVEN}
-                UNION SELECT id FROM relations WHERE object_id IN {_GIVEN}) {where} ORDER BY r.id""",
+                SELECT id FROM relations WHERE subject_id IN {GIVEN}
+                UNION SELECT id FROM relations WHERE object_id IN {GIVEN}) {where} ORDER BY r.id""",
         (ids, ids),
     )
     return [Relation(*row) for row in rows]
@@ -94,17 +93,15 @@ def relations_with(db: sqlite3.Connection, entity_ids: Iterable[int], *, past: b
 
 def relations_from(db: sqlite3.Connection, subject_id: int) -> list[tuple[Relation, bool]]:
     """Return the relations of which an entity is the subject, and whether each one's memory is in force."""
-    rows = db.execute(f"{_RELATION} WHERE r.subject_id = ? ORDER BY r.id", (subject_id,)).fetchall()
-    ids = given(row[4] for row in rows)
-    live = {r[0] for r in db.execute(f"SELECT id FROM memories WHERE superseded_at IS NULL AND id IN {_GIVEN}", (ids,))}
-    return [(Relation(*row), row[4] in live) for row in rows]
+    rows = db.execute(f"{_RELATION} WHERE r.subject_id = ? ORDER BY r.id", (subject_id,))
+    found = [Relation(*row) for row in rows]
+    live = in_force_among(db, {one.memory_id for one in found})
+    return [(one, one.memory_id in live) for one in found]
 
 
 def insert_entity(db: sqlite3.Connection, name: str, kind: str | None, cycle_id: int) -> Entity:
     """Store an entity without aliases."""
-    cursor = db.execute("INSERT INTO entities (name, type, cycle_id) VALUES (?, ?, ?)", (name, kind, cycle_id))
-    assert cursor.lastrowid is not None
-    return Entity(cursor.lastrowid, name, kind, ())
+    return Entity(insert(db, "entities", {"name": name, "type": kind, "cycle_id": cycle_id}), name, kind, ())
 
 
 def set_names(db: sqlite3.Connection, entity_id: int, name: str, aliases: Iterable[str]) -> None:
@@ -136,24 +133,27 @@ def set_superseded(db: sqlite3.Connection, relation_id: int, superseded_at: str 
 
 def take_back(db: sqlite3.Connection, cycle_id: int) -> set[int]:
     """Delete a cycle's relations, and the entities that none names then; return the other entities concerned."""
-    named = {
-        end
-        for pair in db.execute("SELECT subject_id, object_id FROM relations WHERE cycle_id = ?", (cycle_id,))
-        for end in pair
-    }
-    db.execute("DELETE FROM relations WHERE cycle_id = ?", (cycle_id,))
-    db.execute(
-        f"""DELETE FROM entities WHERE (id IN {_GIVEN} OR cycle_id = ?)
+    ends = db.execute(
+        "DELETE FROM relations WHERE cycle_id = ? RETURNING subject_id, object_id", (cycle_id,)
+    ).fetchall()
+    named = {end for pair in ends for end in pair}
+    delete_unnamed(db, named.union(column(db, "SELECT id FROM entities WHERE cycle_id = ?", (cycle_id,))))
+    return {e.id for e in entities(db, named)}
+
+
+def delete_unnamed(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
+    """Delete those of these entities that no relation names; return how many."""
+    return db.execute(
+        f"""DELETE FROM entities WHERE id IN {GIVEN}
             AND NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = entities.id)
             AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = entities.id)""",
-        (given(named), cycle_id),
-    )
-    return {e.id for e in entities(db, named)}
+        (given(entity_ids),),
+    ).rowcount
 
 
 def has_unread(db: sqlite3.Connection, after: int = 0) -> bool:
     """Tell whether a memory above an id has not been read by a graph cycle."""
-    return db.execute(f"SELECT 1 FROM memories WHERE {_UNREAD} AND id > ? LIMIT 1", (after,)).fetchone() is not None
+    return exists(db, f"memories WHERE {_UNREAD} AND id > ?", (after,))
 
 
 def has_unread_promoted(db: sqlite3.Connection, enough: int) -> bool:
@@ -169,15 +169,13 @@ def has_unread_promoted(db: sqlite3.Connection, enough: int) -> bool:
 def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[Memory]:
     """Return memories that no graph cycle has read, the oldest or the newest of them, oldest first."""
     direction = "DESC" if newest else "ASC"
-    rows = db.execute(
-        f"SELECT {columns(Memory)} FROM memories WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?", (limit,)
-    )
-    return sorted(read(Memory, rows), key=lambda m: m.id)
+    found = select(db, Memory, f"memories WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?", (limit,))
+    return sorted(found, key=lambda m: m.id)
 
 
 def mark_read(db: sqlite3.Connection, memory_ids: Iterable[int], cycle_id: int) -> None:
     """Say which cycle has read these memories."""
-    db.execute(f"UPDATE memories SET cycle_id = ? WHERE id IN {_GIVEN}", (cycle_id, given(memory_ids)))
+    db.execute(f"UPDATE memories SET cycle_id = ? WHERE id IN {GIVEN}", (cycle_id, given(memory_ids)))
 
 
 def mark_unread(db: sqlite3.Connection, cycle_id: int) -> None:
@@ -187,8 +185,8 @@ def mark_unread(db: sqlite3.Connection, cycle_id: int) -> None:
 
 def in_force_among(db: sqlite3.Connection, memory_ids: Iterable[int]) -> set[int]:
     """Return which of these memories are in force."""
-    rows = db.execute(f"SELECT id FROM memories WHERE superseded_at IS NULL AND id IN {_GIVEN}", (given(memory_ids),))
-    return {row[0] for row in rows}
+    query = f"SELECT id FROM memories WHERE superseded_at IS NULL AND id IN {GIVEN}"
+    return set(column(db, query, (given(memory_ids),)))
 
 
 def note_tried(db: sqlite3.Connection) -> None:
@@ -198,29 +196,22 @@ def note_tried(db: sqlite3.Connection) -> None:
 
 def tried(db: sqlite3.Connection) -> int:
     """Return the newest memory there was then."""
-    row = db.execute("SELECT value FROM meta WHERE name = ?", (_TRIED,)).fetchone()
-    return 0 if row is None else int(row[0])
+    return int(scalar(db, "SELECT value FROM meta WHERE name = ?", (_TRIED,)) or 0)
 
 
 def is_said(db: sqlite3.Connection, phrase: str) -> bool:
     """Tell whether any memory, superseded ones too, holds these words one behind the other."""
-    return (
-        db.execute("SELECT 1 FROM memories_fts WHERE memories_fts MATCH ? LIMIT 1", (f'"{phrase}"',)).fetchone()
-        is not None
-    )
+    return exists(db, "memories_fts WHERE memories_fts MATCH ?", (f'"{phrase}"',))
 
 
 def notes_of(db: sqlite3.Connection, cycle_id: int) -> list[str]:
     """Return what a cycle has noted."""
-    row = db.execute("SELECT notes FROM cycles WHERE id = ?", (cycle_id,)).fetchone()
-    return [] if row is None or row[0] is None else [str(note) for note in json.loads(row[0])]
+    noted = scalar(db, "SELECT notes FROM cycles WHERE id = ?", (cycle_id,))
+    return [str(note) for note in json.loads(noted or "[]")]
 
 
 def degree(db: sqlite3.Connection, entity_id: int) -> int:
     """Return how many relations name an entity, superseded ones too."""
-    (count,) = db.execute(
-        """SELECT (SELECT count(*) FROM relations WHERE subject_id = :id)
-                + (SELECT count(*) FROM relations WHERE object_id = :id)""",
-        {"id": entity_id},
-    ).fetchone()
-    return int(count)
+    query = """SELECT (SELECT count(*) FROM relations WHERE subject_id = :id)
+                    + (SELECT count(*) FROM relations WHERE object_id = :id)"""
+    return int(scalar(db, query, {"id": entity_id}))

@@ -4,138 +4,106 @@ An edit is tied to what it replaced by a row of `outdated` under its cycle; that
 the edit is undone, so that both are still found when either is forgotten.
 """
 
-import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from construct.store.records import Cycle, Memory, Message, Observation, columns, read, read_one
+from construct.store.observations import BENEATH
+from construct.store.records import Cycle, Memory, Message, Observation
+from construct.store.sql import GIVEN, column, first, given, select
 
-_GIVEN = "(SELECT value FROM json_each(?))"
-_BELOW = """WITH RECURSIVE below(id) AS (
-    SELECT value FROM json_each(?) UNION
-    SELECT source_id FROM observation_sources JOIN below ON observation_id = below.id)"""
 _ABOVE = """WITH RECURSIVE above(id) AS (
     SELECT value FROM json_each(?) UNION
     SELECT observation_id FROM observation_sources JOIN above ON source_id = above.id)"""
 _NOT_REVERTED = "(SELECT id FROM cycles WHERE status <> 'reverted')"
 
 
-def given(ids: Iterable[int]) -> str:
-    """Return ids as the one value that `json_each(?)` takes them from."""
-    return json.dumps(sorted(ids))
-
-
 def below(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
     """Return these observations and all they were made of, through every generation."""
-    return _set(db, f"{_BELOW} SELECT id FROM below", ids)
+    return set(column(db, f"{BENEATH} SELECT id FROM beneath", (given(ids),)))
 
 
 def above(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
     """Return these observations and all reflections that rest on them, through every generation."""
-    return _set(db, f"{_ABOVE} SELECT id FROM above", ids)
+    return set(column(db, f"{_ABOVE} SELECT id FROM above", (given(ids),)))
 
 
 def edited(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
     """Return these observations and their nearest edits, before and after, undone ones too."""
-    known = given(ids)
+    known = set(ids)
     rows = db.execute(
         f"""SELECT old_id, by_id FROM outdated JOIN cycles ON cycles.id = cycle_id
-            WHERE kind = 'edit' AND (old_id IN {_GIVEN} OR by_id IN {_GIVEN})""",
-        (known, known),
+            WHERE kind = 'edit' AND (old_id IN {GIVEN} OR by_id IN {GIVEN})""",
+        (given(known), given(known)),
     )
-    return set(json.loads(known)).union(*rows.fetchall())
+    return known.union(*rows)
 
 
 def nearest_first(db: sqlite3.Connection, observation_id: int) -> list[Observation]:
     """Return all an observation was made of, of every generation, the nearest first."""
-    rows = db.execute(
-        f"""WITH RECURSIVE below(id, depth) AS (
-                VALUES(?, 0) UNION
-                SELECT source_id, depth + 1 FROM observation_sources JOIN below ON observation_id = below.id),
-            nearest AS (SELECT id, min(depth) AS depth FROM below GROUP BY id)
-            SELECT {columns(Observation, "observations")} FROM nearest JOIN observations USING (id)
-            WHERE depth > 0 ORDER BY depth, observations.id""",
-        (observation_id,),
-    )
-    return read(Observation, rows)
+    source = """(
+        WITH RECURSIVE below(id, depth) AS (
+            VALUES(?, 0) UNION
+            SELECT source_id, depth + 1 FROM observation_sources JOIN below ON observation_id = below.id)
+        SELECT id, min(depth) AS depth FROM below GROUP BY id
+    ) JOIN observations AS o USING (id) WHERE depth > 0 ORDER BY depth, o.id"""
+    return select(db, Observation, source, (observation_id,), "o")
 
 
 def messages_below(db: sqlite3.Connection, ids: Iterable[int]) -> list[Message]:
     """Return all messages that these observations rest on, through every generation, oldest first."""
-    rows = db.execute(
-        f"""{_BELOW} SELECT {columns(Message)} FROM messages WHERE id IN (
-                SELECT message_id FROM observation_messages WHERE observation_id IN below) ORDER BY created_at, id""",
-        (given(ids),),
-    )
-    return read(Message, rows)
+    source = f"""messages WHERE id IN (
+        {BENEATH} SELECT message_id FROM observation_messages WHERE observation_id IN beneath
+    ) ORDER BY created_at, id"""
+    return select(db, Message, source, (given(ids),))
 
 
 def sources(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
     """Return (observation, what it was made of) for these observations."""
-    return _pairs(
-        db,
-        f"SELECT observation_id, source_id FROM observation_sources WHERE observation_id IN {_GIVEN} ORDER BY 1, 2",
-        ids,
-    )
+    query = f"SELECT observation_id, source_id FROM observation_sources WHERE observation_id IN {GIVEN} ORDER BY 1, 2"
+    return db.execute(query, (given(ids),)).fetchall()
 
 
 def message_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
     """Return (observation, message it comes from) for these observations."""
-    return _pairs(
-        db,
-        f"SELECT observation_id, message_id FROM observation_messages WHERE observation_id IN {_GIVEN} ORDER BY 1, 2",
-        ids,
-    )
+    query = f"SELECT observation_id, message_id FROM observation_messages WHERE observation_id IN {GIVEN} ORDER BY 1, 2"
+    return db.execute(query, (given(ids),)).fetchall()
 
 
 def outdated_by(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int, int]]:
     """Return (old, by, cycle) for what these observations replaced: made outdated, or as edits."""
-    return db.execute(f"SELECT old_id, by_id, cycle_id FROM outdated WHERE by_id IN {_GIVEN}", (given(ids),)).fetchall()
+    return db.execute(f"SELECT old_id, by_id, cycle_id FROM outdated WHERE by_id IN {GIVEN}", (given(ids),)).fetchall()
 
 
 def resting_on(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Observation]:
     """Return the observations that name one of these messages as their source."""
-    rows = db.execute(
-        f"""SELECT {columns(Observation)} FROM observations WHERE id IN (
-                SELECT observation_id FROM observation_messages WHERE message_id IN {_GIVEN}) ORDER BY id""",
-        (given(message_ids),),
-    )
-    return read(Observation, rows)
+    source = f"""observations WHERE id IN (
+        SELECT observation_id FROM observation_messages WHERE message_id IN {GIVEN}) ORDER BY id"""
+    return select(db, Observation, source, (given(message_ids),))
 
 
 def unreverted(db: sqlite3.Connection, ids: Collection[int]) -> list[Observation]:
     """Return those of the observations that were made by cycles which count, lowest generation first."""
-    rows = db.execute(
-        f"""SELECT {columns(Observation)} FROM observations
-            WHERE id IN {_GIVEN} AND cycle_id IN {_NOT_REVERTED} ORDER BY generation, id""",
-        (given(ids),),
-    )
-    return read(Observation, rows)
+    source = f"observations WHERE id IN {GIVEN} AND cycle_id IN {_NOT_REVERTED} ORDER BY generation, id"
+    return select(db, Observation, source, (given(ids),))
 
 
 def partners(db: sqlite3.Connection, observation_id: int, *, newer: bool, edits: bool) -> list[Observation]:
     """Return what made an observation outdated (`newer`), or what it made so; by edits, or by others that count."""
     mine, theirs = ("old_id", "by_id") if newer else ("by_id", "old_id")
-    rows = db.execute(
-        f"""SELECT {columns(Observation)} FROM observations WHERE id IN (
-                SELECT {theirs} FROM outdated JOIN cycles ON cycles.id = cycle_id
-                WHERE {mine} = ? AND status <> 'reverted' AND (kind = 'edit') = ?) ORDER BY id""",
-        (observation_id, edits),
-    )
-    return read(Observation, rows)
+    source = f"""observations WHERE id IN (
+        SELECT {theirs} FROM outdated JOIN cycles ON cycles.id = cycle_id
+        WHERE {mine} = ? AND status <> 'reverted' AND (kind = 'edit') = ?) ORDER BY id"""
+    return select(db, Observation, source, (observation_id, edits))
 
 
 def successors(db: sqlite3.Connection, old: Observation) -> list[Observation]:
     """Return what the cycle that superseded an observation put in its place."""
-    rows = db.execute(
-        f"""SELECT {columns(Observation)} FROM observations WHERE id <> :old AND (
-                id IN (SELECT by_id FROM outdated WHERE old_id = :old AND cycle_id = :cycle)
-                OR cycle_id = :cycle AND id IN (SELECT observation_id FROM observation_sources WHERE source_id = :old)
-            ) ORDER BY id""",
-        {"old": old.id, "cycle": old.superseded_by},
-    )
-    return read(Observation, rows)
+    source = """observations WHERE id <> :old AND (
+        id IN (SELECT by_id FROM outdated WHERE old_id = :old AND cycle_id = :cycle)
+        OR cycle_id = :cycle AND id IN (SELECT observation_id FROM observation_sources WHERE source_id = :old)
+    ) ORDER BY id"""
+    return select(db, Observation, source, {"old": old.id, "cycle": old.superseded_by})
 
 
 def heirs(
@@ -162,36 +130,21 @@ def heirs(
 
 def made_of_it(db: sqlite3.Connection, observation_id: int) -> list[Observation]:
     """Return the reflections made directly of an observation, by cycles that count."""
-    rows = db.execute(
-        f"""SELECT {columns(Observation)} FROM observations WHERE cycle_id IN {_NOT_REVERTED} AND id IN (
-                SELECT observation_id FROM observation_sources WHERE source_id = ?) ORDER BY id""",
-        (observation_id,),
-    )
-    return read(Observation, rows)
+    source = f"""observations WHERE cycle_id IN {_NOT_REVERTED} AND id IN (
+        SELECT observation_id FROM observation_sources WHERE source_id = ?) ORDER BY id"""
+    return select(db, Observation, source, (observation_id,))
 
 
 def cycle(db: sqlite3.Connection, cycle_id: int) -> Cycle:
     """Return the cycle of an id that a row names."""
-    found = read_one(Cycle, db.execute(f"SELECT {columns(Cycle)} FROM cycles WHERE id = ?", (cycle_id,)))
+    found = first(db, Cycle, "cycles WHERE id = ?", (cycle_id,))
     assert found is not None
     return found
 
 
 def memories_from(db: sqlite3.Connection, observation_ids: Iterable[int]) -> list[Memory]:
     """Return the memories promoted from these observations."""
-    rows = db.execute(
-        f"SELECT {columns(Memory)} FROM memories WHERE observation_id IN {_GIVEN} ORDER BY id",
-        (given(observation_ids),),
-    )
-    return read(Memory, rows)
-
-
-def _set(db: sqlite3.Connection, query: str, ids: Iterable[int]) -> set[int]:
-    return {row[0] for row in db.execute(query, (given(ids),))}
-
-
-def _pairs(db: sqlite3.Connection, query: str, ids: Iterable[int]) -> list[tuple[int, int]]:
-    return db.execute(query, (given(ids),)).fetchall()
+    return select(db, Memory, f"memories WHERE observation_id IN {GIVEN} ORDER BY id", (given(observation_ids),))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,18 +9,17 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from construct.errors import NotFoundError
-from construct.store.records import Descent, Observation, columns, read, read_one
+from construct.store.records import Descent, Observation
+from construct.store.sql import GIVEN, column, columns, exists, first, given, insert, scalar, select
 from construct.store.talk import new_uid
+
+_ACTIVE = "superseded_at IS NULL AND committed_at IS NOT NULL"
+_PENDING = "conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL"
 
 
 def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> int:
     """Store an observation given by its columns and return its id; `uid` is made here."""
-    values = {"uid": new_uid(), **values}
-    names = ", ".join(values)
-    marks = ", ".join(f":{name}" for name in values)
-    cursor = db.execute(f"INSERT INTO observations ({names}) VALUES ({marks})", values)
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
+    return insert(db, "observations", {"uid": new_uid(), **values})
 
 
 def link_messages(db: sqlite3.Connection, observation_id: int, message_ids: Iterable[int]) -> None:
@@ -41,9 +40,7 @@ def link_sources(db: sqlite3.Connection, observation_id: int, source_ids: Iterab
 
 def observation(db: sqlite3.Connection, observation_id: int) -> Observation:
     """Return an observation; raises NotFoundError."""
-    found = read_one(
-        Observation, db.execute(f"SELECT {columns(Observation)} FROM observations WHERE id = ?", (observation_id,))
-    )
+    found = first(db, Observation, "observations WHERE id = ?", (observation_id,))
     if found is None:
         raise NotFoundError(f"There is no observation {observation_id}.\n`construct memory list` shows them.")
     return found
@@ -51,24 +48,14 @@ def observation(db: sqlite3.Connection, observation_id: int) -> Observation:
 
 def observations(db: sqlite3.Connection, ids: Sequence[int]) -> list[Observation]:
     """Return the observations of the ids that exist, in the order of the ids given."""
-    found: dict[int, Observation] = {}
-    for start in range(0, len(ids), 500):
-        part = ids[start : start + 500]
-        marks = ",".join("?" * len(part))
-        rows = db.execute(f"SELECT {columns(Observation)} FROM observations WHERE id IN ({marks})", part)
-        found.update((o.id, o) for o in read(Observation, rows))
+    found = {o.id: o for o in select(db, Observation, f"observations WHERE id IN {GIVEN}", (given(ids),))}
     return [found[i] for i in ids if i in found]
 
 
 def active_in_scope(db: sqlite3.Connection, talk: Descent | None) -> list[Observation]:
     """Return the active observations, oldest commit first; of a talk, or of all."""
     where, values = scope_filter(talk)
-    rows = db.execute(
-        f"""SELECT {columns(Observation)} FROM observations
-            WHERE superseded_at IS NULL AND committed_at IS NOT NULL{where} ORDER BY committed_at, id""",
-        values,
-    )
-    return read(Observation, rows)
+    return select(db, Observation, f"observations WHERE {_ACTIVE}{where} ORDER BY committed_at, id", values)
 
 
 class Weighed(NamedTuple):
@@ -84,52 +71,29 @@ class Weighed(NamedTuple):
 def weighed_in_scope(db: sqlite3.Connection, talk: Descent | None) -> list[Weighed]:
     """Return the same without their words, in no order: there are ever more of them."""
     where, values = scope_filter(talk)
-    rows = db.execute(
-        f"""SELECT {columns(Weighed)} FROM observations
-            WHERE superseded_at IS NULL AND committed_at IS NOT NULL{where}""",
-        values,
-    )
-    return read(Weighed, rows)
+    return select(db, Weighed, f"observations WHERE {_ACTIVE}{where}", values)
 
 
 def active_tokens(db: sqlite3.Connection, talk: Descent | None) -> int:
     """Return the tokens of the active observations in scope."""
     where, values = scope_filter(talk)
-    row = db.execute(
-        f"""SELECT coalesce(sum(token_count), 0) FROM observations
-            WHERE superseded_at IS NULL AND committed_at IS NOT NULL{where}""",
-        values,
-    ).fetchone()
-    return int(row[0])
+    return int(scalar(db, f"SELECT total(token_count) FROM observations WHERE {_ACTIVE}{where}", values))
 
 
 def has_pending(db: sqlite3.Connection, conversation_id: int) -> bool:
     """Tell whether a conversation has pending observations."""
-    row = db.execute(
-        """SELECT 1 FROM observations
-           WHERE conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL LIMIT 1""",
-        (conversation_id,),
-    ).fetchone()
-    return row is not None
+    return exists(db, f"observations WHERE {_PENDING}", (conversation_id,))
 
 
 def pending(db: sqlite3.Connection, conversation_id: int) -> list[Observation]:
     """Return a conversation's pending observations, oldest first."""
-    rows = db.execute(
-        f"""SELECT {columns(Observation)} FROM observations
-            WHERE conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL ORDER BY id""",
-        (conversation_id,),
-    )
-    return read(Observation, rows)
+    return select(db, Observation, f"observations WHERE {_PENDING} ORDER BY id", (conversation_id,))
 
 
 def commit_pending(db: sqlite3.Connection, conversation_id: int, now: str) -> int:
     """Commit a conversation's pending observations and return how many."""
-    return db.execute(
-        """UPDATE observations SET committed_at = ?
-           WHERE conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL""",
-        (now, conversation_id),
-    ).rowcount
+    update = f"UPDATE observations SET committed_at = ? WHERE {_PENDING}"
+    return db.execute(update, (now, conversation_id)).rowcount
 
 
 def supersede(db: sqlite3.Connection, ids: Iterable[int], cycle_id: int, now: str) -> None:
@@ -142,27 +106,21 @@ def supersede(db: sqlite3.Connection, ids: Iterable[int], cycle_id: int, now: st
 
 def sources_of(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[int]]:
     """Return, per reflection, the observations that it was made of directly."""
-    return {
-        i: [row[0] for row in db.execute(
-            "SELECT source_id FROM observation_sources WHERE observation_id = ? ORDER BY source_id", (i,)
-        )]
-        for i in ids
-    }  # fmt: skip
+    query = "SELECT source_id FROM observation_sources WHERE observation_id = ? ORDER BY source_id"
+    return {i: column(db, query, (i,)) for i in ids}
 
 
 def newest_message_under(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, int]:
     """Return, per observation, the newest message it rests on through all generations (0 when none is left)."""
-    newest: dict[int, int] = {}
-    for i in ids:
-        (message_id,) = db.execute(f"{BENEATH} SELECT coalesce(max(message_id), 0) FROM observation_messages "
-                                   "WHERE observation_id IN beneath", (i,)).fetchone()  # fmt: skip
-        newest[i] = int(message_id)
-    return newest
+    query = f"""{BENEATH} SELECT ifnull(max(message_id), 0) FROM observation_messages
+                WHERE observation_id IN beneath"""
+    return {i: scalar(db, query, (given([i]),)) for i in ids}
 
 
 BENEATH = """WITH RECURSIVE beneath(id) AS (
-    VALUES(?) UNION SELECT source_id FROM observation_sources JOIN beneath ON observation_id = beneath.id)"""
-"""An observation and all it was made of, down to generation 0."""
+    SELECT value FROM json_each(?) UNION
+    SELECT source_id FROM observation_sources JOIN beneath ON observation_id = beneath.id)"""
+"""The given observations and all that they were made of, down to generation 0."""
 
 
 def note_asked(db: sqlite3.Connection, ids: Sequence[int], now: str) -> None:
@@ -210,7 +168,7 @@ class Shown:
 def shown(db: sqlite3.Connection, conversation_id: int) -> Shown:
     """Return what the conversation is shown; it is read anew only when it is not what was shown last time."""
     uids, all_active = db.execute(
-        f"""SELECT json_group_array(block || ' ' || uid), min(superseded_at IS NULL AND committed_at IS NOT NULL)
+        f"""SELECT json_group_array(block || ' ' || uid), min({_ACTIVE})
             FROM {_SHOWN}""",
         (conversation_id,),
     ).fetchone()
@@ -235,8 +193,7 @@ _last_shown: WeakKeyDictionary[sqlite3.Connection, tuple[tuple[object, ...], Sho
 
 def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:
     """Return the observations that a conversation is shown."""
-    found = db.execute("SELECT observation_id FROM shown WHERE conversation_id = ? AND block > 0", (conversation_id,))
-    return [row[0] for row in found]
+    return column(db, "SELECT observation_id FROM shown WHERE conversation_id = ? AND block > 0", (conversation_id,))
 
 
 def replace_shown(db: sqlite3.Connection, conversation_id: int, rows: Iterable[tuple[int, int]]) -> None:
@@ -304,20 +261,15 @@ def _rests_on(table: str) -> str:
 
 def unsuperseded(db: sqlite3.Connection) -> list[Observation]:
     """Return the active and the pending observations of all conversations, oldest first."""
-    rows = db.execute(f"SELECT {columns(Observation)} FROM observations WHERE superseded_at IS NULL ORDER BY id")
-    return read(Observation, rows)
+    return select(db, Observation, "observations WHERE superseded_at IS NULL ORDER BY id")
 
 
 def all_observations(db: sqlite3.Connection) -> list[Observation]:
     """Return every observation, superseded ones too, oldest first."""
-    return read(Observation, db.execute(f"SELECT {columns(Observation)} FROM observations ORDER BY id"))
+    return select(db, Observation, "observations ORDER BY id")
 
 
 def newest_reflections(db: sqlite3.Connection, limit: int) -> list[Observation]:
     """Return the newest active reflections, oldest first."""
-    rows = db.execute(
-        f"""SELECT {columns(Observation)} FROM observations
-            WHERE generation > 0 AND superseded_at IS NULL AND committed_at IS NOT NULL ORDER BY id DESC LIMIT ?""",
-        (limit,),
-    )
-    return read(Observation, rows)[::-1]
+    source = f"observations WHERE generation > 0 AND {_ACTIVE} ORDER BY id DESC LIMIT ?"
+    return select(db, Observation, source, (limit,))[::-1]

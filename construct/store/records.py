@@ -3,13 +3,11 @@
 Named tuples, as hundreds are made in a turn: a frozen dataclass takes six times as long.
 """
 
-import sqlite3
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
-R = TypeVar("R", bound=NamedTuple)
+REMOVED = "[removed]"
+"""Stands in the place of words that were forgotten."""
 
 
 class Conversation(NamedTuple):
@@ -133,21 +131,3 @@ class Watermarks:
     observed: int = 0
     compacted: int = 0
     window: int = 0
-
-
-@cache
-def columns(record: type[NamedTuple], table: str = "") -> str:
-    """Return the record's columns for a SELECT, each behind the table's name if one is given."""
-    prefix = f"{table}." if table else ""
-    return ", ".join(prefix + name for name in record._fields)
-
-
-def read(record: type[R], rows: Iterable[tuple[Any, ...]]) -> list[R]:
-    """Return rows selected with `columns(record)` as records."""
-    return list(map(record._make, rows))
-
-
-def read_one(record: type[R], cursor: sqlite3.Cursor) -> R | None:
-    """Return the first row as a record, or None."""
-    row = cursor.fetchone()
-    return None if row is None else record._make(row)

@@ -5,12 +5,10 @@ import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from construct.store.erase import REMOVED
-from construct.store.lineage import given
-from construct.store.records import Message, columns, read
+from construct.store.records import REMOVED, Message
+from construct.store.sql import GIVEN, given, scalar, select
 from construct.store.talk import message_tokens
 
-_GIVEN = "(SELECT value FROM json_each(?))"
 _MOST_MARKS = 60
 
 
@@ -27,28 +25,22 @@ class Thread(NamedTuple):
 def replies(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]:
     """Return the assistant's messages that follow these before the user's next, those themselves apart."""
     ids = given(message_ids)
-    found = db.execute(
-        f"""SELECT DISTINCT {columns(Message, "r")} FROM json_each(?) AS g
-            CROSS JOIN messages AS m ON m.id = g.value
-            CROSS JOIN messages AS r ON r.conversation_id = m.conversation_id AND r.id > m.id AND r.id < ifnull((
-                SELECT u.id FROM messages AS u
-                WHERE u.conversation_id = m.conversation_id AND u.role = 'user' AND u.id > m.id
-                ORDER BY u.id LIMIT 1), 1 << 62)
-            WHERE r.role = 'assistant' AND r.id NOT IN {_GIVEN} ORDER BY r.id""",
-        (ids, ids),
-    )
-    return read(Message, found)
+    source = f"""messages WHERE id IN (
+        SELECT r.id FROM json_each(?) AS g CROSS JOIN messages AS m ON m.id = g.value
+        CROSS JOIN messages AS r ON r.conversation_id = m.conversation_id AND r.id > m.id AND r.id < ifnull((
+            SELECT u.id FROM messages AS u
+            WHERE u.conversation_id = m.conversation_id AND u.role = 'user' AND u.id > m.id
+            ORDER BY u.id LIMIT 1), 1 << 62)
+        WHERE r.role = 'assistant' AND r.id NOT IN {GIVEN}) ORDER BY id"""
+    return select(db, Message, source, (ids, ids))
 
 
 def count_messages(db: sqlite3.Connection, marks: Sequence[str], but: Iterable[int]) -> int:
     """Return how many other messages hold any of these words."""
     if not marks:
         return 0
-    (count,) = db.execute(
-        f"SELECT count(*) FROM messages_fts WHERE messages_fts MATCH ? AND rowid NOT IN {_GIVEN}",
-        (_any(marks), given(but)),
-    ).fetchone()
-    return int(count)
+    query = f"SELECT count(*) FROM messages_fts WHERE messages_fts MATCH ? AND rowid NOT IN {GIVEN}"
+    return int(scalar(db, query, (_any(marks), given(but))))
 
 
 def observations_with(db: sqlite3.Connection, marks: Sequence[str]) -> list[tuple[int, str]]:
@@ -68,17 +60,15 @@ def _any(marks: Sequence[str]) -> str:
 
 def threads(db: sqlite3.Connection) -> list[Thread]:
     """Return the conversations of which something is said as a whole."""
-    found = db.execute(
-        f"""SELECT {columns(Thread)} FROM conversations
-            WHERE title IS NOT NULL OR current_task IS NOT NULL OR suggested_response IS NOT NULL ORDER BY id"""
-    )
-    return read(Thread, found)
+    source = """conversations
+        WHERE title IS NOT NULL OR current_task IS NOT NULL OR suggested_response IS NOT NULL ORDER BY id"""
+    return select(db, Thread, source)
 
 
 def store_thread(db: sqlite3.Connection, thread: Thread) -> None:
     """Store what is said about a conversation as a whole."""
     db.execute(
-        """UPDATE conversations SET title = ?, titled_by = ?, current_task = ?, suggested_response = ? WHERE id = ?""",
+        "UPDATE conversations SET title = ?, titled_by = ?, current_task = ?, suggested_response = ? WHERE id = ?",
         (thread.title, thread.titled_by, thread.current_task, thread.suggested_response, thread.id),
     )
 
@@ -91,7 +81,7 @@ def notes(db: sqlite3.Connection) -> list[tuple[int, list[str]]]:
 
 def clear_notes(db: sqlite3.Connection, cycle_ids: Iterable[int], holds: Callable[[str], bool]) -> None:
     """Take out of cycles' notes and errors what holds it."""
-    found = db.execute(f"SELECT id, notes, error FROM cycles WHERE id IN {_GIVEN}", (given(cycle_ids),)).fetchall()
+    found = db.execute(f"SELECT id, notes, error FROM cycles WHERE id IN {GIVEN}", (given(cycle_ids),)).fetchall()
     for i, noted, error in found:
         kept = [REMOVED if holds(note) else note for note in json.loads(noted or "[]")]
         db.execute(
@@ -103,13 +93,13 @@ def clear_notes(db: sqlite3.Connection, cycle_ids: Iterable[int], holds: Callabl
 def tool_rounds(db: sqlite3.Connection, but: Iterable[int]) -> list[tuple[int, str]]:
     """Return (message id, blocks) of the other replies that used tools."""
     return db.execute(
-        f"SELECT id, blocks FROM messages WHERE blocks IS NOT NULL AND id NOT IN {_GIVEN} ORDER BY id", (given(but),)
+        f"SELECT id, blocks FROM messages WHERE blocks IS NOT NULL AND id NOT IN {GIVEN} ORDER BY id", (given(but),)
     ).fetchall()
 
 
 def drop_tool_rounds(db: sqlite3.Connection, message_ids: Iterable[int]) -> None:
     """Let replies stand without the tool rounds that led to them."""
-    found = db.execute(f"SELECT id, content FROM messages WHERE id IN {_GIVEN}", (given(message_ids),)).fetchall()
+    found = db.execute(f"SELECT id, content FROM messages WHERE id IN {GIVEN}", (given(message_ids),)).fetchall()
     db.executemany(
         "UPDATE messages SET blocks = NULL, token_count = ? WHERE id = ?",
         [(message_tokens(content), i) for i, content in found],
@@ -122,7 +112,7 @@ def abandon_readers(db: sqlite3.Connection, messages: Collection[int], now: str)
         f"""UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL, heartbeat = NULL,
             error = 'what it had read was forgotten'
             WHERE status = 'running' AND (kind <> 'observer' OR EXISTS (
-                SELECT 1 FROM messages AS m WHERE m.id IN {_GIVEN} AND m.conversation_id = cycles.conversation_id
+                SELECT 1 FROM messages AS m WHERE m.id IN {GIVEN} AND m.conversation_id = cycles.conversation_id
                 AND m.id BETWEEN first_message_id AND last_message_id))""",
         (now, given(messages)),
     ).rowcount
@@ -133,7 +123,7 @@ def show_instead(db: sqlite3.Connection, instead: Mapping[int, Collection[int]])
     for new, old in instead.items():
         db.execute(
             f"""INSERT OR IGNORE INTO shown (conversation_id, observation_id, block)
-                SELECT conversation_id, ?, max(block) FROM shown WHERE observation_id IN {_GIVEN}
+                SELECT conversation_id, ?, max(block) FROM shown WHERE observation_id IN {GIVEN}
                 GROUP BY conversation_id""",
             (new, given(old)),
         )

@@ -46,7 +46,6 @@ def m001_talk(db: Database) -> None:
         );
         CREATE INDEX messages_by_conversation ON messages(conversation_id, id);
         CREATE INDEX messages_live ON messages(conversation_id, id) WHERE archived = 0;
-        CREATE INDEX messages_by_time ON messages(created_at);
         CREATE TABLE watermarks (
             conversation_id INTEGER NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
             name TEXT NOT NULL CHECK (name IN ('observed', 'compacted', 'window')),
@@ -210,7 +209,6 @@ def m003_curated(db: Database) -> None:
             conversation_id INTEGER REFERENCES conversations(id) ON DELETE SET NULL,
             cycle_id INTEGER REFERENCES cycles(id) ON DELETE SET NULL
         );
-        CREATE INDEX usage_by_time ON usage(created_at);
         CREATE TABLE token_factors (       -- actual / estimated prompt tokens, learned per model
             model TEXT PRIMARY KEY,
             factor REAL NOT NULL,

@@ -15,65 +15,34 @@ def script(db: Database, statements: str) -> None:
             statement = ""
 
 
+_MESSAGES = """
+    CREATE VIEW messages_search AS SELECT id, iif(withheld, '', content) AS text FROM messages;
+    CREATE VIRTUAL TABLE messages_fts USING fts5(
+        text, content='messages_search', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
+    CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
+        INSERT INTO messages_fts(rowid, text) VALUES (new.id, iif(new.withheld, '', new.content));
+    END;
+    CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages
+    WHEN EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = old.id) BEGIN
+        INSERT INTO messages_fts(messages_fts, rowid, text)
+            VALUES ('delete', old.id, iif(old.withheld, '', old.content));
+    END;
+    CREATE TRIGGER messages_fts_update AFTER UPDATE OF content, withheld ON messages
+    WHEN EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = old.id) BEGIN
+        INSERT INTO messages_fts(messages_fts, rowid, text)
+            VALUES ('delete', old.id, iif(old.withheld, '', old.content));
+        INSERT INTO messages_fts(rowid, text) VALUES (new.id, iif(new.withheld, '', new.content));
+    END;
+"""
+"""What is withheld stands in the index with no words; what has no entry yet (search_index.py) has none to take out."""
+
+
 def m004_search(db: Database) -> None:
     """Full-text indexes, kept in step by triggers.
 
-    A message is indexed with the two messages before it as a second column: they never
-    change, so the index is append-only. When words are rewritten, withheld or deleted (forget
-    does), the entry and the two that have it as context are taken out before and put back after.
-    What is withheld stands in the index with no words, neither as text nor as context. Of a
-    long message its beginning and end are context: whole ones doubled the size of the file.
+    A message is filed by its own words alone: the turns around it are weighed when it is read (memory/recall/rank.py).
     """
-    script(
-        db,
-        """
-        CREATE VIEW messages_search AS SELECT id, iif(withheld, '', content) AS text, (
-            SELECT group_concat(words, char(10)) FROM (
-                SELECT CASE WHEN before.withheld THEN NULL WHEN length(before.content) <= 400 THEN before.content
-                    ELSE substr(before.content, 1, 200) || ' ' || substr(before.content, -200) END AS words
-                FROM messages AS before
-                WHERE before.conversation_id = messages.conversation_id AND before.id < messages.id
-                ORDER BY before.id DESC LIMIT 2)) AS ctx
-            FROM messages;
-        CREATE VIRTUAL TABLE messages_fts USING fts5(
-            text, ctx, content='messages_search', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
-        CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
-            INSERT INTO messages_fts(rowid, text, ctx) SELECT id, text, ctx FROM messages_search WHERE id = new.id;
-        END;
-        CREATE TRIGGER messages_fts_before_update BEFORE UPDATE OF content, conversation_id, withheld ON messages BEGIN
-            INSERT INTO messages_fts(messages_fts, rowid, text, ctx)
-                SELECT 'delete', id, text, ctx FROM messages_search WHERE id IN (
-                    SELECT id FROM (
-                        SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id >= old.id
-                        ORDER BY id LIMIT 3)
-                    UNION SELECT id FROM (
-                        SELECT id FROM messages WHERE conversation_id = new.conversation_id AND id > old.id
-                        ORDER BY id LIMIT 2));
-        END;
-        CREATE TRIGGER messages_fts_after_update AFTER UPDATE OF content, conversation_id, withheld ON messages BEGIN
-            INSERT INTO messages_fts(rowid, text, ctx)
-                SELECT id, text, ctx FROM messages_search WHERE id IN (
-                    SELECT id FROM (
-                        SELECT id FROM messages WHERE conversation_id = new.conversation_id AND id >= new.id
-                        ORDER BY id LIMIT 3)
-                    UNION SELECT id FROM (
-                        SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id > old.id
-                        ORDER BY id LIMIT 2));
-        END;
-        CREATE TRIGGER messages_fts_before_delete BEFORE DELETE ON messages BEGIN
-            INSERT INTO messages_fts(messages_fts, rowid, text, ctx)
-                SELECT 'delete', id, text, ctx FROM messages_search WHERE id IN (
-                    SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id >= old.id
-                    ORDER BY id LIMIT 3);
-        END;
-        CREATE TRIGGER messages_fts_after_delete AFTER DELETE ON messages BEGIN
-            INSERT INTO messages_fts(rowid, text, ctx)
-                SELECT id, text, ctx FROM messages_search WHERE id IN (
-                    SELECT id FROM messages WHERE conversation_id = old.conversation_id AND id > old.id
-                    ORDER BY id LIMIT 2);
-        END;
-        """,
-    )
+    script(db, _MESSAGES)
     for table in ("observations", "memories"):
         script(
             db,
@@ -136,43 +105,25 @@ def m006_vectors(db: Database) -> None:
 
 
 def m007_own_words(db: Database) -> None:
-    """A message is indexed by its own words alone, and what no query reads goes: a third of a talk's file.
+    """What an earlier version filed with the two messages before it is filed anew, and what no query reads goes.
 
-    The turns around a message are weighed when it is read (memory/recall/rank.py); as a column they filed every word
-    three times. What is withheld stands in the index with no words, as before; what has no entry yet (search_index.py)
-    has none to take out. The pages that come free are given back as after forgetting (erase.py). What a conversation is
-    shown, which each turn reads, is found without looking at all that fell off the budget.
+    The pages that come free are given back as after forgetting (erase.py). What a conversation is shown, which each
+    turn reads, is found without looking at all that fell off the budget.
     """
-    for moment in ("insert", "before_update", "after_update", "before_delete", "after_delete"):
-        db.execute(f"DROP TRIGGER messages_fts_{moment}")
     script(
         db,
         """
-        DROP TABLE messages_fts;
-        DROP VIEW messages_search;
-        CREATE VIEW messages_search AS SELECT id, iif(withheld, '', content) AS text FROM messages;
-        CREATE VIRTUAL TABLE messages_fts USING fts5(
-            text, content='messages_search', content_rowid='id', tokenize='porter unicode61 remove_diacritics 2');
-        CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
-            INSERT INTO messages_fts(rowid, text) VALUES (new.id, iif(new.withheld, '', new.content));
-        END;
-        CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages
-        WHEN EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = old.id) BEGIN
-            INSERT INTO messages_fts(messages_fts, rowid, text)
-                VALUES ('delete', old.id, iif(old.withheld, '', old.content));
-        END;
-        CREATE TRIGGER messages_fts_update AFTER UPDATE OF content, withheld ON messages
-        WHEN EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = old.id) BEGIN
-            INSERT INTO messages_fts(messages_fts, rowid, text)
-                VALUES ('delete', old.id, iif(old.withheld, '', old.content));
-            INSERT INTO messages_fts(rowid, text) VALUES (new.id, iif(new.withheld, '', new.content));
-        END;
-        DROP INDEX messages_by_time;
-        DROP INDEX usage_by_time;
+        DROP INDEX IF EXISTS messages_by_time;
+        DROP INDEX IF EXISTS usage_by_time;
         CREATE INDEX shown_in_order ON shown(conversation_id, block) WHERE block > 0;
         CREATE INDEX usage_of_work ON usage(created_at) WHERE purpose <> 'chat';
         """,
     )
+    if not db.execute("SELECT 1 FROM pragma_table_info('messages_fts') WHERE name = 'ctx'").fetchone():
+        return
+    for moment in ("insert", "before_update", "after_update", "before_delete", "after_delete"):
+        db.execute(f"DROP TRIGGER messages_fts_{moment}")
+    script(db, "DROP TABLE messages_fts;\nDROP VIEW messages_search;" + _MESSAGES)
     if db.execute("SELECT 1 FROM messages LIMIT 1").fetchone():
         db.execute("INSERT INTO messages_fts(messages_fts) VALUES ('rebuild')")
         db.execute("INSERT OR REPLACE INTO meta VALUES ('pruning', 'rewrite')")

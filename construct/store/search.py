@@ -7,18 +7,19 @@ superseded memories; superseded observations only with `Filters.all`.
 import json
 import math
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from construct.clock import to_text
 from construct.store.observations import in_descent
-from construct.store.records import Descent
+from construct.store.records import REMOVED, Descent
+from construct.store.sql import GIVEN, column, given, scalar
 
 KINDS = ("message", "observation", "memory")
-REMOVED = "[removed]"
 
+_Condition = tuple[str, tuple[object, ...]]
 _FOUND_MESSAGE = f"m.withheld = 0 AND m.retried = 0 AND m.content <> '{REMOVED}'"
 
 
@@ -42,16 +43,6 @@ class Filters:
         if self.role:
             return ("message",) if self.kind in (None, "message") else ()
         return (self.kind,) if self.kind else KINDS
-
-    def first_moment(self) -> str | None:
-        """Return the beginning of `since` as stored times are written."""
-        return None if self.since is None else _midnight(self.since, self.zone)
-
-    def end_moment(self) -> str | None:
-        """Return the end of `until` as stored times are written."""
-        if self.until is None or self.until == date.max:
-            return None
-        return _midnight(self.until + timedelta(days=1), self.zone)
 
     def narrow(self) -> bool:
         """Tell whether fewer messages than all can be found."""
@@ -98,12 +89,9 @@ def match(db: sqlite3.Connection, kind: str, expression: str, filters: Filters, 
     table = _TABLES[kind]
     where, values = _conditions(kind, filters) if kind != "message" or filters.narrow() else ([], [])
     join = f"JOIN {table} AS m ON m.id = f.rowid {_JOINS[kind]}" if where else ""
-    rows = db.execute(
-        f"SELECT f.rowid FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ? "
-        f"{_and(where)} ORDER BY bm25({table}_fts), f.rowid LIMIT ?",
-        (expression, *values, limit),
-    )
-    return [row_id for (row_id,) in rows]
+    query = f"""SELECT f.rowid FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ?
+                {_and(where)} ORDER BY bm25({table}_fts), f.rowid LIMIT ?"""
+    return column(db, query, (expression, *values, limit))
 
 
 def containing(db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters: Filters, newest: int) -> list[int]:
@@ -111,29 +99,22 @@ def containing(db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters
     table = _TABLES[kind]
     where, values = _conditions(kind, filters)
     held = " OR ".join("instr(content, ?)" for _ in pieces)
-    rows = db.execute(
-        f"SELECT id FROM (SELECT m.id, m.content FROM {table} AS m {_JOINS[kind]} WHERE 1 {_and(where)} "
-        f"ORDER BY m.id DESC LIMIT ?) WHERE {held}",
-        (*values, newest, *pieces),
-    )
-    return [row_id for (row_id,) in rows]
+    query = f"""SELECT id FROM (SELECT m.id, m.content FROM {table} AS m {_JOINS[kind]} WHERE 1 {_and(where)}
+                                ORDER BY m.id DESC LIMIT ?) WHERE {held}"""
+    return column(db, query, (*values, newest, *pieces))
 
 
 def entries(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
     """Return the rows of these ids, in order of id."""
-    wanted = sorted(set(ids))
-    if not wanted:
-        return []
     where, values = _conditions(kind, filters)
-    ok = " AND ".join(where) or "1"
-    marks = ",".join(map(str, map(int, wanted)))
+    moment = to_text(filters.as_of) if filters.as_of else _ALWAYS
+    fields = _FIELDS[kind] | {"found": " AND ".join(where) or "1"}
     rows = db.execute(
-        f"SELECT {_COLUMNS[kind]}, {ok} FROM {_TABLES[kind]} AS m {_JOINS[kind]} WHERE m.id IN ({marks}) ORDER BY m.id",
-        values,
+        f"""SELECT {", ".join(fields.values())} FROM {_TABLES[kind]} AS m {_JOINS[kind]}
+            WHERE m.id IN {GIVEN} ORDER BY m.id""",
+        (*[moment] * fields.get("state", "").count("?"), *values, given(ids)),
     )
-    read = {"message": _message, "observation": _observation, "memory": _memory}[kind]
-    moment = to_text(filters.as_of) if filters.as_of else ""
-    return [read(row, moment) for row in rows]
+    return [Entry(kind, **dict(zip(fields, row, strict=True))) for row in rows]
 
 
 def results(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
@@ -143,17 +124,14 @@ def results(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filt
 
 def total(db: sqlite3.Connection, kind: str) -> int:
     """Return how many rows there are, about: the highest id is had without counting."""
-    (highest,) = db.execute(f"SELECT max(id) FROM {_TABLES[kind]}").fetchone()
-    return highest or 0
+    return scalar(db, f"SELECT max(id) FROM {_TABLES[kind]}") or 0
 
 
 def since(db: sqlite3.Connection, kind: str, expression: str, first: int) -> list[int]:
     """Return the ids that match, from the first on: what lies below it is not looked at."""
     table = _TABLES[kind]
-    sql = (
-        f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid"  # backwards is slower
-    )
-    return [row_id for (row_id,) in db.execute(sql, (expression, first))]
+    query = f"SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH ? AND rowid >= ? ORDER BY rowid"
+    return column(db, query, (expression, first))  # backwards is slower
 
 
 def newest_of_each(db: sqlite3.Connection, kind: str, expressions: Sequence[str], limit: int) -> list[list[int]]:
@@ -173,28 +151,23 @@ def newest_of_each(db: sqlite3.Connection, kind: str, expressions: Sequence[str]
 
 def path(db: sqlite3.Connection) -> str:
     """Return the file's path: what this process knows of a file is kept under it."""
-    (found,) = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()
-    return str(found)
+    return str(scalar(db, "SELECT file FROM pragma_database_list WHERE name = 'main'"))
 
 
 def noted(db: sqlite3.Connection, messages: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
     """Return the observations (id, content) that were drawn from each of these messages."""
+    query = f"""SELECT s.message_id, o.id, o.content FROM observation_messages AS s
+                JOIN observations AS o ON o.id = s.observation_id WHERE s.message_id IN {GIVEN} ORDER BY 1, 2"""
     found: dict[int, list[tuple[int, str]]] = {}
-    marks = ",".join(map(str, map(int, messages)))
-    for message, row_id, content in db.execute(
-        "SELECT s.message_id, o.id, o.content FROM observation_messages AS s "
-        f"JOIN observations AS o ON o.id = s.observation_id WHERE s.message_id IN ({marks}) ORDER BY 1, 2"
-    ):
+    for message, row_id, content in db.execute(query, (given(messages),)):
         found.setdefault(message, []).append((row_id, content))
     return found
 
 
 def promoted_from(db: sqlite3.Connection, memories: Iterable[int]) -> dict[int, int]:
     """Return the observation each of these memories was promoted from, where it was."""
-    marks = ",".join(map(str, map(int, memories)))
-    return dict(
-        db.execute(f"SELECT id, observation_id FROM memories WHERE id IN ({marks}) AND observation_id IS NOT NULL")
-    )
+    query = f"SELECT id, observation_id FROM memories WHERE id IN {GIVEN} AND observation_id IS NOT NULL"
+    return dict(db.execute(query, (given(memories),)))
 
 
 def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
@@ -219,8 +192,7 @@ def _count(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str,
     table = _TABLES[kind]
     db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab USING fts5vocab(main, {table}_fts, row)")
     sql = f"SELECT doc FROM temp.{table}_vocab WHERE term = ?"
-    found = {stem: db.execute(sql, (stem,)).fetchone() for stem in stems}
-    return {stem: row[0] if row else 0 for stem, row in found.items()}
+    return {stem: scalar(db, sql, (stem,)) or 0 for stem in stems}
 
 
 def mentions(db: sqlite3.Connection, expression: str, newest: int, most: int) -> list[tuple[int, str, str]]:
@@ -238,12 +210,22 @@ _JOINS = {
     "observation": "JOIN cycles AS c ON c.id = m.cycle_id",
     "memory": "LEFT JOIN observations AS o ON o.id = m.observation_id",
 }
-_COLUMNS = {
-    "message": "m.id, m.conversation_id, m.created_at, m.content, m.role",
-    "observation": "m.id, m.conversation_id, m.created_at, m.content, m.observation_date, m.referenced_date, "
-    "m.generation, m.priority, m.stance, m.committed_at, m.superseded_at",
-    "memory": "m.id, o.conversation_id, m.created_at, m.content, m.superseded_at",
-}
+_ALWAYS = "9999"
+"""Is later than any stored time."""
+_ANY = {"id": "m.id", "conversation": "m.conversation_id", "moment": "m.created_at", "text": "m.content"}
+_FIELDS = {
+    "message": _ANY | {"role": "m.role"},
+    "observation": _ANY
+    | {
+        "day": "m.observation_date", "about": "m.referenced_date", "generation": "m.generation",
+        "priority": "m.priority", "stance": "m.stance",
+        "state": """CASE WHEN m.superseded_at <= ? THEN 'superseded' WHEN m.committed_at <= ? THEN 'active'
+                    ELSE 'pending' END""",
+    },
+    "memory": _ANY
+    | {"conversation": "o.conversation_id", "state": "iif(m.superseded_at <= ?, 'superseded', 'active')"},
+}  # fmt: skip
+"""What an entry is read from."""
 
 
 def _and(where: Sequence[str]) -> str:
@@ -252,77 +234,46 @@ def _and(where: Sequence[str]) -> str:
 
 def _conditions(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
     """Return SQL conditions on a kind's rows and their values, in the same order."""
-    where, values = _always(kind, filters)
-    day = "m.observation_date" if kind == "observation" else None
-    bounds = (
-        (filters.since.isoformat() if day and filters.since else filters.first_moment(), ">="),
-        (filters.until.isoformat() if day and filters.until else filters.end_moment(), "<=" if day else "<"),
-    )
-    for value, operator in bounds:
-        if value is not None:
-            where.append(f"{day or 'm.created_at'} {operator} ?")
-            values.append(value)
+    found = [*_in_force(kind, filters), *_within_days(kind, filters)]
     if filters.talk is not None:
-        condition, ids = _of_talk(kind, filters.talk)
-        where.append(condition)
-        values += ids
+        found.append(_of_talk(kind, filters.talk))
     if filters.role and kind == "message":
-        where.append("m.role = ?")
-        values.append(filters.role)
-    return where, values
+        found.append(("m.role = ?", (filters.role,)))
+    return [f"({condition})" for condition, _ in found], [value for _, values in found for value in values]
 
 
-def _of_talk(kind: str, talk: Descent) -> tuple[str, tuple[int, ...]]:
+def _in_force(kind: str, filters: Filters) -> Iterator[_Condition]:
+    """Yield the conditions that concern what counts, at a moment or now."""
+    at = (to_text(filters.as_of),) if filters.as_of else ()
+    if kind == "message":
+        yield _FOUND_MESSAGE, ()
+    if kind == "observation":
+        yield "c.status <> 'reverted'", ()
+    if at:
+        yield f"m.{'committed_at' if kind == 'observation' else 'created_at'} <= ?", at
+    if kind != "message" and not filters.all:
+        yield f"m.superseded_at IS NULL{' OR m.superseded_at > ?' if at else ''}", at
+
+
+def _within_days(kind: str, filters: Filters) -> Iterator[_Condition]:
+    """Yield the conditions that concern the days: an observation has one, everything else a moment."""
+    if kind == "observation":
+        if filters.since:
+            yield "m.observation_date >= ?", (filters.since.isoformat(),)
+        if filters.until:
+            yield "m.observation_date <= ?", (filters.until.isoformat(),)
+        return
+    if filters.since:
+        yield "m.created_at >= ?", (_midnight(filters.since, filters.zone),)
+    if filters.until and filters.until < date.max:
+        yield "m.created_at < ?", (_midnight(filters.until + timedelta(days=1), filters.zone),)
+
+
+def _of_talk(kind: str, talk: Descent) -> _Condition:
     if kind == "message":
         said = " OR ".join("(m.conversation_id = ? AND m.id <= ?)" for _ in talk)
-        return f"({said})", tuple(value for one in talk for value in one)
+        return said, tuple(value for one in talk for value in one)
     if kind == "observation":
         return in_descent(talk, "m")
     condition, ids = in_descent(talk, "o")
-    return f"(m.observation_id IS NULL OR {condition})", ids
-
-
-def _always(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
-    """Return the conditions that concern what is in force."""
-    moment = to_text(filters.as_of) if filters.as_of else None
-    if kind == "message":
-        return [_FOUND_MESSAGE] + (["m.created_at <= ?"] if moment else []), [moment] if moment else []
-    if kind == "memory":
-        if filters.all:
-            return (["m.created_at <= ?"], [moment]) if moment else ([], [])
-        if moment:
-            return ["m.created_at <= ?", "(m.superseded_at IS NULL OR m.superseded_at > ?)"], [moment, moment]
-        return ["m.superseded_at IS NULL"], []
-    where = ["c.status <> 'reverted'"]
-    if moment:
-        where += ["m.committed_at <= ?"]
-        if filters.all:
-            return where, [moment]
-        return [*where, "(m.superseded_at IS NULL OR m.superseded_at > ?)"], [moment, moment]
-    return where + ([] if filters.all else ["m.superseded_at IS NULL"]), []
-
-
-def _message(row: tuple[Any, ...], moment: str) -> Entry:
-    row_id, conversation, said, text, role, ok = row
-    return Entry("message", row_id, conversation, said, text, role=role, found=bool(ok))
-
-
-def _observation(row: tuple[Any, ...], moment: str) -> Entry:
-    *columns, committed, superseded, ok = row
-    row_id, conversation, made, text, day, about, generation, priority, stance = columns
-    state = _state(committed, superseded, moment)
-    return Entry(
-        "observation", row_id, conversation, made, text, None, day, about, generation, priority, stance, state, bool(ok)
-    )
-
-
-def _memory(row: tuple[Any, ...], moment: str) -> Entry:
-    row_id, conversation, made, text, superseded, ok = row
-    return Entry("memory", row_id, conversation, made, text, state=_state(made, superseded, moment), found=bool(ok))
-
-
-def _state(committed: str | None, superseded: str | None, moment: str) -> str:
-    """Return the state at a moment; "" is now."""
-    if superseded and (not moment or superseded <= moment):
-        return "superseded"
-    return "active" if committed and (not moment or committed <= moment) else "pending"
+    return f"m.observation_id IS NULL OR {condition}", ids

@@ -9,12 +9,12 @@ there is any: the lowest id that may lack its entry. Whoever is stopped half-way
 import math
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import accumulate
 
 from construct.store.database import transaction
-from construct.store.lineage import given
+from construct.store.sql import GIVEN, given, scalar
 
 _BATCH_TOKENS = 250_000
 """The write lock is held for about a tenth of a second."""
@@ -30,8 +30,8 @@ def put_off(db: sqlite3.Connection) -> Iterator[None]:
 
     Where they are few, those are made at its end; else `complete` makes them.
     """
-    (trigger,) = db.execute("SELECT sql FROM sqlite_master WHERE name = ?", (_TRIGGER,)).fetchone()
-    (newest,) = db.execute("SELECT ifnull(max(id), 0) FROM messages").fetchone()
+    trigger = scalar(db, "SELECT sql FROM sqlite_master WHERE name = ?", (_TRIGGER,))
+    newest = scalar(db, "SELECT ifnull(max(id), 0) FROM messages")
     db.execute(f"DROP TRIGGER {_TRIGGER}")
     yield
     db.execute(trigger)
@@ -67,17 +67,15 @@ def count_missing(db: sqlite3.Connection) -> int:
     first = _first_missing(db)
     if first is None:
         return 0
-    (count,) = db.execute(  # by an index: the messages themselves may fill a gigabyte
-        """SELECT (SELECT count(*) FROM messages INDEXED BY messages_by_conversation WHERE id >= :first)
-                - (SELECT count(*) FROM messages_fts_docsize WHERE id >= :first)""",
-        {"first": first},
-    ).fetchone()
-    return int(count)
+    # By an index: the messages themselves may fill a gigabyte.
+    query = """SELECT (SELECT count(*) FROM messages INDEXED BY messages_by_conversation WHERE id >= :first)
+                    - (SELECT count(*) FROM messages_fts_docsize WHERE id >= :first)"""
+    return int(scalar(db, query, {"first": first}))
 
 
 def _first_missing(db: sqlite3.Connection) -> int | None:
-    row = db.execute("SELECT value FROM meta WHERE name = 'unindexed'").fetchone()
-    return None if row is None else int(row[0])
+    found = scalar(db, "SELECT value FROM meta WHERE name = 'unindexed'")
+    return None if found is None else int(found)
 
 
 def _make_batch(db: sqlite3.Connection) -> int:
@@ -89,17 +87,10 @@ def _make_batch(db: sqlite3.Connection) -> int:
     ids = [row_id for row_id, _ in found]
     before = accumulate((tokens for _, tokens in found), initial=0)
     batch = [row_id for row_id, tokens in zip(ids[:_BATCH_MESSAGES], before, strict=False) if tokens < _BATCH_TOKENS]
-    _make(db, batch)
+    query = f"INSERT INTO messages_fts (rowid, text) SELECT id, text FROM messages_search WHERE id IN {GIVEN}"
+    db.execute(query, (given(batch),))
     if len(batch) == len(ids):
         db.execute("DELETE FROM meta WHERE name = 'unindexed'")
     else:
         db.execute("UPDATE meta SET value = ? WHERE name = 'unindexed'", (ids[len(batch)],))
     return len(batch)
-
-
-def _make(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    db.execute(
-        """INSERT INTO messages_fts (rowid, text) SELECT id, text FROM messages_search
-           WHERE id IN (SELECT value FROM json_each(?))""",
-        (given(ids),),
-    )

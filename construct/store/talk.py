@@ -4,12 +4,13 @@ import base64
 import os
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from construct import tokens
 from construct.errors import NotFoundError
-from construct.store.records import Conversation, Message, Watermarks, columns, read, read_one
+from construct.store.records import REMOVED, Conversation, Message, Watermarks
+from construct.store.sql import column, columns, exists, first, insert, scalar, select
 from construct.text import storable
 
 _MESSAGE_OVERHEAD = 4
@@ -45,19 +46,12 @@ def new_uid() -> str:
 def create_conversation(db: sqlite3.Connection, now: str, title: str | None = None) -> int:
     """Store an empty conversation and return its id."""
     titled_by = "user" if title else None
-    cursor = db.execute(
-        "INSERT INTO conversations (uid, title, titled_by, created_at) VALUES (?, ?, ?, ?)",
-        (new_uid(), title, titled_by, now),
-    )
-    assert cursor.lastrowid is not None
-    return cursor.lastrowid
+    return insert(db, "conversations", {"uid": new_uid(), "title": title, "titled_by": titled_by, "created_at": now})
 
 
 def conversation(db: sqlite3.Connection, conversation_id: int) -> Conversation:
     """Return a conversation; raises NotFoundError."""
-    found = read_one(
-        Conversation, db.execute(f"SELECT {columns(Conversation)} FROM conversations WHERE id = ?", (conversation_id,))
-    )
+    found = first(db, Conversation, "conversations WHERE id = ?", (conversation_id,))
     if found is None:
         raise NotFoundError(f"There is no conversation {conversation_id}.\n`construct conversations list` shows them.")
     return found
@@ -65,17 +59,18 @@ def conversation(db: sqlite3.Connection, conversation_id: int) -> Conversation:
 
 def is_there(db: sqlite3.Connection, conversation_id: int) -> bool:
     """Tell whether a conversation exists."""
-    return db.execute("SELECT 1 FROM conversations WHERE id = ?", (conversation_id,)).fetchone() is not None
+    return exists(db, "conversations WHERE id = ?", (conversation_id,))
 
 
 def is_empty(db: sqlite3.Connection) -> bool:
     """Tell whether nothing was ever said or kept here."""
-    return db.execute("SELECT 1 FROM conversations UNION ALL SELECT 1 FROM memories LIMIT 1").fetchone() is None
+    return not (exists(db, "conversations") or exists(db, "memories"))
 
 
 def latest_conversation(db: sqlite3.Connection) -> int | None:
     """Return the conversation last talked in; one that was only imported, observed or not, is nobody's present talk."""
-    row = db.execute(
+    found: int | None = scalar(
+        db,
         """SELECT c.id, coalesce(
                (SELECT created_at FROM messages WHERE conversation_id = c.id AND archived = 0
                 AND c.last_request_at IS NOT NULL ORDER BY id DESC LIMIT 1),
@@ -83,9 +78,9 @@ def latest_conversation(db: sqlite3.Connection) -> int | None:
            ) AS last_at,
            (SELECT max(id) FROM messages WHERE conversation_id = c.id AND archived = 0) AS last_id
            FROM conversations AS c WHERE last_at IS NOT NULL
-           ORDER BY last_at DESC, last_id DESC NULLS FIRST, c.id DESC LIMIT 1"""
-    ).fetchone()
-    return None if row is None else int(row[0])
+           ORDER BY last_at DESC, last_id DESC NULLS FIRST, c.id DESC LIMIT 1""",
+    )
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,39 +154,31 @@ def add_message(db: sqlite3.Connection, conversation_id: int, message: NewMessag
     """Store a message; its time is never before the conversation's last one. Raises NotFoundError."""
     conversation(db, conversation_id)
     content = storable(message.content)
-    (last,) = db.execute(
-        """SELECT max(created_at) FROM (
-             SELECT created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1)""",
-        (conversation_id,),
-    ).fetchone()
-    row = db.execute(
-        f"""INSERT INTO messages (uid, conversation_id, role, content, blocks, status, token_count, created_at,
-                                  stop_reason, model)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING {columns(Message)}""",
-        (
-            new_uid(), conversation_id, message.role, content, message.blocks, message.status,
-            message_tokens(content, message.blocks), max(now, last or now), message.stop_reason, message.model,
-        ),
-    ).fetchone()  # fmt: skip
-    return Message(*row)
+    row = asdict(message) | {
+        "uid": new_uid(), "conversation_id": conversation_id, "content": content,
+        "token_count": message_tokens(content, message.blocks),
+        "created_at": max(now, last_time(db, conversation_id) or now),
+    }  # fmt: skip
+    return select(db, Message, "messages WHERE id = ?", (insert(db, "messages", row),))[0]
+
+
+def last_time(db: sqlite3.Connection, conversation_id: int) -> str | None:
+    """Return when the newest message of a conversation was said."""
+    found: str | None = scalar(
+        db, "SELECT created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1", (conversation_id,)
+    )
+    return found
 
 
 def messages_of(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
     """Return all messages of a conversation, oldest first, archived ones too."""
-    rows = db.execute(
-        f"SELECT {columns(Message)} FROM messages WHERE conversation_id = ? ORDER BY id", (conversation_id,)
-    )
-    return read(Message, rows)
+    return select(db, Message, "messages WHERE conversation_id = ? ORDER BY id", (conversation_id,))
 
 
 def live_messages(db: sqlite3.Connection, conversation_id: int, after: int, until: int = LAST) -> list[Message]:
     """Return a conversation's messages with after < id <= until that are not archived, oldest first."""
-    rows = db.execute(
-        f"""SELECT {columns(Message)} FROM messages
-            WHERE conversation_id = ? AND archived = 0 AND id > ? AND id <= ? ORDER BY id""",
-        (conversation_id, after, until),
-    )
-    return read(Message, rows)
+    source = "messages WHERE conversation_id = ? AND archived = 0 AND id > ? AND id <= ? ORDER BY id"
+    return select(db, Message, source, (conversation_id, after, until))
 
 
 def tokens_above(db: sqlite3.Connection, conversation_id: int, marks: Watermarks) -> tuple[int, int]:
@@ -209,21 +196,15 @@ def tokens_above(db: sqlite3.Connection, conversation_id: int, marks: Watermarks
 
 def live_ids(db: sqlite3.Connection, conversation_id: int, after: int) -> list[int]:
     """Return the ids of a conversation's messages above one that are not archived."""
-    rows = db.execute(
-        "SELECT id FROM messages WHERE conversation_id = ? AND archived = 0 AND id > ?", (conversation_id, after)
-    )
-    return [row[0] for row in rows]
+    query = "SELECT id FROM messages WHERE conversation_id = ? AND archived = 0 AND id > ?"
+    return column(db, query, (conversation_id, after))
 
 
 def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, until: int = LAST) -> list[Message]:
     """Return the newest `limit` messages with id <= until that may be shown, oldest first."""
-    rows = db.execute(
-        f"""SELECT {columns(Message)} FROM messages
-            WHERE conversation_id = ? AND id <= ? AND NOT archived AND NOT withheld AND NOT retried
-            ORDER BY id DESC LIMIT ?""",
-        (conversation_id, until, limit),
-    )
-    return read(Message, rows)[::-1]
+    source = """messages WHERE conversation_id = ? AND id <= ? AND NOT archived AND NOT withheld AND NOT retried
+                ORDER BY id DESC LIMIT ?"""
+    return select(db, Message, source, (conversation_id, until, limit))[::-1]
 
 
 def is_shown(message: Message) -> bool:
@@ -238,7 +219,7 @@ def is_readable(message: Message) -> bool:
 
 def message(db: sqlite3.Connection, message_id: int) -> Message:
     """Return a message; raises NotFoundError."""
-    found = read_one(Message, db.execute(f"SELECT {columns(Message)} FROM messages WHERE id = ?", (message_id,)))
+    found = first(db, Message, "messages WHERE id = ?", (message_id,))
     if found is None:
         raise NotFoundError(f"There is no message {message_id}.")
     return found
@@ -246,25 +227,19 @@ def message(db: sqlite3.Connection, message_id: int) -> Message:
 
 def stands(db: sqlite3.Connection, message_id: int) -> bool:
     """Tell whether a message is there, and neither forgotten nor withheld."""
-    return db.execute("SELECT 1 FROM messages WHERE id = ? AND withheld = 0", (message_id,)).fetchone() is not None
+    return exists(db, "messages WHERE id = ? AND withheld = 0", (message_id,))
 
 
-def recent_gaps(db: sqlite3.Connection, conversation_id: int, limit: int = 12) -> list[str]:
-    """Return the times of the newest user messages, newest first."""
-    rows = db.execute(
-        "SELECT created_at FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY id DESC LIMIT ?",
-        (conversation_id, limit),
-    )
-    return [row[0] for row in rows]
+def recent_times(db: sqlite3.Connection, conversation_id: int) -> list[str]:
+    """Return the times of the dozen newest user messages, newest first."""
+    query = "SELECT created_at FROM messages WHERE conversation_id = ? AND role = 'user' ORDER BY id DESC LIMIT 12"
+    return column(db, query, (conversation_id,))
 
 
 def last_message_id(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int:
     """Return the id of the newest message with id <= until, 0 when there is none."""
-    row = db.execute(
-        "SELECT id FROM messages WHERE conversation_id = ? AND id <= ? ORDER BY id DESC LIMIT 1",
-        (conversation_id, until),
-    ).fetchone()
-    return 0 if row is None else int(row[0])
+    query = "SELECT id FROM messages WHERE conversation_id = ? AND id <= ? ORDER BY id DESC LIMIT 1"
+    return int(scalar(db, query, (conversation_id, until)) or 0)
 
 
 def mark_retried(db: sqlite3.Connection, replies: Sequence[int]) -> None:
@@ -272,16 +247,15 @@ def mark_retried(db: sqlite3.Connection, replies: Sequence[int]) -> None:
     db.executemany("UPDATE messages SET retried = 1 WHERE id = ?", [(reply,) for reply in replies])
 
 
-def prompt_history(db: sqlite3.Connection, limit: int = 2000) -> list[str]:
-    """Return what the user typed, newest first, over all conversations but those that were only imported."""
-    rows = db.execute(
-        """SELECT content FROM messages WHERE role = 'user' AND NOT archived AND NOT withheld
-           AND content <> '[removed]'
+def prompt_history(db: sqlite3.Connection) -> list[str]:
+    """Return what the user typed, the newest 2,000, over all conversations but those that were only imported."""
+    return column(
+        db,
+        f"""SELECT content FROM messages WHERE role = 'user' AND NOT archived AND NOT withheld
+           AND content <> '{REMOVED}'
            AND conversation_id IN (SELECT id FROM conversations WHERE last_request_at IS NOT NULL)
-           ORDER BY id DESC LIMIT ?""",
-        (limit,),
+           ORDER BY id DESC LIMIT 2000""",
     )
-    return [row[0] for row in rows]
 
 
 def watermarks(db: sqlite3.Connection, conversation_id: int) -> Watermarks:

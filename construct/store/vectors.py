@@ -1,16 +1,16 @@
 """Vectors of what was said and noted, by model: derived data, deleted with what it was made from. Plain queries.
 
-Of several models the one chosen last is the file's. The triggers of migration 5 delete the vectors of what is deleted,
+Of several models the one chosen last is the file's. The triggers of migration 6 delete the vectors of what is deleted,
 emptied, withheld or undone.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from construct.store.erase import REMOVED
+from construct.store.records import REMOVED
 from construct.store.search import KINDS
+from construct.store.sql import GIVEN, exists, given, scalar
 
 _FROM = {
     "message": f"messages AS m WHERE m.withheld = 0 AND m.retried = 0 AND m.content NOT IN ('', '{REMOVED}')",
@@ -31,14 +31,14 @@ class Text:
 
 def model_of(db: sqlite3.Connection, name: str) -> int | None:
     """Return the number of a model, None while it has no vector."""
-    row = db.execute("SELECT id FROM vector_models WHERE name = ?", (name,)).fetchone()
-    return None if row is None else int(row[0])
+    found: int | None = scalar(db, "SELECT id FROM vector_models WHERE name = ?", (name,))
+    return found
 
 
 def chosen(db: sqlite3.Connection) -> str | None:
     """Return the model whose vectors the file is to have, None while any will do."""
-    row = db.execute("SELECT name FROM vector_models ORDER BY id DESC LIMIT 1").fetchone()
-    return None if row is None else str(row[0])
+    found: str | None = scalar(db, "SELECT name FROM vector_models ORDER BY id DESC LIMIT 1")
+    return found
 
 
 def choose(db: sqlite3.Connection, name: str) -> None:
@@ -52,11 +52,8 @@ def choose(db: sqlite3.Connection, name: str) -> None:
 
 def last(db: sqlite3.Connection, name: str, kind: str) -> int:
     """Return the highest id of a kind with a vector, 0 when none has."""
-    row = db.execute(
-        "SELECT max(entry_id) FROM vectors WHERE model = (SELECT id FROM vector_models WHERE name = ?) AND kind = ?",
-        (name, kind),
-    ).fetchone()
-    return row[0] or 0
+    query = "SELECT max(entry_id) FROM vectors WHERE model = ? AND kind = ?"
+    return scalar(db, query, (model_of(db, name), kind)) or 0
 
 
 def without(db: sqlite3.Connection, name: str, kind: str, after: int, limit: int) -> list[Text]:
@@ -71,10 +68,7 @@ def without(db: sqlite3.Connection, name: str, kind: str, after: int, limit: int
 def count_without(db: sqlite3.Connection, name: str) -> int:
     """Return how many entries have no vector."""
     model = model_of(db, name)
-    counts = [
-        db.execute(f"SELECT count(*) FROM {_FROM[kind]} AND {_NONE}", (model, kind)).fetchone()[0] for kind in KINDS
-    ]
-    return sum(counts)
+    return sum(scalar(db, f"SELECT count(*) FROM {_FROM[kind]} AND {_NONE}", (model, kind)) for kind in KINDS)
 
 
 def add(db: sqlite3.Connection, name: str, made: Iterable[tuple[Text, Sequence[bytes]]]) -> None:
@@ -100,16 +94,14 @@ def newest(db: sqlite3.Connection, model: int, kind: str, after: int, limit: int
 
 def of(db: sqlite3.Connection, model: int, kind: str, ids: Iterable[int]) -> list[tuple[int, bytes]]:
     """Return (entry, vector) of these entries."""
-    return db.execute(
-        """SELECT entry_id, vector FROM vectors
-           WHERE model = ? AND kind = ? AND entry_id IN (SELECT value FROM json_each(?)) ORDER BY entry_id""",
-        (model, kind, json.dumps(list(ids))),
-    ).fetchall()
+    query = f"""SELECT entry_id, vector FROM vectors
+                WHERE model = ? AND kind = ? AND entry_id IN {GIVEN} ORDER BY entry_id"""
+    return db.execute(query, (model, kind, given(ids))).fetchall()
 
 
 def has_others(db: sqlite3.Connection, name: str) -> bool:
     """Tell whether vectors of another model are left."""
-    return db.execute("SELECT 1 FROM vector_models WHERE name <> ?", (name,)).fetchone() is not None
+    return exists(db, "vector_models WHERE name <> ?", (name,))
 
 
 def drop_others(db: sqlite3.Connection, name: str, limit: int) -> None:

@@ -119,7 +119,7 @@ def test_secrets_are_in_no_file(program: Program, tmp_path: Path) -> None:
 
 def test_the_database_is_private(program: Program, tmp_path: Path) -> None:
     """The file and what stands beside it are 0600 while it is open too, whatever the umask or an older mode."""
-    program.run("status")
+    program.run("memory", "add", "Something")
     program.db.chmod(0o644)
     assert program.run("ask", "--no-wait", "Hello").returncode == 0
     assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("construct.db*")} == {0o600}

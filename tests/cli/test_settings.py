@@ -78,7 +78,7 @@ def test_a_file_of_settings_that_is_no_text_is_wrong(program: Program) -> None:
 def test_db_names_another_file(program: Program, tmp_path: Path) -> None:
     """`--db` wins over CONSTRUCT_DB; the folders it makes are 0700, the file 0600."""
     other = tmp_path / "new" / "deep" / "other.db"
-    assert program.run("--db", str(other), "status").returncode == 0
+    assert program.run("--db", str(other), "memory", "add", "Something").returncode == 0
     assert not program.db.exists()
     assert other.stat().st_mode & 0o777 == 0o600
     assert {folder.stat().st_mode & 0o777 for folder in (other.parent, other.parent.parent)} == {0o700}
@@ -146,13 +146,18 @@ def test_a_worker_model_can_be_named(program: Program, api: FakeApi) -> None:
 
 @pytest.mark.parametrize("command", ["status --json", "memory list --json", "export"])
 def test_a_database_that_was_named_and_has_nothing_in_it_may_be_a_slip(program: Program, command: str) -> None:
-    """One line beside what a command that reads prints says so; the one that settings name is simply new."""
+    """One line beside what a command that reads prints says so; the one that settings name is simply new.
+
+    Neither makes a file.
+    """
     mistyped = program.run("--db", "construkt.db", *command.split())
     assert mistyped.stderr == (
         "Nothing is stored in construkt.db: is the path right? `construct --db PATH` begins a talk there.\n"
     )
     new = program.run(*command.split())
     assert (new.returncode, new.stderr) == (mistyped.returncode, "") == (0, "")
+    assert not program.db.exists()
+    assert not (program.folder / "construkt.db").exists()
 
 
 def test_a_named_database_with_a_talk_in_it_is_just_read(lived: Program) -> None:

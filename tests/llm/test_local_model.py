@@ -69,7 +69,7 @@ def loaded() -> Iterator[LocalModel]:
 async def model(loaded: LocalModel) -> AsyncIterator[LocalModel]:
     """Lend the loaded model to one test."""
     yield loaded
-    for call in list(loaded._engine._calls):
+    for call in loaded._engine.calls:
         call.stop()
 
 
@@ -169,7 +169,7 @@ async def cancel(task: asyncio.Task[str]) -> None:
 async def is_idle(model: LocalModel) -> None:
     """Wait until the model has stopped working."""
     async with asyncio.timeout(8):
-        while model._engine._calls:
+        while model._engine.calls:
             await asyncio.sleep(0.01)
 
 

@@ -19,8 +19,7 @@ from construct.memory.shown.forks import fork
 from construct.memory.shown.view import current_blocks
 from construct.store import lineage, talk
 from construct.store import observations as rows
-from construct.store.erase import REMOVED
-from construct.store.records import Observation
+from construct.store.records import REMOVED, Observation
 from tests.memory.builders import FRAME, Life
 
 STEPS = (

@@ -1,11 +1,17 @@
 """The locks of one process's connections, seen by another process."""
 
+import asyncio
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
-from construct.store.database import open_database
+import pytest
+
+from construct.errors import DatabaseUnusableError
+from construct.store import database
+from construct.store.database import Store, open_database
+from construct.store.talk import create_conversation
 
 _OTHER = """
 import sqlite3, sys
@@ -29,3 +35,21 @@ def test_opening_twice_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
     with closing(open_database(path)) as again:
         found = {row[0] for row in again.execute("SELECT uid FROM conversations")}
     assert found == {"before", "other", "after"}
+
+
+async def test_a_talk_waits_longer_than_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While an import holds the file a talk outlasts it; what does not end is said to be locked."""
+    monkeypatch.setattr(database, "_BUSY_SECONDS", 0.0)
+    path = tmp_path / "construct.db"
+    with closing(open_database(path)) as importing:
+        importing.execute("BEGIN IMMEDIATE")
+        asyncio.get_running_loop().call_later(0.1, importing.execute, "COMMIT")
+        store = Store(path)
+        assert await store.call(create_conversation, "now") == 1
+        store.close()
+        monkeypatch.setattr(database, "_PATIENT_SECONDS", 0.1)
+        importing.execute("BEGIN IMMEDIATE")
+        store = Store(path)
+        with pytest.raises(DatabaseUnusableError, match="locked by another program"):
+            await store.call(create_conversation, "now")
+        store.close()

@@ -12,9 +12,11 @@ from construct.store.database import open_database, transaction
 from construct.store.erase import finish_erasure
 from construct.store.invariants import file_violations, index_violations, violations
 from construct.store.schema import migrations
-from construct.store.transfer.exporting import export_jsonl
+from construct.store.transfer.jsonl import export_jsonl
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
 from tests.store.transfer_world import World, furnish
+
+VERSION_6 = Path(__file__).with_name("version_6.sql")
 
 
 @pytest.fixture
@@ -22,6 +24,7 @@ def old(place: Path) -> Iterator[sqlite3.Connection]:
     """Return a connection to a database of version 6, with everything in it."""
     with closing(sqlite3.connect(place / "x.db", isolation_level=None)) as db:
         migrations.apply(Database(db), stop_before="m007_own_words")
+        db.executescript(VERSION_6.read_text("utf-8"))
         db.executescript(f"""PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 6;
                              PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF""")
         furnish(db)
@@ -41,6 +44,17 @@ def found(db: sqlite3.Connection, words: str) -> int:
     """Return how many messages the index finds."""
     (count,) = db.execute("SELECT count(*) FROM messages_fts WHERE messages_fts MATCH ?", (words,)).fetchone()
     return int(count)
+
+
+def test_a_new_file_is_as_one_that_was_brought_to_this_version(place: Path, old: sqlite3.Connection) -> None:
+    """Whichever way it came there."""
+
+    def made(db: sqlite3.Connection) -> set[tuple[str, str]]:
+        rows = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+        return {(name, " ".join(sql.split())) for name, sql in rows}
+
+    with closing(open_database(place / "x.db")) as grown, closing(open_database(place / "new.db")) as new:
+        assert made(grown) == made(new)
 
 
 def test_from_version_6(place: Path, old: sqlite3.Connection) -> None:

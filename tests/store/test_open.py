@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from construct.errors import DatabaseUnusableError, ExitStatus
-from construct.store import database
+from construct.store import database, faults
 from construct.store.database import make_folder, open_database
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
 from tests.store.transfer_world import World
@@ -274,7 +274,7 @@ def test_a_large_damaged_database(place: Path, sound: bytes, monkeypatch: pytest
     db = open_database(place / "x.db")
     with pytest.raises(sqlite3.DatabaseError) as caught:
         db.execute("SELECT * FROM messages, observations").fetchall()
-    error = database.explain(caught.value, "x.db")
+    error = faults.explain(caught.value, "x.db")
     assert error.status == ExitStatus.DATABASE_UNUSABLE
     assert "damaged" in str(error)
 
@@ -287,7 +287,7 @@ def test_an_io_error_on_a_full_disk_says_that_it_is_full(
     monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=free))
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
-    assert said in str(database.explain(error, place / "x.db"))
+    assert said in str(faults.explain(error, place / "x.db"))
 
 
 def test_read_only_by_mode(place: Path, sound: bytes) -> None:

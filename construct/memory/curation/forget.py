@@ -20,7 +20,7 @@ from construct.references import Reference
 from construct.store import curated, erase, lineage, remnants, talk
 from construct.store import observations as rows
 from construct.store.database import transaction
-from construct.store.records import Memory, Message, Observation
+from construct.store.records import REMOVED, Memory, Message, Observation
 from construct.store.remnants import Thread
 
 
@@ -140,7 +140,7 @@ def forget(
 
 def _still_said(db: sqlite3.Connection, message_id: int) -> Message:
     message = talk.message(db, message_id)
-    if message.content == erase.REMOVED:
+    if message.content == REMOVED:
         raise NotFoundError(f"message:{message_id} is forgotten already.")
     return message
 

@@ -17,7 +17,8 @@ from construct.memory.shown.forks import reach
 from construct.store import lineage, talk
 from construct.store import observations as rows
 from construct.store.database import transaction
-from construct.store.records import Cycle, Observation, columns, read, read_one
+from construct.store.records import Cycle, Observation
+from construct.store.sql import exists, first, select
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,7 @@ def undo(db: sqlite3.Connection, clock: Clock) -> Undone:
 
 def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
     """Return the cycle that `undo` would take back first: last finished, or what has been built on that."""
-    found = read_one(
-        Cycle,
-        db.execute(
-            f"SELECT {columns(Cycle)} FROM cycles WHERE status = 'succeeded' ORDER BY finished_at DESC, id DESC LIMIT 1"
-        ),
-    )
+    found = first(db, Cycle, "cycles WHERE status = 'succeeded' ORDER BY finished_at DESC, id DESC")
     passed: set[int] = set()
     while found is not None and found.id not in passed:
         passed.add(found.id)
@@ -74,30 +70,22 @@ def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
 
 def _goes_on(db: sqlite3.Connection, taken: Cycle) -> bool:
     """Tell whether more is to be taken back after a cycle: after a graph cycle, where there is anything else."""
-    others = "SELECT 1 FROM cycles WHERE status = 'succeeded' AND kind <> 'graph'"
-    return taken.kind == "graph" and db.execute(others).fetchone() is not None
+    return taken.kind == "graph" and exists(db, "cycles WHERE status = 'succeeded' AND kind <> 'graph'")
 
 
 def _built_on(db: sqlite3.Connection, cycle: Cycle) -> list[Cycle]:
     """Return the succeeded cycles that superseded or used what a cycle made, or observed what follows it."""
-    found = db.execute(
-        f"""WITH made AS (SELECT id, superseded_by FROM observations WHERE cycle_id = :id)
-            SELECT {columns(Cycle)} FROM cycles WHERE status = 'succeeded' AND id <> :id AND (
-                id IN (SELECT superseded_by FROM made)
-                OR id IN (SELECT cycle_id FROM observations WHERE id IN (
-                    SELECT observation_id FROM observation_sources WHERE source_id IN (SELECT id FROM made)))
-                OR id IN (SELECT cycle_id FROM outdated WHERE by_id IN (SELECT id FROM made))
-                OR (kind = 'observer' AND :kind = 'observer' AND conversation_id = :conversation
-                    AND first_message_id > :last))
-            ORDER BY finished_at DESC, id DESC""",
-        {
-            "id": cycle.id,
-            "kind": cycle.kind,
-            "conversation": cycle.conversation_id,
-            "last": cycle.last_message_id if _moved_marks(db, cycle) else None,
-        },
-    )
-    return read(Cycle, found)
+    made = "SELECT id FROM observations WHERE cycle_id = :id"
+    source = f"""cycles WHERE status = 'succeeded' AND id <> :id AND (
+        id IN (SELECT superseded_by FROM observations WHERE cycle_id = :id)
+        OR id IN (SELECT cycle_id FROM observations WHERE id IN (
+            SELECT observation_id FROM observation_sources WHERE source_id IN ({made})))
+        OR id IN (SELECT cycle_id FROM outdated WHERE by_id IN ({made}))
+        OR (kind = 'observer' AND :kind = 'observer' AND conversation_id = :conversation AND first_message_id > :last))
+        ORDER BY finished_at DESC, id DESC"""
+    last = cycle.last_message_id if _moved_marks(db, cycle) else None
+    values = {"id": cycle.id, "kind": cycle.kind, "conversation": cycle.conversation_id, "last": last}
+    return select(db, Cycle, source, values)
 
 
 def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:

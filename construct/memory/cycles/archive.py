@@ -15,8 +15,8 @@ from construct.llm.types import Model
 from construct.memory.learning.observer import batch_tokens
 from construct.memory.shown.transcript import batches
 from construct.store import talk
-from construct.store.lineage import given
-from construct.store.records import Message, columns, read
+from construct.store.records import Message
+from construct.store.sql import GIVEN, column, columns, given, scalar, select
 from construct.tokens import Usage
 
 # Around one call stand about as many tokens of prompt and schema; an observer writes a line of 80 for each 200 of talk,
@@ -120,8 +120,7 @@ def estimate(waiting: Iterable[Backlog], model: Model | None) -> Estimate:
 def unread(db: sqlite3.Connection, conversation_id: int | None = None) -> int:
     """Return how many messages of a conversation's backlog there are, or of all backlogs."""
     scope = {"from": 0, "to": talk.LAST} if conversation_id is None else _only(conversation_id)
-    (count,) = db.execute(f"{_WAITING} SELECT count(*) FROM waiting", scope).fetchone()
-    return int(count)
+    return int(scalar(db, f"{_WAITING} SELECT count(*) FROM waiting", scope))
 
 
 def passed(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
@@ -137,7 +136,7 @@ def passed(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
             ORDER BY m.id LIMIT {_ENOUGH}""",
         {**_only(conversation_id), "observed": talk.watermarks(db, conversation_id).observed},
     )
-    return read(Message, found)
+    return [Message(*row) for row in found]
 
 
 def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived | None:
@@ -145,11 +144,11 @@ def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived |
 
     Where the talk has gone on since, all at once: an observer's batch must not step over what is still archived.
     """
-    found = db.execute(
+    waiting = column(
+        db,
         f"{_WAITING} SELECT id FROM waiting WHERE id > :observed ORDER BY id",
         {**_only(conversation_id), "observed": talk.watermarks(db, conversation_id).observed},
     )
-    waiting = [row_id for (row_id,) in found]
     if not waiting:
         return None
     (behind,) = db.execute(
@@ -161,11 +160,8 @@ def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived |
 
 
 def _batch(db: sqlite3.Connection, ids: Sequence[int], most: int) -> list[int]:
-    found = db.execute(
-        f"SELECT {columns(Message)} FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY id",
-        (given(ids[:_ENOUGH]),),
-    )
-    return [m.id for m in batches(read(Message, found), most)[0]]
+    found = select(db, Message, f"messages WHERE id IN {GIVEN} ORDER BY id", (given(ids[:_ENOUGH]),))
+    return [m.id for m in batches(found, most)[0]]
 
 
 def _only(conversation_id: int) -> dict[str, int]:

@@ -10,7 +10,8 @@ from typing import TypeVar
 from construct.clock import Clock
 from construct.errors import UsageError
 from construct.store import lineage
-from construct.store.records import Memory, Observation, columns, read
+from construct.store.records import Memory, Observation
+from construct.store.sql import select
 
 Record = TypeVar("Record", Observation, Memory)
 
@@ -33,13 +34,10 @@ class Diff:
 
 def as_of(db: sqlite3.Connection, moment: str) -> list[Observation]:
     """Return what was active at a stored time, oldest commit first, as it stands in the database now."""
-    found = db.execute(
-        f"""SELECT {columns(Observation, "o")} FROM observations AS o JOIN cycles ON cycles.id = o.cycle_id
-            WHERE status <> 'reverted' AND committed_at <= :moment
-            AND (superseded_at IS NULL OR superseded_at > :moment) ORDER BY committed_at, o.id""",
-        {"moment": moment},
-    )
-    return read(Observation, found)
+    source = """observations AS o JOIN cycles ON cycles.id = o.cycle_id
+        WHERE status <> 'reverted' AND committed_at <= :moment
+        AND (superseded_at IS NULL OR superseded_at > :moment) ORDER BY committed_at, o.id"""
+    return select(db, Observation, source, {"moment": moment}, "o")
 
 
 def as_it_stood(record: Record, moment: str) -> Record:

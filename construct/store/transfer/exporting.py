@@ -9,12 +9,9 @@ from typing import TextIO
 from construct.clock import Clock
 from construct.errors import UsageError
 from construct.store.backup import backup, explaining, refuse_database, replacing, text_file
-from construct.store.database import explain
-from construct.store.transfer.importing import ImportReport, import_file
+from construct.store.faults import explain
 from construct.store.transfer.jsonl import export_jsonl
 from construct.store.transfer.markdown import export_markdown
-
-__all__ = ["FORMATS", "ImportReport", "export_jsonl", "export_markdown", "import_file", "write_export"]
 
 FORMATS = ("jsonl", "sqlite", "markdown")
 
@@ -25,7 +22,7 @@ def write_export(
     form: str,
     target: Path | None,
     stdout: TextIO | None = None,
-    clock: Clock | None = None,
+    clock: Clock = Clock(),
 ) -> None:
     """Write everything in one of FORMATS to a file, or to standard output when that is None or `-`.
 
@@ -38,9 +35,9 @@ def write_export(
         target = None
     with explaining(target):
         if target is None:
-            _to_stdout(db, form, stdout or sys.stdout, clock or Clock())
+            _to_stdout(db, form, stdout or sys.stdout, clock)
         else:
-            _to_path(db, db_path, form, target, clock or Clock())
+            _to_path(db, db_path, form, target, clock)
 
 
 def _to_stdout(db: sqlite3.Connection, form: str, stdout: TextIO, clock: Clock) -> None:

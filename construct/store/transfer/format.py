@@ -37,18 +37,15 @@ def uid(value: Any) -> str:
     return value
 
 
-def number(value: Any) -> int:
-    """Return a whole number that is not negative."""
-    if type(value) is not int or not 0 <= value <= _BIGGEST:
-        raise ValueError("must be a whole number, 0 or more")
-    return value
+def whole(least: int) -> Check:
+    """Return a check for a whole number that is not below another."""
 
+    def check(value: Any) -> int:
+        if type(value) is not int or not least <= value <= _BIGGEST:
+            raise ValueError(f"must be a whole number, {least} or more")
+        return value
 
-def row_id(value: Any) -> int:
-    """Return a row's number."""
-    if type(value) is not int or not 1 <= value <= _BIGGEST:
-        raise ValueError("must be a whole number, 1 or more")
-    return value
+    return check
 
 
 def flag(value: Any) -> int:
@@ -127,7 +124,7 @@ def read_json(words: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value of a line and the column it is kept in."""
+    """One value of a line and the column it is kept in, called like the value unless told otherwise."""
 
     key: str
     check: Check
@@ -138,10 +135,8 @@ class Field:
     later: bool = False
     """What is named may stand further down."""
 
-    @property
-    def name(self) -> str:
-        """The column."""
-        return self.column or self.key
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "column", self.column or self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +162,8 @@ def _maybe(key: str, check: Check = text, column: str = "") -> Field:
     return Field(key, optional(check), column, None)
 
 
-_COUNTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+number, row_id = whole(0), whole(1)
+COUNTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
 _PRIORITIES = ("high", "medium", "low")
 _STANCES = ("stated", "asked", "planned", "hypothetical", "inferred", "assistant", "quoted")
 _RUNNING = "(SELECT id FROM cycles WHERE status = 'running')"
@@ -175,131 +171,75 @@ _RUNNING = "(SELECT id FROM cycles WHERE status = 'running')"
 KINDS: dict[str, Kind] = {
     kind.type: kind
     for kind in (
+        Kind("conversation", "conversations", (
+            _maybe("title"), _maybe("titled_by", one_of("user", "observer")), Field("created_at", time),
+            _ref("parent", "conversation", later=True),
+            _ref("forked_at", "message", "forked_at_message_id", later=True),
+            _ref("forked_window", "message", "forked_window_message_id", later=True),
+            _maybe("current_task"), _maybe("suggested_response"), _maybe("last_request_at", time),
+            _maybe("cache_life"),
+        )),
+        Kind("message", "messages", (
+            _ref("conversation", "conversation", needed=True), Field("role", one_of("user", "assistant")),
+            Field("content", text), _maybe("blocks", json_list(dict)),
+            Field("status", one_of("complete", "interrupted"), default="complete"),
+            Field("archived", flag, default=0), Field("token_count", number), Field("created_at", time),
+            _maybe("stop_reason"), _maybe("model"), Field("retried", flag, default=0),
+            Field("withheld", flag, default=0),
+        )),
+        Kind("cycle", "cycles", (
+            _ref("conversation", "conversation"), Field("kind", one_of("observer", "reflector", "graph", "edit")),
+            Field("status", one_of("succeeded", "failed", "abandoned", "reverted")),
+            _ref("first_message", "message"), _ref("last_message", "message"), _maybe("model"),
+            Field("input_tokens", number, default=0), Field("output_tokens", number, default=0),
+            Field("attempts", number, default=0), Field("started_at", time), _maybe("finished_at", time),
+            _maybe("error"), _maybe("notes", json_list(str)), _maybe("base_tokens", number),
+            _maybe("reverted_at", time), _ref("held_message", "message"),
+        ), where="status <> 'running'"),
+        Kind("observation", "observations", (
+            _ref("conversation", "conversation"), Field("content", text),
+            Field("priority", one_of(*_PRIORITIES)), Field("stance", one_of(*_STANCES)),
+            Field("observation_date", day), _maybe("referenced_date", day), Field("generation", number),
+            _ref("cycle", "cycle", needed=True), Field("token_count", number), Field("pinned", flag, default=0),
+            Field("created_at", time), _maybe("committed_at", time), _maybe("superseded_at", time),
+            _ref("superseded_by", "cycle", "superseded_by"),
+            Field("origin", one_of("worker", "user"), default="worker"), _maybe("asked_at", time),
+        ), where=f"cycle_id NOT IN {_RUNNING}"),
+        Kind("outdated", "outdated", (
+            _ref("old", "observation", needed=True), _ref("by", "observation", needed=True),
+            _ref("cycle", "cycle", needed=True),
+        ), keyed=False, order="old_id, by_id, cycle_id"),
+        Kind("memory", "memories", (
+            Field("content", text), _maybe("category"), Field("origin", one_of("user", "assistant", "observation")),
+            _ref("observation", "observation"), Field("created_at", time), _maybe("superseded_at", time),
+            _ref("superseded_by", "memory", "superseded_by", later=True), _ref("cycle", "cycle"),
+        ), where=f"ifnull(observation_id, 0) NOT IN (SELECT id FROM observations WHERE cycle_id IN {_RUNNING})"),
+        Kind("entity", "entities", (
+            Field("name", text), _maybe("entity_type", text, "type"),
+            Field("aliases", json_list(str), default="[]"), _ref("cycle", "cycle"),
+        )),
+        Kind("relation", "relations", (
+            _ref("subject", "entity", needed=True), Field("predicate", text),
+            _ref("object", "entity", needed=True), _ref("memory", "memory", needed=True),
+            Field("created_at", time), _maybe("superseded_at", time), _ref("cycle", "cycle"),
+        )),
+        Kind("usage", "usage", (
+            Field("created_at", time), Field("purpose", text), Field("model", text),
+            *(Field(key, number, default=0) for key in COUNTS), _maybe("cost_usd", amount),
+            _ref("conversation", "conversation"), _ref("cycle", "cycle"),
+        )),
+        Kind("watermark", "watermarks", (
+            _ref("conversation", "conversation", needed=True),
+            Field("name", one_of("observed", "compacted", "window")),
+            _ref("message", "message", needed=True), Field("updated_at", time),
+        ), keyed=False, order="conversation_id, name"),
+        Kind("shown", "shown", (
+            _ref("conversation", "conversation", needed=True), _ref("observation", "observation", needed=True),
+            Field("block", number),
+        ), keyed=False, order="conversation_id, observation_id"),
         Kind(
-            "conversation",
-            "conversations",
-            (
-                _maybe("title"), _maybe("titled_by", one_of("user", "observer")), Field("created_at", time),
-                _ref("parent", "conversation", later=True),
-                _ref("forked_at", "message", "forked_at_message_id", later=True),
-                _ref("forked_window", "message", "forked_window_message_id", later=True),
-                _maybe("current_task"), _maybe("suggested_response"), _maybe("last_request_at", time),
-                _maybe("cache_life"),
-            ),
-        ),
-        Kind(
-            "message",
-            "messages",
-            (
-                _ref("conversation", "conversation", needed=True), Field("role", one_of("user", "assistant")),
-                Field("content", text), _maybe("blocks", json_list(dict)),
-                Field("status", one_of("complete", "interrupted"), default="complete"),
-                Field("archived", flag, default=0), Field("token_count", number), Field("created_at", time),
-                _maybe("stop_reason"), _maybe("model"), Field("retried", flag, default=0),
-                Field("withheld", flag, default=0),
-            ),
-        ),
-        Kind(
-            "cycle",
-            "cycles",
-            (
-                _ref("conversation", "conversation"), Field("kind", one_of("observer", "reflector", "graph", "edit")),
-                Field("status", one_of("succeeded", "failed", "abandoned", "reverted")),
-                _ref("first_message", "message"), _ref("last_message", "message"), _maybe("model"),
-                Field("input_tokens", number, default=0), Field("output_tokens", number, default=0),
-                Field("attempts", number, default=0), Field("started_at", time), _maybe("finished_at", time),
-                _maybe("error"), _maybe("notes", json_list(str)), _maybe("base_tokens", number),
-                _maybe("reverted_at", time), _ref("held_message", "message"),
-            ),
-            where="status <> 'running'",
-        ),
-        Kind(
-            "observation",
-            "observations",
-            (
-                _ref("conversation", "conversation"), Field("content", text),
-                Field("priority", one_of(*_PRIORITIES)), Field("stance", one_of(*_STANCES)),
-                Field("observation_date", day), _maybe("referenced_date", day), Field("generation", number),
-                _ref("cycle", "cycle", needed=True), Field("token_count", number), Field("pinned", flag, default=0),
-                Field("created_at", time), _maybe("committed_at", time), _maybe("superseded_at", time),
-                _ref("superseded_by", "cycle", "superseded_by"),
-                Field("origin", one_of("worker", "user"), default="worker"), _maybe("asked_at", time),
-            ),
-            where=f"cycle_id NOT IN {_RUNNING}",
-        ),
-        Kind(
-            "outdated",
-            "outdated",
-            (
-                _ref("old", "observation", needed=True), _ref("by", "observation", needed=True),
-                _ref("cycle", "cycle", needed=True),
-            ),
-            keyed=False,
-            order="old_id, by_id, cycle_id",
-        ),
-        Kind(
-            "memory",
-            "memories",
-            (
-                Field("content", text), _maybe("category"), Field("origin", one_of("user", "assistant", "observation")),
-                _ref("observation", "observation"), Field("created_at", time), _maybe("superseded_at", time),
-                _ref("superseded_by", "memory", "superseded_by", later=True), _ref("cycle", "cycle"),
-            ),
-            where=f"ifnull(observation_id, 0) NOT IN (SELECT id FROM observations WHERE cycle_id IN {_RUNNING})",
-        ),
-        Kind(
-            "entity",
-            "entities",
-            (
-                Field("name", text), _maybe("entity_type", text, "type"),
-                Field("aliases", json_list(str), default="[]"), _ref("cycle", "cycle"),
-            ),
-        ),
-        Kind(
-            "relation",
-            "relations",
-            (
-                _ref("subject", "entity", needed=True), Field("predicate", text),
-                _ref("object", "entity", needed=True), _ref("memory", "memory", needed=True),
-                Field("created_at", time), _maybe("superseded_at", time), _ref("cycle", "cycle"),
-            ),
-        ),
-        Kind(
-            "usage",
-            "usage",
-            (
-                Field("created_at", time), Field("purpose", text), Field("model", text),
-                *(Field(key, number, default=0) for key in _COUNTS), _maybe("cost_usd", amount),
-                _ref("conversation", "conversation"), _ref("cycle", "cycle"),
-            ),
-        ),
-        Kind(
-            "watermark",
-            "watermarks",
-            (
-                _ref("conversation", "conversation", needed=True),
-                Field("name", one_of("observed", "compacted", "window")),
-                _ref("message", "message", needed=True), Field("updated_at", time),
-            ),
-            keyed=False,
-            order="conversation_id, name",
-        ),
-        Kind(
-            "shown",
-            "shown",
-            (
-                _ref("conversation", "conversation", needed=True), _ref("observation", "observation", needed=True),
-                Field("block", number),
-            ),
-            keyed=False,
-            order="conversation_id, observation_id",
-        ),
-        Kind(
-            "tombstone",
-            "tombstones",
-            (Field("message", uid, "message_uid"), Field("created_at", time)),
-            keyed=False,
-            order="message_uid",
+            "tombstone", "tombstones", (Field("message", uid, "message_uid"), Field("created_at", time)),
+            keyed=False, order="message_uid",
         ),
     )
 }  # fmt: skip

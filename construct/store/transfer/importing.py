@@ -19,7 +19,7 @@ from construct.clock import Clock, to_text
 from construct.errors import ConstructError, DatabaseUnusableError
 from construct.store import search_index
 from construct.store.backup import read_into
-from construct.store.database import bring_up, snapshot, transaction
+from construct.store.database import MAGIC, bring_up, snapshot, transaction
 from construct.store.invariants import violations
 from construct.store.transfer.checked import Checked
 from construct.store.transfer.document import conversations, foreign, not_json, zipped
@@ -27,7 +27,7 @@ from construct.store.transfer.format import RefusedError, read_json
 from construct.store.transfer.jsonl import COUNTED, VERSION, lines
 from construct.store.transfer.restore import Restore
 from construct.store.transfer.shapes import Talk, is_conversation, talks
-from construct.store.transfer.talks import HandMade, Stored, Waiting
+from construct.store.transfer.talks import HandMade, Waiting
 from construct.text import one_line, shorten
 
 Progress = Callable[[str, int, int], None]
@@ -42,7 +42,7 @@ _BOM = b"\xef\xbb\xbf"
 _UTF16 = "it is written in UTF-16", "Save it as UTF-8, then import it again"
 _GZIP = "it is packed with gzip", "Unpack it with gunzip, then import what was in it"
 _OTHERS = {b"\xff\xfe": _UTF16, b"\xfe\xff": _UTF16, b"\x1f\x8b": _GZIP}
-_SQLITE, _ZIP = b"SQLite format 3\x00", b"PK\x03\x04"
+_ZIP = b"PK\x03\x04"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def import_file(db: sqlite3.Connection, path: Path, clock: Clock, progress: Prog
     report = progress or (lambda doing, done, total: None)
     db.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
     _index(db, report)
-    found = _read_and_store(db, path, clock, report)
+    found = _Import(db, path, clock, report).report()
     _index(db, report)
     return found
 
@@ -79,65 +79,123 @@ def _index(db: sqlite3.Connection, progress: Progress) -> None:
     search_index.complete(db, lambda done, total: progress(INDEXING, done, total))
 
 
-def _read_and_store(db: sqlite3.Connection, path: Path, clock: Clock, report: Progress) -> ImportReport:
-    name = one_line(str(path))
-    try:
-        with path.open("rb") as file:
-            return _import(db, file, path, clock, report)
-    except RefusedError as error:
-        where = f"{name}, {error.where}" if error.where else name
-        raise ConstructError(f"{where}: {error.why}.\nNothing was imported. {error.advice}.") from None
-    except RecursionError:
-        raise ConstructError(f"{name} is nested too deeply.\nNothing was imported.") from None
-    except (OSError, MemoryError) as error:
-        why = getattr(error, "strerror", None) or "it is too large for the memory there is"
-        raise ConstructError(f"{name} cannot be read: {why}.\nNothing was imported; check the path.") from error
+@dataclass(frozen=True, slots=True)
+class _Import:
+    """A file on its way in."""
 
+    db: sqlite3.Connection
+    path: Path
+    clock: Clock
+    progress: Progress
 
-def _import(db: sqlite3.Connection, file: IO[bytes], path: Path, clock: Clock, progress: Progress) -> ImportReport:
-    first = file.readline(_BEGINNING)
+    def report(self) -> ImportReport:
+        """Bring it in; raises ConstructError."""
+        name = one_line(str(self.path))
+        try:
+            with self.path.open("rb") as file:
+                return self._recognised(file)
+        except RefusedError as error:
+            where = f"{name}, {error.where}" if error.where else name
+            raise ConstructError(f"{where}: {error.why}.\nNothing was imported. {error.advice}.") from None
+        except RecursionError:
+            raise ConstructError(f"{name} is nested too deeply.\nNothing was imported.") from None
+        except (OSError, MemoryError) as error:
+            why = getattr(error, "strerror", None) or "it is too large for the memory there is"
+            raise ConstructError(f"{name} cannot be read: {why}.\nNothing was imported; check the path.") from error
 
-    def advance(done: int) -> None:
-        progress(READING, done, path.stat().st_size)
+    def _recognised(self, file: IO[bytes]) -> ImportReport:
+        first = file.readline(_BEGINNING)
+        if first.startswith((MAGIC, _ZIP)):
+            if not self.path.is_file():
+                raise RefusedError("", "it comes through a pipe", "Name the file itself")
+            return self._sqlite() if first.startswith(MAGIC) else self._talks(zipped(self.path, self._advance))
+        _refuse_others(first)
+        first = first.removeprefix(_BOM)
+        if _is_document(first):
+            return self._talks(conversations(first, file, self._advance))
+        if not first.endswith(b"\n"):
+            first += file.readline(_LONGEST_LINE)
+        return self._lines(_records(file, first, self._advance))
 
-    if first.startswith((_SQLITE, _ZIP)):
-        return _import_packed(db, first, path, advance, clock, progress)
-    _refuse_others(first)
-    first = first.removeprefix(_BOM)
-    if _is_document(first):
-        return _import_talks(db, conversations(first, file, advance), clock, progress)
-    if not first.endswith(b"\n"):
-        first += file.readline(_LONGEST_LINE)
-    return _import_lines(db, _records(file, first, advance), clock, progress)
+    def _advance(self, done: int) -> None:
+        self.progress(READING, done, self.path.stat().st_size)
 
+    def _lines(self, found: _Records) -> ImportReport:
+        at, head = next(found, (0, None))
+        if head is None:
+            raise RefusedError("", "it is empty", "Name another file")
+        if head.get("type") == "construct-export":
+            return self._export(head, found)
+        listed = head.get("conversations", [head])
+        if not isinstance(listed, list) or not any(map(is_conversation, listed)):
+            return self._messages(chain([(at, head)], found))
+        if next(found, None) is not None:
+            raise RefusedError("line 2", "a file of conversations is one JSON document, and more follows the first")
+        return self._talks(listed)
 
-def _import_packed(
-    db: sqlite3.Connection,
-    first: bytes,
-    path: Path,
-    advance: Callable[[int], None],
-    clock: Clock,
-    progress: Progress,
-) -> ImportReport:
-    if not path.is_file():
-        raise RefusedError("", "it comes through a pipe", "Name the file itself")
-    if first.startswith(_SQLITE):
-        return _import_sqlite(db, path, progress)
-    return _import_talks(db, zipped(path, advance), clock, progress)
+    def _export(self, head: dict[str, Any], found: _Records) -> ImportReport:
+        version = head.get("version")
+        if type(version) is not int or version < 1:
+            raise RefusedError("line 1", '"version" must be a whole number')
+        if version > VERSION:
+            raise RefusedError("line 1", "a newer Construct wrote it", "Update Construct, then import it again")
+        with _room():
+            checked = Checked(self.db)
+            for number, record in found:
+                checked.take(number, record)
+        self.progress(STORING, 0, 0)
+        with transaction(self.db), search_index.put_off(self.db):
+            restore = Restore(self.db)
+            for line in checked.lines():
+                restore.take(line)
+            restore.finish()
+        checked.drop()
+        added = restore.added
+        return ImportReport(
+            "construct", added["conversation"], added["message"], added["observation"], added["memory"],
+            restore.known, restore.left_out, _missing(head.get("counts"), checked),
+        )  # fmt: skip
 
+    def _messages(self, found: _Records) -> ImportReport:
+        with _room():
+            hand_made = HandMade(self.db, self.clock)
+            for number, record in found:
+                hand_made.take(number, record)
+        return self._store("messages", hand_made.talks())
 
-def _import_lines(db: sqlite3.Connection, found: _Records, clock: Clock, progress: Progress) -> ImportReport:
-    at, head = next(found, (0, None))
-    if head is None:
-        raise RefusedError("", "it is empty", "Name another file")
-    if head.get("type") == "construct-export":
-        return _import_export(db, head, found, progress)
-    listed = head.get("conversations", [head])
-    if not isinstance(listed, list) or not any(map(is_conversation, listed)):
-        return _import_messages(db, chain([(at, head)], found), clock, progress)
-    if next(found, None) is not None:
-        raise RefusedError("line 2", "a file of conversations is one JSON document, and more follows the first")
-    return _import_talks(db, listed, clock, progress)
+    def _talks(self, found: Iterable[Any]) -> ImportReport:
+        return self._store("conversations", talks(found))
+
+    def _store(self, source: str, found: Iterable[Talk]) -> ImportReport:
+        with _room():
+            waiting = Waiting(self.db, to_text(self.clock.now()))
+            for talk in found:
+                waiting.take(talk)
+        self.progress(STORING, 0, 0)
+        with _without_doubt(self.db), transaction(self.db), search_index.put_off(self.db):
+            stored = waiting.store()
+            broken = violations(self.db, stored.conversations)
+            if broken:
+                raise RefusedError("", broken[0].rstrip("."), "Run `construct doctor`")
+        waiting.drop()
+        return ImportReport(source, stored.added["conversation"], stored.added["message"], known=stored.known)
+
+    def _sqlite(self) -> ImportReport:
+        """Import an sqlite export by way of its lines, from a copy that is brought to this version first.
+
+        The copy has no name: whatever becomes of us, it is gone with us.
+        """
+        with closing(sqlite3.connect("", isolation_level=None)) as copy:
+            try:
+                read_into(self.path, copy)
+                bring_up(copy, self.path)
+            except sqlite3.Error as error:
+                raise RefusedError("", f"it cannot be read as a database ({shorten(str(error), 80)})") from error
+            except DatabaseUnusableError as error:
+                raise RefusedError("", _why(error, self.path), "Import an export of Construct") from error
+            with snapshot(copy):
+                found = _lines_of(copy)
+                return self._export(next(found)[1], found)
 
 
 # Reading
@@ -195,6 +253,20 @@ def _record(number: int, line: bytes) -> dict[str, Any]:
 
 
 @contextmanager
+def _without_doubt(db: sqlite3.Connection) -> Iterator[None]:
+    """Store in the block what refers to nothing that could be missing.
+
+    To be able to take a statement back where something is, SQLite copies every page that it changes: a third of the
+    time, since a talk's messages lie all over the index of the uids.
+    """
+    db.execute("PRAGMA foreign_keys = OFF")
+    try:
+        yield
+    finally:
+        db.execute("PRAGMA foreign_keys = ON")
+
+
+@contextmanager
 def _room() -> Iterator[None]:
     """Tell who reads that it is not the database's disk which is full: what has been read waits elsewhere."""
     try:
@@ -208,36 +280,6 @@ def _room() -> Iterator[None]:
         ) from error
 
 
-def _import_export(db: sqlite3.Connection, head: dict[str, Any], found: _Records, progress: Progress) -> ImportReport:
-    version = head.get("version")
-    if type(version) is not int or version < 1:
-        raise RefusedError("line 1", '"version" must be a whole number')
-    if version > VERSION:
-        raise RefusedError("line 1", "it was written by a newer Construct", "Update Construct, then import it again")
-    with _room():
-        checked = Checked(db)
-        for number, record in found:
-            checked.take(number, record)
-    progress(STORING, 0, 0)
-    with transaction(db), search_index.put_off(db):
-        restore = Restore(db)
-        for line in checked.lines():
-            restore.take(line)
-        restore.finish()
-    checked.drop()
-    added = restore.added
-    return ImportReport(
-        "construct",
-        added["conversation"],
-        added["message"],
-        added["observation"],
-        added["memory"],
-        restore.known,
-        restore.left_out,
-        _missing(head.get("counts"), checked),
-    )
-
-
 def _missing(counts: Any, checked: Checked) -> str | None:
     """Return a warning when the first line speaks of more than came."""
     if not isinstance(counts, dict):
@@ -249,55 +291,6 @@ def _missing(counts: Any, checked: Checked) -> str | None:
                 f"The file speaks of {promised} lines of type {kind} and holds {checked.counts[kind]}: was it cut off?"
             )
     return None
-
-
-def _import_messages(db: sqlite3.Connection, found: _Records, clock: Clock, progress: Progress) -> ImportReport:
-    with _room():
-        hand_made = HandMade(db, clock)
-        for number, record in found:
-            hand_made.take(number, record)
-    return _talks_report("messages", _store(db, hand_made.talks(), clock, progress))
-
-
-def _import_talks(db: sqlite3.Connection, found: Iterable[Any], clock: Clock, progress: Progress) -> ImportReport:
-    return _talks_report("conversations", _store(db, talks(found), clock, progress))
-
-
-def _store(db: sqlite3.Connection, found: Iterable[Talk], clock: Clock, progress: Progress) -> Stored:
-    with _room():
-        waiting = Waiting(db, to_text(clock.now()))
-        for talk in found:
-            waiting.take(talk)
-    progress(STORING, 0, 0)
-    with transaction(db), search_index.put_off(db):
-        stored = waiting.store()
-        broken = violations(db, stored.conversations)
-        if broken:
-            raise RefusedError("", broken[0].rstrip("."), "Run `construct doctor`")
-    waiting.drop()
-    return stored
-
-
-def _talks_report(source: str, stored: Stored) -> ImportReport:
-    return ImportReport(source, stored.added["conversation"], stored.added["message"], known=stored.known)
-
-
-def _import_sqlite(db: sqlite3.Connection, path: Path, progress: Progress) -> ImportReport:
-    """Import an sqlite export by way of its lines, from a copy that is brought to this version first.
-
-    The copy has no name: whatever becomes of us, it is gone with us.
-    """
-    with closing(sqlite3.connect("", isolation_level=None)) as copy:
-        try:
-            read_into(path, copy)
-            bring_up(copy, path)
-        except sqlite3.Error as error:
-            raise RefusedError("", f"it cannot be read as a database ({shorten(str(error), 80)})") from error
-        except DatabaseUnusableError as error:
-            raise RefusedError("", _why(error, path), "Import an export of Construct") from error
-        with snapshot(copy):
-            found = _lines_of(copy)
-            return _import_export(db, next(found)[1], found, progress)
 
 
 def _lines_of(source: sqlite3.Connection) -> _Records:

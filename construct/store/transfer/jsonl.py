@@ -13,13 +13,12 @@ from typing import Any
 
 from construct.errors import ConstructError
 from construct.store.database import snapshot
+from construct.store.sql import column, scalar
 from construct.store.transfer.format import KINDS, Field, Kind, time
 
 VERSION = 1
 COUNTED = ("conversation", "message", "observation", "memory")
 """What the first line gives the number of, so that a file that was cut off can be told."""
-LEFT_OUT_TABLES = frozenset({"sessions", "meta", "token_factors", "briefings", "briefed", "vectors", "vector_models"})
-LEFT_OUT_COLUMNS = frozenset({("cycles", "owner"), ("cycles", "heartbeat")})
 
 
 def export_jsonl(db: sqlite3.Connection, write: Callable[[str], object]) -> None:
@@ -44,8 +43,7 @@ def lines(db: sqlite3.Connection) -> Iterator[str]:
 def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     """Yield the export's objects."""
     counts = {
-        kind: db.execute(f"SELECT count(*) FROM {KINDS[kind].table} WHERE {KINDS[kind].where}").fetchone()[0]
-        for kind in COUNTED
+        kind: scalar(db, f"SELECT count(*) FROM {KINDS[kind].table} WHERE {KINDS[kind].where}") for kind in COUNTED
     }
     yield {"type": "construct-export", "version": VERSION, "counts": counts}
     observed = _Observed(db)
@@ -75,11 +73,11 @@ def _expression(kind: Kind, field: Field) -> str:
     """Return the SQL of a value: a uid for what is referred to, nothing for what is not exported."""
     if field.ref:
         to = KINDS[field.ref]
-        return f"(SELECT uid FROM {to.table} WHERE id = t.{field.name} AND {to.where})"
+        return f"(SELECT uid FROM {to.table} WHERE id = t.{field.column} AND {to.where})"
     if (kind.type, field.key) == ("observation", "superseded_at"):
         running = "t.superseded_by IN (SELECT id FROM cycles WHERE status = 'running')"
         return f"CASE WHEN {running} THEN NULL ELSE t.superseded_at END"
-    return f"t.{field.name}"
+    return f"t.{field.column}"
 
 
 def _steady_time(value: Any) -> Any:
@@ -96,22 +94,18 @@ def _without_nul(value: Any) -> Any:
 
 def _add_links(db: sqlite3.Connection, record: dict[str, Any]) -> None:
     """Add what an observation comes from."""
-    record["messages"] = _uids(
+    record["messages"] = column(
         db,
         """SELECT uid FROM observation_messages JOIN messages ON messages.id = message_id
            WHERE observation_id = ? ORDER BY message_id""",
-        record["id"],
+        (record["id"],),
     )
-    record["sources"] = _uids(
+    record["sources"] = column(
         db,
         f"""SELECT uid FROM observation_sources JOIN observations ON observations.id = source_id
             WHERE observation_id = ? AND {KINDS["observation"].where} ORDER BY source_id""",
-        record["id"],
+        (record["id"],),
     )
-
-
-def _uids(db: sqlite3.Connection, query: str, row_id: int) -> list[str]:
-    return [row[0] for row in db.execute(query, (row_id,))]
 
 
 class _Observed:

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from construct.clock import Clock, from_text
+from construct.store import talk
 from construct.store.database import snapshot
-from construct.store.records import Conversation, Memory, Message, Observation, columns
+from construct.store.records import Conversation, Memory, Observation
+from construct.store.sql import scalar, select
 from construct.text import one_line, printable
 
 _MARKS = {"high": "!", "medium": "-", "low": "~"}
@@ -26,9 +28,8 @@ def export_markdown(db: sqlite3.Connection, write: Callable[[str], object], cloc
     """Write conversations and memory as Markdown, times as the user's clock shows them."""
     with snapshot(db):
         write("# Conversations\n")
-        conversations = db.execute(f"SELECT {columns(Conversation)} FROM conversations ORDER BY created_at, id")
-        for row in conversations:
-            for part in _conversation(db, Conversation(*row), clock):
+        for conversation in select(db, Conversation, "conversations ORDER BY created_at, id"):
+            for part in _conversation(db, conversation, clock):
                 write(part)
         write("\n# What is remembered\n")
         for part in _remembered(db):
@@ -41,23 +42,17 @@ def _conversation(db: sqlite3.Connection, conversation: Conversation, clock: Clo
     title = _inline(conversation.title or "Without a title")
     yield f"\n## {_local(conversation.created_at, clock, '%Y-%m-%d')} {title}\n"
     if conversation.parent_id is not None:
-        row = db.execute("SELECT title FROM conversations WHERE id = ?", (conversation.parent_id,)).fetchone()
-        yield f"\nGoes on from {_inline((row and row[0]) or 'a conversation without a title')}.\n"
-    rows = db.execute(
-        f"SELECT {columns(Message)} FROM messages WHERE conversation_id = ? ORDER BY id", (conversation.id,)
-    )
-    for row in rows:
-        message = Message(*row)
+        before = scalar(db, "SELECT title FROM conversations WHERE id = ?", (conversation.parent_id,))
+        yield f"\nGoes on from {_inline(before or 'a conversation without a title')}.\n"
+    for message in talk.messages_of(db, conversation.id):
         cut = ", cut short" if message.status == "interrupted" else ""
         when = _local(message.created_at, clock, "%Y-%m-%d %H:%M")
         yield f"\n**{_SPEAKERS[message.role]}**, {when}{cut}\n\n{_quoted(message.content)}"
 
 
 def _remembered(db: sqlite3.Connection) -> Iterator[str]:
-    rows = db.execute(
-        f"SELECT {columns(Observation)} FROM observations WHERE superseded_at IS NULL ORDER BY observation_date, id"
-    )
-    for day, found in groupby((Observation(*row) for row in rows), key=lambda o: o.observation_date):
+    rows = select(db, Observation, "observations WHERE superseded_at IS NULL ORDER BY observation_date, id")
+    for day, found in groupby(rows, key=lambda o: o.observation_date):
         yield f"\n## {day}\n\n"
         for o in found:
             notes = [o.stance] if o.stance != "stated" else []
@@ -67,11 +62,10 @@ def _remembered(db: sqlite3.Connection) -> Iterator[str]:
 
 
 def _memories(db: sqlite3.Connection, clock: Clock) -> Iterator[str]:
-    rows = db.execute(f"SELECT {columns(Memory)} FROM memories WHERE superseded_at IS NULL ORDER BY created_at, id")
-    for number, row in enumerate(rows):
-        if number == 0:
-            yield "\n# Memories\n\n"
-        memory = Memory(*row)
+    found = select(db, Memory, "memories WHERE superseded_at IS NULL ORDER BY created_at, id")
+    if found:
+        yield "\n# Memories\n\n"
+    for memory in found:
         notes = [_inline(memory.category)] if memory.category else []
         yield f"- [{_local(memory.created_at, clock, '%Y-%m-%d')}] {_inline(memory.content)}{_aside(notes)}\n"
 

@@ -11,12 +11,13 @@ from collections import Counter
 from collections.abc import Mapping
 
 from construct.clock import from_text
-from construct.store.erase import REMOVED
+from construct.store.records import REMOVED
 from construct.store.retract import supersede_memory
-from construct.store.talk import message_tokens
+from construct.store.sql import exists, insert, scalar
+from construct.store.talk import last_time, message_tokens
 from construct.store.transfer.arrivals import Arrivals, Arrived
 from construct.store.transfer.checked import Line
-from construct.store.transfer.format import KINDS, Kind, RefusedError, SqlValue
+from construct.store.transfer.format import COUNTS, KINDS, Kind, RefusedError, SqlValue
 from construct.store.transfer.settle import Reference, Unsettled, diverged, settle
 
 _Values = Mapping[str, SqlValue]
@@ -33,11 +34,10 @@ class Restore:
         self._line = 0
         self._arrivals = Arrivals(db)
         tables = [kind.table for kind in KINDS.values() if kind.keyed]
-        self._reuse_ids = not any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in tables)
-        self._forgets = db.execute("SELECT 1 FROM tombstones LIMIT 1").fetchone() is not None
+        self._reuse_ids = not any(exists(db, table) for table in tables)
+        self._forgets = exists(db, "tombstones")
         self._continued: set[int] = set()  # conversations known here that messages have been added to
-        (newest,) = db.execute("SELECT ifnull(max(id), 0) FROM messages").fetchone()
-        self._open = Unsettled(newest)
+        self._open = Unsettled(scalar(db, "SELECT ifnull(max(id), 0) FROM messages"))
 
     def take(self, line: Line) -> None:
         """Store what a line says; raises RefusedError naming the line."""
@@ -102,27 +102,22 @@ class Restore:
                 value = self._arrivals.get(field.ref, values, field.key).id
                 if value is None:
                     return None
-            columns[field.name] = value
+            columns[field.column] = value
         return columns
 
     def _find_here(self, kind: Kind, values: _Values) -> int | None:
         """Return the id of a row that is known here; an entity is known by its name and type too."""
-        row = self._db.execute(f"SELECT id FROM {kind.table} WHERE uid = ?", (values["uid"],)).fetchone()
-        if row is None and kind.type == "entity" and not self._reuse_ids:
-            row = self._db.execute(
-                """SELECT id FROM entities WHERE name = ? AND type IS ?
-                   AND id NOT IN (SELECT id FROM arrived WHERE kind = 'entity' AND fresh) ORDER BY id LIMIT 1""",
-                (values["name"], values["entity_type"]),
-            ).fetchone()
-        return None if row is None else int(row[0])
+        found: int | None = scalar(self._db, f"SELECT id FROM {kind.table} WHERE uid = ?", (values["uid"],))
+        if found is None and kind.type == "entity" and not self._reuse_ids:
+            query = """SELECT id FROM entities WHERE name = ? AND type IS ?
+                       AND id NOT IN (SELECT id FROM arrived WHERE kind = 'entity' AND fresh) ORDER BY id LIMIT 1"""
+            found = scalar(self._db, query, (values["name"], values["entity_type"]))
+        return found
 
     def _insert(self, kind: Kind, values: _Values, columns: _Values) -> int:
-        row = {"id": values["id"] if self._reuse_ids else None, "uid": values["uid"], **columns}
-        marks = ", ".join("?" * len(row))
-        cursor = self._db.execute(f"INSERT INTO {kind.table} ({', '.join(row)}) VALUES ({marks})", (*row.values(),))
-        assert cursor.lastrowid is not None
         self.added[kind.type] += 1
-        return cursor.lastrowid
+        own_id = values["id"] if self._reuse_ids else None
+        return insert(self._db, kind.table, {"id": own_id, "uid": values["uid"], **columns})
 
     def _link(self, row_id: int, links: tuple[list[str], list[str]]) -> None:
         for names, kind, table in zip(
@@ -142,7 +137,7 @@ class Restore:
             value = values[field.key]
             if field.later and value is not None:
                 self._open.references.append(
-                    Reference(self._line, kind.table, field.name, row_id, field.ref, str(value))
+                    Reference(self._line, kind.table, field.column, row_id, field.ref, str(value))
                 )
         observes = kind.type == "cycle" and (values["kind"], values["status"]) == ("observer", "succeeded")
         if observes and values["conversation"] is not None:
@@ -154,20 +149,15 @@ class Restore:
         """Refuse a message that would have to stand before those here; blank one that was forgotten here."""
         conversation = self._arrivals.get("conversation", values)
         if not conversation.fresh and conversation.row not in self._continued:
-            last = self._db.execute(
-                "SELECT created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1",
-                (conversation.row,),
-            ).fetchone()
-            if last is not None and from_text(str(values["created_at"])) < from_text(last[0]):
+            last = last_time(self._db, conversation.row)
+            if last is not None and from_text(str(values["created_at"])) < from_text(last):
                 raise diverged(self._db, conversation.row, f"line {self._line}, ")
             self._continued.add(conversation.row)
         if self._has_tombstone(values["uid"]):
             columns.update(content=REMOVED, blocks=None, withheld=1, token_count=message_tokens(REMOVED))
 
     def _has_tombstone(self, name: SqlValue) -> bool:
-        if not self._forgets:
-            return False
-        return bool(self._db.execute("SELECT 1 FROM tombstones WHERE message_uid = ?", (name,)).fetchone())
+        return self._forgets and exists(self._db, "tombstones WHERE message_uid = ?", (name,))
 
     def _is_forgotten(self, values: _Values, links: tuple[list[str], list[str]]) -> bool:
         """Tell whether an observation rests on what was forgotten here; then its other sources become free."""
@@ -195,10 +185,7 @@ class Restore:
     def _meet_message(self, conversation: Arrived, row_id: int, values: _Values) -> None:
         if conversation.id in self._continued:
             raise diverged(self._db, conversation.row, f"line {self._line}, ")
-        if (
-            not values["archived"]
-            and self._db.execute("SELECT archived FROM messages WHERE id = ?", (row_id,)).fetchone()[0]
-        ):
+        if not values["archived"] and exists(self._db, "messages WHERE id = ? AND archived", (row_id,)):
             self._open.awake.append(row_id)
 
     def _meet_observation(self, row_id: int, values: _Values) -> None:
@@ -224,28 +211,21 @@ class Restore:
         if newer is not None:
             to = Reference(self._line, "memories", "superseded_by", row_id, "memory", str(newer), at)
             self._open.references.append(to)
-        elif self._db.execute(
-            """SELECT 1 FROM memories JOIN observations ON observations.id = observation_id
+        elif exists(
+            self._db,
+            """memories JOIN observations ON observations.id = observation_id
                WHERE memories.id = ? AND observations.superseded_at = ?""",
             (row_id, at),
-        ).fetchone():
+        ):
             supersede_memory(self._db, row_id, at)
 
     def _meet_usage(self, row_id: int, values: _Values) -> None:
         """Let the one row of a day off the record grow."""
-        self._db.execute(
-            """UPDATE usage SET input_tokens = max(input_tokens, ?), cache_read_tokens = max(cache_read_tokens, ?),
-                   cache_write_tokens = max(cache_write_tokens, ?), output_tokens = max(output_tokens, ?),
-                   cost_usd = max(cost_usd, ?) WHERE id = ?""",
-            (
-                values["input_tokens"], values["cache_read_tokens"], values["cache_write_tokens"],
-                values["output_tokens"], values["cost_usd"], row_id,
-            ),
-        )  # fmt: skip
+        larger = ", ".join(f"{name} = max({name}, :{name})" for name in (*COUNTS, "cost_usd"))
+        self._db.execute(f"UPDATE usage SET {larger} WHERE id = :here", {**values, "here": row_id})
 
     def _meet_entity(self, row_id: int, values: _Values) -> None:
-        (text,) = self._db.execute("SELECT aliases FROM entities WHERE id = ?", (row_id,)).fetchone()
-        aliases = json.loads(text)
+        aliases = json.loads(scalar(self._db, "SELECT aliases FROM entities WHERE id = ?", (row_id,)))
         missing = [alias for alias in json.loads(str(values["aliases"])) if alias not in aliases]
         if missing:
             self._db.execute("UPDATE entities SET aliases = ? WHERE id = ?", (json.dumps(aliases + missing), row_id))

@@ -2,10 +2,12 @@
 
 import json
 import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from construct.store.invariants import violations
 from construct.store.retract import revive_memory, supersede_memory
+from construct.store.sql import column, exists, scalar
+from construct.store.talk import LAST, set_watermark, watermarks
 from construct.store.transfer.arrivals import Arrivals
 from construct.store.transfer.format import RefusedError, SqlValue
 from construct.text import shorten
@@ -60,7 +62,7 @@ def settle(db: sqlite3.Connection, arrivals: Arrivals, open_: Unsettled) -> None
 
 def diverged(db: sqlite3.Connection, conversation_id: int, where: str = "") -> RefusedError:
     """Return the refusal of a conversation that cannot be brought together with itself."""
-    (title,) = db.execute("SELECT title FROM conversations WHERE id = ?", (conversation_id,)).fetchone()
+    title = scalar(db, "SELECT title FROM conversations WHERE id = ?", (conversation_id,))
     name = f"“{shorten(title, 60)}”" if title else "(no title)"
     return RefusedError(
         f"{where}conversation {conversation_id} {name}",
@@ -88,12 +90,13 @@ def _free_sources(db: sqlite3.Connection, freed: list[tuple[int, int]]) -> None:
     Memories that went together with a source come back together with it.
     """
     for source_id, cycle_id in freed:
-        memories = db.execute(
+        memories = column(
+            db,
             """SELECT memories.id FROM memories JOIN observations ON observations.id = observation_id
                WHERE observation_id = ? AND memories.superseded_by IS NULL
                AND memories.superseded_at = observations.superseded_at""",
             (source_id,),
-        ).fetchall()
+        )
         changed = db.execute(
             """UPDATE observations SET superseded_at = NULL, superseded_by = NULL
                WHERE id = :source AND superseded_by = :cycle AND NOT EXISTS (
@@ -101,7 +104,7 @@ def _free_sources(db: sqlite3.Connection, freed: list[tuple[int, int]]) -> None:
                    WHERE source_id = :source AND kept.cycle_id = :cycle)""",
             {"source": source_id, "cycle": cycle_id},
         ).rowcount
-        for (memory_id,) in memories if changed else []:
+        for memory_id in memories if changed else []:
             revive_memory(db, memory_id)
 
 
@@ -109,22 +112,15 @@ def _settle_watermarks(
     db: sqlite3.Connection, conversation_id: int, marks: dict[str, tuple[int, SqlValue]], open_: Unsettled
 ) -> None:
     """Set a new conversation's watermarks; a known one's rise as far as cycles that came along bear them."""
-    here: dict[str, int] = dict(
-        db.execute("SELECT name, message_id FROM watermarks WHERE conversation_id = ?", (conversation_id,)).fetchall()
-    )
+    here = asdict(watermarks(db, conversation_id))
     known = conversation_id not in open_.made
-    limit = 1 << 62
+    limit = LAST
     if known and conversation_id not in open_.observed.values():
-        limit = here.get("observed", 0)
+        limit = here["observed"]
     for name, (message_id, updated_at) in marks.items():
         goal = min(message_id, limit)
-        if goal > here.get(name, 0):
-            db.execute(
-                """INSERT INTO watermarks (conversation_id, name, message_id, updated_at) VALUES (?, ?, ?, ?)
-                   ON CONFLICT (conversation_id, name) DO UPDATE
-                   SET message_id = excluded.message_id, updated_at = excluded.updated_at""",
-                (conversation_id, name, goal, updated_at),
-            )
+        if goal > here[name]:
+            set_watermark(db, conversation_id, name, goal, str(updated_at))
             open_.touched.add(conversation_id)
 
 
@@ -152,13 +148,13 @@ def _settle_archived(db: sqlite3.Connection, open_: Unsettled) -> None:
 
 def _check(db: sqlite3.Connection, open_: Unsettled) -> None:
     for cycle_id, conversation_id in open_.observed.items():
-        unread = db.execute(
-            """SELECT 1 FROM cycles JOIN messages ON messages.conversation_id = cycles.conversation_id
+        unread = exists(
+            db,
+            """cycles JOIN messages ON messages.conversation_id = cycles.conversation_id
                    AND messages.id BETWEEN first_message_id AND last_message_id AND archived = 0
-               WHERE cycles.id = ? AND messages.uid NOT IN (SELECT uid FROM temp.arrived WHERE kind = 'message')
-               LIMIT 1""",
+               WHERE cycles.id = ? AND messages.uid NOT IN (SELECT uid FROM temp.arrived WHERE kind = 'message')""",
             (cycle_id,),
-        ).fetchone()
+        )
         if unread:
             raise diverged(db, conversation_id)
     broken = violations(db, open_.touched)

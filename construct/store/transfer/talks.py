@@ -13,14 +13,14 @@ from itertools import chain, groupby, islice
 from typing import Any
 
 from construct.clock import Clock, from_text, to_text
-from construct.store.erase import REMOVED
-from construct.store.talk import message_tokens
+from construct.store.records import REMOVED
+from construct.store.sql import GIVEN, column, insert, scalar
+from construct.store.talk import last_time, message_tokens
 from construct.store.transfer.format import RefusedError, one_of, text, time
 from construct.store.transfer.shapes import Said, Talk, identity
 
 _AT_ONCE = 500
 """Messages: a conversation may be larger than memory."""
-_GIVEN = "(SELECT value FROM json_each(?))"
 _NEW = "temp.said AS s WHERE place BETWEEN ? AND ? AND NOT EXISTS (SELECT 1 FROM messages WHERE uid = s.uid)"
 
 
@@ -95,10 +95,8 @@ class Waiting:
         self._db.execute("DROP TABLE IF EXISTS temp.talk")
 
     def _known(self, said: Iterable[Said]) -> set[str]:
-        found = self._db.execute(
-            f"SELECT uid FROM messages WHERE uid IN {_GIVEN}", (json.dumps([s.uid for s in said]),)
-        )
-        return {uid for (uid,) in found}
+        uids = json.dumps([s.uid for s in said])
+        return set(column(self._db, f"SELECT uid FROM messages WHERE uid IN {GIVEN}", (uids,)))
 
     def _insert(self, places: Sequence[int], conversation_id: int) -> int:
         """Store a talk's new messages as archived; one that was forgotten here comes without its words."""
@@ -116,25 +114,19 @@ class Waiting:
 def _conversation_for(db: sqlite3.Connection, talk: Talk, first_uid: str, created_at: str, stored: Stored) -> int:
     """Return the conversation that a talk's new messages go into, made if need be."""
     for uid in (talk.uid, identity("late", talk.uid, first_uid)):
-        row = db.execute("SELECT id FROM conversations WHERE uid = ?", (uid,)).fetchone()
-        if row is None:
-            row = db.execute(
-                "INSERT INTO conversations (uid, title, titled_by, created_at) VALUES (?, ?, ?, ?) RETURNING id",
-                (uid, talk.title, "user" if talk.title else None, talk.created_at or created_at),
-            ).fetchone()
+        found = scalar(db, "SELECT id FROM conversations WHERE uid = ?", (uid,))
+        if found is None:
+            titled_by = "user" if talk.title else None
+            begun = talk.created_at or created_at
+            row = {"uid": uid, "title": talk.title, "titled_by": titled_by, "created_at": begun}
+            found = insert(db, "conversations", row)
             stored.added["conversation"] += 1
             break
-        if _goes_on(db, int(row[0]), created_at):
+        last = last_time(db, found)
+        if last is None or from_text(last) <= from_text(created_at):
             break
-    stored.conversations.add(int(row[0]))
-    return int(row[0])
-
-
-def _goes_on(db: sqlite3.Connection, conversation_id: int, created_at: str) -> bool:
-    last = db.execute(
-        "SELECT created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1", (conversation_id,)
-    ).fetchone()
-    return last is None or from_text(last[0]) <= from_text(created_at)
+    stored.conversations.add(found)
+    return int(found)
 
 
 class HandMade:

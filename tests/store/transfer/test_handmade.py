@@ -8,7 +8,7 @@ import pytest
 from construct.clock import Clock
 from construct.store.invariants import violations
 from construct.store.transfer import talks
-from construct.store.transfer.exporting import import_file
+from construct.store.transfer.importing import import_file
 from tests.store.transfer_world import World, bring, exported, message, new_database, refusal
 
 
@@ -198,7 +198,7 @@ def test_wrong_line(db: sqlite3.Connection, tmp_path: Path, wrong: dict[str, obj
 def test_progress(db: sqlite3.Connection, tmp_path: Path) -> None:
     """Reading is told in bytes, up to the file's size."""
     from construct.clock import Clock
-    from construct.store.transfer.exporting import import_file
+    from construct.store.transfer.importing import import_file
 
     path = tmp_path / "x.jsonl"
     path.write_text("".join(message(f"word {i}") for i in range(1200)))

@@ -6,7 +6,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from construct.clock import Clock
-from construct.store.transfer.exporting import export_markdown
+from construct.store.transfer.markdown import export_markdown
 from tests.store.transfer_world import World, furnish, new_database
 
 

@@ -13,8 +13,7 @@ from construct.errors import ConstructError
 from construct.store import erase, search_index
 from construct.store.database import transaction
 from construct.store.invariants import index_violations
-from construct.store.transfer.exporting import import_file
-from construct.store.transfer.importing import INDEXING, READING
+from construct.store.transfer.importing import INDEXING, READING, import_file
 from tests.store.transfer_world import exported, message, new_database
 
 COUNT = 60
@@ -75,6 +74,7 @@ def test_what_is_interrupted_goes_on(db: sqlite3.Connection, tmp_path: Path, for
     steps: list[str] = []
     report = import_file(db, path, Clock(), lambda doing, done, total: steps.append(doing))
     assert (report.messages, steps[0], search_index.count_missing(db)) == (0, INDEXING, 0)
+    assert db.execute("PRAGMA foreign_keys").fetchone() == (1,)
     assert found(db, "word") == COUNT
     with transaction(db):
         assert index_violations(db) == []

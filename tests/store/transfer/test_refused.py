@@ -9,7 +9,7 @@ import pytest
 
 from construct.clock import Clock
 from construct.errors import ConstructError
-from construct.store.transfer.exporting import import_file
+from construct.store.transfer.importing import import_file
 from tests.store.transfer_world import exported, furnish, new_database, refusal
 
 Line = dict[str, Any]

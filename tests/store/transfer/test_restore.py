@@ -11,7 +11,8 @@ from construct.clock import Clock
 from construct.errors import ConstructError
 from construct.store.books import Call, book_off_record
 from construct.store.invariants import index_violations, violations
-from construct.store.transfer.exporting import import_file, write_export
+from construct.store.transfer.exporting import write_export
+from construct.store.transfer.importing import import_file
 from construct.tokens import Usage
 from tests.store.transfer_world import World, bring, exported, furnish, new_database, refusal, run_something
 

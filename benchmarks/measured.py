@@ -1,0 +1,40 @@
+"""What the benchmarks of search measure in the same way: recall, CPU time, and the gate of large files aside."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from construct.memory.recall import search
+
+OPEN = 1e6
+"""The gate scaled by this is open."""
+Asked = list[tuple[str, set[int]]]
+"""Questions, each with the messages that hold the answer."""
+
+
+def ask(asked: Asked, find: Callable[[str], list[int]]) -> tuple[float, list[float]]:
+    """Return the mean recall and the CPU milliseconds of each question."""
+    recalled, times = 0.0, []
+    for text, evidence in asked:
+        start = time.process_time()
+        found = find(text)
+        times.append((time.process_time() - start) * 1000)
+        recalled += len(evidence & set(found)) / len(evidence)
+    return recalled / len(asked), times
+
+
+def p50_p95(times: Sequence[float]) -> tuple[float, float]:
+    """Return what half of them and nineteen in twenty stay below."""
+    ranked = sorted(times)
+    return ranked[len(ranked) // 2], ranked[int(len(ranked) * 0.95)]
+
+
+@contextmanager
+def gate(scale: float) -> Iterator[None]:
+    """Scale the gate of large files."""
+    required, weighed = search.REQUIRED_ROWS, search.WEIGHED_ROWS
+    search.REQUIRED_ROWS, search.WEIGHED_ROWS = int(required * scale), int(weighed * scale)
+    try:
+        yield
+    finally:
+        search.REQUIRED_ROWS, search.WEIGHED_ROWS = required, weighed
