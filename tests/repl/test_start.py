@@ -62,24 +62,15 @@ def terminal(env: dict[str, str]) -> Iterator[PseudoTerminal]:
     behind.close()
 
 
-def test_the_prompt_waits_for_nothing_heavy(api: FakeApi, terminal: PseudoTerminal, env: dict[str, str]) -> None:
-    """When the prompt is first drawn the heavy modules are not imported; type-ahead is answered; Ctrl-D leaves."""
-    terminal.see("›")
-    terminal.type("hello\r")
-    terminal.see("You said")
-    modules = set(json.loads(Path(env["MODULES"]).read_text()))
-    assert "prompt_toolkit" in modules
-    assert not modules & HEAVY
-    terminal.type("\x04")
-    assert terminal.wait() == 0
-
-
-def test_a_real_terminal(api: FakeApi, terminal: PseudoTerminal) -> None:
-    """A reply is interrupted by the key, a resize by the signal draws anew, and SIGTERM leaves in order."""
+def test_a_real_terminal(api: FakeApi, terminal: PseudoTerminal, env: dict[str, str]) -> None:
+    """The prompt waits for nothing heavy; type-ahead is answered; Ctrl-C, a resize and SIGTERM do what they should."""
     api.enqueue("chat", Reply("going on and on " * 300, chunk_delay=0.02, chunk_size=16), "Well.")
     terminal.see("›")
     terminal.type("go\r")
     terminal.see("going on")
+    modules = set(json.loads(Path(env["MODULES"]).read_text()))
+    assert "prompt_toolkit" in modules
+    assert not modules & HEAVY
     terminal.type("ahead")
     terminal.see("› ahead")
     terminal.type("\x03")
