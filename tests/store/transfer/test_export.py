@@ -14,7 +14,8 @@ from construct.errors import ConstructError, UsageError
 from construct.store.transfer.exporting import export_jsonl, write_export
 from construct.store.transfer.format import KINDS
 from construct.store.transfer.jsonl import LEFT_OUT_COLUMNS, LEFT_OUT_TABLES
-from tests.store.transfer_world import World, exported, furnish, new_database, run_something
+from tests.store.transfer_world import World, exported, furnish, run_something
+from tests.support.database import new_database
 
 
 @pytest.fixture

@@ -19,7 +19,8 @@ from construct.store.transfer.format import RefusedError
 from construct.store.transfer.shapes import Talk, essence
 from construct.store.transfer.shapes import talks as read_talks
 from construct.text import printable, storable
-from tests.store.transfer_world import bring, exported, furnish, new_database
+from tests.store.transfer_world import bring, exported, furnish
+from tests.support.database import new_database
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9)
 JSON = st.recursive(
@@ -28,7 +29,7 @@ JSON = st.recursive(
     max_leaves=6,
 )
 QUICK = settings(
-    max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+    max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
 ANY_TEXT = st.text(st.characters(), min_size=1, max_size=40)
 TIMES = st.datetimes().map(lambda t: t.isoformat()) | st.sampled_from(
@@ -55,7 +56,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 @contextmanager
 def fresh(empty: Path) -> Iterator[tuple[sqlite3.Connection, Path]]:
     """Open a copy of the empty database in a folder of its own."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=empty.parent) as folder:
         shutil.copy(empty, Path(folder) / "x.db")
         with closing(new_database(Path(folder) / "x.db")) as db:
             yield db, Path(folder)
@@ -138,7 +139,7 @@ def survives(empty: Path, text: str | bytes) -> None:
         assert exported(db) == first
 
 
-@settings(QUICK, max_examples=80)
+@settings(QUICK, max_examples=40)
 @given(data=st.data())
 def test_any_value_in_an_export(empty: Path, world: list[dict[str, Any]], data: st.DataObject) -> None:
     """An export with any one value replaced by any JSON is refused or comes in sound."""
@@ -150,7 +151,7 @@ def test_any_value_in_an_export(empty: Path, world: list[dict[str, Any]], data: 
     survives(empty, "\n".join(json.dumps(x) for x in lines))
 
 
-@settings(QUICK, max_examples=40)
+@settings(QUICK, max_examples=20)
 @given(data=st.data())
 def test_any_lines_of_an_export(empty: Path, world: list[dict[str, Any]], data: st.DataObject) -> None:
     """An export with lines taken out, doubled or moved is refused or comes in sound."""
@@ -205,7 +206,7 @@ CLAUDE = st.fixed_dictionaries(
 )
 
 
-@settings(QUICK, max_examples=60)
+@settings(QUICK, max_examples=40)
 @given(talks=st.lists(CHATGPT | CLAUDE | JSON, min_size=1, max_size=3))
 def test_any_conversations(empty: Path, talks: list[Any]) -> None:
     """Conversations with any JSON in any place are refused or come in sound, and no otherwise when they are large."""

@@ -15,7 +15,8 @@ from construct.store.database import transaction
 from construct.store.invariants import index_violations
 from construct.store.transfer.exporting import import_file
 from construct.store.transfer.importing import INDEXING, READING
-from tests.store.transfer_world import exported, message, new_database
+from tests.store.transfer_world import exported, message
+from tests.support.database import new_database
 
 COUNT = 60
 

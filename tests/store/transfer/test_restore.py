@@ -13,7 +13,8 @@ from construct.store.books import Call, book_off_record
 from construct.store.invariants import index_violations, violations
 from construct.store.transfer.exporting import import_file, write_export
 from construct.tokens import Usage
-from tests.store.transfer_world import World, bring, exported, furnish, new_database, refusal, run_something
+from tests.store.transfer_world import World, bring, exported, furnish, refusal, run_something
+from tests.support.database import new_database
 
 Make = Callable[[str], sqlite3.Connection]
 
