@@ -136,9 +136,9 @@ def test_tail_shows_the_rest(name: str) -> None:
     document = DOCUMENTS[name].removesuffix("\n")[:500]
     stream = MarkdownStream(1000)
     printed = ""
-    for start in range(0, len(document), 7):
-        printed += stream.feed(document[start : start + 7])
-        so_far = document[: start + 7]
+    for start in range(0, len(document), 11):
+        printed += stream.feed(document[start : start + 11])
+        so_far = document[: start + 11]
         # A closing fence that is coming in is hidden, and a carriage return is waiting for its newline.
         if not so_far.endswith(("`", "~", "\r")):
             shown = printed + stream.tail(1000)
