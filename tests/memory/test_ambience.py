@@ -1,5 +1,6 @@
 """What comes back by itself: only what is good enough, and only what is out of sight."""
 
+import shutil
 from pathlib import Path
 
 from construct.memory.recall.passages import BUDGET
@@ -39,10 +40,14 @@ async def test_nothing_is_brought_up_without_reason(tmp_path: Path, api: FakeApi
     """Small talk, and what was never mentioned, bring nothing back."""
     async with talking(tmp_path, api, **LOW) as t:
         await lived(t)
-        for words in SMALL_TALK:
-            await t.say(words)
-            assert "said," not in ambient(api), words
-            assert "Noted," not in ambient(api), words
+        here = t.id
+    for number, words in enumerate(SMALL_TALK):  # each right after the same talk
+        (folder := tmp_path / str(number)).mkdir()
+        shutil.copy(tmp_path / "construct.db", folder)
+        async with talking(folder, api, **LOW) as t:
+            await Talk(t.companion, here, []).say(words)
+        assert "said," not in ambient(api), words
+        assert "Noted," not in ambient(api), words
 
 
 async def test_what_is_in_sight_is_not_repeated(tmp_path: Path, api: FakeApi) -> None:

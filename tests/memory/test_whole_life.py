@@ -154,7 +154,7 @@ class Player:
             assert seen <= {o.id for o in active}
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(STEPS), min_size=5, max_size=30), st.integers(0, 1 << 30))
 def test_whatever_is_done_the_promises_hold_and_all_can_be_undone(steps: list[str], seed: int) -> None:
     """After every step; and when everything is undone, what was said is raw again and nothing is remembered."""

@@ -332,7 +332,7 @@ FACTS = (
 )  # fmt: skip
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.randoms(use_true_random=False), st.integers(5, 25))
 def test_whatever_happens_memories_follow(
     tmp_path_factory: pytest.TempPathFactory, chance: random.Random, steps: int

@@ -29,7 +29,7 @@ JSON = st.recursive(
     max_leaves=6,
 )
 QUICK = settings(
-    max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+    max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
 )
 ANY_TEXT = st.text(st.characters(), min_size=1, max_size=40)
 TIMES = st.datetimes().map(lambda t: t.isoformat()) | st.sampled_from(
@@ -139,7 +139,7 @@ def survives(empty: Path, text: str | bytes) -> None:
         assert exported(db) == first
 
 
-@settings(QUICK, max_examples=40)
+@settings(QUICK, max_examples=80)
 @given(data=st.data())
 def test_any_value_in_an_export(empty: Path, world: list[dict[str, Any]], data: st.DataObject) -> None:
     """An export with any one value replaced by any JSON is refused or comes in sound."""
@@ -151,7 +151,7 @@ def test_any_value_in_an_export(empty: Path, world: list[dict[str, Any]], data: 
     survives(empty, "\n".join(json.dumps(x) for x in lines))
 
 
-@settings(QUICK, max_examples=20)
+@settings(QUICK, max_examples=40)
 @given(data=st.data())
 def test_any_lines_of_an_export(empty: Path, world: list[dict[str, Any]], data: st.DataObject) -> None:
     """An export with lines taken out, doubled or moved is refused or comes in sound."""
@@ -206,7 +206,7 @@ CLAUDE = st.fixed_dictionaries(
 )
 
 
-@settings(QUICK, max_examples=40)
+@settings(QUICK, max_examples=60)
 @given(talks=st.lists(CHATGPT | CLAUDE | JSON, min_size=1, max_size=3))
 def test_any_conversations(empty: Path, talks: list[Any]) -> None:
     """Conversations with any JSON in any place are refused or come in sound, and no otherwise when they are large."""
