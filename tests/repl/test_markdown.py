@@ -58,7 +58,7 @@ def test_same_lines(document: str) -> None:
     for width in WIDTHS:
         whole = render_markdown(document, width)
         rng = random.Random(width)
-        for longest in (1, 60) if width == 40 else (20,):
+        for longest in (1, 5, 60) if width == 40 else (20,):
             assert streamed(document, cut(document, rng, longest), width) == whole, width
         assert streamed(document, iter([document]), width) == whole, width
 
@@ -74,7 +74,7 @@ def test_same_scrollback(width: int) -> None:
     assert shown == scrollback([render_markdown(document, width)], width)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES), max_size=40).map("".join), st.integers(1, 40), st.randoms(use_true_random=False)
 )
@@ -84,14 +84,14 @@ def test_any_pieces(document: str, longest: int, rng: random.Random) -> None:
     assert streamed(document, cut(document, rng, longest), width) == render_markdown(document, width)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(st.text("ab `*_-+#>|~=[]()!<&\\\t\n1.:\r\x1b中", max_size=80), st.randoms(use_true_random=False))
 def test_any_characters(document: str, rng: random.Random) -> None:
     """So is what is hardly Markdown at all."""
     assert streamed(document, cut(document, rng, 4), 40) == render_markdown(document, 40)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(sorted(DOCUMENTS)), max_size=4), st.randoms(use_true_random=False))
 def test_documents_in_a_row(names: list[str], rng: random.Random) -> None:
     """So are documents one after the other, where the end of one changes the next."""

@@ -112,7 +112,7 @@ def test_terminal_is_safe(source: str) -> None:
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", rendered)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=30))
 def test_no_word_is_lost(pieces: list[str]) -> None:
     """Whatever the structure is taken for, every word is there (but a fence's language), in its order."""
@@ -121,7 +121,7 @@ def test_no_word_is_lost(pieces: list[str]) -> None:
     assert re.findall("alpha|beta|gamma", re.sub("\\s", "", render_markdown(source, 200, PLAIN))) == words
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.text(max_size=60), st.integers(1, 60))
 def test_lines_are_clean(source: str, width: int) -> None:
     """No line ends in spaces, so that what is copied is clean; an empty text has no lines."""

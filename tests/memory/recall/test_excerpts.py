@@ -16,7 +16,7 @@ def test_words_are_found_in_their_forms() -> None:
     assert not list(spans(line, ["ines"]))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(text=st.text(max_size=600), wanted=st.lists(st.text("abcdefgh", min_size=1, max_size=6), max_size=4))
 def test_a_snippet_is_one_short_line(text: str, wanted: list[str]) -> None:
     """Whatever the text, what is shown of it is one line of bounded length."""

@@ -36,7 +36,7 @@ _SUFFIXES = ["", "s", "ed", "ing", "ation", "ational", "izer", "fulness", "ivene
              "y", "ies", "sses", "ement", "ion", "al", "ll", "e", "ly", "ness", "ance", "ive", "ate"]  # fmt: skip
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(root=st.text("abcdefghilmnoprstuvwxyz", max_size=9), suffixes=st.lists(st.sampled_from(_SUFFIXES), max_size=2))
 def test_stems_are_those_of_the_index(index: sqlite3.Connection, root: str, suffixes: list[str]) -> None:
     """A word's stem is the term under which SQLite's porter tokenizer files it."""
@@ -63,7 +63,7 @@ def test_words_are_those_of_the_index(index: sqlite3.Connection, text: str) -> N
     assert [stem(w) for w in words(text)] == indexed(index, text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     word=st.text("aeinorstyéñöüßçąłøåæœğіїйёабвгдежλόγοςάώאבגابتहिन्दी", min_size=1, max_size=9),
     suffix=st.sampled_from(_SUFFIXES),

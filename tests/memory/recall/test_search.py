@@ -274,7 +274,7 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Life:
     return life
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=WORDS | SYNTAX, today=st.none() | st.dates(), all_=st.booleans())
 def test_any_query_is_answered(lived: Life, text: str, today: date | None, all_: bool) -> None:
     """Whatever is typed, there is a list, and the scores fall."""
@@ -284,7 +284,7 @@ def test_any_query_is_answered(lived: Life, text: str, today: date | None, all_:
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(since=st.none() | st.dates(), until=st.none() | st.dates(), moment=st.none() | st.datetimes())
 def test_any_dates_are_a_filter(lived: Life, since: date | None, until: date | None, moment: datetime | None) -> None:
     """Days from the calendar's first to its last narrow the search and never fail."""
