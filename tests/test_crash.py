@@ -1,9 +1,6 @@
 """What a process that is killed, or that shares its file with others, leaves behind."""
 
-import random
 import sqlite3
-import threading
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -11,8 +8,9 @@ import pytest
 
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
-from tests.support.fake_api import FakeApi, faults
-from tests.support.program import Program
+from tests.support.fake_api import FakeApi, Reply, faults
+from tests.support.fake_types import Purpose
+from tests.support.program import Done, Program
 from tests.support.talks import LOW, facts
 
 
@@ -35,7 +33,7 @@ def reached_the_model(api: FakeApi) -> set[str]:
     """Return the user's words that were in a request."""
     texts: set[str] = set()
     for request in api.of("chat"):
-        texts.update(text for text in request.texts if text.startswith("My locker"))
+        texts.update(line for line in request.texts.splitlines() if line.startswith("My locker"))
     return texts
 
 
@@ -45,23 +43,27 @@ def stored_words(program: Program) -> set[str]:
         return {row[0] for row in db.execute("SELECT content FROM messages WHERE role = 'user'")}
 
 
-def test_killed_at_any_moment_nothing_that_was_sent_is_missing(program: Program, api: FakeApi) -> None:
-    """SIGKILL at random moments of `ask` with slow worker calls loses no message that reached the model."""
-    chance = random.Random(11)
-    api.fail("observer", faults.hang(0.6), times=5)
-    for text in facts(5):
+def test_killed_whenever_nothing_that_was_sent_is_missing(program: Program, api: FakeApi) -> None:
+    """SIGKILL of `ask` while its reply comes, and while its memory works, loses nothing of what it sent.
+
+    A talk that makes memory work due has gone before.
+    """
+    said = facts(12)
+    for text in said[:-2]:
+        program.run("ask", "--no-wait", text)
+    moments: tuple[Purpose, ...] = ("chat", "observer")
+    for text, purpose in zip(said[-2:], moments, strict=True):
+        api.chat = lambda _: Reply("I shall remember it, word for word.", chunk_delay=0.05)
+        api.fail("observer", faults.hang(10))
         with program.start("ask", text) as process:
             assert process.stdin is not None
             process.stdin.close()
-            before = len(api.requests)
-            deadline = time.monotonic() + 20
-            while len(api.requests) == before and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.01)
-            time.sleep(chance.uniform(0, 0.5))
+            api.wait_for(len(api.of(purpose)) + 1, purpose, timeout=30)
             process.kill()
-    api.heal()
+        api.heal()
+    assert reached_the_model(api) == set(said)
     sound(program)
-    assert reached_the_model(api) <= stored_words(program)
+    assert stored_words(program) == set(said)
     assert program.run("compact").returncode == 0
     sound(program)
     assert program.json("status")["messages"]["unobserved"] == 0
@@ -69,20 +71,17 @@ def test_killed_at_any_moment_nothing_that_was_sent_is_missing(program: Program,
 
 def test_several_processes_on_one_file_lose_nothing(program: Program, api: FakeApi) -> None:
     """Two piped chats and a loop of `ask` at the same time store every message, and show no lock error."""
-    done = {}
-
-    def chat(number: int) -> None:
-        lines = "\n".join(facts(6, start=100 * number)) + "\n"
-        done[number] = program.process("chat", "--new", stdin=lines)
-
-    chats = [threading.Thread(target=chat, args=(number,)) for number in (1, 2)]
-    for thread in chats:
-        thread.start()
-    asked = [program.process("ask", text) for text in facts(4)]
-    for thread in chats:
-        thread.join()
-    for result in [*asked, *done.values()]:
-        assert (result.returncode, result.stderr) == (0, "")
+    api.chat = lambda _: Reply("So be it.", delay=0.05)
+    with program.start("chat", "--new") as first, program.start("chat", "--new") as second:
+        for number, process in ((1, first), (2, second)):
+            assert process.stdin is not None
+            process.stdin.write("".join(f"{text}\n" for text in facts(6, start=100 * number)))
+            process.stdin.close()
+        api.wait_for(2, timeout=30)
+        asked = [program.run("ask", text) for text in facts(4)]
+        done = [Done(process.wait(60), "", process.stderr.read()) for process in (first, second) if process.stderr]
+    assert {(result.returncode, result.stderr) for result in [*asked, *done]} == {(0, "")}
+    assert len(done) == 2
     expected = {*facts(4), *facts(6, start=100), *facts(6, start=200)}
     assert expected <= stored_words(program)
     with closing(sqlite3.connect(program.db)) as db:

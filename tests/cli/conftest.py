@@ -1,5 +1,6 @@
 """The program with the fake as its server, and one with a short life already in its database."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,9 +27,10 @@ def life(tmp_path: Path) -> Iterator[Life]:
     life.db.close()
 
 
-@pytest.fixture
-def lived(program: Program, life: Life) -> Program:
+@pytest.fixture(scope="session")
+def a_life(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A life of 1 March: observations 1 and 2 superseded by reflection 4; 3 active; 5 pending; memories; two talks."""
+    life = Life(tmp_path_factory.mktemp("a_life"))
     here = life.talk("Where I live")
     first = life.learn(here, "I live in Lisbon near the river")
     second = life.learn(here, "My flat in Lisbon has two rooms")
@@ -39,4 +41,11 @@ def lived(program: Program, life: Life) -> Program:
     life.remember("The alarm code is 9917")
     life.exchange(life.talk("Bicycles"), "Which chain fits a tandem?", "A long one.")
     life.db.close()
+    return life.path
+
+
+@pytest.fixture
+def lived(program: Program, a_life: Path) -> Program:
+    """The program with that life behind it."""
+    shutil.copy(a_life, program.db)
     return program

@@ -153,14 +153,10 @@ def test_interrupting_the_memory_work_leaves_it_for_later(program: Program, api:
 
 def test_interrupting_the_reply_keeps_what_came(program: Program, api: FakeApi) -> None:
     """Ctrl-C while the reply streams exits 130; its words so far are stored and marked."""
-    api.enqueue("chat", Reply("one two three four five six", chunk_delay=0.3, chunk_size=4))
-    with program.start("ask", "Count.") as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.close()
-        process.stdout.read(4)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 130
+    api.enqueue("chat", Reply("one two three four five six", chunk_size=4))
+    api.fail("chat", faults.hang(20, after=2))
+    done = program.signalled(signal.SIGINT, lambda printed: "one" in printed, "ask", "Count.")
+    assert (done.returncode, done.stderr) == (130, "")
     db = sqlite3.connect(program.db)
     kept = db.execute("SELECT content, status FROM messages WHERE role = 'assistant'").fetchall()
     db.close()

@@ -53,13 +53,10 @@ def test_observing_whose_terminal_is_closed(program: Program, api: FakeApi) -> N
     """It says what to do, and leaves no cycle behind."""
     (program.folder / "talk.jsonl").write_text(TALK)
     program.run("import", "talk.jsonl")
-    api.fail("observer", faults.hang(2))
-    with program.start("observe", "--yes") as process:
-        api.wait_for(1, "observer", timeout=20)
-        process.send_signal(signal.SIGHUP)
-        _, err = process.communicate(timeout=20)
-    assert process.returncode == 129
-    assert err.splitlines()[-1].startswith("Left off. What was observed is kept")
+    api.fail("observer", faults.hang(20))
+    done = program.signalled(signal.SIGHUP, lambda _: api.of("observer"), "observe", "--yes")
+    assert done.returncode == 129
+    assert done.stderr.splitlines()[-1].startswith("Left off. What was observed is kept")
     assert program.json("observe", "--yes")["messages_left"] == 0
 
 

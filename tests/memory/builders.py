@@ -16,10 +16,11 @@ from construct.memory.learning.proposals import Draft, Extraction
 from construct.memory.shown.view import Frame
 from construct.store import curated, cycles, talk
 from construct.store import observations as rows
-from construct.store.database import open_database, transaction
+from construct.store.database import transaction
 from construct.store.invariants import index_violations, violations
 from construct.store.records import Message, Observation
 from construct.store.talk import NewMessage
+from tests.support.database import new_database
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 ZONE = ZoneInfo("Europe/Lisbon")
@@ -31,7 +32,7 @@ class Life:
 
     def __init__(self, folder: Path, name: str = "life.db") -> None:
         self.path = folder / name
-        self.db: sqlite3.Connection = open_database(self.path)
+        self.db: sqlite3.Connection = new_database(self.path)
         self.now = START
 
     @property

@@ -16,6 +16,7 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 from construct.config import Settings
 from construct.repl.app import Session
 from construct.repl.start import open_chat
+from tests.support.database import new_database
 from tests.support.emulator import Emulator
 from tests.support.fake_api import FakeApi
 
@@ -82,6 +83,7 @@ async def seated(
     rows: int = 24,
 ) -> AsyncIterator[Seat]:
     """Open a chat in a terminal of this size; it is left at the end if it has not been."""
+    new_database(settings.db).close()
     opening = open_chat(settings, conversation, new=new, model=model, private=private)
     screen = Emulator(columns, rows)
     stream = cast(TextIO, screen)

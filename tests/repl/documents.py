@@ -41,7 +41,7 @@ DOCUMENTS = {
     "nothing": "",
     "blank lines only": "\n\n  \n",
     "a word": "Hello",
-    "a long table": "| a | b |\n|---|---|\n" + "".join(f"| row {n} | {'x' * (n % 9)} |\n" for n in range(60)) + "\nEnd",
+    "a long table": "| a | b |\n|---|---|\n" + "".join(f"| row {n} | {'x' * (n % 9)} |\n" for n in range(36)) + "\nEnd",
     "a table that is not one until its second line": "para\na | b\n--- | ---\n1 | 2\nnot a row\n\nend",
     "a list item that looks like the head of a table": "- x\n- a | b\n--- | ---\n- c\n",
     "a code fence that looks like the head of a table": "```a|b\n-|-\n```\nend",
@@ -75,7 +75,7 @@ DOCUMENTS = {
     "thematic breaks": "***\n- - -\n___\na\n***\n",
     "escape sequences": "\x1b[31mred\x1b[0m \x1b]8;;http://e\x07l\x1b]8;;\x07\n\x1b]0;\n\x07 \x9b1m \x1bPq\n\x1b\\ x\n",
     "a paragraph of many lines": "some words in a line\n" * 150 + "\n# End",
-    "an item of many lines": "- a\n" + "  - some words\n\n" * 80 + "\nEnd\n\n- b",
+    "an item of many lines": "- a\n" + "  - some words\n\n" * 40 + "\nEnd\n\n- b",
     "nested lists with all that can be in them": """1. one
    1. one one
       - deep

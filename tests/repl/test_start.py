@@ -63,24 +63,15 @@ def terminal(env: dict[str, str]) -> Iterator[PseudoTerminal]:
     behind.close()
 
 
-def test_the_prompt_waits_for_nothing_heavy(api: FakeApi, terminal: PseudoTerminal, env: dict[str, str]) -> None:
-    """When the prompt is first drawn the heavy modules are not imported; type-ahead is answered; Ctrl-D leaves."""
-    terminal.see("›")
-    terminal.type("hello\r")
-    terminal.see("You said")
-    modules = set(json.loads(Path(env["MODULES"]).read_text()))
-    assert "prompt_toolkit" in modules
-    assert not modules & HEAVY
-    terminal.type("\x04")
-    assert terminal.wait() == 0
-
-
-def test_a_real_terminal(api: FakeApi, terminal: PseudoTerminal) -> None:
-    """A reply is interrupted by the key, a resize by the signal draws anew, and SIGTERM leaves in order."""
+def test_a_real_terminal(api: FakeApi, terminal: PseudoTerminal, env: dict[str, str]) -> None:
+    """The prompt waits for nothing heavy; type-ahead is answered; Ctrl-C, a resize and SIGTERM do what they should."""
     api.enqueue("chat", Reply("going on and on " * 300, chunk_delay=0.02, chunk_size=16), "Well.")
     terminal.see("›")
     terminal.type("go\r")
     terminal.see("going on")
+    modules = set(json.loads(Path(env["MODULES"]).read_text()))
+    assert "prompt_toolkit" in modules
+    assert not modules & HEAVY
     terminal.type("ahead")
     terminal.see("› ahead")
     terminal.type("\x03")
@@ -95,19 +86,13 @@ def test_a_real_terminal(api: FakeApi, terminal: PseudoTerminal) -> None:
     assert "Traceback" not in terminal.screen.text
 
 
-def test_a_closed_terminal_keeps_what_came(api: FakeApi, terminal: PseudoTerminal, tmp_path: Path) -> None:
-    """However often it is said: by the terminal, the shell, and `uv run` around it."""
-    api.enqueue("chat", Reply("going on and on " * 300, chunk_delay=0.02, chunk_size=16))
-    terminal.see("›")
-    terminal.type("go\r")
-    terminal.see("going on")
+def hang_up(terminal: PseudoTerminal) -> None:
+    """Say that the terminal is closed, over and over: the terminal does, the shell, and `uv run` around it."""
     deadline = time.monotonic() + 20
     while not os.waitid(os.P_PID, terminal.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) and time.monotonic() < deadline:
         os.kill(terminal.pid, signal.SIGHUP)
         time.sleep(0.001)
     terminal.wait()
-    with closing(open_database(tmp_path / "construct.db")) as db:
-        assert db.execute("SELECT role, status FROM messages").fetchall()[1:] == [("assistant", "interrupted")]
 
 
 def test_a_dumb_terminal(api: FakeApi, env: dict[str, str]) -> None:
@@ -126,9 +111,10 @@ def test_a_dumb_terminal(api: FakeApi, env: dict[str, str]) -> None:
         terminal.close()
 
 
-def test_no_color(api: FakeApi, env: dict[str, str]) -> None:
-    """With NO_COLOR nothing is coloured, neither the prompt nor a reply nor a view."""
-    api.enqueue("chat", "# Head\n\n`code` and **bold**")
+def test_no_color_and_a_closed_terminal(api: FakeApi, env: dict[str, str]) -> None:
+    """With NO_COLOR neither prompt nor reply nor view is coloured; a terminal that is closed keeps what came."""
+    long = Reply("going on and on " * 300, chunk_delay=0.02, chunk_size=16)
+    api.enqueue("chat", "# Head\n\n`code` and **bold**", long)
     terminal = PseudoTerminal(python(CHAT), env | {"NO_COLOR": "1"})
     try:
         terminal.see("›")
@@ -137,5 +123,10 @@ def test_no_color(api: FakeApi, env: dict[str, str]) -> None:
         for code in ("\x1b[3", "\x1b[4", "\x1b[9", ";3"):
             assert f"{code}1m" not in terminal.screen.raw
             assert f"{code}5m" not in terminal.screen.raw
+        terminal.type("go\r")
+        terminal.see("going on")
+        hang_up(terminal)
     finally:
         terminal.close()
+    with closing(open_database(Path(env["CONSTRUCT_DB"]))) as db:
+        assert db.execute("SELECT role, status FROM messages").fetchall()[-1] == ("assistant", "interrupted")

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from construct.store.invariants import file_violations, index_violations, violations
-from tests.store.transfer_world import World, furnish, new_database
+from tests.store.transfer_world import World, furnish
+from tests.support.database import new_database
 
 
 @pytest.fixture

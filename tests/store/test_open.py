@@ -4,6 +4,7 @@ import sqlite3
 import stat
 import struct
 import subprocess
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -299,8 +300,10 @@ def test_read_only_by_mode(place: Path, sound: bytes) -> None:
 
 @pytest.mark.skipif(os.getuid() != 0 or not shutil.which("chattr"), reason="needs root and chattr")
 @pytest.mark.parametrize("what", ["x.db", "."])
-def test_immutable(place: Path, sound: bytes, what: str) -> None:
+def test_immutable(sound: bytes, what: str, request: pytest.FixtureRequest) -> None:
     """What the file system keeps from being changed is refused as read-only, for root too."""
+    place = Path(tempfile.mkdtemp())  # on the disk: memory knows no immutable files
+    request.addfinalizer(lambda: shutil.rmtree(place))
     (place / "x.db").write_bytes(sound)
     if subprocess.run(["chattr", "+i", place / what], capture_output=True).returncode:
         pytest.skip("this file system knows no immutable files")

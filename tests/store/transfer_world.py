@@ -2,18 +2,15 @@
 
 import json
 import sqlite3
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from construct.clock import Clock, from_text, to_text
 from construct.errors import ConstructError, ExitStatus
-from construct.store.database import open_database
 from construct.store.transfer.importing import ImportReport, import_file
 from construct.store.transfer.jsonl import export_jsonl
 
@@ -182,20 +179,6 @@ def run_something(w: World, conversation: int) -> None:
     w.insert("memories", uid=w.uid("e"), content="hippopotamus", origin="observation", observation_id=half,
              created_at=w.tick())  # fmt: skip
     w.insert("shown", conversation_id=conversation, observation_id=half, block=1)
-
-
-@cache
-def _empty() -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
-        open_database(Path(folder) / "x.db").close()
-        return (Path(folder) / "x.db").read_bytes()
-
-
-def new_database(path: Path) -> sqlite3.Connection:
-    """Open a new database: it is made once, and copied."""
-    if not path.exists():
-        path.write_bytes(_empty())
-    return open_database(path)
 
 
 def exported(db: sqlite3.Connection) -> str:

@@ -25,6 +25,7 @@ class Emulator(io.TextIOBase):
         self.columns, self.rows = columns, rows
         self._screen = pyte.HistoryScreen(columns, rows, history=10_000, ratio=0.5)
         self._stream = pyte.Stream(self._screen)
+        self._lines: list[str] | None = None
         self.raw = ""
 
     @property
@@ -39,17 +40,24 @@ class Emulator(io.TextIOBase):
     def write(self, text: str) -> int:
         """Draw."""
         self.raw += text
+        self._lines = None
         self._stream.feed(text)
         return len(text)
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; like xterm this one does not wrap anew what it shows."""
         self.columns, self.rows = columns, rows
+        self._lines = None
         self._screen.resize(rows, columns)
 
     @property
     def lines(self) -> list[str]:
         """All lines, scrollback first, without blank ends and without blank lines at the end."""
+        if self._lines is None:  # who waits looks a hundred times a second, mostly at what it has seen
+            self._lines = self._read_off()
+        return self._lines
+
+    def _read_off(self) -> list[str]:
         above = ["".join(row[x].data for x in range(self.columns)).rstrip() for row in self._screen.history.top]
         lines = above + [line.rstrip() for line in self._screen.display]
         while lines and not lines[-1]:

@@ -146,8 +146,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         for index, event in enumerate(sending.events or []):
-            self._wait(sending.chunk_delay if event[0] == "content_block_delta" else 0.0)
-            self._wait(sending.pause if index == sending.pause_at else 0.0)
+            delay = sending.chunk_delay if event[0] == "content_block_delta" else 0.0
+            self._wait(delay + (sending.pause if index == sending.pause_at else 0.0))
             self._chunk(encode(event))
         if len(sending.events or []) == sending.pause_at:
             self._wait(sending.pause)

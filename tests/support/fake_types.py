@@ -34,7 +34,7 @@ class Reply:
     chunk_delay: float = 0.0
     """Seconds before each delta of a stream."""
     chunk_size: int = 0
-    """Characters a delta; 0: what gives at most 64 deltas of 16 or more."""
+    """Characters a delta; 0: what gives at most 8 deltas of 16 or more."""
     thinking: str = ""
 
     @property

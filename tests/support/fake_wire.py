@@ -24,7 +24,7 @@ ERROR_TYPES = {
     529: "overloaded_error",
 }
 
-_MOST_DELTAS = 64
+_MOST_DELTAS = 8
 _SMALLEST_DELTA = 16
 
 

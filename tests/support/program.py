@@ -10,7 +10,9 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,6 +70,18 @@ class Program:
                 file.seek(0)
             status = construct(arguments)
         return Done(status, out.getvalue(), err.getvalue())
+
+    def signalled(self, number: int, when: Callable[[str], object], *arguments: str) -> Done:
+        """Run the program, and send it a signal once `when` is true of what it printed: while it still runs."""
+        printed = io.StringIO()
+
+        def send() -> None:
+            while not when(printed.getvalue()):
+                time.sleep(0.01)
+            os.kill(os.getpid(), number)
+
+        threading.Thread(target=send, daemon=True).start()
+        return self.run(*arguments, stdout=printed)
 
     def json(self, *arguments: str, stdin: str | None = None, more: Mapping[str, str] | None = None) -> Any:
         """Run the program with `--json` and return what it printed, parsed."""

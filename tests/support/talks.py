@@ -13,6 +13,7 @@ from construct.store import talk
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
 from construct.turns import TurnResult
+from tests.support.database import new_database
 from tests.support.fake_api import FakeApi
 
 LOW = {
@@ -64,6 +65,7 @@ def settings_for(folder: Path, api: FakeApi, **more: str) -> Settings:
 async def talking(folder: Path, api: FakeApi, **more: str) -> AsyncIterator[Talk]:
     """Open a companion and a new conversation."""
     settings = settings_for(folder, api, **more)
+    new_database(settings.db).close()
     progress: list[Progress] = []
     companion = Companion(settings, choose_models(settings), progress.append)
     try:

@@ -13,7 +13,8 @@ from construct.store.database import open_database, transaction
 from construct.store.records import Watermarks
 from construct.store.talk import NewMessage
 from tests.store.transfer_world import bring as bring_file
-from tests.store.transfer_world import exported, new_database
+from tests.store.transfer_world import exported
+from tests.support.database import new_database
 from tests.support.fake_api import FakeApi
 from tests.support.fake_types import Answer, Json
 from tests.support.talks import LOW, Talk, facts, talking

@@ -14,7 +14,8 @@ from construct.errors import ConstructError, UsageError
 from construct.store.transfer.exporting import write_export
 from construct.store.transfer.format import KINDS
 from construct.store.transfer.jsonl import export_jsonl
-from tests.store.transfer_world import World, exported, furnish, new_database, run_something
+from tests.store.transfer_world import World, exported, furnish, run_something
+from tests.support.database import new_database
 
 LEFT_OUT_TABLES = frozenset({"sessions", "meta", "token_factors", "briefings", "briefed", "vectors", "vector_models"})
 LEFT_OUT_COLUMNS = frozenset({("cycles", "owner"), ("cycles", "heartbeat")})

@@ -19,7 +19,8 @@ from construct.store.transfer.format import RefusedError
 from construct.store.transfer.shapes import Talk, essence
 from construct.store.transfer.shapes import talks as read_talks
 from construct.text import printable, storable
-from tests.store.transfer_world import bring, exported, furnish, new_database
+from tests.store.transfer_world import bring, exported, furnish
+from tests.support.database import new_database
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9)
 JSON = st.recursive(
@@ -55,7 +56,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 @contextmanager
 def fresh(empty: Path) -> Iterator[tuple[sqlite3.Connection, Path]]:
     """Open a copy of the empty database in a folder of its own."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=empty.parent) as folder:
         shutil.copy(empty, Path(folder) / "x.db")
         with closing(new_database(Path(folder) / "x.db")) as db:
             yield db, Path(folder)

@@ -9,7 +9,8 @@ from construct.clock import Clock
 from construct.store.invariants import violations
 from construct.store.transfer import talks
 from construct.store.transfer.importing import import_file
-from tests.store.transfer_world import World, bring, exported, message, new_database, refusal
+from tests.store.transfer_world import World, bring, exported, message, refusal
+from tests.support.database import new_database
 
 
 @pytest.fixture

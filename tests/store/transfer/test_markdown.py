@@ -7,7 +7,8 @@ from markdown_it import MarkdownIt
 
 from construct.clock import Clock
 from construct.store.transfer.markdown import export_markdown
-from tests.store.transfer_world import World, furnish, new_database
+from tests.store.transfer_world import World, furnish
+from tests.support.database import new_database
 
 
 @pytest.fixture

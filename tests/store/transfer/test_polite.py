@@ -14,7 +14,8 @@ from construct.store import erase, search_index
 from construct.store.database import transaction
 from construct.store.invariants import index_violations
 from construct.store.transfer.importing import INDEXING, READING, import_file
-from tests.store.transfer_world import exported, message, new_database
+from tests.store.transfer_world import exported, message
+from tests.support.database import new_database
 
 COUNT = 60
 

@@ -10,7 +10,8 @@ import pytest
 from construct.clock import Clock
 from construct.errors import ConstructError
 from construct.store.transfer.importing import import_file
-from tests.store.transfer_world import exported, furnish, new_database, refusal
+from tests.store.transfer_world import exported, furnish, refusal
+from tests.support.database import new_database
 
 Line = dict[str, Any]
 

@@ -14,7 +14,8 @@ from construct.store.invariants import index_violations, violations
 from construct.store.transfer.exporting import write_export
 from construct.store.transfer.importing import import_file
 from construct.tokens import Usage
-from tests.store.transfer_world import World, bring, exported, furnish, new_database, refusal, run_something
+from tests.store.transfer_world import World, bring, exported, furnish, refusal, run_something
+from tests.support.database import new_database
 
 Make = Callable[[str], sqlite3.Connection]
 

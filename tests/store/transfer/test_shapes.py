@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.store.transfer_world import bring, exported, new_database, refusal
+from tests.store.transfer_world import bring, exported, refusal
+from tests.support.database import new_database
 
 Json = dict[str, Any]
 NOON = 1_767_268_800.5  # 2026-01-01T12:00:00.5Z
