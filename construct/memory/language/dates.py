@@ -77,6 +77,10 @@ _DAY_WORD = re.compile(
     r"(?P<plus1>tomm?orr?ow|tmrw?)|(?P<minus1>yesterday|last night)|"
     r"(?P<zero>today|tonight|this (?:morning|afternoon|evening)))\b"
 )
+# "Friday, not Wednesday", "instead of tomorrow"; but "why not Friday?", "not until Friday".
+_DENIED = re.compile(
+    r"(?i)(?<!why )\b(?:not|no longer|instead of|rather than)\s+(?:(?:on|for|this|next|last|the|\w{3,6}day,?)\s+)*$"
+)
 _AS_IF = re.compile(r"(?i)\b(?:like|as if)\s+(?:it\s+(?:was|were)\s+)?(?:just\s+|only\s+)?$")
 _OFFSETS = {"plus2": (1, 2), "minus2": (2, -2), "plus1": (1, 1), "minus1": (2, -1), "zero": (3, 0)}
 _YEAR_WORD = re.compile(r"(?i)\b(?:(next)|(last)|this) year\b")
@@ -308,7 +312,8 @@ def mentioned_days(text: str, base: date) -> list[date]:
     text = text[:_LONGEST]
     folded = text.casefold()
     tried = [finder(text, base) for finder, hints in _FINDERS if any(hint in folded for hint in hints)]
-    return [day for _, _, day in sorted(found for finds in tried for found in finds)]
+    found = sorted(found for finds in tried for found in finds)
+    return [day for _, start, day in found if not _DENIED.search(text[max(0, start - 40) : start])]
 
 
 def referenced_date(text: str, base: date) -> date | None:

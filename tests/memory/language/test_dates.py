@@ -12,6 +12,13 @@ WEDNESDAY = date(2026, 3, 4)
 MONTHS = "January February March April May June July August September October November December"
 
 REFERENCES: list[tuple[str, str | None]] = [
+    ("The dentist moved to Friday, not Thursday anymore", "2026-03-06"),
+    ("Not tomorrow but on Friday", "2026-03-06"),
+    ("Instead of Thursday we meet on Friday", "2026-03-06"),
+    ("It is no longer on Friday", None),
+    ("Why not on Friday?", "2026-03-06"),
+    ("I was not there on Monday", "2026-03-02"),
+    ("We will not be back until Friday", "2026-03-06"),
     ("today I moved", "2026-03-04"),
     ("tonight we cook", "2026-03-04"),
     ("I felt ill this morning", "2026-03-04"),
