@@ -14,7 +14,7 @@ from construct.memory.language.alike import is_of_a_day, same_fact, says_more
 from construct.memory.language.dates import in_past
 from construct.memory.language.stem import stem, words
 from construct.memory.language.terms import STOP_WORDS
-from construct.memory.language.values import newer_value, sought
+from construct.memory.language.values import newer_value, says_no_more, sought
 from construct.store import curated, lineage, retract
 from construct.store import observations as rows
 from construct.store.curated import NewMemory
@@ -87,7 +87,7 @@ def _other_values(db: sqlite3.Connection, content: str) -> list[Memory]:
     all_of, one_of = asked
     parts = [_any([w]) for w in all_of] + ([_any(one_of)] if one_of else [])
     near = curated.in_force_like(db, " AND ".join(parts), _CANDIDATES)
-    return [m for m in near if newer_value(m.content, content)]
+    return [m for m in near if newer_value(m.content, content) and says_no_more(m.content)]
 
 
 def _rarest(db: sqlite3.Connection, content: str) -> list[str]:

@@ -49,6 +49,7 @@ _REPLACED = re.compile(r"(?i)\s*\([^()]*\b(?:before|previously|formerly|was|were
 _NOT_NOW = re.compile(
     r"(?i)\b(?:when|back in|until|then|before|temporar\w+|but|used|if|and|or|both|either|years? ago|in \d{4})\b"
 )
+_MORE = re.compile(r"(?i)\bwith\b")
 _SEVERAL = word_set(
     "sister sisters brother brothers sibling siblings friend friends son sons daughter daughters child children kid "
     "kids cousin cousins aunt uncle grandson granddaughter nephew niece colleague colleagues neighbour "
@@ -94,6 +95,12 @@ def newer_value(old: str, new: str) -> bool:
         alike = rest == rest_now or not rest or not rest_now
         return alike and bool(before.numbers and now.numbers) and not _within(before.numbers, now.numbers)
     return not _within(before.words, now.words)
+
+
+def says_no_more(text: str) -> bool:
+    """Tell whether a sentence with a value is about that alone: who lives in Lisbon with Ana has Ana in Porto too."""
+    state = _state(text)
+    return state is not None and not _MORE.search(state.value)
 
 
 def sought(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:

@@ -201,6 +201,13 @@ def test_what_was_said_earlier_is_no_newer_value(life: Life) -> None:
     assert in_force(life) == ["User's rent is 1300"]
 
 
+def test_a_newer_value_takes_nothing_else_along(life: Life) -> None:
+    """What says more than where somebody lives stays in force when they move."""
+    keep(life, "User lives in Lisbon with their wife Ana")
+    keep(life, "User moved to Faro")
+    assert in_force(life) == ["User lives in Lisbon with their wife Ana", "User moved to Faro"]
+
+
 def test_a_plan_is_no_newer_value(life: Life) -> None:
     """Only what is stated changes what is so."""
     keep(life, "User lives in Lisbon")
