@@ -20,6 +20,7 @@ MAX_LINE = 10_000
 
 _SPOKEN = re.compile(r"(?:User|Assistant): ?(.+)", re.IGNORECASE)
 _FEWEST_COPIES = 4
+_FEWEST_AGAIN = 8
 
 
 class UnusableAnswerError(Exception):
@@ -42,6 +43,8 @@ def parse_object(text: str, part: str = "observations") -> Mapping[str, Any]:
         raise UnusableAnswerError("the answer is not the JSON that was asked for")
     if any(isinstance(o, dict) and _length(o.get("content")) > MAX_LINE for o in data[part]):
         raise UnusableAnswerError("the answer has a line that does not end")
+    if _says_again(data[part]):
+        raise UnusableAnswerError("the answer says the same again and again")
     return data
 
 
@@ -58,6 +61,12 @@ def is_degenerate(text: str) -> bool:
     starts = range(0, len(text) - size, max(1, (len(text) - size) // most))
     repeated = sum(text.find(text[i : i + size]) < i or text.find(text[i : i + size], i + 1) > 0 for i in starts)
     return repeated > 0.4 * len(starts)
+
+
+def _says_again(items: Iterable[object]) -> bool:
+    """Tell whether the lines are hardly ever new ones: a weak model gives one line for each message it was shown."""
+    lines = [content for o in items if isinstance(o, dict) and isinstance(content := o.get("content"), str)]
+    return len(lines) >= _FEWEST_AGAIN and 4 * len(set(lines)) <= len(lines)
 
 
 def copies_talk(drafts: Sequence[Draft], messages: Sequence[Message]) -> bool:

@@ -260,6 +260,18 @@ def test_an_endless_line_is_refused() -> None:
         parse_object(answer(10_001))
 
 
+def test_one_line_for_every_message_is_refused() -> None:
+    """An answer that hardly ever says anything new is no observation of what was said."""
+
+    def answer(different: int) -> str:
+        lines = [{"content": f"User has {i % different} cats", "sources": [f"M{i}"]} for i in range(12)]
+        return json.dumps({"observations": lines})
+
+    assert parse_object(answer(4))
+    with pytest.raises(UnusableAnswerError, match="again and again"):
+        parse_object(answer(3))
+
+
 @pytest.mark.parametrize(
     ("labels", "copied"),
     [

@@ -25,6 +25,7 @@ def test_the_example_is_what_is_asked_for() -> None:
     raw = json.loads(observer_example("")[1])
     assert [d.content for d in answered().drafts] == [line["content"] for line in raw["observations"]]
     assert [d.observation_date for d in answered().drafts] == [line["observation_date"] for line in raw["observations"]]
+    assert [d.referenced_date for d in answered().drafts] == [line["referenced_date"] for line in raw["observations"]]
     assert [d.stance for d in answered().drafts] == [line["stance"] for line in raw["observations"]]
     asked = observer_example("Go on.")[0]
     assert all(f"[{anchor}] " in asked for anchor in ANCHORS)
