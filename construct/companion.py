@@ -38,6 +38,9 @@ from construct.turns import WHOLE, Delta, Listener, Replying, ToolCalled, TurnRe
 
 log = logging.getLogger("construct.companion")
 
+_WORKER_PATIENCE = 10.0
+"""Seconds: memory work can be done later, and who leaves waits for it."""
+
 _MOST_TOOL_ROUNDS = 6
 _ENOUGH_TOOLS = "No more tools in this turn: answer with what you have."
 
@@ -65,7 +68,7 @@ class Companion:
         self.settings = settings
         self.models = models
         self.store = Store(settings.db)
-        self._worker_store = Store(settings.db)
+        self._worker_store = Store(settings.db, _WORKER_PATIENCE)
         self.terms: Terms = terms_for(settings, models.main.context_window)
         self.worker = MemoryWorker(self._worker_store, models.worker, self.terms, report or (lambda _: None))
         self.forget: Forget | None = None

@@ -86,9 +86,8 @@ class KeptModel:
 
 
 def _asked(request: Request | JsonRequest) -> dict[str, Any]:
-    asked = asdict(request)
-    asked.pop("hopeless", None)
-    return asked
+    """Return what the model sees of a request: who listens is another one in every run."""
+    return {name: value for name, value in asdict(request).items() if name not in {"hopeless", "on_retry"}}
 
 
 def _dumped(reply: Reply) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import gc
 import logging
+import os
 import sys
 
 COLLECT_AFTER = 20_000
@@ -16,5 +17,9 @@ def main() -> None:
     gc.set_threshold(COLLECT_AFTER)
 
     from construct.cli.run import run
+    from construct.errors import ExitStatus
 
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    if status == ExitStatus.INTERRUPTED:  # for no thread: one may wait for the file, or generate, for a minute more
+        os._exit(status)
+    sys.exit(status)

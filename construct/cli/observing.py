@@ -78,6 +78,7 @@ async def _run(companion: Companion, waiting: Sequence[Backlog], budget: float |
         if budget is not None:
             limit = await companion.store.call(spent_today, terms) + budget
             companion.worker.terms = replace(terms, daily_usd=limit)
+        advance("Observing", 0, total)
         for backlog in waiting:
             while done.stopped is None and (step := await _step(companion, backlog.conversation_id)):
                 done = _sum(done, step)

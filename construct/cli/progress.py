@@ -18,7 +18,7 @@ _MOMENT, _PATIENCE = 0.5, 1.0  # seconds
 
 @contextmanager
 def progress_bar() -> Iterator[Advance]:
-    """Give what draws the bar, which is gone at the end."""
+    """Give what draws the bar, which is gone at the end; at once where the first step is still to be done."""
     if not sys.stderr.isatty():
         yield lambda doing, done, total: None
         return
@@ -34,7 +34,7 @@ def progress_bar() -> Iterator[Advance]:
                 bar.remove_task(task)
             bar.add_task(doing, total=total or None)
         bar.update(bar.task_ids[0], completed=done)
-        if time.monotonic() - begun > _MOMENT:
+        if (total and not done) or time.monotonic() - begun > _MOMENT:
             bar.start()
 
     try:

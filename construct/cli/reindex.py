@@ -57,6 +57,7 @@ def _make_all(db: sqlite3.Connection, embedder: Embedder) -> int:
     made, total = 0, vectors.count_without(db, embedder.name)
     after: dict[str, int] = {}
     with progress_bar() as advance:
+        advance("Making vectors", made, total)
         while texts := indexing.batch(db, embedder.name, after):
             indexing.store(db, embedder, texts)
             after[texts[-1].kind] = texts[-1].id

@@ -23,12 +23,15 @@ from construct.references import Reference
 from construct.repl.background import Job, Upkeep
 from construct.repl.start import Opening
 from construct.store import cycles, talk
-from construct.store.database import Store, transaction
+from construct.store.database import Store, patience, transaction
 from construct.tasks import stop
 from construct.turns import Listener, TurnResult
 
 BEAT_SECONDS = 20.0
 _COLD_MARGIN = 5.0
+_BRIEFLY = 1.0
+"""Seconds that nobody minds: who leaves while another program holds the file is not to wait for its end. The session
+of a process that is gone is closed by the next one."""
 _SHARED = "this talk is open in another terminal too; /new begins another"
 
 
@@ -107,13 +110,13 @@ class Chat:
         """Go on in another conversation, None for a new one; the one that is left is observed."""
         left, self.conversation_id = self.conversation_id, conversation_id
         self._cold_at = None
-        await self._arrive()
         if self.aside is not None:
             self.aside = OffRecord(self.companion, [])
         if left is not None and left != conversation_id:
             self.upkeep.want(Job(left, leaving=True))
         if conversation_id is not None:
             self.upkeep.want(Job(conversation_id))
+        await self._arrive()
 
     def begin_anew(self) -> None:
         """Go on in a new conversation: this one was deleted."""
@@ -129,7 +132,7 @@ class Chat:
         """Return the conversation's id; a new one is stored by this, also for one that was deleted elsewhere."""
         if self.conversation_id is None or not await self.store.call(talk.is_there, self.conversation_id):
             self.conversation_id = await self.store.call(self._create)
-            await self.store.call(self._beat_once)
+            await self._arrive()
         return self.conversation_id
 
     async def use_model(self, name: str) -> None:
@@ -210,8 +213,9 @@ class Chat:
 
     async def _arrive(self) -> None:
         """Say that the chat is in its conversation now; and to the user when another is, too."""
-        if await self.store.call(self._beat_once):
-            self._complain(_SHARED)
+        with suppress(ConstructError):  # the next beat says it
+            if await self.store.call(self._beat_once):
+                self._complain(_SHARED)
 
     async def _keep_beating(self) -> None:
         while True:
@@ -231,7 +235,8 @@ class Chat:
     def _close_session(self, db: sqlite3.Connection) -> None:
         """Close what was opened, even if nobody waited for that to end."""
         if self._session_id is not None:
-            cycles.close_session(db, self._session_id)
+            with patience(db, _BRIEFLY):
+                cycles.close_session(db, self._session_id)
             self._session_id = None
 
     def _beat_once(self, db: sqlite3.Connection) -> bool:
@@ -239,7 +244,8 @@ class Chat:
         here, session = self.conversation_id, self._session_id
         if session is None:
             return False
-        cycles.beat_session(db, session, here)
+        with patience(db, _BRIEFLY):
+            cycles.beat_session(db, session, here)
         return here is not None and cycles.is_open_elsewhere(db, here, session)
 
     def _create(self, db: sqlite3.Connection) -> int:

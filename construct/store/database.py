@@ -110,6 +110,17 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
+def patience(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
+    """Wait for other connections as long as told, within the block."""
+    (usual,) = db.execute("PRAGMA busy_timeout").fetchone()
+    db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
+    try:
+        yield
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {usual}")
+
+
+@contextmanager
 def snapshot(db: sqlite3.Connection) -> Iterator[None]:
     """Read one and the same state throughout the block."""
     if db.in_transaction:
@@ -134,10 +145,14 @@ def rehearsal(db: sqlite3.Connection) -> Iterator[None]:
 
 
 class Store:
-    """The database for async code: one thread, one connection, calls one after the other."""
+    """The database for async code: one thread, one connection, calls one after the other.
 
-    def __init__(self, path: Path) -> None:
+    `patience`: seconds for which a call waits for another program that holds the file.
+    """
+
+    def __init__(self, path: Path, patience: float | None = None) -> None:
         self.path = path
+        self._patience = _PATIENT_SECONDS if patience is None else patience
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="construct-db")
         self._db: sqlite3.Connection | None = None
 
@@ -150,13 +165,15 @@ class Store:
         def run() -> T:
             if self._db is None:
                 self._db = open_database(self.path)
-                self._db.execute(f"PRAGMA busy_timeout = {int(_PATIENT_SECONDS * 1000)}")
+                self._db.execute(f"PRAGMA busy_timeout = {int(self._patience * 1000)}")
             try:
                 return work(self._db, *args, **kwargs)
             except sqlite3.Error as error:
                 raise faults.explain(error, self.path) from error
 
-        return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, run))
+        future = asyncio.get_running_loop().run_in_executor(self._thread, run)
+        future.add_done_callback(_look_at)
+        return await asyncio.shield(future)
 
     def close(self) -> None:
         """Wait for the last call, close the connection and end the thread."""
@@ -168,6 +185,12 @@ class Store:
 
         self._thread.submit(close).result()
         self._thread.shutdown()
+
+
+def _look_at(call: "asyncio.Future[T]") -> None:
+    """Take note of an error that nobody waits for any more: asyncio would print it, traceback and all."""
+    if not call.cancelled():
+        call.exception()
 
 
 def make_folder(folder: Path) -> None:

@@ -8,9 +8,9 @@ not done, `meta` has a row `pruning` which says what is left to do.
 """
 
 import sqlite3
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
+from construct.store.database import patience
 from construct.store.graph import delete_unnamed
 from construct.store.records import REMOVED
 from construct.store.segments import merge_all
@@ -91,7 +91,7 @@ def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
     if left is None:
         return True
     try:
-        with _patience(db, wait):
+        with patience(db, wait):
             if left != _CUT_LOG:
                 _rewrite(db)
             busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -106,14 +106,3 @@ def _rewrite(db: sqlite3.Connection) -> None:
     merge_all(db)
     db.execute("VACUUM")
     db.execute("UPDATE meta SET value = ? WHERE name = 'pruning'", (_CUT_LOG,))
-
-
-@contextmanager
-def _patience(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
-    """Wait for other connections as long as told, within the block."""
-    (usual,) = db.execute("PRAGMA busy_timeout").fetchone()
-    db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
-    try:
-        yield
-    finally:
-        db.execute(f"PRAGMA busy_timeout = {usual}")

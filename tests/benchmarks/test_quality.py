@@ -14,6 +14,7 @@ from benchmarks.remembering.models import KeptModel, Said, Script
 from benchmarks.remembering.scores import abstains, contained, interval, score
 from construct.errors import ModelBrokenError
 from construct.llm.types import ChatMessage, JsonReply, JsonRequest, Reply, ReplyStream, Request, Text, Usage
+from construct.turns import heard
 from tests.support.fake_api import FakeApi, faults
 
 SMALL_TALK = ["Nice weather, is it not?", "It is, and so warm.", "Let us hope that it stays.", "Yes, for a while."]
@@ -168,11 +169,12 @@ class Moody(Script):
 
 async def test_a_reply_is_asked_for_once(tmp_path: Path) -> None:
     """What broke off is asked again; what came is kept by request and model, for later runs too."""
-    moody = Moody()
+    moody, asked = Moody(), list[Request]()
 
     async def ask(words: str, identity: str = "") -> str:
         kept = KeptModel(moody, tmp_path, identity)
-        stream = kept.stream(Request((), (ChatMessage("user", (Text(words),)),)))
+        asked.append(heard(Request((), (ChatMessage("user", (Text(words),)),)), lambda event: None))
+        stream = kept.stream(asked[-1])
         text = "".join([piece async for piece in stream])
         await stream.aclose()
         return text

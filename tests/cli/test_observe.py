@@ -2,14 +2,17 @@
 
 import json
 import re
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from construct.cli.progress import progress_bar
 from construct.store import cycles, talk
 from construct.store.database import open_database
 from construct.store.talk import NewMessage
+from tests.support.emulator import Emulator
 from tests.support.fake_api import FakeApi, faults
 from tests.support.fake_types import Answer, Json
 from tests.support.program import Program
@@ -58,6 +61,16 @@ def test_imported_talk_is_learned(past: Program, api: FakeApi) -> None:
     assert sources(past) == {"2024", "2025"}
     assert past.json("doctor")["ok"] is True
     assert past.run("observe", "--yes").stdout == "Nothing imported is left to observe.\n"
+
+
+def test_the_bar_is_there_before_the_first_step_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call of a local model takes a minute: until it answers, too, somebody sees that it is at work."""
+    screen = Emulator()
+    monkeypatch.setattr(sys, "stderr", screen)
+    with progress_bar() as advance:
+        advance("Observing", 0, 6)
+        assert "Observing" in screen.text
+    assert screen.text == ""
 
 
 def test_only_what_was_said_since_then(past: Program) -> None:

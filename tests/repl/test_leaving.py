@@ -1,8 +1,14 @@
 """Leaving the chat: the memory is finished, nothing is lost, nothing stays open."""
 
 import asyncio
+from contextlib import closing
 
+import pytest
+
+from construct import companion
 from construct.config import Settings
+from construct.repl import chat
+from construct.store.database import open_database
 from tests.repl.conftest import seated, stored
 from tests.support.fake_api import FakeApi, Reply
 
@@ -57,3 +63,19 @@ async def test_two_terminals_in_one_talk(api: FakeApi, settings: Settings) -> No
             await third.see("whenever you like")
             assert "another terminal" not in third.screen.text
         assert "another terminal" not in first.screen.text
+
+
+async def test_while_another_program_holds_the_file(
+    api: FakeApi, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Saying where a chat is can wait: who moves on, or leaves, while an import runs does not wait for its end."""
+    monkeypatch.setattr(chat, "_BRIEFLY", 0.05)
+    monkeypatch.setattr(companion, "_WORKER_PATIENCE", 0.05)
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("whenever you like")
+        with closing(open_database(settings.db)) as importing:
+            importing.execute("BEGIN IMMEDIATE")
+            seat.type("/new\r")
+            await seat.see("A new conversation.")
+            assert await seat.leave() == 0

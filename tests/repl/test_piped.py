@@ -5,7 +5,8 @@ import os
 import signal
 import sqlite3
 import subprocess
-from contextlib import closing
+import sys
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -167,6 +168,34 @@ def test_ctrl_c_ends_it(api: FakeApi, settings: Settings) -> None:
     assert (process.returncode, err) == (130, b"")
     with closing(sqlite3.connect(settings.db)) as db:
         assert db.execute("SELECT status FROM messages WHERE role = 'assistant'").fetchall() == [("interrupted",)]
+
+
+def test_ctrl_c_while_another_program_holds_the_file(api: FakeApi, settings: Settings) -> None:
+    """Who interrupts waits for no thread that waits for the file, and sees no traceback."""
+    env = {"PATH": os.environ["PATH"], "CONSTRUCT_DB": str(settings.db), "XDG_CONFIG_HOME": str(settings.config_dir)}
+    with subprocess.Popen(
+        [sys.executable, "-m", "construct"],
+        env=env | api.env(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(b"hello\n")
+        process.stdin.flush()
+        assert process.stdout.readline()
+        with closing(sqlite3.connect(settings.db, isolation_level=None)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            process.stdin.write(b"hello again\n")
+            process.stdin.flush()
+            for _ in range(40):
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(0.25)
+                    break
+                process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=10)
+    assert (process.returncode, err) == (130, b"")
 
 
 async def test_lines_of_any_length_and_in_pieces() -> None:

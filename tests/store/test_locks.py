@@ -1,6 +1,7 @@
 """The locks of one process's connections, seen by another process."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 from contextlib import closing
@@ -53,3 +54,22 @@ async def test_a_talk_waits_longer_than_a_command(tmp_path: Path, monkeypatch: p
         with pytest.raises(DatabaseUnusableError, match="locked by another program"):
             await store.call(create_conversation, "now")
         store.close()
+
+
+async def test_who_stops_waiting_hears_no_more(tmp_path: Path) -> None:
+    """A call that fails when nobody waits for it any more is nobody's business: asyncio would print a traceback."""
+    heard: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context))
+    path = tmp_path / "construct.db"
+    with closing(open_database(path)) as importing:
+        importing.execute("BEGIN IMMEDIATE")
+        store = Store(path, patience=0.05)
+        waiting = asyncio.create_task(store.call(create_conversation, "now"))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await asyncio.to_thread(store.close)
+    del waiting
+    gc.collect()
+    assert heard == []
