@@ -38,7 +38,9 @@ def test_nothing_of_the_example_is_believed() -> None:
     assert without_example(answered(), talk) == Extraction((), None, None, None)
 
 
-@pytest.mark.parametrize("content", ["User's brother Jorven came", "User's boiler broke in November", "User has a book"])
+@pytest.mark.parametrize(
+    "content", ["User's brother Jorven came", "User's boiler broke in November", "User has a book"]
+)
 def test_what_was_said_is_believed(content: str) -> None:
     """A name of the example that somebody said is theirs, and its other words are everybody's."""
     talk = [message(1, "user", "My brother JORVEN came to fix the boiler.")]
