@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from construct.errors import ConstructError
+from construct.errors import ConstructError, UsageError
 from construct.repl.chat import Chat
 from construct.repl.commands import all_commands
 from construct.repl.commands.correct import forget_for_model
@@ -71,6 +71,8 @@ class Dialogue:
         if command is None:
             self._fail(self.registry.unknown(name))
             return None
+        if argument and command.usage == f"/{command.name}":
+            raise UsageError(f"/{command.name} takes nothing behind it.")
         return await command.run(self._chat, self._out, argument)
 
     async def _again(self) -> None:

@@ -197,7 +197,7 @@ def test_undone_names_all_that_was_taken_back() -> None:
     drawn = replace(UNDONE, cycle=cycle(), along=(cycle("graph"), cycle("graph")))
     head = to_text(undone_view(drawn, TODAY), 200).splitlines()[0]
     assert head == "Taken back: an observation run (cycle 7), a graph run (cycle 7) and a graph run (cycle 7)."
-    assert "found nothing to remember, so all that is remembered stays" in to_text(
+    assert "Nothing that it found is remembered, so all that is remembered stays" in to_text(
         undone_view(replace(UNDONE, deactivated=()), TODAY), 200
     )
 

@@ -35,6 +35,7 @@ _READ = 100_000
 """Characters at either end of a message that are looked at: what stands in between was pasted, not said."""
 _WORTH = 2.5
 _A_YEAR = timedelta(days=366)
+_WHOLE = re.compile(r"(?i)(?:I|we)\b|my (?:\w+ ){1,3}?(?:is|are|was|were|has|have|had|got|works?|lives?|died)\b")
 _Scored = tuple[float, Draft]
 
 _LIFE = word_set(
@@ -269,10 +270,19 @@ def _pieces(sentence: str, parts: Sequence[tuple[str, str]], day: date) -> Itera
     ahead = any(d >= day for d in days)
     if len(stances) == 1 and len(sentence) > _LONGEST:
         yield from ((clause, parts[0][1]) for clause in split_clauses(sentence))
+    elif ahead and all(_stands_alone(*part) for part in parts):
+        yield from parts
     elif len(stances) == 1 or (stances == {"stated", "planned"} and not (ahead and min(days) < day)):
         yield sentence, parts[0][1] if len(stances) == 1 else "planned" if ahead else "stated"
     else:
         yield from parts
+
+
+def _stands_alone(clause: str, stance: str) -> bool:
+    """Tell whether a clause needs none of the others: "I am allergic to peanuts, and I plan to see the dentist"."""
+    if not _WHOLE.match(clause) or not _THEY.isdisjoint(words(clause)):
+        return False
+    return stance == "planned" or _seen(clause, stance).life
 
 
 def _best(scored: Sequence[_Scored], limit: int) -> tuple[Draft, ...]:

@@ -116,6 +116,9 @@ async def fork(chat: Chat, out: Output, argument: str) -> None:
 async def export(chat: Chat, out: Output, argument: str) -> None:
     """FORMAT is jsonl, sqlite or markdown; without it the file's ending says: .md, .db or anything else."""
     path, form = _export_target(argument)
+    if path.is_file() and path.stat().st_size and not await out.ask(f"{path} is there already: replace it?"):
+        out.say("Nothing was written.")
+        return
     with out.busy("writing"):
         await chat.store.call(write_export, chat.settings.db, form, path, None, chat.clock)
     out.say(f"Written: {path} ({form})")

@@ -16,7 +16,7 @@ _HELD = {
     "reflector": "They are condensed again when observations have grown by a further threshold, or by {compact}.",
 }
 _FOUND_NOTHING = (
-    "It had found nothing to remember, so all that is remembered stays as it was. "
+    "Nothing that it found is remembered, so all that is remembered stays as it was. "
     "Undo once more takes back the cycle before it."
 )
 

@@ -174,9 +174,9 @@ def _claude(conversation: _Json) -> Talk:
 
 
 def _branch(conversation: _Json, messages: list[_Json]) -> list[_Json]:
-    """Return the way to the current leaf where one is named, else all messages in order of time."""
+    """Return the way to the current leaf, or to the newest message of a whole tree; else all in order of time."""
     by_uid = {message.get("uuid"): message for message in messages if isinstance(message.get("uuid"), str)}
-    at = conversation.get("current_leaf_message_uuid")
+    at = conversation.get("current_leaf_message_uuid") or _newest_leaf(messages, by_uid)
     way: list[_Json] = []
     while isinstance(at, str) and at in by_uid:
         message = by_uid.pop(at)
@@ -188,6 +188,14 @@ def _branch(conversation: _Json, messages: list[_Json]) -> list[_Json]:
     if None in times:
         return messages
     return [messages[i] for i in sorted(range(len(messages)), key=lambda i: times[i] or "")]
+
+
+def _newest_leaf(messages: list[_Json], by_uid: Mapping[object, _Json]) -> object:
+    """Return the uid of the newest message where all but one say which known message they answer; else None."""
+    answers = sum(isinstance(up := m.get("parent_message_uuid"), str) and up in by_uid for m in messages)
+    if not messages or len(by_uid) < len(messages) or answers < len(messages) - 1:
+        return None
+    return max(enumerate(messages), key=lambda one: (_moment(one[1], "created_at") or "", one[0]))[1]["uuid"]
 
 
 def _claude_words(message: _Json) -> str:

@@ -112,6 +112,18 @@ def test_a_fact_is_taken_out_of_a_question() -> None:
     assert [d.content for d in found] == ["I'm allergic to peanuts", "I moved to Porto"]
 
 
+def test_what_stands_alone_is_no_part_of_a_plan() -> None:
+    """What is so apart from what is planned stands by itself, or it would be taken for a plan that came to nothing."""
+    said = (
+        "My sister Inês is a nurse in Setúbal, I am allergic to peanuts, and I plan to see the dentist on 2026-12-03."
+    )
+    assert [(d.content, d.stance, d.referenced_date) for d in drafts(said)] == [
+        ("My sister Inês is a nurse in Setúbal", "stated", None),
+        ("I am allergic to peanuts", "stated", None),
+        ("I plan to see the dentist on 2026-12-03.", "planned", "2026-12-03"),
+    ]
+
+
 def test_past_and_plan_of_one_sentence_are_told_apart() -> None:
     """Where one part of a sentence has a day behind and another one ahead, each part is dated by itself."""
     found = drafts("My car broke down in Porto yesterday, the repair will take until Friday, says Bob.")

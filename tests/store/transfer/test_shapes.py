@@ -155,6 +155,17 @@ def test_claude_takes_the_way_to_the_current_leaf(db: sqlite3.Connection, tmp_pa
     assert said(db) == [("user", "q"), ("assistant", "kept")]
 
 
+def test_claude_takes_the_way_to_the_newest_message(db: sqlite3.Connection, tmp_path: Path) -> None:
+    """Where no leaf is named, an answer that was asked for again is not taken for one that was given."""
+    talk = claude(
+        turn("human", "q", uuid="1"),
+        turn("assistant", "dropped", uuid="2", parent_message_uuid="1"),
+        turn("assistant", "kept", uuid="3", parent_message_uuid="1"),
+    )  # fmt: skip
+    bring(db, tmp_path, json.dumps([talk]))
+    assert said(db) == [("user", "q"), ("assistant", "kept")]
+
+
 def test_wrappings(db: sqlite3.Connection, tmp_path: Path) -> None:
     """One conversation alone, on one line or several, and the zip archive that is sent are recognised."""
     talk = claude(turn("human", "hello"))
