@@ -152,6 +152,7 @@ def undo(env: Environment, as_json: bool) -> None:
 
     with env.database() as db:
         undone = take_back(db, env.settings.clock)
+        here = talk.latest_conversation(db)
     if as_json:
         print_json(
             {
@@ -164,7 +165,7 @@ def undo(env: Environment, as_json: bool) -> None:
         return
     from construct.repl.views.undone import undone_view
 
-    show(undone_view(undone, env.settings.clock.today(), compact=_COMPACT))
+    show(undone_view(undone, env.settings.clock.today(), here, compact=_COMPACT))
 
 
 def usage(env: Environment, as_json: bool) -> None:

@@ -365,9 +365,9 @@ def test_the_timeline(lived: Program) -> None:
 
 
 def test_undo_says_what_the_chat_says(lived: Program) -> None:
-    """Undoing is told in the same words as in the chat, but for the command that goes on from there."""
+    """Undoing is told in the same words as in the chat; the latest talk is another one, so `compact` is no way on."""
     shown = lived.run("undo").stdout
     assert "Taken back: an observation run" in shown
     assert "1 observation gone:" in shown
-    assert "or by construct compact." in " ".join(shown.split())
+    assert "in conversation 1, is held" in " ".join(shown.split())
     assert "2 observations active again:" in lived.run("undo").stdout

@@ -184,21 +184,22 @@ def test_a_long_message_is_echoed_with_its_end() -> None:
 
 def test_undone_lists_both_sides() -> None:
     """What an undone cycle made is gone, what it superseded stands again."""
-    text = to_text(undone_view(UNDONE, TODAY))
+    text = to_text(undone_view(UNDONE, TODAY, 1))
     assert "1 observation gone:" in text
     assert "1 observation active again:" in text
     assert "is held: it is observed again after a further threshold of talk, or by /compact." in text
-    reflection = undone_view(replace(UNDONE, cycle=cycle("reflector")), TODAY, compact="construct compact")
+    assert "in conversation 1, is held" in to_text(undone_view(UNDONE, TODAY, 2), 200)
+    reflection = undone_view(replace(UNDONE, cycle=cycle("reflector")), TODAY, 1, compact="construct compact")
     assert "by a further threshold, or by construct compact." in to_text(reflection, 200)
 
 
 def test_undone_names_all_that_was_taken_back() -> None:
     """Graph runs behind a cycle are named with it; a run that had found nothing says so."""
     drawn = replace(UNDONE, cycle=cycle(), along=(cycle("graph"), cycle("graph")))
-    head = to_text(undone_view(drawn, TODAY), 200).splitlines()[0]
+    head = to_text(undone_view(drawn, TODAY, 1), 200).splitlines()[0]
     assert head == "Taken back: an observation run (cycle 7), a graph run (cycle 7) and a graph run (cycle 7)."
     assert "Nothing that it found is remembered, so all that is remembered stays" in to_text(
-        undone_view(replace(UNDONE, deactivated=()), TODAY), 200
+        undone_view(replace(UNDONE, deactivated=()), TODAY, 1), 200
     )
 
 

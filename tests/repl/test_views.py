@@ -81,7 +81,18 @@ def cycle(kind: str = "observer") -> Cycle:
     """Return a finished cycle."""
     values: dict[str, Any] = dict.fromkeys(Cycle._fields)
     return Cycle(
-        **(values | {"id": 7, "uid": "u", "kind": kind, "status": "succeeded", "model": EVIL, "started_at": STAMP})
+        **(
+            values
+            | {
+                "id": 7,
+                "conversation_id": 1,
+                "uid": "u",
+                "kind": kind,
+                "status": "succeeded",
+                "model": EVIL,
+                "started_at": STAMP,
+            }
+        )
     )
 
 
@@ -198,7 +209,7 @@ VIEWS: dict[str, RenderableType] = {
     ),
     "forget": plan_view(plan(), TODAY),
     "forget words": plan_view(plan(words=True, messages=tuple(message(n, EVIL) for n in range(1, 20))), TODAY),
-    "undo": undone_view(UNDONE, TODAY),
+    "undo": undone_view(UNDONE, TODAY, 1),
 }
 
 

@@ -98,7 +98,8 @@ async def undo_last(chat: Chat, out: Output, argument: str) -> None:
 
     The graph runs behind it go with it. Again for the one before it.
     """
-    out.show(undone_view(await chat.store.call(undo.undo, chat.clock), chat.clock.today()))
+    undone = await chat.store.call(undo.undo, chat.clock)
+    out.show(undone_view(undone, chat.clock.today(), chat.conversation_id))
 
 
 async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:

@@ -15,16 +15,20 @@ _HELD = {
     "observer": "What it had read is held: it is observed again after a further threshold of talk, or by {compact}.",
     "reflector": "They are condensed again when observations have grown by a further threshold, or by {compact}.",
 }
+_HELD_ELSEWHERE = (
+    "What it had read, in conversation {there}, is held: it is observed again after a further threshold of talk there, "
+    "or by /compact there."
+)
 _FOUND_NOTHING = (
     "Nothing that it found is remembered, so all that is remembered stays as it was. "
     "Undo once more takes back the cycle before it."
 )
 
 
-def undone_view(undone: Undone, today: date, *, compact: str = "/compact") -> RenderableType:
+def undone_view(undone: Undone, today: date, here: int | None, *, compact: str = "/compact") -> RenderableType:
     """Return what was taken back, what is gone with it, what is active again, and what is held for now.
 
-    `compact` is what the user types to have the work done at once.
+    `compact` is what the user types to have the work of the conversation `here` done at once.
     """
     kind = undone.cycle.kind
     parts: list[RenderableType] = [Text(f"Taken back: {_named(undone)}.", style="heading3")]
@@ -36,7 +40,9 @@ def undone_view(undone: Undone, today: date, *, compact: str = "/compact") -> Re
         parts.append(Text(_FOUND_NOTHING))
     if undone.relations:
         parts.append(Text(f"{counted(undone.relations, 'relation')} of the graph gone."))
-    if kind in _HELD:
+    if kind == "observer" and undone.cycle.conversation_id != here:
+        parts.append(Text(_HELD_ELSEWHERE.format(there=undone.cycle.conversation_id), style="dim"))
+    elif kind in _HELD:
         parts.append(Text(_HELD[kind].format(compact=compact), style="dim"))
     return Group(*parts)
 

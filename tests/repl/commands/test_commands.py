@@ -124,7 +124,7 @@ async def test_shows_what_it_says(line: str, settings: Settings, capsys: pytest.
     ["/why", "/why x", "/why 99", "/why message:99", "/why memory:9", "/edit", "/edit 99 x", "/pin 1 maybe", "/forget",
      "/forget 1 --all", "/forget 1", "/forget message:1", "/forget 99 --yes", "/diff soon", "/diff a b c",
      "/private maybe", "/switch", "/switch zebra", "/rename", "/export", "/export jsonl", "/context all", "/recall",
-     "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes",
+     "/undo 5", "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes",
      "/pin off", "/conversations maybe", "/conversations delete", "/conversations delete 1",
      "/conversations delete 99 --yes", "/history x", "/history 0",
      "/editor", "/copy", "/remember", "/graph", "/graph Zebra", "/nothing"],
@@ -230,7 +230,7 @@ async def test_quit_ends_the_chat(settings: Settings) -> None:
 async def test_export_writes_what_the_ending_says(settings: Settings, tmp_path: Path) -> None:
     """The format follows from the file's name, or from the word behind it."""
     async with talking(settings) as dialogue:
-        for line in ("my talk.md", "talk.db", "talk.txt", "talk.md jsonl"):
+        for line in ("my talk.md", "talk.db", "talk.txt", "talk.md jsonl", "my talk.md jsonl"):  # the last is there
             await dialogue.line(f"/export {tmp_path / line}")
         assert not dialogue.failed
     assert (tmp_path / "my talk.md").read_text().startswith("#")
