@@ -106,6 +106,11 @@ class Chat:
         finally:
             await self._spoken(self.conversation_id)
 
+    async def is_gone(self) -> bool:
+        """Tell whether another program has deleted this conversation; what is said next begins a new one."""
+        here = self.conversation_id
+        return here is not None and not await self.store.call(talk.is_there, here)
+
     async def move(self, conversation_id: int | None) -> None:
         """Go on in another conversation, None for a new one; the one that is left is observed."""
         left, self.conversation_id = self.conversation_id, conversation_id
@@ -130,7 +135,7 @@ class Chat:
 
     async def ensure_conversation(self) -> int:
         """Return the conversation's id; a new one is stored by this, also for one that was deleted elsewhere."""
-        if self.conversation_id is None or not await self.store.call(talk.is_there, self.conversation_id):
+        if self.conversation_id is None or await self.is_gone():
             self.conversation_id = await self.store.call(self._create)
             await self._arrive()
         return self.conversation_id

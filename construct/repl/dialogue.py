@@ -62,6 +62,8 @@ class Dialogue:
         if text.startswith("/") and not text.startswith("//"):
             return await self._command(text)
         words = text[1:] if text.startswith("//") else text
+        if await self._chat.is_gone():
+            self._out.say("This conversation was deleted in another program: a new one begins.")
         await self._answer(lambda listen: self._chat.send(words, listen))
         return None
 
