@@ -47,8 +47,8 @@ class LocalModel:
                     raise ModelBrokenError("The local model cannot answer in the form that is asked for.")
                 if loops(stream.reply.text):
                     raise ModelBrokenError("The local model repeats itself.")
-                if request.hopeless(stream.reply.text):
-                    raise ModelBrokenError("The local model copies what it was given.")
+                if why := request.hopeless(stream.reply.text):
+                    raise ModelBrokenError(why)
         finally:
             await stream.aclose()
         return stream.reply.as_json("The local model")

@@ -86,7 +86,7 @@ class JsonRequest:
     """One call of a worker model; the whole input stands in `user`.
 
     `example` is a question of the kind and its answer, for models too small to do what they are only told. A model
-    that can be stopped asks `hopeless` of its answer so far, and stops where it says so.
+    that can be stopped asks `hopeless` of its answer so far, and stops where that says why nothing will come of it.
     """
 
     system: str
@@ -94,7 +94,7 @@ class JsonRequest:
     schema: Json
     max_tokens: int = 8192
     example: tuple[str, str] | None = None
-    hopeless: Callable[[str], bool] = field(default=lambda _: False, repr=False)
+    hopeless: Callable[[str], str | None] = field(default=lambda _: None, repr=False)
 
 
 @dataclass(slots=True)

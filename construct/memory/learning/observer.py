@@ -68,7 +68,7 @@ async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, acco
         example=observer_example(_closing(["M1", "M8"])),
         schema=schemas.OBSERVER,
         max_tokens=min(_REPLY_TOKENS, model.context_window // 3, 1_000 + 2 * sum(m.token_count for m in messages)),
-        hopeless=lambda begun: copies_talk(drafts_so_far(begun, anchors, days), messages),
+        hopeless=lambda begun: _copied(drafts_so_far(begun, anchors, days), messages),
     )
     data = await ask(model, request, account)
     if data is None:
@@ -77,10 +77,14 @@ async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, acco
     if not found.drafts:
         account.problems.append("the worker found nothing")
         return None
-    if copies_talk(found.drafts, messages):
-        account.problems.append("the worker copied the talk")
+    if why := _copied(found.drafts, messages):
+        account.problems.append(why)
         return None
     return found
+
+
+def _copied(drafts: Sequence[Draft], messages: Sequence[Message]) -> str | None:
+    return "the worker copied the talk" if copies_talk(drafts, messages) else None
 
 
 def _believed(

@@ -100,10 +100,13 @@ def test_a_newer_value_supersedes(life: Life) -> None:
 
 
 def test_things_that_coexist_stay(life: Life) -> None:
-    """Cats and lockers do not replace each other."""
-    for text in ("I have a cat called Tom", "I have a cat called Kit", "Locker 3 code 1003", "Locker 4 code 1004"):
+    """Cats and lockers do not replace each other, nor does a move whom somebody lives with."""
+    for text in (
+        "I have a cat called Tom", "I have a cat called Kit", "Locker 3 code 1003", "Locker 4 code 1004",
+        "User lives in Lisbon with their wife Ana", "User moved to Faro",
+    ):  # fmt: skip
         keep(life, text)
-    assert len(in_force(life)) == 4
+    assert len(in_force(life)) == 6
 
 
 @pytest.mark.parametrize(
@@ -199,13 +202,6 @@ def test_what_was_said_earlier_is_no_newer_value(life: Life) -> None:
     life.observe(old, ("User's rent is 1200", [said]))
     life.compact(old)
     assert in_force(life) == ["User's rent is 1300"]
-
-
-def test_a_newer_value_takes_nothing_else_along(life: Life) -> None:
-    """What says more than where somebody lives stays in force when they move."""
-    keep(life, "User lives in Lisbon with their wife Ana")
-    keep(life, "User moved to Faro")
-    assert in_force(life) == ["User lives in Lisbon with their wife Ana", "User moved to Faro"]
 
 
 def test_a_plan_is_no_newer_value(life: Life) -> None:
