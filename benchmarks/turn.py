@@ -34,15 +34,16 @@ from benchmarks.world import Played, Speech, observer, playing, reflector, setti
 from construct.cli import COLLECT_AFTER
 from construct.llm.catalog import main_model, worker_model
 from construct.llm.providers import Models
-from construct.llm.types import JsonReply, JsonRequest, Reply, Request
-from construct.memory.learning import schemas
+from construct.llm.types import Reply, Request, WorkReply, WorkRequest
 from construct.store.database import open_database
 from construct.store.segments import merge_some
 from construct.tokens import Usage, by_bytes
-from tests.support import fake_worker
 from tests.support.emulator import PseudoTerminal, python
+from tests.support.fake_types import purpose_of
+from tests.support.fake_worker import WORKERS
 
 VOCABULARY = 60_000
+_WORKERS = WORKERS | {"observer": observer, "reflector": reflector}
 TURNS_AT_A_SIZE = 300
 TURNS_TRACED = 30
 # What a chat has imported, so that resident memory is that of the program.
@@ -101,7 +102,8 @@ class Report:
 class StandIn:
     """A model in this process that answers what it is told to, and keeps account of the CPU time that takes it."""
 
-    context_window = attention = 1_000_000
+    context_window = 1_000_000
+    parameters: int | None = None
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -114,15 +116,13 @@ class StandIn:
         text = self.played.reply
         return Spoken(Reply(text, usage=Usage(2_000, 0, 0, by_bytes(text)), stop_reason="end_turn"))
 
-    async def complete_json(self, request: JsonRequest) -> JsonReply:
+    async def complete(self, request: WorkRequest) -> WorkReply:
         """Answer as the benchmarks' workers do."""
         begun = time.process_time()
-        answer = {id(schemas.OBSERVER): observer, id(schemas.REFLECTOR): reflector}.get(
-            id(request.schema), fake_worker.graph
-        )
-        text = json.dumps(answer({"messages": [{"role": "user", "content": request.user}]}))
+        body = {"messages": [{"role": "user", "content": request.user}]}
+        text = str(_WORKERS[purpose_of(body)](body))
         self.spent += time.process_time() - begun
-        return JsonReply(text, Usage(by_bytes(request.user), 0, 0, by_bytes(text)), "end_turn")
+        return WorkReply(text, Usage(by_bytes(request.user), 0, 0, by_bytes(text)), "end_turn")
 
     async def close(self) -> None:
         """Do nothing."""

@@ -9,7 +9,7 @@ from construct.clock import to_text
 from construct.companion import Companion
 from construct.config import Settings
 from construct.llm.providers import Models
-from construct.llm.types import JsonReply, JsonRequest, Reply, Request, Text
+from construct.llm.types import Reply, Request, Text, WorkReply, WorkRequest
 from construct.store import talk
 from construct.tokens import Usage
 
@@ -33,14 +33,15 @@ class Spoken:
 class Nodding:
     """A model that costs nothing."""
 
-    name, context_window, attention = "nodding", 200_000, 200_000
+    name, context_window = "nodding", 200_000
+    parameters: int | None = None
 
     def stream(self, request: Request) -> Spoken:
         """Return the same reply to everything."""
         words = "I see, go on."
         return Spoken(Reply(words, [Text(words)], Usage(1_000, 0, 0, 5), "end_turn"))
 
-    async def complete_json(self, request: JsonRequest) -> JsonReply:
+    async def complete(self, request: WorkRequest) -> WorkReply:
         """Never asked: the worker goes by rule."""
         raise NotImplementedError
 

@@ -23,7 +23,16 @@ from construct.config import Settings, load_settings
 from construct.llm.providers import Models
 from construct.store import talk
 from tests.support.fake_types import Json
-from tests.support.fake_worker import Line, Said, read_lines, read_transcript, sentences
+from tests.support.fake_worker import (
+    Line,
+    Said,
+    note,
+    observer_answer,
+    read_lines,
+    read_transcript,
+    reflector_answer,
+    sentences,
+)
 
 BEGINS = datetime(2026, 3, 2, 8, tzinfo=UTC)
 _JOINED = "; "
@@ -68,23 +77,23 @@ class Speech:
         return f"My {subject} {verb} the {' '.join(words[:4])} with the {' '.join(words[4:])} this morning."
 
 
-def observer(body: Json) -> Json:
+def observer(body: Json) -> str:
     """Answer as the observer."""
     said = [message for message in read_transcript(body) if message.role == "user"]
     last = sentences(said[-1].text)[-1] if said else "Nothing."
-    return {
-        "observations": [found for message in said for found in _facts(message)],
-        "current_task": f"User is talking about this: {last}",
-        "suggested_response": f"Go on from what the user said: {last}",
-        "conversation_title": "A long talk",
-    }
+    return observer_answer(
+        (line for message in said for line in _facts(message)),
+        task=f"User is talking about this: {last}",
+        next_step=f"Go on from what the user said: {last}",
+        title="A long talk",
+    )
 
 
-def _facts(message: Said) -> Iterator[Json]:
+def _facts(message: Said) -> Iterator[str]:
     for sentence in sentences(message.text):
         if sentence.startswith("My "):
             content = "User's " + sentence.removeprefix("My ").rstrip(".")
-            yield _observation(content, _priority(sentence), message.date, [message.anchor])
+            yield note(content, [message.anchor], priority=_priority(sentence), observation_date=message.date)
 
 
 def _priority(sentence: str) -> str:
@@ -93,29 +102,14 @@ def _priority(sentence: str) -> str:
     return "medium" if re.search(r" [A-Z]", sentence) else "low"
 
 
-def _observation(content: str, priority: str, day: str, sources: list[str]) -> Json:
-    return {
-        "content": content,
-        "priority": priority,
-        "stance": "stated",
-        "observation_date": day,
-        "referenced_date": None,
-        "sources": sources,
-    }
-
-
-def reflector(body: Json) -> Json:
+def reflector(body: Json) -> str:
     """Answer as the reflector."""
     lines = read_lines(body)
     medium = sorted((line for line in lines if line.priority == "medium"), key=_matter)
     fresh = [line for line in medium if _JOINED not in line.text]
     joined = [line for line in medium if _JOINED in line.text and len(line.text) < _LONG]
     groups = [*_by(3, fresh), *_by(2, joined)]
-    return {
-        "observations": [_joined(group) for group in groups],
-        "superseded": [line.anchor for line in lines if line.priority == "low"],
-        "outdated": [],
-    }
+    return reflector_answer(map(_joined, groups), drop=(line.anchor for line in lines if line.priority == "low"))
 
 
 def _matter(line: Line) -> str:
@@ -127,10 +121,10 @@ def _by(size: int, lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
     yield from (lines[i : i + size] for i in range(0, len(lines) - size + 1, size))
 
 
-def _joined(group: Sequence[Line]) -> Json:
+def _joined(group: Sequence[Line]) -> str:
     parts = [_shorter(line.text.removeprefix("User's "), 0.9 if _JOINED in line.text else 0.55) for line in group]
     content = "User's " + _JOINED.join(parts)
-    return _observation(content, "medium", max(line.date for line in group), [line.anchor for line in group])
+    return note(content, [line.anchor for line in group], observation_date=max(line.date for line in group))
 
 
 def _shorter(text: str, share: float) -> str:

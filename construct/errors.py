@@ -4,6 +4,7 @@ Each error carries the process's exit status (contract.md, "Exit status") and sa
 one or two plain lines what happened and what to do next.
 """
 
+import re
 from enum import IntEnum
 
 
@@ -56,6 +57,11 @@ class NotFoundError(ConstructError):
 
 class ModelError(ConstructError):
     """A model call failed. The subclasses are the kinds a caller may tell apart."""
+
+    @property
+    def in_short(self) -> str:
+        """What happened, without details, advice and the last full stop."""
+        return re.split(r" \(|\. |\.?\n|\.$", str(self))[0]
 
 
 class ModelRejectedError(ModelError):

@@ -20,6 +20,7 @@ from docs.scripted import observed, reflected, rests, with_ids
 from tests.support.emulator import Emulator, PseudoTerminal
 from tests.support.fake_api import FakeApi, Reply
 from tests.support.fake_types import Answer, Json, last_user_words
+from tests.support.fake_worker import graph_answer, read_memories
 
 RECORDINGS = Path(__file__).parent / "recordings"
 SIZES = {"80x24": (80, 24), "200x50": (200, 50)}
@@ -134,7 +135,7 @@ def answers(api: FakeApi, script: Json) -> None:
     api.chat = chat
     api.observer = lambda body: _slowly(observed(body, script["observed"], title=script["title"]), 6.0)
     api.reflector = lambda body: _slowly(reflected(body, script["merged"], []))
-    api.graph = lambda _: _slowly(script["graph"])
+    api.graph = lambda body: _slowly(_drawn(body, script["graph"]))
 
 
 def _said(step: Json, script: Json) -> str:
@@ -146,8 +147,19 @@ def _pasted(step: Json, script: Json) -> str:
     return str(script["mail"] if step.get("paste") == "mail" else step.get("paste", "")).strip()
 
 
-def _slowly(value: Json, seconds: float = 3.0) -> Reply:
-    return Reply(json.dumps(value, ensure_ascii=False), delay=seconds)
+def _drawn(body: Json, graph: Json) -> str:
+    """Return the graph's answer: each relation with the memory that names its object."""
+    named = [
+        f"{relation} | {anchor}"
+        for relation in graph["relations"]
+        for anchor, text in read_memories(body).items()
+        if relation.split(" | ")[2] in text
+    ]
+    return graph_answer(graph["entities"], named)
+
+
+def _slowly(answer: str, seconds: float = 3.0) -> Reply:
+    return Reply(answer, delay=seconds)
 
 
 def record(size: str) -> None:

@@ -6,42 +6,41 @@ from pathlib import Path
 
 from tests.support.emulator import PseudoTerminal
 from tests.support.fake_types import Json
-from tests.support.fake_worker import read_lines, read_transcript
+from tests.support.fake_worker import note, observer_answer, read_lines, read_transcript, reflector_answer
 
 
-def observed(body: Json, script: Iterable[Json], title: str | None = None) -> Json:
+def observed(body: Json, script: Iterable[Json], title: str = "") -> str:
     """Return the observer's answer: what the script has for the messages, `said` being how one begins."""
     found = [
-        _observation(row, [said.anchor], said.date)
+        _note(row, [said.anchor], said.date)
         for said in read_transcript(body)
         for row in script
         if said.role == "user" and said.text.startswith(row["said"])
     ]
-    return {"observations": found, "current_task": None, "suggested_response": None, "conversation_title": title}
+    return observer_answer(found, title=title)
 
 
-def reflected(body: Json, merged: Iterable[Json], outdated: Iterable[tuple[str, str]]) -> Json:
+def reflected(body: Json, merged: Iterable[Json], outdated: Iterable[tuple[str, str]]) -> str:
     """Return the reflector's answer: a line for those that hold the `parts`, and what newer lines make outdated."""
     lines = read_lines(body)
     made = []
     for row in merged:
         parts = [line for line in lines if any(part in line.text for part in row["parts"])]
         if len(parts) == len(row["parts"]):
-            made.append(_observation(row, [line.anchor for line in parts], parts[-1].date))
+            made.append(_note(row, [line.anchor for line in parts], parts[-1].date))
     pairs = [
-        {"old": old.anchor, "by": by.anchor}
+        (old.anchor, by.anchor)
         for before, after in outdated
         for old in lines
         for by in lines
         if before in old.text and after in by.text
     ]
-    return {"observations": made, "superseded": [s for m in made for s in m["sources"]], "outdated": pairs}
+    return reflector_answer(made, outdated=pairs)
 
 
-def _observation(row: Json, sources: Sequence[str], day: str) -> Json:
-    usual = {"priority": "high", "stance": "stated", "referenced_date": None}
-    named = {name: row[name] for name in ("content", *usual) if name in row}
-    return usual | named | {"observation_date": day, "sources": list(sources)}
+def _note(row: Json, sources: Sequence[str], day: str) -> str:
+    marks = {name: row[name] for name in ("stance", "referenced_date") if name in row}
+    return note(row["content"], sources, priority=row.get("priority", "high"), observation_date=day, **marks)
 
 
 def rests(terminal: PseudoTerminal) -> bool:

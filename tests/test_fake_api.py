@@ -12,7 +12,7 @@ import anthropic
 import httpx2
 import pytest
 
-from tests.support.bodies import MARK, PROPERTY, block, figures, request, send, text, user, work
+from tests.support.bodies import INPUT, MARK, block, figures, request, send, text, user, work
 from tests.support.fake_api import FakeApi, Fault, Reply, faults
 
 
@@ -110,9 +110,9 @@ def test_sdk_finds_it_by_environment(api: FakeApi) -> None:
 def test_answers_can_be_scripted(api: FakeApi) -> None:
     """Enqueued answers serve once each and in order; then the purpose's own answerer does."""
     api.chat = lambda body: f"{len(body['messages'])} messages"
-    api.enqueue("chat", "first", lambda _body: Reply("second"), {"third": 3})
-    said = [send(api, request())[1]["content"][0]["text"] for _ in range(4)]
-    assert said == ["first", "second", '{"third": 3}', "1 messages"]
+    api.enqueue("chat", "first", lambda _body: Reply("second"))
+    said = [send(api, request())[1]["content"][0]["text"] for _ in range(3)]
+    assert said == ["first", "second", "1 messages"]
 
 
 def test_a_failing_answerer_shows(api: FakeApi) -> None:
@@ -327,7 +327,7 @@ def test_what_is_dropped_was_cached(api: FakeApi) -> None:
 def test_recorded_is_complete_before_the_answer() -> None:
     """A request is on record by the time its answer arrives, for every purpose."""
     with FakeApi() as api:
-        for purpose in PROPERTY:
+        for purpose in INPUT:
             send(api, work(purpose, "Hi"))
             assert api.requests[-1].purpose == purpose
 

@@ -12,8 +12,6 @@ from typing import Any
 
 from construct.llm.types import (
     Block,
-    JsonReply,
-    JsonRequest,
     Model,
     Opaque,
     Reply,
@@ -23,6 +21,8 @@ from construct.llm.types import (
     ToolResult,
     ToolUse,
     Usage,
+    WorkReply,
+    WorkRequest,
 )
 from construct.memory.language.stem import stem, words
 from construct.memory.shown.context import block_text
@@ -38,7 +38,7 @@ class KeptModel:
     """
 
     def __init__(self, model: Model, folder: Path | None, identity: str = "", most_tokens: int = 8192) -> None:
-        self.name, self.context_window, self.attention = model.name, model.context_window, model.attention
+        self.name, self.context_window, self.parameters = model.name, model.context_window, model.parameters
         self.requests: list[Request] = []
         self._model, self._folder, self._most = model, folder, most_tokens
         self._identity = identity or model.name
@@ -51,11 +51,11 @@ class KeptModel:
             return Said(_loaded(kept))
         return _Keeping(self._model.stream(request), lambda reply: self._keep(request, _dumped(reply)))
 
-    async def complete_json(self, request: JsonRequest) -> JsonReply:
+    async def complete(self, request: WorkRequest) -> WorkReply:
         """Return the kept answer, or the model's own."""
         if kept := self._kept(request):
-            return JsonReply(kept["text"], Usage(**kept["usage"]), kept["stop_reason"])
-        reply = await self._model.complete_json(request)
+            return WorkReply(**kept | {"usage": Usage(**kept["usage"])})
+        reply = await self._model.complete(request)
         if reply.stop_reason is not None:
             self._keep(request, asdict(reply))
         return reply
@@ -63,13 +63,13 @@ class KeptModel:
     async def close(self) -> None:
         """Do nothing: a companion closes its models, and here many follow each other."""
 
-    def _kept(self, request: Request | JsonRequest) -> dict[str, Any] | None:
+    def _kept(self, request: Request | WorkRequest) -> dict[str, Any] | None:
         if self._folder is None or not (file := self._file(self._folder, request)).is_file():
             return None
         kept: dict[str, Any] = json.loads(file.read_text("utf-8"))["reply"]
         return kept
 
-    def _keep(self, request: Request | JsonRequest, reply: dict[str, Any]) -> None:
+    def _keep(self, request: Request | WorkRequest, reply: dict[str, Any]) -> None:
         if self._folder is None:
             return
         file = self._file(self._folder, request)
@@ -78,14 +78,14 @@ class KeptModel:
         half.write_text(json.dumps({"request": _asked(request), "reply": reply}, default=str), "utf-8")
         half.replace(file)
 
-    def _file(self, folder: Path, request: Request | JsonRequest) -> Path:
-        kind = "stream" if isinstance(request, Request) else "json"
+    def _file(self, folder: Path, request: Request | WorkRequest) -> Path:
+        kind = "stream" if isinstance(request, Request) else "work"
         whole = json.dumps([self._identity, kind, _asked(request)], sort_keys=True, default=str)
         name = hashlib.sha256(whole.encode("utf-8", "replace")).hexdigest()
         return folder / name[:2] / f"{name}.json"
 
 
-def _asked(request: Request | JsonRequest) -> dict[str, Any]:
+def _asked(request: Request | WorkRequest) -> dict[str, Any]:
     """Return what the model sees of a request: who listens is another one in every run."""
     return {name: value for name, value in asdict(request).items() if name not in {"hopeless", "on_retry"}}
 
@@ -147,14 +147,15 @@ class Script:
 
     def __init__(self, window: int) -> None:
         self.name = "script"
-        self.context_window = self.attention = window
+        self.context_window = window
+        self.parameters: int | None = None
         self.next = ""
 
     def stream(self, request: Request) -> ReplyStream:
         """Return the line that is next."""
         return Said(_reply(self.next))
 
-    async def complete_json(self, request: JsonRequest) -> JsonReply:
+    async def complete(self, request: WorkRequest) -> WorkReply:
         """Never asked: it talks and does not work."""
         raise NotImplementedError
 
@@ -165,7 +166,8 @@ class Script:
 class Picker:
     """Answers with the line of what it is shown that shares the rarest words with the question. No model."""
 
-    name, context_window, attention = "extractive", 200_000, 200_000
+    name, context_window = "extractive", 200_000
+    parameters: int | None = None
 
     def stream(self, request: Request) -> ReplyStream:
         """Return the best line."""
@@ -175,7 +177,7 @@ class Picker:
         lines = [line for text in (*before, ambient) for line in _lines(text)]
         return Said(_reply(_best(lines, question)))
 
-    async def complete_json(self, request: JsonRequest) -> JsonReply:
+    async def complete(self, request: WorkRequest) -> WorkReply:
         """Never asked: the extractive worker needs no model."""
         raise NotImplementedError
 

@@ -11,7 +11,7 @@ from construct.clock import to_text
 from construct.memory.curation import edits
 from construct.memory.curation import forget as forgetting
 from construct.memory.curation.memories import remember
-from construct.memory.shown.lines import line
+from construct.memory.shown.lines import shown_line
 from construct.references import Reference
 from construct.store import curated
 from construct.store import observations as rows
@@ -23,7 +23,7 @@ def edit(env: Environment, reference: Reference, text: str, as_json: bool) -> No
     with env.database() as db:
         new = edits.edit(db, curated.observation_behind(db, reference), text, env.settings.clock)
         found = rows.observation(db, new)
-    print_observation(found, env.settings.clock, f"{found.id}  {line(found)}", as_json)
+    print_observation(found, env.settings.clock, f"{found.id}  {shown_line(found)}", as_json)
 
 
 def pin(env: Environment, reference: Reference, *, off: bool, as_json: bool) -> None:
@@ -31,7 +31,7 @@ def pin(env: Environment, reference: Reference, *, off: bool, as_json: bool) -> 
     with env.database() as db:
         number = curated.observation_behind(db, reference)
         found = edits.unpin(db, number) if off else edits.pin(db, number)
-    plainly = f"{'Unpinned' if off else 'Pinned'}: {found.id}  {line(found)}"
+    plainly = f"{'Unpinned' if off else 'Pinned'}: {found.id}  {shown_line(found)}"
     print_observation(found, env.settings.clock, plainly, as_json)
 
 

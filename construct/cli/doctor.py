@@ -1,6 +1,7 @@
 """`construct doctor`: is everything in order, and if not, what to do."""
 
 import asyncio
+import shlex
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -10,6 +11,7 @@ from construct.cli.environment import Environment, print_json, tell
 from construct.cli.progress import searchable
 from construct.config import Settings
 from construct.errors import ConstructError, ExitStatus
+from construct.store.copy_before_migration import find_copy_before_migration
 from construct.store.invariants import file_violations, index_violations, violations
 from construct.text import printable
 
@@ -33,6 +35,7 @@ def doctor(env: Environment, as_json: bool) -> int:
     with env.looking() as db:
         searchable(db)
         checks += _database(db)
+        checks += _copy_before_migration(settings)
         checks.append(_meaning(db, settings))
     if checks[1].ok:
         checks.append(asyncio.run(_model(settings)))
@@ -82,6 +85,15 @@ def _database(db: sqlite3.Connection) -> list[Check]:
         Check("invariants", not broken, "; ".join(broken[:5]) or "all six hold"),
         Check("search index", not index, "; ".join(index[:5]) or "in step"),
     ]
+
+
+def _copy_before_migration(settings: Settings) -> list[Check]:
+    """Name the copy that an update of the database left; without one there is nothing to say."""
+    copy = find_copy_before_migration(settings.db) if settings.db.exists() else None
+    if copy is None:
+        return []
+    how = f"`rm {shlex.quote(str(copy))}` removes it, and so does forgetting something"
+    return [Check("copy", True, f"{copy} is the database as it was before the last update; {how}")]
 
 
 def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:

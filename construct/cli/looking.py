@@ -18,7 +18,7 @@ from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.meaning import meaning_for
 from construct.memory.recall.query import analyse
 from construct.memory.recall.search import search
-from construct.memory.shown.lines import line
+from construct.memory.shown.lines import shown_line
 from construct.references import Reference, written
 from construct.repl.views.words import day, nothing_yet, period, when
 from construct.store import curated, lineage, talk
@@ -81,7 +81,7 @@ def _nothing(db: sqlite3.Connection, wanted: narrow.Narrowing, *, past: bool) ->
 def _print_lines(found: list[Observation], memories: list[Memory], clock: Clock, today: date) -> None:
     """Print a line for each, for other programs to read, as it was on a day."""
     for o in found:
-        say(f"{o.id:>6}  {line(o)}{_marks(o, today)}")
+        say(f"{o.id:>6}  {shown_line(o)}{_marks(o, today)}")
     for m in memories:
         notes = [note for note in (m.category, "superseded" if m.superseded_at else None) if note]
         say(f"memory:{m.id}  {_memory_line(m, clock)}" + (f" ({', '.join(notes)})" if notes else ""))
@@ -179,7 +179,7 @@ def show(env: Environment, reference: Reference, as_json: bool) -> None:
             shape, text = shapes.memory(memory, clock, _conversation(db, memory)), _memory_line(memory, clock)
         else:
             o = rows.observation(db, number)
-            print_observation(o, clock, f"{line(o)}{_marks(o, clock.today())}", as_json)
+            print_observation(o, clock, f"{shown_line(o)}{_marks(o, clock.today())}", as_json)
             return
     print_json(shape) if as_json else say(text)
 

@@ -1,5 +1,6 @@
 """What `--json` prints: records as the dictionaries of contract.md. Pure."""
 
+from dataclasses import asdict
 from typing import Any
 
 from construct.clock import Clock
@@ -26,6 +27,7 @@ def observation(o: Observation) -> dict[str, Any]:
         "referenced_date": o.referenced_date,
         "pinned": bool(o.pinned),
         "origin": o.origin,
+        "withheld": bool(o.withheld),
     }
 
 
@@ -77,6 +79,7 @@ def traced(found: Trace | MessageTrace | MemoryTrace | None) -> dict[str, Any]:
                 "observation": observation(found.observation),
                 "sources": [observation(o) for o in found.sources],
                 "messages": [source_message(m) for m in found.messages],
+                "life": [asdict(event) for event in found.life],
             }
         case None:  # kept by hand: it rests on nothing
             return {"observation": None, "sources": [], "messages": []}

@@ -22,7 +22,7 @@ from construct.memory.cycles.trouble import newest_observer, trouble
 from construct.memory.inspection.accounts import read_books
 from construct.memory.inspection.status import standing
 from construct.memory.inspection.status import status as panel
-from construct.memory.learning.guard import Verdict
+from construct.memory.learning.floor import Reflection
 from construct.store import books, talk
 
 if TYPE_CHECKING:
@@ -104,22 +104,22 @@ def compact(env: Environment, as_json: bool) -> int:
         return ExitStatus.OK
     from construct.repl.views.compacted import compact_words
 
-    made, compacted, verdict = compact_conversation(env, conversation_id)
+    made, compacted, reflection = compact_conversation(env, conversation_id)
     if as_json:
-        print_json(_changes(conversation_id, made, compacted, verdict))
+        print_json(_changes(conversation_id, made, compacted, reflection))
     else:
-        say(compact_words(made, compacted, verdict))
+        say(compact_words(made, compacted, reflection))
     return ExitStatus.OK
 
 
-def compact_conversation(env: Environment, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
+def compact_conversation(env: Environment, conversation_id: int) -> tuple[int, Compacted, Reflection | None]:
     """Observe, compact and reflect one conversation now; return observations made, and what changed."""
     from construct.llm.providers import choose_models
 
     return asyncio.run(_compact(Companion(env.settings, choose_models(env.settings)), conversation_id))
 
 
-async def _compact(companion: Companion, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
+async def _compact(companion: Companion, conversation_id: int) -> tuple[int, Compacted, Reflection | None]:
     try:
         before = await companion.store.call(newest_observer, conversation_id)
         async with waiting("working through the conversation"):
@@ -133,16 +133,16 @@ async def _compact(companion: Companion, conversation_id: int) -> tuple[int, Com
         await companion.close()
 
 
-def _changes(conversation_id: int, made: int, compacted: Compacted, verdict: Verdict | None) -> dict[str, Any]:
-    shrunk = verdict if verdict is not None and verdict.shrinks else None
+def _changes(conversation_id: int, made: int, compacted: Compacted, reflection: Reflection | None) -> dict[str, Any]:
+    shrunk = reflection if reflection is not None and reflection.shrinks else None
     return {
         "conversation": conversation_id,
         "observed": made,
         "committed": compacted.committed,
         "left_window": compacted.left_window,
         "condensed": len(shrunk.gone) if shrunk else 0,
-        "into": len(shrunk.drafts) if shrunk else 0,
-        "kept_back": list(verdict.notes) if verdict else [],
+        "into": len(shrunk.lines) if shrunk else 0,
+        "kept_back": [f"{r.what}: {r.reason}" for r in reflection.refused] if reflection else [],
     }
 
 

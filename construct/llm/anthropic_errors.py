@@ -48,11 +48,6 @@ class Failure:
     may_retry: bool = False
     wait: float | None = None
 
-    @property
-    def in_short(self) -> str:
-        """Return what happened, without why and what to do."""
-        return re.split(r" \(|\. |\.?\n|\.$", str(self.error))[0]
-
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:

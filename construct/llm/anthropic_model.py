@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from construct.llm import anthropic_errors as errors
 from construct.llm.anthropic_errors import Endpoint
+from construct.llm.capable import parameters_in
 from construct.llm.catalog import model_info
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
     from construct.llm.anthropic_stream import AnthropicStream
-    from construct.llm.types import JsonReply, JsonRequest, Request
+    from construct.llm.types import Request, WorkReply, WorkRequest
 
 CONNECT_SECONDS = 8.0
 # Local servers mostly want no key, but the SDK wants one, and would look for it in the environment and on disk.
@@ -44,7 +45,8 @@ class AnthropicModel:
     ) -> None:
         """Take credentials as they are, the environment is not consulted; `setting` is what names the model."""
         self.name = name
-        self.context_window = self.attention = model_info(name).window
+        self.context_window = model_info(name).window
+        self.parameters = parameters_in(name)
         self.end = Endpoint(name, setting, api_key, auth_token, base_url)
         self._client: AsyncAnthropic | None = None
         self._lock = threading.Lock()
@@ -56,18 +58,14 @@ class AnthropicModel:
 
         return AnthropicStream(self, chat_body(self.name, request), request.on_retry)
 
-    async def complete_json(self, request: "JsonRequest") -> "JsonReply":
-        """Ask for one JSON object; streamed as well, so that a long answer is no long silence."""
+    async def complete(self, request: "WorkRequest") -> "WorkReply":
+        """Return a worker's answer. It is streamed too, or a long answer would be a long silence."""
         from construct.llm.anthropic_stream import AnthropicStream
-        from construct.llm.anthropic_wire import json_body
+        from construct.llm.anthropic_wire import work_body
+        from construct.llm.work import collect
 
-        stream = AnthropicStream(self, json_body(self.name, request))
-        try:
-            async for _ in stream:
-                pass
-        finally:
-            await stream.aclose()
-        return stream.reply.as_json(self.end.who)
+        stream = AnthropicStream(self, work_body(self.name, request))
+        return await collect(stream, request, self.end.who)
 
     async def close(self) -> None:
         """Close the connections."""

@@ -55,7 +55,7 @@ class AnthropicStream:
                 wait = _wait(failed.failure, attempt)
                 if wait is None or self.reply.text or self.reply.blocks:
                     raise failed.failure.error from failed.__cause__
-                self._on_retry(failed.failure.in_short)
+                self._on_retry(failed.failure.error.in_short)
             else:
                 return
             await asyncio.sleep(wait)

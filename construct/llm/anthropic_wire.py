@@ -9,13 +9,13 @@ from construct.llm.types import (
     Block,
     CacheLife,
     ChatMessage,
-    JsonRequest,
     Opaque,
     Request,
     Text,
     Tool,
     ToolResult,
     ToolUse,
+    WorkRequest,
 )
 
 MOST_MARKS = 4
@@ -37,13 +37,12 @@ def chat_body(model: str, request: Request) -> Body:
     return body
 
 
-def json_body(model: str, request: JsonRequest) -> Body:
-    """Return the body of a worker's call: the answer shall fit the schema."""
+def work_body(model: str, request: WorkRequest) -> Body:
+    """Return the body of a worker's call."""
     body: Body = {
         "model": model,
         "max_tokens": _max_tokens(model, request.max_tokens),
         "messages": [{"role": "user", "content": request.user}],
-        "output_config": {"format": {"type": "json_schema", "schema": request.schema}},
     }
     return body | ({"system": request.system} if request.system.strip() else {})
 

@@ -1,19 +1,31 @@
-"""The head of a GGUF file: enough to know a model from anything else, and how much it can read at once."""
+"""The head of a GGUF file: enough to tell a model from anything else, its window and its size."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
+from construct.llm.capable import parameters_in
+
 _HEAD = 1 << 20
-"""What is looked for stands before the vocabulary. What else is wrong with a file llama.cpp finds when it loads it."""
-_LENGTH = re.compile(rb"\.context_length(?:[\x04\x05]\0\0\0(.{4})|[\x0a\x0b]\0\0\0(.{8}))", re.DOTALL)
-"""The end of the name, the number of the type (a whole number of 4 or 8 bytes), the value."""
+"""Bytes. What is read here comes before the vocabulary; llama.cpp finds what else is wrong with a file."""
+# The end of a key, the number of its type, the value.
+_NUMBER = rb"(?:[\x04\x05]\0\0\0(.{4})|[\x0a\x0b]\0\0\0(.{8}))"
+_LENGTH = re.compile(rb"\.context_length" + _NUMBER, re.DOTALL)
+_COUNT = re.compile(rb"general\.parameter_count" + _NUMBER, re.DOTALL)
+_LABEL = re.compile(rb"general\.size_label\x08\0\0\0(.)\0{7}", re.DOTALL)
 
 
-def context_length(path: Path) -> int | None:
-    """Return the tokens the model was trained to read at once, None when the file does not say.
+@dataclass(frozen=True, slots=True)
+class Gguf:
+    """What a file says of its model; None where it says nothing."""
 
-    Raises ValueError when it is no GGUF file, OSError when it cannot be read.
-    """
+    context_length: int | None
+    """Tokens the model was trained to read at once."""
+    parameters: int | None
+
+
+def read_gguf(path: Path) -> Gguf:
+    """Read the head of a file. Raises ValueError when it is no GGUF file, OSError when it cannot be read."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if not head.startswith(b"GGUF") or len(head) < 24:
@@ -21,5 +33,16 @@ def context_length(path: Path) -> int | None:
     version = int.from_bytes(head[4:8], "little")
     if version < 2:
         raise ValueError(f"GGUF version {version} is too old")
-    found = _LENGTH.search(head)
+    return Gguf(_number(_LENGTH, head), _number(_COUNT, head) or _labelled(head))
+
+
+def _number(pattern: re.Pattern[bytes], head: bytes) -> int | None:
+    found = pattern.search(head)
     return int.from_bytes(found[1] or found[2], "little") if found else None
+
+
+def _labelled(head: bytes) -> int | None:
+    found = _LABEL.search(head)
+    if found is None:
+        return None
+    return parameters_in(head[found.end() : found.end() + found[1][0]].decode(errors="replace"))

@@ -7,7 +7,7 @@ from typing import Any
 
 from construct.errors import ContextOverflowError, ModelBrokenError, ModelError
 from construct.llm.local_engine import CHAT_SLOT, WORK_SLOT, Body, Chunk
-from construct.llm.types import Block, JsonRequest, Opaque, Reply, Request, Text, ToolResult, ToolUse, Usage
+from construct.llm.types import Block, Opaque, Reply, Request, Text, ToolResult, ToolUse, Usage, WorkRequest
 from construct.text import shorten, storable
 
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens"}
@@ -17,8 +17,6 @@ _WORK = {"temperature": 0.0, "id_slot": WORK_SLOT}
 # Progress is asked for since only a callback can stop a generation, and reading a prompt has no other.
 _ALWAYS = {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True, "cache_prompt": True}
 
-_TAIL, _TIMES = 200, 4  # characters; the lines of a sound answer differ within them
-
 
 def chat_body(request: Request, most: int) -> Body:
     """Return the body of a chat call; tools are not offered."""
@@ -27,17 +25,11 @@ def chat_body(request: Request, most: int) -> Body:
     return {"messages": _merged(said), "max_tokens": min(request.max_tokens, most), **_TALK, **_ALWAYS}
 
 
-def json_body(request: JsonRequest, most: int) -> Body:
-    """Return the body of a worker's call; the schema is enforced while the answer is made."""
-    example = zip(("user", "assistant"), request.example or (), strict=False)
-    said = [("system", request.system), *example, ("user", request.user)]
+def work_body(request: WorkRequest, most: int) -> Body:
+    """Return the body of a worker's call."""
+    said = [("system", request.system), ("user", request.user)]
     limit = min(request.max_tokens, most)
-    return {"messages": _merged(said), "max_tokens": limit, "json_schema": dict(request.schema), **_WORK, **_ALWAYS}
-
-
-def loops(answer: str) -> bool:
-    """Tell whether an answer ends in what it has said several times: nothing else would end it for many minutes."""
-    return len(answer) >= _TAIL * _TIMES and answer.count(answer[-_TAIL:]) >= _TIMES
+    return {"messages": _merged(said), "max_tokens": limit, **_WORK, **_ALWAYS}
 
 
 def take(reply: Reply, chunk: Chunk) -> str:

@@ -24,7 +24,6 @@ Chunk = dict[str, Any]
 
 CHAT_SLOT, WORK_SLOT = 0, 1
 _EXIT_SECONDS = 5.0
-_ONE_LINE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ class Call:
         try:
             if not self._stopped.is_set():
                 server = self.engine.load()
-                server.handle_chat_completions(_with_grammar(self._body), self._take)
+                server.handle_chat_completions(self._body, self._take)
             self._put(None)
         except ModelError as error:
             self._put(error)
@@ -145,20 +144,6 @@ def _stop(calls: Sequence[Call]) -> None:
         call.stop()
     for call in calls:
         call.join(max(0.0, deadline - time.monotonic()))
-
-
-def _with_grammar(body: Body) -> Body:
-    """Return the body with its JSON schema as a grammar that leaves no choice of white space.
-
-    Under the schema itself a model may indent as it likes: twice the tokens, and the small ones lose their way in it.
-    """
-    if "json_schema" not in body:
-        return body
-    from xllamacpp import json_schema_to_grammar
-
-    schema = {**body["json_schema"], "x-guidance": _ONE_LINE}
-    others = {name: value for name, value in body.items() if name != "json_schema"}
-    return {**others, "grammar": json_schema_to_grammar(schema)}
 
 
 def _rejected(error: Exception) -> ModelError:

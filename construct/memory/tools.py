@@ -14,8 +14,8 @@ from construct.memory.curation.memories import remember
 from construct.memory.cycles.situation import Terms
 from construct.memory.inspection.trace import why
 from construct.memory.recall.search import Hit, search
+from construct.memory.shown.escaping import escape
 from construct.memory.shown.forks import reach
-from construct.memory.shown.transcript import escape
 from construct.store import search_index
 from construct.store.briefings import Told
 from construct.store.database import Store, transaction

@@ -151,6 +151,7 @@ class Session:
 
     async def _answer_all(self, parts: _Parts) -> None:
         """Deal with what is typed, one line after the other."""
+        await parts.dialogue.before_prompt()
         while not self._leaving:
             text = await self.screen.next_line()
             await parts.out.settle()

@@ -12,6 +12,7 @@ from construct.repl.chat import Chat
 from construct.repl.commands import all_commands
 from construct.repl.commands.correct import forget_for_model
 from construct.repl.commands.registry import Then, split_command
+from construct.repl.commands.withheld import ask_about_withheld
 from construct.repl.output import Output
 from construct.turns import Delta, Event, Listener, TurnResult
 
@@ -55,7 +56,13 @@ class Dialogue:
         then = await self._run(lambda: self._take(text))
         if then is Then.RETRY:
             await self._run(self._again)
+        if then is not Then.LEAVE:
+            await self.before_prompt()
         return then is not Then.LEAVE
+
+    async def before_prompt(self) -> None:
+        """Ask what the user has to decide, before the next prompt."""
+        await self._run(lambda: ask_about_withheld(self._chat, self._out))
 
     async def _take(self, text: str) -> Then | None:
         self._out.echo(text)

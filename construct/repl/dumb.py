@@ -80,6 +80,7 @@ async def _chat(opening: Opening) -> int:
         asyncio.get_running_loop().add_signal_handler(signal.SIGINT, _interrupt, dialogue, out)
     try:
         await chat.start()
+        await dialogue.before_prompt()
         write("\n> ")
         async for line in lines:
             if line.strip() and not await dialogue.line(line):

@@ -6,6 +6,7 @@ from datetime import date
 from itertools import groupby
 
 from construct.memory.inspection.narrow import outcome_unknown
+from construct.memory.language.when import last_day
 from construct.report.provenance import Node
 from construct.store.records import Observation
 
@@ -61,9 +62,7 @@ def months(nodes: Sequence[Node]) -> tuple[Month, ...]:
 def plans(observations: Sequence[Observation], today: date) -> Plans:
     """Return the plans among observations that stand."""
     dated = [
-        Plan(date.fromisoformat(o.referenced_date), o)
-        for o in observations
-        if o.referenced_date and o.superseded_at is None
+        Plan(last_day(o.referenced_date), o) for o in observations if o.referenced_date and o.superseded_at is None
     ]
     dated.sort(key=lambda p: (p.day, p.observation.id))
     ahead = [p for p in dated if p.day >= today and p.observation.stance in {"stated", "planned"}]

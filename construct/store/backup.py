@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from construct.errors import ConstructError, UsageError
+from construct.store.copy_before_migration import is_copy_before_migration
 from construct.store.database import MAGIC, beside, make_folder
 from construct.store.segments import merge_all
 
@@ -33,7 +34,10 @@ def _strip(copy: sqlite3.Connection) -> None:
     copy.execute("DELETE FROM sessions")
     copy.execute("DELETE FROM vectors")
     copy.execute("DELETE FROM vector_models")
-    copy.execute("UPDATE cycles SET owner = NULL, heartbeat = NULL WHERE owner IS NOT NULL OR heartbeat IS NOT NULL")
+    copy.execute(
+        """UPDATE cycles SET owner = NULL, heartbeat = NULL, phase = NULL
+           WHERE owner IS NOT NULL OR heartbeat IS NOT NULL OR phase IS NOT NULL"""
+    )
     running = copy.execute("SELECT id FROM cycles WHERE status = 'running'").fetchall()
     for cycle in running:
         copy.execute(
@@ -106,13 +110,16 @@ def explaining(target: Path | None) -> Iterator[None]:
 
 
 def refuse_database(target: Path, db_path: Path) -> None:
-    """Raise UsageError when a target is the database itself, what belongs to it, or another that is in use."""
+    """Raise UsageError for the database, the files beside it, or another database in use."""
     if target.is_dir():
         raise UsageError(f"{target} is a folder.\nName a file with -o.")
     goal, home = Path(os.path.realpath(target)), Path(os.path.realpath(db_path))
     own = [home, *(beside(home, suffix) for suffix in _BESIDE)]
     if goal in own or any(_is_same(goal, file) for file in own):
         raise UsageError(f"{target} is the database itself.\nName another file with -o.")
+    if is_copy_before_migration(home, goal):
+        what = "the copy of the database from before an update"
+        raise UsageError(f"{target} is {what}.\nName another file with -o.")
     if any(beside(goal, suffix).exists() for suffix in ("-wal", "-journal")):
         raise UsageError(f"{target} is a database in use.\nName another file with -o.")
 

@@ -16,7 +16,7 @@ from construct.store.records import Memory, Observation
 from construct.store.sql import GIVEN, columns, first, given, insert, select
 from construct.store.talk import new_uid
 
-_WORTH_KEEPING = """o.superseded_at IS NULL AND o.committed_at IS NOT NULL
+_WORTH_KEEPING = """o.superseded_at IS NULL AND o.committed_at IS NOT NULL AND o.withheld = 0
     AND (o.origin = 'user' OR (o.priority = 'high' AND o.stance IN ('stated', 'planned')))
     AND NOT EXISTS (SELECT 1 FROM memories WHERE observation_id = o.id)"""
 
@@ -117,7 +117,7 @@ def left_behind(db: sqlite3.Connection) -> list[tuple[Memory, Observation]]:
     rows = db.execute(
         f"""SELECT {columns(Memory, "m")}, {columns(Observation, "o")} FROM memories AS m
             JOIN observations AS o ON o.id = m.observation_id
-            WHERE m.superseded_at IS NULL AND m.origin = 'observation' AND o.superseded_at IS NOT NULL
+            WHERE m.superseded_at IS NULL AND m.origin = 'observation' AND (o.superseded_at IS NOT NULL OR o.withheld)
             ORDER BY o.generation, m.id"""
     )
     width = len(Memory._fields)
@@ -129,7 +129,8 @@ def left_out(db: sqlite3.Connection) -> list[Memory]:
     source = """memories AS m
         LEFT JOIN observations AS o ON o.id = m.observation_id LEFT JOIN memories AS s ON s.id = m.superseded_by
         WHERE m.superseded_at IS NOT NULL AND (s.id IS NULL OR s.superseded_at IS NOT NULL)
-        AND (m.origin <> 'observation' OR (o.superseded_at IS NULL AND o.committed_at IS NOT NULL))
+        AND (m.origin <> 'observation' OR (
+            o.superseded_at IS NULL AND o.committed_at IS NOT NULL AND o.withheld = 0))
         ORDER BY m.id DESC"""
     return select(db, Memory, source, table="m")
 

@@ -12,7 +12,7 @@ import time
 from functools import cache
 
 from construct.store.records import Cycle
-from construct.store.sql import first, insert, scalar, select
+from construct.store.sql import exists, first, insert, scalar, select
 from construct.store.talk import new_uid
 from construct.tokens import Usage
 
@@ -56,7 +56,7 @@ def abandon_dead(db: sqlite3.Connection, now: str) -> int:
     """Abandon the running cycles and close the sessions whose owner is gone; return how many cycles."""
     dead = _gone(db, "cycles WHERE status = 'running'")
     db.executemany(
-        """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL, heartbeat = NULL,
+        """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL, heartbeat = NULL, phase = NULL,
            error = 'the process stopped' WHERE id = ? AND status = 'running'""",
         [(now, i) for i in dead],
     )
@@ -97,6 +97,18 @@ def beat(db: sqlite3.Connection, cycle_id: int) -> None:
     db.execute("UPDATE cycles SET heartbeat = ? WHERE id = ? AND status = 'running'", (time.time(), cycle_id))
 
 
+def set_phase(db: sqlite3.Connection, cycle_id: int, phase: str | None) -> None:
+    """Say which step a running cycle is at, where it is not its first."""
+    db.execute(
+        "UPDATE cycles SET phase = ? WHERE id = ? AND status = 'running' AND phase IS NOT ?", (phase, cycle_id, phase)
+    )
+
+
+def is_checking(db: sqlite3.Connection) -> bool:
+    """Return whether a verifier is being asked, in any process."""
+    return exists(db, "cycles WHERE status = 'running' AND phase = 'checking'")
+
+
 def finish_cycle(
     db: sqlite3.Connection,
     cycle_id: int,
@@ -114,7 +126,8 @@ def finish_cycle(
     return bool(
         db.execute(
             """UPDATE cycles SET status = ?, finished_at = ?, input_tokens = ?, output_tokens = ?, attempts = ?,
-               model = coalesce(?, model), error = ?, notes = ?, base_tokens = ?, owner = NULL, heartbeat = NULL
+               model = coalesce(?, model), error = ?, notes = ?, base_tokens = ?, owner = NULL, heartbeat = NULL,
+               phase = NULL
                WHERE id = ? AND status = 'running'""",
             (
                 status, now, usage.prompt_tokens, usage.output_tokens, attempts, model, error,

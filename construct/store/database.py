@@ -311,7 +311,7 @@ def _prepare(db: sqlite3.Connection, path: Path) -> None:
     db.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten, not only unlinked
     db.execute("PRAGMA synchronous = NORMAL")
     if version < SCHEMA_VERSION:
-        _upgrade(db)
+        _upgrade(db, path)
     if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # new, or a backup put in place
         _use_wal(db)
     for file in (beside(path, suffix) for suffix in ("", "-wal", "-shm")):
@@ -339,13 +339,20 @@ def _check_pages(db: sqlite3.Connection, path: Path) -> None:
         raise faults.damaged(path, "; it was not touched")
 
 
-def _upgrade(db: sqlite3.Connection) -> None:
+def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:
+    """Bring the database to this version; with a path, a file of an earlier one is copied first.
+
+    Raises ConstructError, nothing changed, when it cannot be copied.
+    """
     from sqlite_utils import Database
 
+    from construct.store.copy_before_migration import save_copy_before_migration
     from construct.store.schema import migrate
 
-    with transaction(db):  # holds the lock: two processes may start on a new file
+    with transaction(db):  # holds the lock: two processes may start on the same file
         (version,) = db.execute("PRAGMA user_version").fetchone()
+        if path is not None and 0 < version < SCHEMA_VERSION:
+            save_copy_before_migration(path, SCHEMA_VERSION)
         if version < SCHEMA_VERSION:
             migrate(Database(db))
 

@@ -3,13 +3,17 @@
 `secure_delete` alone is not enough, as measured with SQLite 3.40: pages that were split keep
 copies of rows in their slack, and a full-text index keeps the words of deleted rows until its
 segments are merged. So the indexes are optimised, the file is rewritten (VACUUM: 0.7 s of CPU
-for 100,000 messages, as much again for the indexes) and its log is cut off. As long as that is
-not done, `meta` has a row `pruning` which says what is left to do.
+for 100,000 messages, as much again for the indexes) and its log is cut off. The copy that a
+migration left beside the file goes first. As long as all that is not done, `meta` has a row
+`pruning` which says what is left to do. (The migration to schema 7 leaves `rewrite` there, only
+to give back room: the copy made before it stays.)
 """
 
 import sqlite3
 from collections.abc import Iterable
+from pathlib import Path
 
+from construct.store.copy_before_migration import remove_copy_before_migration
 from construct.store.database import patience
 from construct.store.graph import delete_unnamed
 from construct.store.records import REMOVED
@@ -18,7 +22,7 @@ from construct.store.sql import GIVEN, given, scalar
 from construct.store.talk import message_tokens
 
 WAIT_SECONDS = 10.0
-_REWRITE, _CUT_LOG = "rewrite", "log"
+_REMOVE_COPY, _REWRITE, _CUT_LOG = "copy", "rewrite", "log"
 
 
 def delete_observations(db: sqlite3.Connection, ids: Iterable[int]) -> None:
@@ -67,6 +71,7 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
         (now, ids),
     )
     db.execute(f"DELETE FROM briefed WHERE message_id IN {GIVEN}", (ids,))
+    db.execute(f"DELETE FROM forget_requests WHERE message_id IN {GIVEN}", (ids,))
     if words:
         db.execute(
             f"""UPDATE messages SET withheld = 1, content = ?, blocks = NULL, token_count = ?
@@ -79,7 +84,7 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
 
 def begin_erasure(db: sqlite3.Connection) -> None:
     """Note, within the transaction that deletes, that bytes of it have to be cleared out."""
-    db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('pruning', ?)", (_REWRITE,))
+    db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('pruning', ?)", (_REMOVE_COPY,))
 
 
 def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
@@ -91,15 +96,21 @@ def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
     if left is None:
         return True
     try:
+        if left == _REMOVE_COPY:
+            remove_copy_before_migration(_file(db))
         with patience(db, wait):
             if left != _CUT_LOG:
                 _rewrite(db)
             busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if not busy:
                 db.execute("DELETE FROM meta WHERE name = 'pruning'")
-    except sqlite3.OperationalError:  # locked, or no room for the copy: what is left to do is noted
-        return False
+    except (sqlite3.OperationalError, OSError):
+        return False  # locked, no room to rewrite, or the copy cannot be removed: it stays noted
     return not busy
+
+
+def _file(db: sqlite3.Connection) -> Path:
+    return Path(scalar(db, "SELECT file FROM pragma_database_list WHERE name = 'main'"))
 
 
 def _rewrite(db: sqlite3.Connection) -> None:

@@ -78,6 +78,12 @@ def _entities(rows: Iterable[tuple[int, str, str | None, str]]) -> list[Entity]:
     return [Entity(id, name, kind, tuple(json.loads(aliases))) for id, name, kind, aliases in rows]
 
 
+def predicates(db: sqlite3.Connection) -> list[str]:
+    """Return the predicates in use, the most used first."""
+    query = "SELECT min(predicate) FROM relations GROUP BY lower(predicate) ORDER BY count(*) DESC, min(id) LIMIT 100"
+    return [str(predicate) for predicate in column(db, query)]
+
+
 def relations_with(db: sqlite3.Connection, entity_ids: Iterable[int], *, past: bool = False) -> list[Relation]:
     """Return the relations that name one of these entities, oldest first; with `past` the superseded ones too."""
     ids = given(entity_ids)
@@ -151,19 +157,9 @@ def delete_unnamed(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
     ).rowcount
 
 
-def has_unread(db: sqlite3.Connection, after: int = 0) -> bool:
-    """Tell whether a memory above an id has not been read by a graph cycle."""
-    return exists(db, f"memories WHERE {_UNREAD} AND id > ?", (after,))
-
-
-def has_unread_promoted(db: sqlite3.Connection, enough: int) -> bool:
-    """Tell whether a promoted memory has not been read, or `enough` of the others."""
-    (promoted, all_) = db.execute(
-        f"""SELECT ifnull(max(origin = 'observation'), 0), count(*) FROM (
-                SELECT origin FROM memories WHERE {_UNREAD} ORDER BY id DESC LIMIT ?)""",
-        (enough,),
-    ).fetchone()
-    return bool(promoted) or all_ >= enough
+def count_unread(db: sqlite3.Connection, after: int = 0) -> int:
+    """Return how many memories above an id no graph cycle has read."""
+    return int(scalar(db, f"SELECT count(*) FROM memories WHERE {_UNREAD} AND id > ?", (after,)))
 
 
 def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[Memory]:

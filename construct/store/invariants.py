@@ -99,6 +99,23 @@ _CHECKS: tuple[tuple[str, str], ...] = (
         "Observation {0} is superseded and names no cycle that did it.",
     ),
     (
+        """SELECT DISTINCT weighed.id FROM weighed
+           JOIN observation_replaced ON observation_id = weighed.id AND replaced_id = weighed.id""",
+        "Observation {0} is said to replace itself.",
+    ),
+    (
+        """SELECT observation_id, replaced_id, relation FROM observation_replaced
+           JOIN weighed ON weighed.id = observation_id
+           WHERE relation NOT IN ('outdated', 'same', 'edit')""",
+        "Observation {0} replaces {1} in a way that is none: {2}.",
+    ),
+    (
+        """SELECT id FROM weighed WHERE withheld AND NOT EXISTS (
+               SELECT 1 FROM forget_requests
+               WHERE observation_id = weighed.id AND withheld_at IS NOT NULL)""",
+        "Observation {0} is withheld, and no request to forget it has been applied.",
+    ),
+    (
         """SELECT kind, ifnull(conversation_id, 'none'), count(*) FROM cycles
            WHERE status = 'running' AND (:ids IS NULL OR conversation_id IN (SELECT id FROM scope))
            GROUP BY kind, conversation_id HAVING count(*) > 1""",

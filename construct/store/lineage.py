@@ -1,7 +1,8 @@
 """Which observations rest on which, and on which messages: plain queries over all generations.
 
-An edit is tied to what it replaced by a row of `outdated` under its cycle; that row stays when
-the edit is undone, so that both are still found when either is forgotten.
+A note is tied to every note that it replaced by a row of `observation_replaced` under its cycle: as an edit, because
+it made that outdated, or because both say the same. The row stays when the cycle is undone, so that both are still
+found when either is forgotten.
 """
 
 import sqlite3
@@ -31,12 +32,60 @@ def above(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
 def edited(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
     """Return these observations and their nearest edits, before and after, undone ones too."""
     known = set(ids)
-    rows = db.execute(
-        f"""SELECT old_id, by_id FROM outdated JOIN cycles ON cycles.id = cycle_id
-            WHERE kind = 'edit' AND (old_id IN {GIVEN} OR by_id IN {GIVEN})""",
-        (given(known), given(known)),
+    return known.union(*_linked(db, known, "edit"))
+
+
+def repeated(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
+    """Return these observations and those retired as saying the same as one of them, or that one of them repeats."""
+    known = set(ids)
+    return known.union(*_linked(db, known, "same"))
+
+
+def _linked(db: sqlite3.Connection, ids: Iterable[int], relation: str) -> list[tuple[int, int]]:
+    return db.execute(
+        f"""SELECT observation_id, replaced_id FROM observation_replaced
+            WHERE relation = ? AND (observation_id IN {GIVEN} OR replaced_id IN {GIVEN})""",
+        (relation, given(ids), given(ids)),
+    ).fetchall()
+
+
+def link_replaced(db: sqlite3.Connection, pairs: Iterable[tuple[int, int]], relation: str, cycle_id: int) -> None:
+    """Say that each first observation of the pairs replaces the second, by a cycle: `outdated`, `same` or `edit`."""
+    db.executemany(
+        """INSERT OR IGNORE INTO observation_replaced (observation_id, replaced_id, relation, cycle_id)
+           VALUES (?, ?, ?, ?)""",
+        [(new, old, relation, cycle_id) for new, old in pairs],
     )
-    return known.union(*rows)
+
+
+def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: str) -> int:
+    """Supersede what these observations replace, now that they are committed; return how many that were.
+
+    What is gone by then, or the user's own by now, is skipped, and the link with it.
+    """
+    applied = 0
+    pairs = db.execute(
+        f"""SELECT r.observation_id, r.replaced_id, r.cycle_id,
+                old.superseded_at IS NULL AND NOT old.pinned AND old.origin <> 'user'
+            FROM observation_replaced AS r JOIN observations AS new ON new.id = r.observation_id
+            JOIN observations AS old ON old.id = r.replaced_id
+            WHERE relation = 'outdated' AND r.cycle_id = new.cycle_id AND r.observation_id IN {GIVEN}""",
+        (given(committed),),
+    ).fetchall()
+    for new, old, cycle_id, stands in pairs:
+        if not stands:
+            db.execute(
+                "DELETE FROM observation_replaced WHERE observation_id = ? AND replaced_id = ? AND cycle_id = ?",
+                (new, old, cycle_id),
+            )
+            continue
+        # A pending one counts as committed too, so that an undo later brings back an active line.
+        applied += db.execute(
+            """UPDATE observations SET committed_at = coalesce(committed_at, ?), superseded_at = ?, superseded_by = ?
+               WHERE id = ? AND superseded_at IS NULL""",
+            (now, now, cycle_id, old),
+        ).rowcount
+    return applied
 
 
 def nearest_first(db: sqlite3.Connection, observation_id: int) -> list[Observation]:
@@ -70,9 +119,17 @@ def message_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int,
     return db.execute(query, (given(ids),)).fetchall()
 
 
-def outdated_by(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int, int]]:
-    """Return (old, by, cycle) for what these observations replaced: made outdated, or as edits."""
-    return db.execute(f"SELECT old_id, by_id, cycle_id FROM outdated WHERE by_id IN {GIVEN}", (given(ids),)).fetchall()
+def replaced_by(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int, int]]:
+    """Return (replaced, by which of these observations, cycle), whatever the relation."""
+    query = f"SELECT replaced_id, observation_id, cycle_id FROM observation_replaced WHERE observation_id IN {GIVEN}"
+    return db.execute(query, (given(ids),)).fetchall()
+
+
+def replacing(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
+    """Return (replaced, by which other observation) for those of these that were made outdated."""
+    query = f"""SELECT replaced_id, observation_id FROM observation_replaced
+                WHERE relation = 'outdated' AND replaced_id IN {GIVEN}"""
+    return db.execute(query, (given(ids),)).fetchall()
 
 
 def resting_on(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Observation]:
@@ -88,22 +145,93 @@ def unreverted(db: sqlite3.Connection, ids: Collection[int]) -> list[Observation
     return select(db, Observation, source, (given(ids),))
 
 
-def partners(db: sqlite3.Connection, observation_id: int, *, newer: bool, edits: bool) -> list[Observation]:
-    """Return what made an observation outdated (`newer`), or what it made so; by edits, or by others that count."""
-    mine, theirs = ("old_id", "by_id") if newer else ("by_id", "old_id")
+def partners(db: sqlite3.Connection, observation_id: int, relation: str, *, newer: bool) -> list[Observation]:
+    """Return what replaced an observation in a relation (`newer`), or what it replaced so, by cycles that count."""
+    mine, theirs = ("replaced_id", "observation_id") if newer else ("observation_id", "replaced_id")
     source = f"""observations WHERE id IN (
-        SELECT {theirs} FROM outdated JOIN cycles ON cycles.id = cycle_id
-        WHERE {mine} = ? AND status <> 'reverted' AND (kind = 'edit') = ?) ORDER BY id"""
-    return select(db, Observation, source, (observation_id, edits))
+        SELECT {theirs} FROM observation_replaced JOIN cycles ON cycles.id = cycle_id
+        WHERE {mine} = ? AND status <> 'reverted' AND relation = ?) ORDER BY id"""
+    return select(db, Observation, source, (observation_id, relation))
 
 
 def successors(db: sqlite3.Connection, old: Observation) -> list[Observation]:
     """Return what the cycle that superseded an observation put in its place."""
     source = """observations WHERE id <> :old AND (
-        id IN (SELECT by_id FROM outdated WHERE old_id = :old AND cycle_id = :cycle)
+        id IN (SELECT observation_id FROM observation_replaced WHERE replaced_id = :old AND cycle_id = :cycle)
         OR cycle_id = :cycle AND id IN (SELECT observation_id FROM observation_sources WHERE source_id = :old)
     ) ORDER BY id"""
     return select(db, Observation, source, {"old": old.id, "cycle": old.superseded_by})
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """What a cycle put in an observation's place, whether that was undone since or not."""
+
+    relation: str
+    """`source` of a reflection, or `edit`, `same` or `outdated`."""
+    observation: Observation
+    cycle: Cycle
+
+
+def all_successors(db: sqlite3.Connection, observation_id: int) -> list[Successor]:
+    """Return everything that was ever put in an observation's place, by cycles that were undone too."""
+    found = db.execute(
+        """SELECT 'source', observation_id, o.cycle_id FROM observation_sources
+           JOIN observations AS o ON o.id = observation_id WHERE source_id = :id
+           UNION ALL SELECT relation, r.observation_id, r.cycle_id FROM observation_replaced AS r
+           JOIN cycles ON cycles.id = r.cycle_id JOIN observations AS old ON old.id = r.replaced_id
+           WHERE replaced_id = :id AND (status = 'reverted' OR old.superseded_by = r.cycle_id) ORDER BY 3, 2""",
+        {"id": observation_id},
+    ).fetchall()
+    by_id = {
+        o.id: o for o in select(db, Observation, f"observations WHERE id IN {GIVEN}", (given(f[1] for f in found),))
+    }
+    return [Successor(relation, by_id[new], cycle(db, cycle_id)) for relation, new, cycle_id in found]
+
+
+def replaced_observations(db: sqlite3.Connection, observation_id: int) -> list[Observation]:
+    """Return what an observation made outdated or says again, once that took effect."""
+    source = """observations AS o WHERE id IN (
+        SELECT replaced_id FROM observation_replaced AS r JOIN cycles ON cycles.id = cycle_id
+        WHERE observation_id = ? AND relation <> 'edit' AND status = 'succeeded'
+        AND o.superseded_by = r.cycle_id) ORDER BY id"""
+    return select(db, Observation, source, (observation_id,), "o")
+
+
+def checked_by(db: sqlite3.Connection, cycle_id: int) -> str | None:
+    """Return the model that checked what a cycle made; None when none did."""
+    row = db.execute(
+        "SELECT model FROM usage WHERE cycle_id = ? AND purpose = 'verifier' ORDER BY id DESC LIMIT 1", (cycle_id,)
+    ).fetchone()
+    return None if row is None else str(row[0])
+
+
+def notes_on(db: sqlite3.Connection, content: str) -> list[tuple[str, str]]:
+    """Return (when, what) of the notes of cycles that kept back an observation with this content."""
+    rows = db.execute(
+        """SELECT coalesce(finished_at, started_at), value FROM cycles, json_each(cycles.notes)
+           WHERE kind IN ('observer', 'reflector') AND notes IS NOT NULL AND instr(value, ?)""",
+        (f"“{content[:NOTED_LENGTH]}",),
+    )
+    return rows.fetchall()
+
+
+def notes_of_reflections(db: sqlite3.Connection, limit: int) -> list[str]:
+    """Return what the newest reflector cycles noted, refusals with their reasons among it, the newest cycle first."""
+    query = """SELECT value FROM (
+        SELECT id, notes FROM cycles WHERE kind = 'reflector' AND notes IS NOT NULL ORDER BY id DESC LIMIT ?
+    ) AS newest, json_each(newest.notes) ORDER BY newest.id DESC, key"""
+    return column(db, query, (limit,))
+
+
+NOTED_LENGTH = 80
+"""Characters of an observation by which a cycle's notes name it."""
+
+
+def withheld_at(db: sqlite3.Connection, observation_id: int) -> list[str]:
+    """Return when an observation was withheld at the user's wish."""
+    query = "SELECT withheld_at FROM forget_requests WHERE observation_id = ? AND withheld_at IS NOT NULL"
+    return column(db, query, (observation_id,))
 
 
 def heirs(
@@ -126,13 +254,6 @@ def heirs(
                 seen.add(new.id)
                 (found if is_last(new) else open_).append(new)
     return found
-
-
-def made_of_it(db: sqlite3.Connection, observation_id: int) -> list[Observation]:
-    """Return the reflections made directly of an observation, by cycles that count."""
-    source = f"""observations WHERE cycle_id IN {_NOT_REVERTED} AND id IN (
-        SELECT observation_id FROM observation_sources WHERE source_id = ?) ORDER BY id"""
-    return select(db, Observation, source, (observation_id,))
 
 
 def cycle(db: sqlite3.Connection, cycle_id: int) -> Cycle:

@@ -13,7 +13,8 @@ from construct.store.records import Descent, Observation
 from construct.store.sql import GIVEN, column, columns, exists, first, given, insert, scalar, select
 from construct.store.talk import new_uid
 
-_ACTIVE = "superseded_at IS NULL AND committed_at IS NOT NULL"
+_ACTIVE = "superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0"
+_UNSUPERSEDED = "superseded_at IS NULL AND withheld = 0"
 _PENDING = "conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL"
 
 
@@ -110,6 +111,40 @@ def sources_of(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[int
     return {i: column(db, query, (i,)) for i in ids}
 
 
+def matching(db: sqlite3.Connection, expression: str, talk: Descent | None, limit: int) -> list[Observation]:
+    """Return the active and pending observations that match an FTS5 expression, best first; none for an empty one."""
+    if not expression:
+        return []
+    where, values = scope_filter(talk)
+    source = f"""(SELECT rowid AS found, rank FROM observations_fts WHERE observations_fts MATCH ?)
+        JOIN observations ON id = found WHERE {_UNSUPERSEDED}{where} ORDER BY rank, id DESC LIMIT ?"""
+    return select(db, Observation, source, (expression, *values, limit))
+
+
+def newest(db: sqlite3.Connection, talk: Descent | None, limit: int, *, high_only: bool = False) -> list[Observation]:
+    """Return the newest active and pending observations, the newest first."""
+    where, values = scope_filter(talk)
+    high = " AND priority = 'high'" if high_only else ""
+    source = f"observations WHERE {_UNSUPERSEDED}{high}{where} ORDER BY id DESC LIMIT ?"
+    return select(db, Observation, source, (*values, limit))
+
+
+def last_said(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, int]]:
+    """Return, per observation, when the newest message it rests on was said, and that message's id.
+
+    Through all generations; of messages said at once the one with the higher id is the newest. What the user wrote
+    themselves was said when they wrote it, and what rests on nothing any more never.
+    """
+    query = f"""{BENEATH} SELECT m.created_at, m.id FROM observation_messages AS link
+                JOIN messages AS m ON m.id = link.message_id WHERE link.observation_id IN beneath
+                ORDER BY m.created_at DESC, m.id DESC LIMIT 1"""
+    written = dict(
+        db.execute(f"SELECT id, created_at FROM observations WHERE origin = 'user' AND id IN {GIVEN}", (given(ids),))
+    )
+    found = {i: db.execute(query, (given([i]),)).fetchone() or ("", 0) for i in ids}
+    return {i: (written[i], found[i][1]) if i in written else found[i] for i in found}
+
+
 def newest_message_under(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, int]:
     """Return, per observation, the newest message it rests on through all generations (0 when none is left)."""
     query = f"""{BENEATH} SELECT ifnull(max(message_id), 0) FROM observation_messages
@@ -121,6 +156,15 @@ BENEATH = """WITH RECURSIVE beneath(id) AS (
     SELECT value FROM json_each(?) UNION
     SELECT source_id FROM observation_sources JOIN beneath ON observation_id = beneath.id)"""
 """The given observations and all that they were made of, down to generation 0."""
+
+
+def resting_in(db: sqlite3.Connection, ids: Iterable[int], conversation_ids: Iterable[int]) -> frozenset[int]:
+    """Return those of the observations that rest on a message of one of these conversations."""
+    query = f"""{BENEATH} SELECT EXISTS (
+        SELECT 1 FROM observation_messages JOIN messages ON messages.id = message_id
+        WHERE observation_id IN beneath AND conversation_id IN {GIVEN})"""
+    homes = given(conversation_ids)
+    return frozenset(i for i in ids if scalar(db, query, (given([i]), homes)))
 
 
 def note_asked(db: sqlite3.Connection, ids: Sequence[int], now: str) -> None:
@@ -154,6 +198,7 @@ class Line(NamedTuple):
     stance: str
     observation_date: str
     referenced_date: str | None
+    first_date: str | None
     token_count: int
 
 

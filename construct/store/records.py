@@ -68,6 +68,10 @@ class Observation(NamedTuple):
     superseded_by: int | None
     origin: str
     asked_at: str | None
+    first_date: str | None = None
+    """Of a reflection: the first day of its sources, where that is another."""
+    withheld: int = 0
+    """Kept from the main model at the user's wish, until they say what to do."""
 
     @property
     def state(self) -> str:

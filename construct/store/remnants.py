@@ -109,7 +109,7 @@ def drop_tool_rounds(db: sqlite3.Connection, message_ids: Iterable[int]) -> None
 def abandon_readers(db: sqlite3.Connection, messages: Collection[int], now: str) -> int:
     """Abandon the running cycles that may have read these messages or what came of them; return how many."""
     return db.execute(
-        f"""UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL, heartbeat = NULL,
+        f"""UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL, heartbeat = NULL, phase = NULL,
             error = 'what it had read was forgotten'
             WHERE status = 'running' AND (kind <> 'observer' OR EXISTS (
                 SELECT 1 FROM messages AS m WHERE m.id IN {GIVEN} AND m.conversation_id = cycles.conversation_id

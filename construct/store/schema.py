@@ -5,6 +5,7 @@ The extra columns and tables beyond contract.md are explained where they stand.
 
 from sqlite_utils import Database, Migrations
 
+from construct.store.schema_memory import m008_replaced
 from construct.store.schema_search import m004_search, m006_vectors, m007_own_words, script
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
 
@@ -246,7 +247,9 @@ def m005_briefings(db: Database) -> None:
 
 
 migrations = Migrations("construct")
-for _step in (m001_talk, m002_memory, m003_curated, m004_search, m005_briefings, m006_vectors, m007_own_words):
+for _step in (
+    m001_talk, m002_memory, m003_curated, m004_search, m005_briefings, m006_vectors, m007_own_words, m008_replaced,
+):  # fmt: skip
     migrations()(_step)
 
 

@@ -1,7 +1,8 @@
 """Plain queries over the full-text indexes; what is found good is decided in `construct.memory`.
 
-Never found: messages withheld or retried, removed words, observations of reverted cycles,
-superseded memories; superseded observations only with `Filters.all`.
+Never found: messages withheld or retried, removed words, observations withheld or of reverted
+cycles, memories that are superseded or whose observation is withheld; superseded observations
+only with `Filters.all`.
 """
 
 import json
@@ -13,6 +14,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
 from construct.clock import to_text
+from construct.store.dates import FIRST_DAY_SQL, LAST_DAY_SQL
 from construct.store.observations import in_descent
 from construct.store.records import REMOVED, Descent
 from construct.store.sql import GIVEN, column, given, scalar
@@ -60,7 +62,8 @@ class Entry(NamedTuple):
     role: str | None = None
     day: str | None = None
     about: str | None = None
-    """An observation's days: when it was observed, and what it refers to."""
+    about_until: str | None = None
+    """An observation's days: when it was observed, and from when to when is what it refers to."""
     generation: int | None = None
     priority: str | None = None
     stance: str | None = None
@@ -155,9 +158,10 @@ def path(db: sqlite3.Connection) -> str:
 
 
 def noted(db: sqlite3.Connection, messages: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
-    """Return the observations (id, content) that were drawn from each of these messages."""
+    """Return (id, content) of what was drawn from each of these messages and is not withheld."""
     query = f"""SELECT s.message_id, o.id, o.content FROM observation_messages AS s
-                JOIN observations AS o ON o.id = s.observation_id WHERE s.message_id IN {GIVEN} ORDER BY 1, 2"""
+                JOIN observations AS o ON o.id = s.observation_id
+                WHERE s.message_id IN {GIVEN} AND o.withheld = 0 ORDER BY 1, 2"""
     found: dict[int, list[tuple[int, str]]] = {}
     for message, row_id, content in db.execute(query, (given(messages),)):
         found.setdefault(message, []).append((row_id, content))
@@ -217,8 +221,9 @@ _FIELDS = {
     "message": _ANY | {"role": "m.role"},
     "observation": _ANY
     | {
-        "day": "m.observation_date", "about": "m.referenced_date", "generation": "m.generation",
-        "priority": "m.priority", "stance": "m.stance",
+        "day": "m.observation_date", "about": FIRST_DAY_SQL.format("m.referenced_date"),
+        "about_until": LAST_DAY_SQL.format("m.referenced_date"),
+        "generation": "m.generation", "priority": "m.priority", "stance": "m.stance",
         "state": """CASE WHEN m.superseded_at <= ? THEN 'superseded' WHEN m.committed_at <= ? THEN 'active'
                     ELSE 'pending' END""",
     },
@@ -248,7 +253,9 @@ def _in_force(kind: str, filters: Filters) -> Iterator[_Condition]:
     if kind == "message":
         yield _FOUND_MESSAGE, ()
     if kind == "observation":
-        yield "c.status <> 'reverted'", ()
+        yield "c.status <> 'reverted' AND m.withheld = 0", ()
+    if kind == "memory":
+        yield "o.withheld IS NOT 1", ()
     if at:
         yield f"m.{'committed_at' if kind == 'observation' else 'created_at'} <= ?", at
     if kind != "message" and not filters.all:

@@ -4,6 +4,7 @@ import pytest
 
 from benchmarks import cost
 from benchmarks.world import Speech, observer
+from construct.memory.shown.lines import read_notes, section
 from construct.tokens import Usage, by_bytes
 
 LEARNS_NOTHING = {"CONSTRUCT_MEMORY": "read-only"}
@@ -30,9 +31,11 @@ def test_worker_answers_have_the_size_of_real_ones() -> None:
     turns = [speech.turn() for _ in range(50)]
     assert 180 <= sum(by_bytes(text) for turn in turns for text in turn) / 50 <= 220
     body = {"messages": [{"role": "user", "content": _transcript(turns)}]}
-    lines = observer(body)["observations"]
-    assert len(lines) == 100
-    assert 18 <= sum(by_bytes(line["content"]) for line in lines) / 100 <= 30
+    found = section(observer(body), "observations")
+    assert found is not None
+    notes = read_notes(found.lines, "M", [f"M{i}" for i in range(1, 51)])
+    assert len(notes) == 100
+    assert 18 <= sum(by_bytes(note.content) for note in notes) / 100 <= 30
 
 
 def _transcript(turns: list[tuple[str, str]]) -> str:

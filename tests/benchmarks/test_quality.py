@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from benchmarks import quality
-from benchmarks.remembering.lives import Exchange, chosen, read_lives
+from benchmarks.remembering.judging import judge
+from benchmarks.remembering.lives import Exchange, Question, chosen, read_lives
 from benchmarks.remembering.models import KeptModel, Said, Script
 from benchmarks.remembering.scores import abstains, contained, interval, score
 from construct.errors import ModelBrokenError
-from construct.llm.types import ChatMessage, JsonReply, JsonRequest, Reply, ReplyStream, Request, Text, Usage
+from construct.llm.types import ChatMessage, Reply, ReplyStream, Request, Text, Usage, WorkReply, WorkRequest
 from construct.turns import heard
 from tests.support.fake_api import FakeApi, faults
 
@@ -159,12 +160,12 @@ class Moody(Script):
         self.calls += 1
         return Said(Reply(str(self.calls), stop_reason="end_turn") if self.calls > 1 else Reply())
 
-    async def complete_json(self, request: JsonRequest) -> JsonReply:
+    async def complete(self, request: WorkRequest) -> WorkReply:
         """Fail, then return an answer."""
         self.calls += 1
         if self.calls == 1:
             raise ModelBrokenError("no")
-        return JsonReply(str(self.calls), Usage(1, 2, 3, 4), "end_turn")
+        return WorkReply(str(self.calls), Usage(1, 2, 3, 4), "end_turn")
 
 
 async def test_a_reply_is_asked_for_once(tmp_path: Path) -> None:
@@ -183,15 +184,27 @@ async def test_a_reply_is_asked_for_once(tmp_path: Path) -> None:
     assert said == ["", "2", "2", "3", "4", "3"]
 
 
-async def test_an_answer_in_json_is_asked_for_once(tmp_path: Path) -> None:
+async def test_a_workers_answer_is_asked_for_once(tmp_path: Path) -> None:
     """What failed is asked again; the answer that is kept is the same in all its parts."""
     moody = KeptModel(Moody(), tmp_path)
-    request = JsonRequest("Observe.", "Well?", {"type": "object"})
+    request = WorkRequest("Observe.", "Well?")
     with pytest.raises(ModelBrokenError):
-        await moody.complete_json(request)
-    first, again = await moody.complete_json(request), await moody.complete_json(request)
-    assert first == again == JsonReply("2", Usage(1, 2, 3, 4), "end_turn")
-    assert (await moody.complete_json(JsonRequest("Reflect.", "Well?", {"type": "object"}))).text == "3"
+        await moody.complete(request)
+    first, again = await moody.complete(request), await moody.complete(request)
+    assert first == again == WorkReply("2", Usage(1, 2, 3, 4), "end_turn")
+    assert (await moody.complete(WorkRequest("Reflect.", "Well?"))).text == "3"
+
+
+@pytest.mark.parametrize(("verdict", "mark"), [("Right.", 1.0), ("wrong", 0.0), ("I would say so", None), ("", None)])
+async def test_a_judge_answers_with_a_word(verdict: str, mark: float | None) -> None:
+    """What is no verdict is none."""
+
+    class Judge(Script):
+        async def complete(self, request: WorkRequest) -> WorkReply:
+            return WorkReply(verdict, Usage(), "end_turn")
+
+    question = Question("q", "What is it called?", "Gonzo", "single-hop", 1)
+    assert await judge(Judge(1_000), question, "Gonzo") == mark
 
 
 def test_every_way_is_asked_of_a_life(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from construct.memory.learning.proposals import Draft
+from construct.memory.learning.proposals import ProposedObservation
 from tests.memory.builders import Life
 from tests.support.emulator import PseudoTerminal, python
 from tests.support.fake_api import FakeApi, faults
@@ -12,7 +12,7 @@ from tests.support.program import Program
 from tests.support.talks import LOW, facts
 
 COMMON = {"kind", "id", "conversation", "date", "text"}
-OBSERVATION = COMMON | {"generation", "priority", "stance", "state", "referenced_date", "pinned", "origin"}
+OBSERVATION = COMMON | {"generation", "priority", "stance", "state", "referenced_date", "pinned", "origin", "withheld"}
 MEMORY = COMMON | {"state", "category", "origin", "observation"}
 
 
@@ -47,7 +47,9 @@ def test_a_plan_is_of_unknown_outcome_by_the_day_that_is_looked_back_to(program:
     """On 3 March a plan for the 5th lay ahead, on the 6th nobody knew how it went."""
     here = life.talk()
     said = life.exchange(here, "On 5 March I see the dentist")
-    plan = Draft("On 5 March I see the dentist", "high", "planned", "2026-03-01", "2026-03-05", (said.id,))
+    plan = ProposedObservation(
+        "On 5 March I see the dentist", "high", "planned", "2026-03-01", "2026-03-05", (said.id,)
+    )
     life.observe(here, plan)
     life.compact(here)
     life.db.close()
@@ -55,7 +57,7 @@ def test_a_plan_is_of_unknown_outcome_by_the_day_that_is_looked_back_to(program:
         unknown = program.json("memory", "list", "unknown", "--as-of", day)
         assert [one["kind"] for one in unknown] == (["observation"] if words else [])
         listed = program.run("memory", "list", "dentist", "--as-of", day).stdout.splitlines()[0]
-        assert listed.endswith(words or "(planned; for 2026-03-05)")
+        assert listed.endswith(words or "| planned | for 2026-03-05")
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 100])
@@ -142,7 +144,7 @@ def test_show_takes_each_form_of_id(lived: Program) -> None:
 def test_why_goes_through_every_generation(lived: Program) -> None:
     """Sources are the observations below, messages all that it rests on, with plain numbers as ids."""
     why = lived.json("memory", "why", "4")
-    assert set(why) == {"observation", "sources", "messages"}
+    assert set(why) == {"observation", "sources", "messages", "life"}
     assert why["observation"]["id"] == 4
     assert ids(why["sources"]) == [1, 2]
     assert {frozenset(one) for one in why["messages"]} == {frozenset({"id", "role", "content", "created_at"})}

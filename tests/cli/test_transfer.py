@@ -28,7 +28,7 @@ def test_jsonl_begins_with_its_header(lived: Program) -> None:
     """The first line says what it is; every line is an object with a type; nothing of the machine is in it."""
     done = lived.run("export")
     first, *rest = [json.loads(line) for line in done.stdout.splitlines()]
-    assert (first["type"], first["version"]) == ("construct-export", 1)
+    assert (first["type"], first["version"]) == ("construct-export", 2)
     assert {"conversation", "message", "observation", "cycle", "memory"} <= {line["type"] for line in rest}
     assert str(lived.folder) not in done.stdout
     assert done.stdout.isascii()

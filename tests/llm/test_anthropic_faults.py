@@ -19,7 +19,7 @@ from construct.errors import (
 from construct.llm import anthropic_errors, anthropic_stream
 from construct.llm.anthropic_model import AnthropicModel
 from construct.llm.anthropic_stream import AnthropicStream
-from construct.llm.types import JsonRequest, Text
+from construct.llm.types import Text, WorkRequest
 from tests.llm.conftest import KEY, Connect, RawServer, asking, events, status
 from tests.support.fake_api import FakeApi, Fault, faults
 from tests.support.fake_api import Reply as Answer
@@ -27,7 +27,6 @@ from tests.support.fake_api import Reply as Answer
 STORY = Answer("Once upon a time there was a dog called Rex.", chunk_size=5)
 START = '{"type": "message_start", "message": {"usage": {"input_tokens": 7, "output_tokens": 1}}}'
 TEXT = '{"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Once"}}'
-SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "additionalProperties": False}
 END = '{"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}'
 
 
@@ -292,13 +291,56 @@ async def test_a_key_that_cannot_be_sent(api: FakeApi, key: str) -> None:
     assert api.requests == []
 
 
-@pytest.mark.parametrize("fault", [faults.silent_end(), faults.drop_during(), faults.sse_error()])
-async def test_half_a_worker_answer_is_an_error(api: FakeApi, model: AnthropicModel, fault: Fault) -> None:
-    """A worker's answer that breaks off, even without a sound, is none."""
+@pytest.mark.parametrize(
+    ("fault", "trouble"),
+    [
+        (faults.silent_end(), "The server at HOST broke off its answer."),
+        (faults.drop_during(), "The connection to HOST broke off."),
+        (faults.sse_error(), "The server at HOST is busy."),
+    ],
+)
+async def test_half_a_worker_answer_is_kept(api: FakeApi, model: AnthropicModel, fault: Fault, trouble: str) -> None:
+    """What arrived of an answer that broke off is kept, with its tokens and the reason."""
     api.fail("chat", fault)
-    api.enqueue("chat", '{"name": "Rex, who likes long walks on the beach"}')
-    with pytest.raises(ModelError):
-        await model.complete_json(JsonRequest("Extract.", "My dog is Rex.", SCHEMA))
+    api.enqueue("chat", STORY)
+    reply = await model.complete(WorkRequest("Tell.", "A story, please."))
+    assert (reply.text, reply.stop_reason) == ("Once upon ", None)
+    assert reply.trouble == trouble.replace("HOST", model.end.host)
+    assert reply.usage.input_tokens > 0
+    assert reply.usage.output_tokens >= 3
+    assert len(api.requests) == 1
+
+
+async def test_a_worker_that_says_nothing_is_an_error(api: FakeApi, model: AnthropicModel) -> None:
+    """When not even the beginning of an answer arrives, the error is raised."""
+    api.fail("chat", faults.http(529), times=None)
+    with pytest.raises(ModelBusyError):
+        await model.complete(WorkRequest("Tell.", "A story, please."))
+
+
+async def test_a_hopeless_answer_is_stopped(api: FakeApi, model: AnthropicModel) -> None:
+    """The beginning of an answer is judged at each line end, and a reason ends the call."""
+    seen: list[str] = []
+
+    def hopeless(begun: str) -> str | None:
+        seen.append(begun)
+        return "It goes in circles." if begun.count("again") > 2 else None
+
+    api.enqueue("chat", Answer("once\nagain and " * 200, chunk_size=5, chunk_delay=0.001))
+    reply = await model.complete(WorkRequest("Tell.", "A story, please.", hopeless=hopeless))
+    assert reply.trouble == "It goes in circles."
+    assert reply.stop_reason is None
+    assert len(seen) == 4
+    assert reply.text == seen[-1]
+    while not api.hang_ups:
+        await asyncio.sleep(0.01)
+
+
+async def test_a_line_that_does_not_end_is_judged_too(api: FakeApi, model: AnthropicModel) -> None:
+    """An answer without a line end is judged as well, now and then."""
+    api.enqueue("chat", "again " * 2_000)
+    reply = await model.complete(WorkRequest("Tell.", "A story, please.", hopeless=lambda _: "No."))
+    assert reply.trouble == "No."
 
 
 @pytest.mark.parametrize(

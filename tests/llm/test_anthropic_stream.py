@@ -1,7 +1,6 @@
 """Replies as they arrive, whole."""
 
 import asyncio
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,18 +8,24 @@ import pytest
 
 from construct.llm.anthropic_events import ReplyBuilder
 from construct.llm.anthropic_model import AnthropicModel
-from construct.llm.types import ChatMessage, JsonRequest, Opaque, Reply, Request, Text, Tool, ToolResult, ToolUse, Usage
+from construct.llm.types import (
+    ChatMessage,
+    Opaque,
+    Reply,
+    Request,
+    Text,
+    Tool,
+    ToolResult,
+    ToolUse,
+    Usage,
+    WorkReply,
+    WorkRequest,
+)
 from tests.llm.conftest import Connect, RawServer, asking, events
 from tests.support.fake_api import FakeApi, faults
 from tests.support.fake_api import Reply as Answer
 
 RECALL = Tool("recall", "Look back.", {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]})
-SCHEMA = {
-    "type": "object",
-    "properties": {"name": {"type": "string"}},
-    "required": ["name"],
-    "additionalProperties": False,
-}
 
 
 def built(*incoming: Mapping[str, Any]) -> Reply:
@@ -100,14 +105,13 @@ async def test_stop_reasons_are_passed_on(api: FakeApi, model: AnthropicModel, r
     assert stream.reply.stop_reason == reason
 
 
-async def test_json(api: FakeApi, model: AnthropicModel) -> None:
-    """A worker's answer is its text alone, with what it cost; thinking before it is left out."""
-    api.enqueue("chat", Answer('{"name": "Rex"}', thinking="A name is wanted."))
-    answer = await model.complete_json(JsonRequest("Extract.", "My dog is Rex.", SCHEMA))
-    assert json.loads(answer.text) == {"name": "Rex"}
-    assert answer.stop_reason == "end_turn"
-    assert answer.usage.output_tokens > 0
-    assert api.of("chat")[0].body["output_config"]["format"]["schema"] == SCHEMA
+async def test_a_workers_answer(api: FakeApi, model: AnthropicModel) -> None:
+    """A worker's answer is its text alone, with its tokens; thinking before it is left out."""
+    api.enqueue("chat", Answer("Rex\n", thinking="A name is wanted."))
+    answer = await model.complete(WorkRequest("Extract.", "My dog is Rex."))
+    usage = api.requests[0].usage
+    assert usage is not None
+    assert answer == WorkReply("Rex\n", Usage(usage.input_tokens, 0, 0, usage.output_tokens), "end_turn")
 
 
 async def test_a_connection_is_used_again(api: FakeApi, model: AnthropicModel) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from construct.llm.anthropic_wire import chat_body, encoded, json_body
-from construct.llm.types import ChatMessage, JsonRequest, Opaque, Request, Text, Tool, ToolResult, ToolUse
+from construct.llm.anthropic_wire import chat_body, encoded, work_body
+from construct.llm.types import ChatMessage, Opaque, Request, Text, Tool, ToolResult, ToolUse, WorkRequest
 
 THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "abc"}
 
@@ -79,15 +79,17 @@ def test_marks_are_four_at_most() -> None:
 def test_max_tokens_is_capped(model: str, most: int) -> None:
     """No more is asked for than the model can give."""
     assert chat_body(model, Request((), (), max_tokens=1_000_000))["max_tokens"] == most
-    assert json_body(model, JsonRequest("s", "u", {}, max_tokens=5))["max_tokens"] == 5
+    assert work_body(model, WorkRequest("s", "u", max_tokens=5))["max_tokens"] == 5
 
 
-def test_json_is_asked_for_by_schema() -> None:
-    """A worker's call carries its schema in `output_config`, the input as the only message: it needs no example."""
-    body = json_body("claude-haiku-5-5", JsonRequest("Observe.", "[M1] …", {"type": "object"}, example=("a", "b")))
-    assert body["output_config"] == {"format": {"type": "json_schema", "schema": {"type": "object"}}}
-    assert body["messages"] == [{"role": "user", "content": "[M1] …"}]
-    assert body["system"] == "Observe."
+def test_a_workers_call_asks_for_text() -> None:
+    """A worker's call has the input as its only message, and asks for no form that a server would enforce."""
+    assert work_body("claude-haiku-5-5", WorkRequest("Observe.", "[M1] …")) == {
+        "model": "claude-haiku-5-5",
+        "max_tokens": 8192,
+        "messages": [{"role": "user", "content": "[M1] …"}],
+        "system": "Observe.",
+    }
 
 
 def test_anything_can_be_encoded() -> None:

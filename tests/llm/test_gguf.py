@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from construct.llm.gguf import context_length
+from construct.llm.gguf import read_gguf
 
 
 def text(value: str) -> bytes:
@@ -24,6 +24,7 @@ def number(name: str, value: int, kind: int = 4) -> bytes:
 
 
 NAME = text("general.name") + struct.pack("<I", 8) + text("Smol")
+LABEL = text("general.size_label") + struct.pack("<I", 8) + text("1.5B")
 TAGS = text("general.tags") + struct.pack("<IIQ", 9, 8, 2) + text("a") + text("bc")
 SIZES = text("general.sizes") + struct.pack("<IIQ3H", 9, 2, 3, 1, 2, 3)
 
@@ -48,7 +49,24 @@ def test_says_how_much_it_reads(tmp_path: Path, content: bytes, length: int | No
     """The context length is found behind any other entry."""
     path = tmp_path / "model.gguf"
     path.write_bytes(content)
-    assert context_length(path) == length
+    assert read_gguf(path).context_length == length
+
+
+@pytest.mark.parametrize(
+    ("content", "parameters"),
+    [
+        (gguf(NAME, LABEL, number("llama.context_length", 8192)), 1_500_000_000),
+        (gguf(LABEL, number("general.parameter_count", 1_543_714_304, 10)), 1_543_714_304),
+        (gguf(NAME, text("general.size_label") + struct.pack("<I", 8) + text("large")), None),
+        (gguf(NAME), None),
+    ],
+    ids=size,
+)
+def test_says_how_large_it_is(tmp_path: Path, content: bytes, parameters: int | None) -> None:
+    """The number of parameters is the file's own count, else its label's."""
+    path = tmp_path / "model.gguf"
+    path.write_bytes(content)
+    assert read_gguf(path).parameters == parameters
 
 
 @pytest.mark.parametrize(
@@ -67,4 +85,4 @@ def test_anything_else_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "model.gguf"
     path.write_bytes(content)
     with pytest.raises(ValueError, match=r"\w"):
-        context_length(path)
+        read_gguf(path)

@@ -1,13 +1,23 @@
 """What the embedded model is told, and what its chunks mean."""
 
-import json
 from typing import Any
 
 import pytest
 
 from construct.errors import ContextOverflowError, ModelBrokenError
-from construct.llm.local_chat import chat_body, json_body, loops, take
-from construct.llm.types import ChatMessage, JsonRequest, Opaque, Reply, Request, Text, Tool, ToolResult, ToolUse, Usage
+from construct.llm.local_chat import chat_body, take, work_body
+from construct.llm.types import (
+    ChatMessage,
+    Opaque,
+    Reply,
+    Request,
+    Text,
+    Tool,
+    ToolResult,
+    ToolUse,
+    Usage,
+    WorkRequest,
+)
 
 
 def test_blocks_become_plain_text() -> None:
@@ -46,17 +56,9 @@ def test_no_message_is_empty_and_roles_alternate() -> None:
 
 def test_talk_and_work_have_a_slot_each() -> None:
     """A worker's call does not throw the conversation out of its slot."""
-    work = json_body(JsonRequest("Extract.", "Rex", {"type": "object"}), 100)
-    assert work["json_schema"] == {"type": "object"}
+    work = work_body(WorkRequest("Extract.", "Rex"), 100)
+    assert work["messages"] == [{"role": "system", "content": "Extract."}, {"role": "user", "content": "Rex"}]
     assert work["id_slot"] != chat_body(Request((), ()), 100)["id_slot"]
-
-
-def test_an_example_stands_before_what_is_asked() -> None:
-    """A question of the kind and its answer go ahead, as if they had been said before."""
-    work = json_body(JsonRequest("Extract.", "Rex", {}, example=("Ada", '{"name": "Ada"}')), 100)
-    assert [(m["role"], m["content"]) for m in work["messages"]] == [
-        ("system", "Extract."), ("user", "Ada"), ("assistant", '{"name": "Ada"}'), ("user", "Rex"),
-    ]  # fmt: skip
 
 
 def test_chunks() -> None:
@@ -87,27 +89,3 @@ def test_errors(error: Any, kind: type[Exception]) -> None:
     """A chunk that reports an error raises it."""
     with pytest.raises(kind):
         take(Reply(), {"error": error})
-
-
-@pytest.mark.parametrize(
-    "line", ['{"name": "Swimming", "type": "work", "aliases": []}, ', "x", "A long line of notes. " * 30]
-)
-def test_a_model_that_repeats_itself_is_stopped(line: str) -> None:
-    """Behind a sound beginning too, and long before its limit of tokens."""
-    begun = sound(20)
-    assert any(loops(begun + (line * 2500)[:end]) for end in range(0, 2500, 7))
-
-
-def test_a_sound_answer_is_let_end() -> None:
-    """At no place of it: its lines are alike, and not the same."""
-    answer = sound(80)
-    assert not any(loops(answer[:end]) for end in range(len(answer)))
-
-
-def sound(count: int) -> str:
-    """Return what an observer says, all of one message and one day."""
-    lines = [
-        {"content": f"User's friend number {i} likes tea", "priority": "high", "stance": "stated", "sources": ["M1"]}
-        for i in range(count)
-    ]
-    return json.dumps({"observations": lines})

@@ -1,7 +1,6 @@
 """The embedded model itself: SmolLM2, in this process."""
 
 import asyncio
-import json
 import subprocess
 import sys
 import time
@@ -11,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from construct.config import load_settings
-from construct.errors import ContextOverflowError, ModelBrokenError, ModelRejectedError
+from construct.errors import ContextOverflowError, ModelRejectedError
 from construct.llm.local_model import LocalModel, LocalStream, find_weights, is_available
-from construct.llm.types import JsonRequest, Text
+from construct.llm.types import Text, WorkRequest
 from tests.llm.conftest import asking
 
 found = find_weights(load_settings({})) if is_available() else None
@@ -21,27 +20,6 @@ if found is None:
     pytest.skip("the embedded model is not installed", allow_module_level=True)
 WEIGHTS = found
 
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "facts": {
-            "type": "array",
-            "maxItems": 2,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "priority": {"type": "string", "enum": ["high", "medium", "low"]},
-                    "stated": {"type": "boolean"},
-                    "year": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-                },
-                "required": ["priority", "stated", "year"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    "required": ["facts"],
-    "additionalProperties": False,
-}
 LONG = asking("The quick brown fox jumps over the lazy dog. " * 500)
 LEAVE = """
 import asyncio, sys
@@ -105,36 +83,28 @@ async def test_what_was_read_is_kept(model: LocalModel) -> None:
     """A prompt that begins like the last one is not read again, and a worker's call in between does not matter."""
     first = asking("My dog Rex likes long walks on the beach, and hates the rain. " * 3, max_tokens=1)
     await read(model.stream(first))
-    await model.complete_json(JsonRequest("Extract.", "I was born in 1984.", SCHEMA, max_tokens=5))
+    await model.complete(WorkRequest("Extract.", "I was born in 1984.", max_tokens=5))
     again = model.stream(first)
     await read(again)
     assert again.reply.usage.cache_read_tokens > 40
 
 
-async def test_json_obeys_its_schema(model: LocalModel) -> None:
-    """Whatever the model thinks, its answer fits the schema, without a space too many."""
-    answer = await model.complete_json(JsonRequest("Extract facts.", "I was born in 1984.", SCHEMA, max_tokens=120))
-    assert answer.stop_reason == "end_turn"
-    value = json.loads(answer.text)
-    assert value.keys() == {"facts"}
-    assert len(value["facts"]) <= 2
-    for fact in value["facts"]:
-        assert fact.keys() == {"priority", "stated", "year"}
-        assert fact["priority"] in ("high", "medium", "low")
-        assert isinstance(fact["stated"], bool)
-        assert fact["year"] is None or isinstance(fact["year"], int)
-    assert answer.text == json.dumps(value)
+async def test_it_works(model: LocalModel) -> None:
+    """A worker's answer ends where the model ends it, or at the tokens it was given."""
+    reply = await model.complete(WorkRequest("Answer with one word.", "What is the capital of France?", max_tokens=12))
+    assert reply.text
+    assert reply.trouble is None
+    assert reply.stop_reason in ("end_turn", "max_tokens")
+    assert 0 < reply.usage.output_tokens <= 12
 
 
-async def test_an_answer_without_hope_is_stopped(model: LocalModel) -> None:
+async def test_a_hopeless_answer_is_stopped(model: LocalModel) -> None:
     """Whoever asks can tell from the beginning of an answer that the rest is not worth waiting for."""
-
-    def hopeless(begun: str) -> str | None:
-        return "It gets us nowhere." if "facts" in begun else None
-
-    request = JsonRequest("Extract facts.", "I was born in 1984.", SCHEMA, 120, hopeless=hopeless)
-    with pytest.raises(ModelBrokenError, match="nowhere"):
-        await model.complete_json(request)
+    request = WorkRequest("Write long lists.", "List twenty animals, one on each line.", 400, lambda _: "Enough.")
+    reply = await model.complete(request)
+    assert (reply.trouble, reply.stop_reason) == ("Enough.", None)
+    assert reply.text
+    assert 0 < reply.usage.output_tokens < 400
     await is_idle(model)
 
 
@@ -183,16 +153,11 @@ async def test_too_much_to_read(model: LocalModel) -> None:
         await read(model.stream(asking("x " * 9000)))
 
 
-async def test_a_schema_that_is_none(model: LocalModel) -> None:
-    """A schema that llama.cpp can make nothing of, and ignores without a word, is noticed at the first word."""
-    with pytest.raises(ModelBrokenError):
-        await model.complete_json(JsonRequest("Say yes.", "Yes?", {"type": 5}, max_tokens=60))
-
-
 async def test_what_it_is_called(model: LocalModel) -> None:
-    """It is called by its file, and its window is what the file says."""
+    """It is called by its file, and its window and size are what the file says."""
     assert model.name == "local:SmolLM2-135M-Instruct.Q4_1"
     assert model.context_window == 8192
+    assert model.parameters == 135_000_000
 
 
 async def test_half_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

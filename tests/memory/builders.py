@@ -5,14 +5,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from construct.clock import Clock, to_text
 from construct.memory.curation.memories import remember
-from construct.memory.cycles.commit import store_extraction, store_verdict
+from construct.memory.cycles.commit import store_extraction, store_reflection
 from construct.memory.cycles.compaction import Compacted, compact
-from construct.memory.learning.guard import Verdict
-from construct.memory.learning.proposals import Draft, Extraction
+from construct.memory.learning.floor import Change, Reflection
+from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.shown.view import Frame
 from construct.store import curated, cycles, talk
 from construct.store import observations as rows
@@ -67,7 +68,7 @@ class Life:
         return said
 
     def observe(
-        self, here: int, *facts: tuple[str, Sequence[Message]] | Draft, **said: str | None
+        self, here: int, *facts: tuple[str, Sequence[Message]] | ProposedObservation, **said: Any
     ) -> list[Observation]:
         """Observe all that is unobserved, by these facts; return the pending observations."""
         with transaction(self.db):
@@ -76,8 +77,10 @@ class Life:
             now = self.tick()
             cycle = cycles.start_cycle(self.db, "observer", here, now, span=(batch[0].id, batch[-1].id))
             assert cycle is not None
-            drafts = tuple(f if isinstance(f, Draft) else draft(f[0], [m.id for m in f[1]]) for f in facts)
-            store_extraction(self.db, cycle, Extraction(drafts, by_rule=False, **said), batch, observed, now)
+            found = tuple(
+                f if isinstance(f, ProposedObservation) else stated(f[0], [m.id for m in f[1]]) for f in facts
+            )
+            store_extraction(self.db, cycle, Extraction(found, by_rule=False, **said), batch, observed, now)
             assert cycles.finish_cycle(self.db, cycle, "succeeded", self.tick())
         return [o for o in rows.pending(self.db, here) if o.cycle_id == cycle]
 
@@ -89,7 +92,7 @@ class Life:
     def learn(self, here: int, text: str, *, reply: str = "I see.", priority: str = "high") -> Observation:
         """Say something, observe just that, and commit it."""
         said = self.exchange(here, text, reply)
-        (found,) = self.observe(here, replace(draft(text, [said.id]), priority=priority))
+        (found,) = self.observe(here, replace(stated(text, [said.id]), priority=priority))
         self.compact(here)
         return self.read(found)
 
@@ -99,20 +102,26 @@ class Life:
         here: int | None = None,
         dropped: Sequence[Observation] = (),
         outdated: Sequence[tuple[Observation, Observation]] = (),
+        same: Sequence[tuple[Observation, Observation]] = (),
         notes: list[str] | None = None,
     ) -> list[Observation]:
-        """Run a reflector cycle that puts each line in the place of its sources; return the new ones."""
+        """Run a reflector cycle that puts each line in the place of its sources; return the new ones.
+
+        Of the pairs in `outdated` and `same` the first is retired for the second.
+        """
         given = {o.id: o for _, sources in lines for o in sources}
-        given.update({o.id: o for o in dropped} | {o.id: o for pair in outdated for o in pair})
-        drafts = tuple(draft(text, [o.id for o in sources]) for text, sources in lines)
-        replaced = frozenset(i for d in drafts for i in d.sources)
-        verdict = Verdict(
-            drafts, replaced, frozenset(o.id for o in dropped), tuple((old.id, by.id) for old, by in outdated)
-        )
+        given.update({o.id: o for o in dropped} | {o.id: o for pair in (*outdated, *same) for o in pair})
+        changes = [
+            Change("line", tuple(o.id for o in sources), stated(text, [o.id for o in sources]))
+            for text, sources in lines
+        ]
+        changes += [Change("same", (old.id,), stays=new.id) for old, new in same]
+        changes += [Change("outdated", (old.id,), stays=new.id) for old, new in outdated]
+        changes += [Change("drop", (o.id,)) for o in dropped]
         with transaction(self.db):
             cycle = cycles.start_cycle(self.db, "reflector", here, self.tick())
             assert cycle is not None
-            store_verdict(self.db, cycle, verdict, list(given.values()), self.tick())
+            store_reflection(self.db, cycle, Reflection(tuple(changes)), list(given.values()), self.tick())
             assert cycles.finish_cycle(self.db, cycle, "succeeded", self.tick(), notes=notes)
         made = self.db.execute("SELECT id FROM observations WHERE cycle_id = ? ORDER BY id", (cycle,)).fetchall()
         return rows.observations(self.db, [row[0] for row in made])
@@ -183,6 +192,6 @@ class Life:
         return b"".join(file.read_bytes() for file in files if file.exists())
 
 
-def draft(text: str, sources: Sequence[int]) -> Draft:
+def stated(text: str, sources: Sequence[int]) -> ProposedObservation:
     """Return a high-priority statement."""
-    return Draft(text, "high", "stated", "2026-03-01", None, tuple(sources))
+    return ProposedObservation(text, "high", "stated", "2026-03-01", None, tuple(sources))

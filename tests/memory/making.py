@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from construct.clock import to_text
-from construct.memory.learning.proposals import Draft
+from construct.memory.learning.proposals import ProposedObservation
 from construct.memory.shown.lines import line_tokens
 from construct.store.records import Message, Observation
 
@@ -32,7 +32,7 @@ def observation(
     return found._replace(token_count=line_tokens(found)) if tokens is None else found
 
 
-def draft(
+def proposed(
     content: str,
     sources: Sequence[int],
     *,
@@ -40,9 +40,9 @@ def draft(
     stance: str = "stated",
     day: str = "2026-03-01",
     ahead: str | None = None,
-) -> Draft:
+) -> ProposedObservation:
     """Return a proposed observation."""
-    return Draft(content, priority, stance, day, ahead, tuple(sources))
+    return ProposedObservation(content, priority, stance, day, ahead, tuple(sources))
 
 
 def message(

@@ -9,8 +9,8 @@ import pytest
 
 from construct.clock import Clock
 from construct.memory.cycles.compaction import Compacted
-from construct.memory.learning.guard import Verdict
-from construct.memory.learning.proposals import Draft
+from construct.memory.learning.floor import Change, Reflection
+from construct.memory.learning.proposals import ProposedObservation
 from construct.memory.recall.search import Hit
 from construct.repl.commands import all_commands
 from construct.repl.themes import PLAIN
@@ -160,14 +160,19 @@ def test_help_fits_a_small_screen() -> None:
 
 def test_what_compacting_changed() -> None:
     """Only what happened is told, with nothing condensed into none."""
-    draft = Draft("x", "low", "stated", "2026-03-01", None, (1, 2))
-    verdict = Verdict((draft,), frozenset({1, 2}), frozenset({3}), ((4, 5),), new_tokens=1, old_tokens=9)
+    line = ProposedObservation("x", "low", "stated", "2026-03-01", None, (1, 2))
+    dropped = Change("drop", (3,))
+    found = Reflection((
+        Change("line", (1, 2), line, new_tokens=1, old_tokens=9), dropped, Change("outdated", (4,), stays=5),
+        Change("same", (6,), stays=5),
+    ))  # fmt: skip
     words = "2 new observations; 2 committed, 1 message left the window; 2 observations condensed into 1; "
-    words += "1 observation of low priority let go; 1 observation found outdated."
-    assert compact_words(2, Compacted(2, 1), verdict) == words
-    gone = Verdict(dropped=frozenset({3}))
+    words += "1 observation found to say the same as another; 1 observation of low priority let go; "
+    words += "1 observation found outdated."
+    assert compact_words(2, Compacted(2, 1), found) == words
+    gone = Reflection((dropped,))
     assert compact_words(1, Compacted(0, 0), gone) == "1 new observation; 1 observation of low priority let go."
-    assert compact_words(0, Compacted(0, 0), Verdict()) == "No new observations."
+    assert compact_words(0, Compacted(0, 0), Reflection()) == "No new observations."
     assert compact_words(2, Compacted(2, 0), None) == "2 new observations; 2 committed."
     assert compact_words(0, Compacted(2, 1), None) == "2 committed, 1 message left the window."
 

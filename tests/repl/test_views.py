@@ -17,6 +17,7 @@ from construct.memory.curation.undo import Undone
 from construct.memory.graph.reading import Branch, Tree
 from construct.memory.inspection.accounts import Books
 from construct.memory.inspection.history import Diff
+from construct.memory.inspection.life import LifeEvent
 from construct.memory.inspection.status import Standing
 from construct.memory.inspection.timeline import Period
 from construct.memory.inspection.trace import MemoryTrace, MessageTrace, Node, Trace
@@ -123,7 +124,7 @@ def trace(o: Observation, below: tuple[Observation, ...] = (), messages: tuple[M
     """Return where an observation comes from."""
     nodes = tuple(Node(b, messages, ()) for b in below)
     tree = Node(o, () if below else messages, nodes)
-    return Trace(o, cycle(), below, messages, tree, (), (), (), (), (observation(90, EVIL),))
+    return Trace(o, below, messages, tree, (LifeEvent(STAMP, "said", EVIL),))
 
 
 def plan(**more: Any) -> ForgetPlan:
@@ -191,7 +192,7 @@ VIEWS: dict[str, RenderableType] = {
         kept=[memory()],
         narrowed=["x"],
     ),
-    "generations": generations_view(MADE, NEWEST, {2: [1]}, TODAY),
+    "generations": generations_view(MADE, NEWEST, {2: [1]}, [EVIL], TODAY),
     "timeline": timeline_view(WEEKS, 2),
     "help": HELP,
     "marks": marks_view([Mark("observed", message(3, EVIL), 2), Mark("window", None, 4)], CLOCK),
@@ -266,7 +267,7 @@ def test_nothing_yet() -> None:
     """Where there is nothing, the views say so."""
     assert "by /compact" in nothing_yet(0)
     assert "`construct observe` learns from" in nothing_yet(3)
-    assert "Nothing is remembered" in to_text(generations_view([], [], {}, TODAY))
+    assert "Nothing is remembered" in to_text(generations_view([], [], {}, [], TODAY))
     assert "Nothing is remembered" in to_text(timeline_view([]))
     assert "no conversations" in to_text(conversations_view([], CLOCK))
     assert "Nothing was found" in to_text(hits_view([], "x"))
@@ -300,8 +301,7 @@ def test_why_goes_down_to_the_words() -> None:
     text = to_text(why_view(found, CLOCK))
     assert text.splitlines()[0].startswith("- 3 Both")
     assert text.count("message:8 “I like tea.”") == 2
-    assert "condensed into 90" in text
-    assert "observed by" in text
+    assert "said  " in text
 
 
 def test_the_graph_is_a_tree() -> None:

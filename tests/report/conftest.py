@@ -12,7 +12,7 @@ from construct.memory.curation.edits import edit, pin
 from construct.memory.cycles.situation import terms_for
 from construct.memory.inspection.survey import Survey, survey
 from construct.report.page import page
-from tests.memory.builders import ZONE, Life, draft
+from tests.memory.builders import ZONE, Life, stated
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def lived(life: Life) -> Life:
     edit(life.db, rent.id, "My rent is 950", life.clock)
     pin(life.db, life.learn(here, "I am allergic to peanuts").id)
     said = life.exchange(here, "I plan to see the dentist on 2026-02-20")
-    plan = replace(draft("I plan to see the dentist on 2026-02-20", [said.id]), stance="planned", priority="low")
+    plan = replace(stated("I plan to see the dentist on 2026-02-20", [said.id]), stance="planned", priority="low")
     life.observe(here, replace(plan, referenced_date="2026-02-20", observation_date="2026-02-10"))
     life.remember("Lisbon is lovely Tejo")
     return life

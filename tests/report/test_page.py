@@ -10,7 +10,7 @@ import pytest
 
 from construct.memory.curation.forget import forget
 from construct.store.database import transaction
-from tests.memory.builders import Life, draft
+from tests.memory.builders import Life, stated
 from tests.report.conftest import written
 from tests.support.pages import BROWSER, Page, opened
 
@@ -105,7 +105,7 @@ def test_a_browser_runs_its_search_and_nothing_else(attacked: Life, tmp_path: Pa
     """A script that got in after all is refused; the search finds words behind a line, accents or not."""
     here = attacked.talk()
     said = attacked.exchange(here, "Inês plays the cello")
-    attacked.observe(here, replace(draft("A sister is a musician", [said.id]), observation_date="2026-03-02"))
+    attacked.observe(here, replace(stated("A sister is a musician", [said.id]), observation_date="2026-03-02"))
     ours = "input.value = 'INES cello'; input.dispatchEvent(new Event('input'))"
     allowed = f"script-src 'sha256-{b64encode(sha256(ours.encode()).digest()).decode()}' "
     html = written(attacked).replace("script-src ", allowed, 1)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from construct.report.provenance import Forest, Node, forest
+from construct.store import lineage
 from construct.store.database import transaction
 from tests.memory.builders import Life
 from tests.report.conftest import read
@@ -63,7 +64,7 @@ def test_a_circle_ends(life: Life) -> None:
     one, two = life.learn(here, "One"), life.learn(here, "Two")
     with transaction(life.db):
         for pair in ((one.id, two.id), (two.id, one.id)):
-            life.db.execute("INSERT INTO outdated VALUES (?, ?, ?)", (*pair, one.cycle_id))
+            lineage.link_replaced(life.db, [pair], "outdated", one.cycle_id)
         life.db.execute("UPDATE observations SET superseded_at = created_at, superseded_by = cycle_id")
     assert sorted(drawn(forest(read(life)))) == [one.id, two.id]
 

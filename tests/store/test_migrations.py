@@ -1,5 +1,6 @@
 """A file that an earlier version wrote is brought to this one with nothing lost."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,11 +13,18 @@ from construct.store.database import open_database, transaction
 from construct.store.erase import finish_erasure
 from construct.store.invariants import file_violations, index_violations, violations
 from construct.store.schema import migrations
-from construct.store.transfer.jsonl import export_jsonl
-from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
-from tests.store.transfer_world import World, furnish
+from construct.store.version import SCHEMA_VERSION
+from tests.store.old_versions import make_version_7, set_version
+from tests.store.transfer_world import World, bring, exported, furnish
+from tests.support.database import new_database
 
 VERSION_6 = Path(__file__).with_name("version_6.sql")
+VERSION_7_EXPORT = Path(__file__).with_name("version_7.jsonl")
+FIRST_VERSION = 4
+"""The first that was ever written to a disk: the steps up to it came together."""
+_MADE_AGAIN = re.compile("_fts|^sqlite_|^_sqlite|^vector|^meta$|^outdated$")
+
+Rows = dict[str, list[dict[str, object]]]
 
 
 @pytest.fixture
@@ -25,19 +33,31 @@ def old(place: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(place / "x.db", isolation_level=None)) as db:
         migrations.apply(Database(db), stop_before="m007_own_words")
         db.executescript(VERSION_6.read_text("utf-8"))
-        db.executescript(f"""PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 6;
-                             PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF""")
+        set_version(db, 6)
         furnish(db)
         World(db, "z").say(1, *[f"{'filler ' * 40} number {n}" for n in range(200)])
         World(db, "y").say(1, "the quince in the cellar", withheld=1)
         yield db
 
 
-def exported(db: sqlite3.Connection) -> str:
-    """Return the export."""
-    lines: list[str] = []
-    export_jsonl(db, lines.append)
-    return "".join(lines)
+def stored(db: sqlite3.Connection) -> Rows:
+    """Return the rows of all tables but those that are made again or renamed, each by its columns."""
+    tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found = {}
+    for table in tables:
+        if not _MADE_AGAIN.search(table):
+            cursor = db.execute(f"SELECT * FROM {table}")
+            names = [column[0] for column in cursor.description]
+            found[table] = [dict(zip(names, row, strict=True)) for row in cursor]
+    return found
+
+
+def without_new_columns(now: Rows, before: Rows) -> Rows:
+    """Return the rows that are there now, with the tables and columns that were there before."""
+    return {
+        table: [{name: row[name] for name in old} for row, old in zip(now[table], rows, strict=True)]
+        for table, rows in before.items()
+    }
 
 
 def found(db: sqlite3.Connection, words: str) -> int:
@@ -59,18 +79,56 @@ def test_a_new_file_is_as_one_that_was_brought_to_this_version(place: Path, old:
 
 def test_from_version_6(place: Path, old: sqlite3.Connection) -> None:
     """Words are filed once, what is withheld is not, every row and uid is as it was, and the file gets smaller."""
-    before, filed = exported(old), found(old, "{text} : filler")
+    before, filed = stored(old), found(old, "{text} : filler")
     assert found(old, "filler") > filed == 200
     old.close()
     with closing(open_database(place / "x.db")) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
-        assert exported(db) == before
+        assert without_new_columns(stored(db), before) == before
         assert (found(db, "filler"), found(db, "{text} : number"), found(db, "quince")) == (filed, filed, 0)
         size = (place / "x.db").stat().st_size
         assert finish_erasure(db, 1)
         assert (place / "x.db").stat().st_size < size
         with transaction(db):
             assert index_violations(db) + violations(db) + file_violations(db) == []
+
+
+@pytest.mark.parametrize("version", range(FIRST_VERSION, SCHEMA_VERSION))
+def test_from_every_version(place: Path, version: int) -> None:
+    """Every row of every table is as it was, down to the ids, and the export has the same words."""
+    with closing(make_version_7(place / "x.db", brought_to=version)) as old:
+        if version < 7:
+            old.executescript(VERSION_6.read_text("utf-8"))
+        before = stored(old)
+    with closing(open_database(place / "x.db")) as db:
+        assert without_new_columns(stored(db), before) == before
+        text = exported(db)
+        for table in before.keys() & {"messages", "observations", "memories"}:
+            assert all(f'"uid": "{row["uid"]}"' in text for row in before[table])
+        with transaction(db):
+            assert index_violations(db) + violations(db) + file_violations(db) == []
+
+
+def test_from_version_7(place: Path) -> None:
+    """Every link between notes is kept, reflections know their first day, and words stay words.
+
+    Brought to this version the file says the same as the export that version 7 made of it.
+    """
+    make_version_7(place / "x.db").close()
+    with closing(open_database(place / "x.db")) as db, closing(new_database(place / "y.db")) as other:
+        links = "SELECT observation_id, replaced_id, cycle_id, relation FROM observation_replaced ORDER BY 3"
+        assert db.execute(links).fetchall() == [(3, 1, 4, "outdated"), (8, 6, 8, "edit"), (12, 11, 12, "edit")]
+        first_dates = "SELECT id, first_date FROM observations WHERE generation > 0 OR first_date NOT NULL"
+        assert db.execute(first_dates).fetchall() == [(9, "2026-03-01"), (10, "2026-03-01")]
+        assert db.execute("SELECT content FROM observations WHERE pinned").fetchall() == [
+            ("User's sister Ana is a nurse",)
+        ]
+        assert db.execute("SELECT count(*) FROM observations WHERE withheld").fetchone() == (0,)
+        bring(other, place, VERSION_7_EXPORT.read_bytes())
+        assert exported(other) == exported(db)
+        for query in (links, first_dates):
+            assert other.execute(query).fetchall() == db.execute(query).fetchall()
+        assert violations(other) == []
 
 
 def test_while_another_process_reads(place: Path, old: sqlite3.Connection) -> None:

@@ -106,6 +106,17 @@ class World:
         self.db.executemany("INSERT INTO observation_sources VALUES (?, ?)", [(observation, s) for s in sources])
         return observation
 
+    def replace(self, old: int, new: int, cycle: int, relation: str) -> None:
+        """Link an observation to the one that it replaced, as the schema of the file has it."""
+        if self.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'outdated'").fetchone():
+            self.insert("outdated", old_id=old, by_id=new, cycle_id=cycle)
+        else:
+            self.insert("observation_replaced", observation_id=new, replaced_id=old, cycle_id=cycle, relation=relation)
+
+    def ask_to_forget(self, cycle: int, **named: object) -> int:
+        """Insert a request to forget an observation or a message that has been applied and waits for its answer."""
+        return self.insert("forget_requests", uid=self.uid("f"), cycle_id=cycle, withheld_at=self.tick(), **named)
+
     def supersede(self, observation: int, cycle: int) -> None:
         """Mark an observation as superseded."""
         self.db.execute(
@@ -139,7 +150,8 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
     w.supersede(gone, undone)
     w.cycle("observer", other, "failed", first_message_id=old[0], last_message_id=old[1], error="overloaded")
     w.cycle("graph", None, "abandoned", error="the process stopped")
-    w.insert("outdated", old_id=facts[1], by_id=both, cycle_id=reflector)
+    w.replace(facts[1], both, reflector, "outdated")
+    w.replace(facts[2], edited, edit, "edit")
     fork = w.conversation("fork", parent_id=dentist, forked_at_message_id=said[3],
                           forked_window_message_id=said[1])  # fmt: skip
     w.say(fork, "what if it were April?", "Then April.", "half", model="claude-sonnet", stop_reason="end_turn")
@@ -161,6 +173,8 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
     w.insert(
         "usage", uid=w.uid("u"), created_at=w.tick(), purpose="observer", model="local", cost_usd=None, cycle_id=first
     )
+    if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'forget_requests'").fetchone():
+        _withhold_something(w, dentist, facts[2], said[5])
     for block, observation in enumerate((both, edited)):
         w.insert("shown", conversation_id=dentist, observation_id=observation, block=block)
     db.execute("INSERT INTO tombstones VALUES (?, ?)", (f"{machine}-gone", w.tick()))
@@ -169,16 +183,32 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
     return w
 
 
+def _withhold_something(w: World, conversation: int, observation: int, message: int) -> None:
+    """Leave what a file of schema 8 has besides: what the user asked to forget, and dates of a month and a year."""
+    db = w.db
+    cycle = db.execute("SELECT max(id) FROM cycles WHERE kind = 'observer' AND status = 'succeeded'").fetchone()[0]
+    db.execute("UPDATE observations SET withheld = 1, referenced_date = '2026' WHERE id = ?", (observation,))
+    db.execute("UPDATE observations SET referenced_date = '2026-03' WHERE id = ?", (observation - 1,))
+    w.ask_to_forget(cycle, observation_id=observation)
+    answered = w.ask_to_forget(cycle, message_id=message)
+    db.execute("UPDATE forget_requests SET answered_at = ? WHERE id = ?", (w.tick(), answered))
+    w.insert("usage", uid=w.uid("u"), created_at=w.tick(), purpose="verifier", model="local",
+             conversation_id=conversation, cycle_id=cycle)  # fmt: skip
+
+
 def run_something(w: World, conversation: int) -> None:
     """Leave a cycle at work, with what a careless one would have written already."""
     cycle = w.insert("cycles", uid=w.uid("y"), conversation_id=conversation, kind="reflector", status="running",
-                     started_at=w.tick(), owner='{"host": "elf", "pid": 7}', heartbeat=1.0)  # fmt: skip
+                     started_at=w.tick(), owner='{"host": "elf", "pid": 7}', heartbeat=1.0,
+                     phase="checking")  # fmt: skip
     (source,) = w.db.execute("SELECT min(id) FROM observations WHERE superseded_at IS NULL").fetchone()
     half = w.fact(conversation, cycle, "half-finished hippopotamus", sources=[source], generation=1, commit=False)
     w.supersede(source, cycle)
     w.insert("memories", uid=w.uid("e"), content="hippopotamus", origin="observation", observation_id=half,
              created_at=w.tick())  # fmt: skip
     w.insert("shown", conversation_id=conversation, observation_id=half, block=1)
+    w.replace(source, half, cycle, "same")
+    w.insert("forget_requests", uid=w.uid("f"), cycle_id=cycle, observation_id=source)
 
 
 def exported(db: sqlite3.Connection) -> str:

@@ -4,7 +4,7 @@ import http.client
 import json
 
 from tests.support.fake_api import FakeApi
-from tests.support.fake_types import Json, Purpose
+from tests.support.fake_types import Json, Worker
 
 MARK = {"type": "ephemeral"}
 HOUR = {"type": "ephemeral", "ttl": "1h"}
@@ -42,22 +42,17 @@ def request(*messages: Json, **more: object) -> Json:
     return {"model": "claude-sonnet-5-5", "max_tokens": 1000, "messages": list(messages) or [user("Hello")], **more}
 
 
-def schema(properties: Json, **more: object) -> Json:
-    """Return the JSON schema of a closed object."""
-    return {"type": "object", "properties": properties, "additionalProperties": False, **more}
+INPUT: dict[Worker, str] = {
+    "observer": "<transcript>\n{}\n</transcript>",
+    "reflector": "<notes>\n{}\n</notes>",
+    "verifier": '<group n="1" is="line">\n{}\n=> {}\n</group>',
+    "graph": "<memories>\n{}\n</memories>",
+}
 
 
-def asking(value: Json) -> Json:
-    """Return an `output_config` that asks for a schema."""
-    return {"format": {"type": "json_schema", "schema": value}}
-
-
-PROPERTY: dict[Purpose, str] = {"observer": "current_task", "reflector": "superseded", "graph": "entities"}
-
-
-def work(purpose: Purpose, words: str) -> Json:
-    """Return a request to a worker."""
-    return request(user(words), output_config=asking(schema({PROPERTY[purpose]: {"type": "string"}})))
+def work(purpose: Worker, words: str) -> Json:
+    """Return a request to a worker, with the words between its tags."""
+    return request(user(INPUT[purpose].replace("{}", words)))
 
 
 def send(api: FakeApi, body: object, *, path: str = "/v1/messages", **headers: str) -> tuple[int, Json]:
@@ -72,13 +67,11 @@ def send(api: FakeApi, body: object, *, path: str = "/v1/messages", **headers: s
         connection.close()
 
 
-def answer(api: FakeApi, body: Json) -> Json:
-    """Return the JSON that a worker answered."""
+def answer(api: FakeApi, body: Json) -> str:
+    """Return the text of an answer."""
     status, message = send(api, body)
     assert status == 200, message
-    value = json.loads(message["content"][0]["text"])
-    assert isinstance(value, dict)
-    return value
+    return str(message["content"][0]["text"])
 
 
 def figures(api: FakeApi, body: Json) -> tuple[int, int, int]:

@@ -22,8 +22,8 @@ from tests.support import fake_faults as faults
 from tests.support.fake_cache import CacheReport, Prompt, PromptCache, read_prompt, report
 from tests.support.fake_checks import check
 from tests.support.fake_faults import Fault, Sending
+from tests.support.fake_messages import RejectedError
 from tests.support.fake_request import Recorded, RefusedError, Request, authenticate, parse
-from tests.support.fake_schema import RejectedError
 from tests.support.fake_script import Script
 from tests.support.fake_server import Server
 from tests.support.fake_types import Json, Purpose, Reply, Usage, purpose_of, to_reply

@@ -70,8 +70,8 @@ def _sections(body: Json) -> Iterator[tuple[str, Json]]:
 
 def read_prompt(body: Json) -> Prompt:
     """Return the prompt of a valid request."""
-    # The model and the output format are part of every key; tool choice and thinking of the messages' keys.
-    chain = _text_hash([body["model"], (body.get("output_config") or {}).get("format")])
+    # The model is part of every key; tool choice and thinking of the messages' keys.
+    chain = _text_hash([body["model"]])
     rest = _text_hash([body.get("tool_choice"), body.get("thinking")])
     pairs = list(_sections(body))
     blocks: list[Block] = []

@@ -3,7 +3,6 @@
 import re
 from itertools import pairwise
 
-from tests.support.fake_schema import RejectedError, mapping, only
 from tests.support.fake_types import Json, blocks_of
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -29,6 +28,25 @@ _OF_ROLE = {
     "user": {"text", "image", "document", "tool_result"},
     "assistant": {"text", "tool_use", "thinking", "redacted_thinking"},
 }
+
+
+class RejectedError(Exception):
+    """The request is one that the API answers with 400."""
+
+
+def only(value: Json, allowed: set[str], path: str) -> None:
+    """Reject any key that is not among `allowed`."""
+    prefix = f"{path}." if path else ""
+    for key in value:
+        if key not in allowed:
+            raise RejectedError(f"{prefix}{key}: Extra inputs are not permitted")
+
+
+def mapping(value: object, path: str) -> Json:
+    """Return `value` if it is an object, else reject it."""
+    if not isinstance(value, dict):
+        raise RejectedError(f"{path}: Input should be an object")
+    return value
 
 
 def check_messages(messages: object) -> None:

@@ -16,6 +16,7 @@ class Script:
         self.chat: Answerer = WORKERS["chat"]
         self.observer: Answerer = WORKERS["observer"]
         self.reflector: Answerer = WORKERS["reflector"]
+        self.verifier: Answerer = WORKERS["verifier"]
         self.graph: Answerer = WORKERS["graph"]
         self._lock = threading.Lock()
         self._answers: dict[Purpose, deque[Answer | Answerer]] = {purpose: deque() for purpose in PURPOSES}
@@ -64,6 +65,8 @@ class Script:
                 return self.observer
             case "reflector":
                 return self.reflector
+            case "verifier":
+                return self.verifier
             case "graph":
                 return self.graph
         return self.chat

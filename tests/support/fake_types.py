@@ -1,23 +1,21 @@
 """The words the fake Messages API is written in: requests' purposes, answers, token counts."""
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 Json = dict[str, Any]
-Worker = Literal["observer", "reflector", "graph"]
-Purpose = Literal["chat", "observer", "reflector", "graph", "other"]
+Worker = Literal["observer", "reflector", "verifier", "graph"]
+Purpose = Literal["chat", "observer", "reflector", "verifier", "graph", "other"]
 """What a request is for; "other" is anything that is no POST /v1/messages."""
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 
-_MARKS: tuple[tuple[str, Worker], ...] = (
-    ("current_task", "observer"),
-    ("superseded", "reflector"),
-    ("entities", "graph"),
-)
+_INPUT_TAG = re.compile(r"^<(transcript>|notes>|group |memories>)", re.MULTILINE)
+_WORKER_OF: dict[str, Worker] = {
+    "transcript>": "observer", "notes>": "reflector", "group ": "verifier", "memories>": "graph",
+}  # fmt: skip
 _AMBIENT = re.compile(r"<ambient>.*?</ambient>", re.DOTALL)
 
 
@@ -43,8 +41,8 @@ class Reply:
         return self.stop_reason or ("tool_use" if self.tool_calls else "end_turn")
 
 
-Answer = str | Reply | Mapping[str, Any]
-"""A text, a whole reply, or a value that is sent as JSON text."""
+Answer = str | Reply
+"""A text, or a whole reply."""
 
 Answerer = Callable[[Json], Answer]
 
@@ -93,15 +91,16 @@ def to_reply(answer: Answer) -> Reply:
     """Return the reply that any form of answer stands for."""
     if isinstance(answer, Reply):
         return answer
-    return Reply(answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False))
+    return Reply(answer)
 
 
 def purpose_of(body: Json) -> Purpose:
-    """Tell what a request is for by the properties of the schema it asks for; without one it is a chat."""
-    match body:
-        case {"output_config": {"format": {"schema": {"properties": dict(properties)}}}}:
-            return next((purpose for mark, purpose in _MARKS if mark in properties), "chat")
-    return "chat"
+    """Return what a request is for, by the first input tag that begins a line of the last user message.
+
+    A request that offers tools is a chat, whatever the user types.
+    """
+    found = None if body.get("tools") else _INPUT_TAG.search(last_user_text(body))
+    return _WORKER_OF[found[1]] if found else "chat"
 
 
 def blocks_of(content: object) -> list[Json]:
@@ -112,14 +111,18 @@ def blocks_of(content: object) -> list[Json]:
 
 
 def last_user_blocks(body: Json) -> list[Json]:
-    """Return the blocks of the last user message."""
-    messages = body.get("messages") or []
-    return next((blocks_of(message.get("content")) for message in reversed(messages) if message["role"] == "user"), [])
+    """Return the blocks of the last user message; of a malformed request none."""
+    messages = body.get("messages")
+    for message in reversed(messages if isinstance(messages, list) else []):
+        if isinstance(message, dict) and message.get("role") == "user":
+            return blocks_of(message.get("content"))
+    return []
 
 
 def last_user_text(body: Json) -> str:
     """Return the text of the last user message as it stands, its blocks joined by newlines."""
-    return "\n".join(block["text"] for block in last_user_blocks(body) if block.get("type") == "text")
+    texts = (block.get("text") for block in last_user_blocks(body) if block.get("type") == "text")
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def last_user_words(body: Json) -> str:

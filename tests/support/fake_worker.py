@@ -1,26 +1,30 @@
-"""A worker model that does what it was asked: observer, reflector and graph by rule, and the chat's plain reply."""
+"""A worker model that does what it was asked, in lines: four workers by rule, and the chat's plain reply.
+
+The first part writes answers; tests that make up answers of their own use it too. The second reads requests.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
 
-from tests.support.fake_types import Answer, Answerer, Json, Purpose, last_user_text, last_user_words
+from tests.support.fake_types import Answerer, Json, Purpose, last_user_text, last_user_words
 
-_TRANSCRIPT = re.compile(r"<transcript>(.*?)</transcript>", re.DOTALL)
-_ANCHOR = re.compile(r"\[(M\d+)\] (\d{4}-\d\d-\d\d) (\d\d:\d\d) (\w+)[^:\n]*:\s*")
-_LINE = re.compile(r"\[(O\d+)\] ([!~-]) \[(\d{4}-\d\d-\d\d)\] (.*)")
+_SIGNS = {"high": "!", "medium": "-", "low": "~"}
+_PRIORITIES = {sign: priority for priority, sign in _SIGNS.items()}
+_STANCES = {"stated", "planned", "asked", "inferred", "hypothetical", "assistant", "quoted"}
+_HEAD = re.compile(r"\[(M\d+)\] (\d{4}-\d\d-\d\d) \d\d:\d\d (\w+):")
+_BESIDE = re.compile(r"--- .* later ---|\[(?:image|pdf|text): .*\]")
+"""Lines of a transcript that nobody said: pauses and attachments."""
+_LINE = re.compile(r"(?:([KO]\d+) )?([!~-]) (?:\d{4}-\d\d-\d\d to )?(\d{4}-\d\d-\d\d) (.*)")
+_GROUP = re.compile(r'^<group n="(\d+)" is="(\w+)">\n(.*?)^=> (.*?)\n</group>', re.MULTILINE | re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _FACT = re.compile(r"\b[Mm]y\b|\bI\b|\d")
 _PLAN = re.compile(r"\b(will|tomorrow|plan|plans|planning)\b|'ll\b", re.IGNORECASE)
-_STANCES = "asked|planned|hypothetical|inferred|the assistant's|assistant|quoted"
-_NOTE = re.compile(rf" \((?:({_STANCES})\b[^();]*)?(?:; )?(?:for (\d{{4}}-\d\d-\d\d))?\)$")
-"""What a line says behind its words of its stance, and of the day it is about."""
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _WORD = re.compile(r'"[^"]*"|“[^”]*”|\S+')
 _SUBJECT = re.compile(r"^User(?:'s| said:)? ")
-_PRIORITIES = {"!": "high", "-": "medium", "~": "low"}
 _STOP = frozenset(
     {
         *("a", "an", "the", "and", "or", "but", "so", "that", "this", "these", "those", "it", "its", "user", "said"),
@@ -30,7 +34,66 @@ _STOP = frozenset(
     }
 )
 _LONG_SENTENCE = 60
-_GROUP = 3
+_MERGED = 3
+
+
+def note(
+    content: str,
+    sources: Iterable[str],
+    *,
+    priority: str = "medium",
+    stance: str = "stated",
+    observation_date: str = "2026-01-01",
+    referenced_date: str | None = None,
+    replaces: Sequence[str] = (),
+) -> str:
+    """Return one line of an observer's or reflector's answer; `sources` and `replaces` are anchors."""
+    marks = [stance] * (stance != "stated")
+    marks += [f"for {referenced_date}"] * bool(referenced_date)
+    marks += [f"replaces {' '.join(replaces)}"] * bool(replaces)
+    return " | ".join([f"{_SIGNS[priority]} {observation_date} {' '.join(sources)} {content}", *marks])
+
+
+def observer_answer(
+    notes: Iterable[str] = (), *, task: str = "", next_step: str = "", title: str = "", forget: Iterable[str] = ()
+) -> str:
+    """Return an observer's answer."""
+    phrases = {"task": task, "next": next_step, "title": title, "forget": " ".join(forget)}
+    return "\n".join([section("observations", notes), *(f"<{tag}>{text}</{tag}>" for tag, text in phrases.items())])
+
+
+def reflector_answer(
+    notes: Iterable[str] = (),
+    *,
+    same: Iterable[tuple[str, str]] = (),
+    outdated: Iterable[tuple[str, str]] = (),
+    drop: Iterable[str] = (),
+) -> str:
+    """Return a reflector's answer; `outdated` are pairs of (stale, newer)."""
+    return "\n".join(
+        [
+            section("reflections", notes),
+            section("same", (f"{one} = {other}" for one, other in same)),
+            section("outdated", (f"{stale} by {newer}" for stale, newer in outdated)),
+            f"<drop>{' '.join(drop)}</drop>",
+        ]
+    )
+
+
+def verifier_answer(wrong: Mapping[int, str], groups: int) -> str:
+    """Return a verifier's answer to so many groups; `wrong` gives a reason for each no."""
+    numbers = range(1, groups + 1)
+    return section("checks", (f"{n} no {wrong[n]}" if n in wrong else f"{n} yes" for n in numbers))
+
+
+def graph_answer(entities: Iterable[str], relations: Iterable[str]) -> str:
+    """Return a graph extractor's answer of lines such as "Ana | person" and "User | has sister | Ana | P3"."""
+    return f"{section('entities', entities)}\n{section('relations', relations)}"
+
+
+def section(name: str, lines: Iterable[str]) -> str:
+    """Return lines between tags."""
+    return "\n".join([f"<{name}>", *lines, f"</{name}>"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,52 +108,75 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One observation as the reflector is given it, the note behind its words read."""
+    """One note of a request; a verifier's has no anchor."""
 
     anchor: str
     priority: str
     date: str
+    """Its last day, where it has several."""
     text: str
     stance: str = "stated"
     day: str | None = None
+    """What it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One proposal a verifier is asked about."""
+
+    number: int
+    kind: str
+    notes: list[Line]
+    result: Line
 
 
 def read_transcript(body: Json) -> list[Said]:
-    """Return the messages in the transcript of the last user message."""
-    parts = _TRANSCRIPT.findall(last_user_text(body))
-    best = max(parts, key=lambda part: sum(1 for _ in _said(part)), default="")
-    return list(_said(best))
+    """Return the messages of an observer's request."""
+    found: list[tuple[str, str, str, list[str]]] = []
+    for line in _inside(body, "transcript"):
+        if head := _HEAD.fullmatch(line):
+            found.append((head[1], head[2], head[3], []))
+        elif found and not _BESIDE.fullmatch(line):
+            found[-1][3].append(line)
+    return [Said(anchor, day, role, "\n".join(words).strip()) for anchor, day, role, words in found]
 
 
-def _said(transcript: str) -> Iterator[Said]:
-    head: tuple[str, ...] | None = None
-    words: list[str] = []
-    for line in transcript.splitlines():
-        anchor = _ANCHOR.fullmatch(line)
-        if anchor is None:
-            words.append(line)
-            continue
-        if head:
-            yield Said(head[0], head[1], head[3], "\n".join(words).strip())
-        head, words = anchor.groups(), []
-    if head:
-        yield Said(head[0], head[1], head[3], "\n".join(words).strip())
+def read_known(body: Json) -> list[Line]:
+    """Return the known notes of an observer's request."""
+    return list(_lines(_inside(body, "known")))
 
 
 def read_lines(body: Json) -> list[Line]:
-    """Return the observations in the last user message."""
-    found = (_LINE.fullmatch(line.rstrip()) for line in last_user_text(body).splitlines())
-    return [_line(match) for match in found if match]
+    """Return the notes of a reflector's request."""
+    return list(_lines(_inside(body, "notes")))
 
 
-def _line(match: re.Match[str]) -> Line:
-    text = match[4]
-    note = _NOTE.search(text)
-    stance = (note[1] or "stated").removeprefix("the ").removesuffix("'s") if note else "stated"
-    words = text[: note.start()] if note else text
-    named = _DATE.search(words)
-    day = (note and note[2]) or (named[0] if named else None)
-    return Line(match[1], _PRIORITIES[match[2]], match[3], words, stance, day)
+def read_groups(body: Json) -> list[Group]:
+    """Return the groups of a verifier's request."""
+    return [
+        Group(int(number), kind, list(_lines(notes.splitlines())), next(_lines([result])))
+        for number, kind, notes, result in _GROUP.findall(last_user_text(body))
+    ]
+
+
+def read_memories(body: Json) -> dict[str, str]:
+    """Return the memories of a graph extractor's request by anchor."""
+    heads = (line.partition(" ") for line in _inside(body, "memories"))
+    return {anchor: text for anchor, _, text in heads}
+
+
+def _inside(body: Json, tag: str) -> list[str]:
+    """Return the lines between tags that stand on lines of their own."""
+    found = re.search(rf"^<{tag}>\n(.*?)^</{tag}>", last_user_text(body), re.MULTILINE | re.DOTALL)
+    return found[1].splitlines() if found else []
+
+
+def _lines(lines: Iterable[str]) -> Iterator[Line]:
+    for match in filter(None, map(_LINE.fullmatch, lines)):
+        text, *marks = match[4].split(" | ")
+        stance = next((mark for mark in marks if mark in _STANCES), "stated")
+        day = next((mark.removeprefix("for ") for mark in marks if mark.startswith("for ")), None)
+        yield Line(match[1] or "", _PRIORITIES[match[2]], match[3], text, stance, day)
 
 
 def sentences(text: str) -> list[str]:
@@ -105,9 +191,11 @@ def names_in(sentence: str) -> list[str]:
 
 
 def stance_of(sentence: str) -> str:
-    """Return the stance a sentence sounds like: asked, planned or stated."""
+    """Return the stance a sentence sounds like: asked, hypothetical, planned or stated."""
     if sentence.rstrip().endswith("?"):
         return "asked"
+    if sentence.startswith("If ") and " would " in sentence:
+        return "hypothetical"
     return "planned" if _PLAN.search(sentence) else "stated"
 
 
@@ -116,32 +204,30 @@ def fact_in(text: str) -> str | None:
     return next((part for part in sentences(text) if _FACT.search(part) or names_in(part)), None)
 
 
-def observer(body: Json) -> Answer:
-    """Answer as a competent observer: one observation for each user message with a fact, in the user's words."""
-    said = read_transcript(body)
-    users = [message for message in said if message.role == "user"]
-    last = next((sentences(message.text)[-1] for message in reversed(users) if message.text), None)
-    first = next((message.text for message in users if message.text), None)
-    return {
-        "observations": [found for message in users if (found := _observation(message))],
-        "current_task": f"Talking about: {last}" if last else None,
-        "suggested_response": f"Go on from: {last}" if last else None,
-        "conversation_title": " ".join(first.split()[:6]) if first else None,
-    }
+def observer(body: Json) -> str:
+    """Answer as a competent observer: one note for each user message with a fact, in the user's words."""
+    users = [message for message in read_transcript(body) if message.role == "user" and message.text]
+    last = sentences(users[-1].text)[-1] if users else ""
+    return observer_answer(
+        filter(None, map(_observation, users)),
+        task=f"Talking about: {last}" if last else "",
+        next_step=f"Go on from: {last}" if last else "",
+        title=" ".join(users[0].text.split()[:6]) if users else "",
+    )
 
 
-def _observation(message: Said) -> Json | None:
+def _observation(message: Said) -> str | None:
     sentence = fact_in(message.text)
     if sentence is None:
         return None
-    return {
-        "content": f"User said: {sentence}",
-        "priority": _priority(message.text, sentence),
-        "stance": stance_of(sentence),
-        "observation_date": message.date,
-        "referenced_date": _day_of(sentence, message.date),
-        "sources": [message.anchor],
-    }
+    return note(
+        f"User said: {sentence}".replace(" | ", " / "),
+        [message.anchor],
+        priority=_priority(message.text, sentence),
+        stance="quoted" if "\nFrom: " in message.text.partition(sentence)[0] + sentence else stance_of(sentence),
+        observation_date=message.date,
+        referenced_date=_day_of(sentence, message.date),
+    )
 
 
 def _day_of(sentence: str, today: str) -> str | None:
@@ -158,22 +244,17 @@ def _priority(text: str, sentence: str) -> str:
     return "medium" if len(sentence) >= _LONG_SENTENCE else "low"
 
 
-def reflector(body: Json) -> Answer:
+def reflector(body: Json) -> str:
     """Answer as a competent reflector: three neighbours of one stance and day become one, other low ones go."""
     lines = [line for line in read_lines(body) if line.priority != "high"]
-    groups = [run[start : start + _GROUP] for run in _runs(lines) for start in range(0, len(run) - _GROUP + 1, _GROUP)]
+    runs = (list(run) for _, run in groupby(lines, key=lambda line: (line.stance, line.day)))
+    groups = [run[start : start + _MERGED] for run in runs for start in range(0, len(run) - _MERGED + 1, _MERGED)]
     merged = [(group, text) for group in groups if (text := _merged(group))]
     used = {line.anchor for group, _ in merged for line in group}
-    dropped = [line.anchor for line in lines if line.priority == "low" and line.anchor not in used]
-    return {
-        "observations": [_reflection(group, text) for group, text in merged],
-        "superseded": [line.anchor for group, _ in merged for line in group] + dropped,
-        "outdated": [],
-    }
-
-
-def _runs(lines: Sequence[Line]) -> list[list[Line]]:
-    return [list(run) for _, run in groupby(lines, key=lambda line: (line.stance, line.day))]
+    return reflector_answer(
+        (_reflection(group, text) for group, text in merged),
+        drop=(line.anchor for line in lines if line.priority == "low" and line.anchor not in used),
+    )
 
 
 def _merged(group: Sequence[Line]) -> str | None:
@@ -188,30 +269,35 @@ def condensed(text: str) -> str:
     return " ".join(word for word in words if word.strip(".,;:!?()").lower() not in _STOP).rstrip(".!? ") or text
 
 
-def _reflection(group: Sequence[Line], text: str) -> Json:
-    return {
-        "content": text,
-        "priority": "medium" if any(line.priority == "medium" for line in group) else "low",
-        "stance": group[0].stance,
-        "observation_date": max(line.date for line in group),
-        "referenced_date": group[0].day,
-        "sources": [line.anchor for line in group],
-    }
+def _reflection(group: Sequence[Line], text: str) -> str:
+    return note(
+        text,
+        [line.anchor for line in group],
+        priority="medium" if any(line.priority == "medium" for line in group) else "low",
+        stance=group[0].stance,
+        observation_date=max(line.date for line in group),
+        referenced_date=group[0].day,
+    )
 
 
-def graph(body: Json) -> Answer:
+def verifier(body: Json) -> str:
+    """Answer as a verifier that finds nothing wrong."""
+    return verifier_answer({}, len(read_groups(body)))
+
+
+def graph(body: Json) -> str:
     """Answer as a plain graph extractor: the names are things that the user mentioned."""
-    text = last_user_text(body)
-    lines = [line.text for line in read_lines(body)] or [said.text for said in read_transcript(body)]
-    names = sorted({name for line in lines or text.splitlines() for name in names_in(line)})
-    user = [{"name": "User", "type": "person", "aliases": []}] if names else []
-    return {
-        "entities": user + [{"name": name, "type": "thing", "aliases": []} for name in names],
-        "relations": [{"subject": "User", "predicate": "mentioned", "object": name} for name in names],
-    }
+    anchors: dict[str, list[str]] = {}
+    for anchor, text in read_memories(body).items():
+        for name in dict.fromkeys(names_in(text)):
+            anchors.setdefault(name, []).append(anchor)
+    return graph_answer(
+        (f"{name} | thing" for name in anchors),
+        (f"User | mentioned | {name} | {' '.join(named)}" for name, named in anchors.items()),
+    )
 
 
-def chat(body: Json) -> Answer:
+def chat(body: Json) -> str:
     """Answer as a plain companion: about 50 tokens that echo the beginning of what the user said last."""
     words = " ".join(last_user_words(body).split())
     echo = f'You said: "{words[:80]}".' if words else "The tools have answered."
@@ -219,5 +305,7 @@ def chat(body: Json) -> Answer:
     return f"{echo} {padding}and ask me about it later."
 
 
-WORKERS: dict[Purpose, Answerer] = {"chat": chat, "observer": observer, "reflector": reflector, "graph": graph}
+WORKERS: dict[Purpose, Answerer] = {
+    "chat": chat, "observer": observer, "reflector": reflector, "verifier": verifier, "graph": graph,
+}  # fmt: skip
 """Who answers what, unless a test says otherwise."""

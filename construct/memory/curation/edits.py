@@ -33,7 +33,7 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
         )
         rows.link_messages(db, new_id, [m.id for m in lineage.messages_below(db, [old.id])])
         rows.supersede(db, [old.id], cycle_id, now)
-        db.execute("INSERT INTO outdated (old_id, by_id, cycle_id) VALUES (?, ?, ?)", (old.id, new_id, cycle_id))
+        lineage.link_replaced(db, [(new_id, old.id)], "edit", cycle_id)
         promote(db, now)
     return new_id
 

@@ -16,6 +16,7 @@ from construct.errors import NotFoundError
 from construct.memory.curation.memories import promote
 from construct.memory.graph.cycle import drop_unsaid_names
 from construct.memory.language import mentions
+from construct.memory.language.terms import terms, words
 from construct.references import Reference
 from construct.store import curated, erase, lineage, remnants, talk
 from construct.store import observations as rows
@@ -160,11 +161,23 @@ def _behind(db: sqlite3.Connection, memory: Memory) -> set[int]:
 
 
 def _facts(db: sqlite3.Connection, begin: Collection[int]) -> set[int]:
-    """Return the sources of generation 0 of observations, and the edits of all in between."""
+    """Return the sources of generation 0 of observations, with the edits of all in between and what repeats them."""
     found = set(begin)
-    while (grown := lineage.edited(db, lineage.below(db, found))) != found:
+    while (grown := _borrowing(db, lineage.repeated(db, lineage.edited(db, lineage.below(db, found))))) != found:
         found = grown
     return {o.id for o in rows.observations(db, sorted(found)) if o.generation == 0}
+
+
+def _borrowing(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
+    """Return these observations and those that took a term from one of them which they replaced."""
+    found = set(ids)
+    for old, new in lineage.replacing(db, ids):
+        if new not in found:
+            forgotten, borrower = rows.observation(db, old), rows.observation(db, new)
+            own = {w for m in lineage.messages_below(db, [new]) for w in words(m.content)}
+            if (terms(borrower.content) & frozenset(words(forgotten.content))) - own:
+                found.add(new)
+    return found
 
 
 def _twins(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
@@ -233,7 +246,7 @@ def freed(db: sqlite3.Connection, gone: Collection[int]) -> dict[int, set[int]]:
     found: dict[int, set[int]] = {}
     going = {o.id: o for o in rows.observations(db, sorted(gone))}
     pairs = [(source, new, going[new].cycle_id) for new, source in lineage.sources(db, gone)]
-    pairs += lineage.outdated_by(db, gone)
+    pairs += lineage.replaced_by(db, gone)
     old = {o.id: o for o in rows.observations(db, sorted({pair[0] for pair in pairs} - set(gone)))}
     for source, new, cycle_id in pairs:
         if source in old and old[source].superseded_by == cycle_id:

@@ -159,9 +159,11 @@ def _heirs(db: sqlite3.Connection, old: Observation) -> list[Observation]:
 
 
 def _holds(db: sqlite3.Connection, successor: Observation, o: Observation) -> bool:
-    """Tell whether a successor says again what an observation said, and has not merely made it outdated."""
+    """Return whether a successor says again what an observation said, and has not merely made it outdated."""
     edited = successor.origin == "user" and successor.cycle_id == o.superseded_by
-    return edited or o.id in rows.sources_of(db, [successor.id])[successor.id]
+    if edited or o.id in rows.sources_of(db, [successor.id])[successor.id]:
+        return True
+    return any(same.id == successor.id for same in lineage.partners(db, o.id, "same", newer=True))
 
 
 def _bring_back(db: sqlite3.Connection, now: str) -> None:

@@ -14,7 +14,7 @@ from construct.errors import NotFoundError
 from construct.memory.curation.memories import promote
 from construct.memory.graph.cycle import revert_graph
 from construct.memory.shown.forks import reach
-from construct.store import lineage, talk
+from construct.store import forget_requests, lineage, talk
 from construct.store import observations as rows
 from construct.store.database import transaction
 from construct.store.records import Cycle, Observation
@@ -80,7 +80,7 @@ def _built_on(db: sqlite3.Connection, cycle: Cycle) -> list[Cycle]:
         id IN (SELECT superseded_by FROM observations WHERE cycle_id = :id)
         OR id IN (SELECT cycle_id FROM observations WHERE id IN (
             SELECT observation_id FROM observation_sources WHERE source_id IN ({made})))
-        OR id IN (SELECT cycle_id FROM outdated WHERE by_id IN ({made}))
+        OR id IN (SELECT cycle_id FROM observation_replaced WHERE observation_id IN ({made}))
         OR (kind = 'observer' AND :kind = 'observer' AND conversation_id = :conversation AND first_message_id > :last))
         ORDER BY finished_at DESC, id DESC"""
     last = cycle.last_message_id if _moved_marks(db, cycle) else None
@@ -100,6 +100,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
         rows.add_shown(db, back, cycle.conversation_id)  # else a line that goes makes a conversation look again
     if cycle.kind == "observer" and _moved_marks(db, cycle):
         _lower_watermarks(db, cycle, now)
+    forget_requests.take_back(db, cycle.id)
     _mark_reverted(db, cycle, now)
     promote(db, now)
     deactivated, reactivated = tuple(rows.observations(db, made)), tuple(rows.observations(db, back))

@@ -6,11 +6,11 @@ A cycle that finds that what it was based on has changed writes nothing (StaleEr
 import sqlite3
 from collections.abc import Sequence
 
-from construct.memory.learning.guard import Verdict
-from construct.memory.learning.proposals import Draft, Extraction
+from construct.memory.learning.floor import Reflection
+from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.shown.lines import line_tokens
+from construct.store import forget_requests, lineage, talk
 from construct.store import observations as rows
-from construct.store import talk
 from construct.store.records import Message, Observation
 
 
@@ -23,7 +23,8 @@ def store_extraction(
 ) -> int:
     """Store an observer's pending observations, move `observed` over the batch; return how many.
 
-    A batch of archived messages is one that the mark has passed: it stays where it is.
+    What they replace, and what is to be forgotten, is kept with the cycle until they are committed. A batch of archived
+    messages is one that the mark has passed: it stays where it is.
     """
     conversation_id = batch[0].conversation_id
     _must_run(db, cycle_id)
@@ -35,44 +36,58 @@ def store_extraction(
         raise StaleError
     allowed = {m.id for m in present if talk.is_readable(m)}
     stored = 0
-    for draft in found.drafts:
-        sources = [i for i in draft.sources if i in allowed]
+    for proposed in found.observations:
+        sources = [i for i in proposed.sources if i in allowed]
         if not sources:
             continue
-        observation_id = _insert(db, draft, cycle_id, conversation_id, 0, now, committed_at=None)
+        observation_id = _insert(db, proposed, cycle_id, conversation_id, 0, now, committed_at=None)
         rows.link_messages(db, observation_id, sources)
+        standing = [o.id for o in rows.observations(db, proposed.replaces) if o.state != "superseded"]
+        lineage.link_replaced(db, [(observation_id, old) for old in standing], "outdated", cycle_id)
         stored += 1
+    known = [o.id for o in rows.observations(db, found.forget_observations)]
+    forget_requests.add(db, cycle_id, known, [i for i in found.forget_messages if i in allowed])
     if passed:
         return stored
     talk.set_watermark(db, conversation_id, "observed", batch[-1].id, now)
-    if found.title and not (found.by_rule and talk.conversation(db, conversation_id).title):
+    here = talk.conversation(db, conversation_id)
+    if found.title and not (found.by_rule and here.title):
         talk.rename_conversation(db, conversation_id, found.title, by="observer")
-    talk.set_thread(db, conversation_id, found.current_task, found.suggested_response)
+    talk.set_thread(
+        db,
+        conversation_id,
+        _changed(found.current_task, here.current_task),
+        _changed(found.suggested_response, here.suggested_response),
+    )
     return stored
 
 
-def store_verdict(
-    db: sqlite3.Connection, cycle_id: int, verdict: Verdict, given: Sequence[Observation], now: str
+def store_reflection(
+    db: sqlite3.Connection, cycle_id: int, found: Reflection, given: Sequence[Observation], now: str
 ) -> None:
-    """Store a reflector's new lines and supersede what they replace, drop or make outdated."""
+    """Store a reflector's new lines and supersede what it retires."""
     _must_run(db, cycle_id)
     by_id = {o.id: o for o in given}
-    present = {o.id: o for o in rows.observations(db, sorted(verdict.gone | {by for _, by in verdict.outdated}))}
-    unchanged = all(i in present and present[i].state == "active" and _is_same(present[i], by_id[i]) for i in present)
-    if not unchanged or not verdict.gone <= present.keys():
+    needed = found.gone | {change.stays for change in found.changes if change.stays is not None}
+    present = {o.id: o for o in rows.observations(db, sorted(needed))}
+    if present.keys() != needed or not all(o.state == "active" and _is_same(o, by_id[o.id]) for o in present.values()):
         raise StaleError
-    for draft in verdict.drafts:
-        sources = [by_id[i] for i in draft.sources]
-        homes = {o.conversation_id for o in sources}
-        home = homes.pop() if len(homes) == 1 else None
-        generation = 1 + max(o.generation for o in sources)
-        new = _insert(db, draft, cycle_id, home, generation, now, committed_at=now)
-        rows.link_sources(db, new, draft.sources)
-    rows.supersede(db, verdict.gone, cycle_id, now)
-    db.executemany(
-        "INSERT OR IGNORE INTO outdated (old_id, by_id, cycle_id) VALUES (?, ?, ?)",
-        [(old, by, cycle_id) for old, by in verdict.outdated],
-    )
+    for change in found.changes:
+        if change.line is not None:
+            sources = [by_id[i] for i in change.retired]
+            homes = {o.conversation_id for o in sources}
+            home = homes.pop() if len(homes) == 1 else None
+            generation = 1 + max(o.generation for o in sources)
+            new = _insert(db, change.line, cycle_id, home, generation, now, committed_at=now)
+            rows.link_sources(db, new, change.retired)
+        elif change.stays is not None:
+            lineage.link_replaced(db, [(change.stays, old) for old in change.retired], change.kind, cycle_id)
+    rows.supersede(db, found.gone, cycle_id, now)
+
+
+def _changed(given: str | None, before: str | None) -> str | None:
+    """Return what an observer's answer leaves of a task: what it did not name stays, an empty one clears it."""
+    return before if given is None else given or None
 
 
 def _must_run(db: sqlite3.Connection, cycle_id: int) -> None:
@@ -89,13 +104,13 @@ def _as_now(db: sqlite3.Connection, batch: Sequence[Message], based_on: int) -> 
 
 
 def _is_same(now: Observation, before: Observation) -> bool:
-    """Tell whether an observation is as it was when it was given out, but for having been asked about."""
+    """Return whether an observation is as it was when it was given out, but for having been asked about."""
     return now._replace(asked_at=None) == before._replace(asked_at=None)
 
 
 def _insert(
     db: sqlite3.Connection,
-    draft: Draft,
+    proposed: ProposedObservation,
     cycle_id: int,
     conversation_id: int | None,
     generation: int,
@@ -106,14 +121,15 @@ def _insert(
         db,
         {
             "conversation_id": conversation_id,
-            "content": draft.content,
-            "priority": draft.priority,
-            "stance": draft.stance,
-            "observation_date": draft.observation_date,
-            "referenced_date": draft.referenced_date,
+            "content": proposed.content,
+            "priority": proposed.priority,
+            "stance": proposed.stance,
+            "observation_date": proposed.observation_date,
+            "first_date": proposed.first_date,
+            "referenced_date": proposed.referenced_date,
             "generation": generation,
             "cycle_id": cycle_id,
-            "token_count": line_tokens(draft),
+            "token_count": line_tokens(proposed),
             "created_at": now,
             "committed_at": committed_at,
         },

@@ -1,4 +1,4 @@
-"""One graph cycle: memories that none has read yet go to the worker, entities and relations come back."""
+"""Runs one graph cycle: unread memories go to the worker model, entities and relations come back."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -7,20 +7,20 @@ from construct.llm.types import Model
 from construct.memory.cycles.commit import StaleError
 from construct.memory.cycles.running import CHANGED, Progress, Running, Workshop
 from construct.memory.graph import cycle
-from construct.memory.graph.answers import Drawing
-from construct.memory.graph.cycle import GraphLot
+from construct.memory.graph.answers import GraphProposal
+from construct.memory.graph.cycle import GraphBatch, GraphOccasion
 from construct.memory.learning.asking import Account
 from construct.store.database import transaction
 
 
 @dataclass(frozen=True, slots=True)
-class _Drawn(Running):
-    lot: GraphLot
+class _RunningGraph(Running):
+    batch: GraphBatch
 
 
-async def run_graph(shop: Workshop, *, compacted: bool) -> None:
-    """Draw what is due; the extractive worker draws no graph."""
-    if shop.model is None or not await shop.store.call(cycle.is_due, compacted=compacted):
+async def run_graph(shop: Workshop, occasion: GraphOccasion) -> None:
+    """Read the unread memories if that is due; the extractive worker draws no graph."""
+    if shop.model is None or not await shop.store.call(cycle.is_due, occasion):
         return
     model = await shop.affordable()
     running = None if model is None else await shop.begun(shop.store.call(_begin, shop, model))
@@ -28,19 +28,25 @@ async def run_graph(shop: Workshop, *, compacted: bool) -> None:
         return
     shop.report(Progress("drawing"))
     async with shop.lease(running):
-        found = await cycle.draw(model, running.lot, running.account)
+        found = await cycle.draw(model, running.batch, running.account)
         await shop.store.call(_end, shop, running, found, model.name)
 
 
-def _begin(db: sqlite3.Connection, shop: Workshop, model: Model) -> _Drawn | None:
-    lot = cycle.begin(db, model, shop.now())
-    return None if lot is None else _Drawn(lot.cycle_id, Account("graph"), None, lot)
+def _begin(db: sqlite3.Connection, shop: Workshop, model: Model) -> _RunningGraph | None:
+    batch = cycle.begin(db, model, shop.now())
+    return None if batch is None else _RunningGraph(batch.cycle_id, Account("graph"), None, batch)
 
 
-def _end(db: sqlite3.Connection, shop: Workshop, running: _Drawn, found: Drawing | None, name: str) -> None:
+def _end(
+    db: sqlite3.Connection,
+    shop: Workshop,
+    running: _RunningGraph,
+    found: GraphProposal | None,
+    name: str,
+) -> None:
     try:
         with transaction(db):
-            notes = cycle.store(db, running.lot, found, shop.now())
+            notes = cycle.store(db, running.batch, found, shop.now())
             shop.finish(db, running, "failed" if found is None else "succeeded", name, notes)
     except StaleError:
         running.account.problems.append(CHANGED)

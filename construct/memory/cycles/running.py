@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -65,6 +65,14 @@ class Workshop:
             yield
         finally:
             self.report = report
+
+    def on_call(self, cycle_id: int) -> Callable[[str], Awaitable[None]]:
+        """Return what is to be told of each call of a cycle: the file says while its work is being checked."""
+
+        async def note(purpose: str) -> None:
+            await self.store.call(cycles.set_phase, cycle_id, "checking" if purpose == "verifier" else None)
+
+        return note
 
     async def affordable(self) -> Model | None:
         """Return the worker model, or None past the day's limit: the extractive worker serves then."""

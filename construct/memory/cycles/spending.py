@@ -6,7 +6,7 @@ from construct.clock import to_text
 from construct.memory.cycles.situation import Terms
 from construct.store import books
 
-_PURPOSES = ("observer", "reflector", "graph")
+_PURPOSES = ("observer", "reflector", "verifier", "graph")
 
 
 def spent_today(db: sqlite3.Connection, terms: Terms) -> float:

@@ -22,7 +22,8 @@ from construct.memory.cycles.observing import Find, run_observer
 from construct.memory.cycles.reflecting import run_reflector
 from construct.memory.cycles.running import Progress, Workshop
 from construct.memory.cycles.situation import Terms, conversations_at_rest, holds_against, read_situation, unobserved
-from construct.memory.learning.guard import Verdict
+from construct.memory.graph.cycle import GraphOccasion
+from construct.memory.learning.floor import Reflection
 from construct.memory.recall.indexing import index_some
 from construct.memory.shown.forks import uncommitted_below
 from construct.store import search_index, talk
@@ -69,7 +70,7 @@ class MemoryWorker:
             return True
         return self.terms.meaning is not None and await index_some(self._shop.store, self.terms.meaning)
 
-    async def now(self, conversation_id: int) -> tuple[int, Compacted, Verdict | None]:
+    async def now(self, conversation_id: int) -> tuple[int, Compacted, Reflection | None]:
         """Observe, compact and reflect now, whatever is due; return observations made, and what changed.
 
         Who asks is told at the end; what is reported meanwhile has no counts.
@@ -78,10 +79,10 @@ class MemoryWorker:
             inherited = await self._shop.store.call(uncommitted_below, conversation_id)
             made = sum([await self._observe_all(one) for one in (*inherited, conversation_id)])
             compacted = await self._compact_after_parents(conversation_id)
-            verdict = await run_reflector(self._shop, conversation_id)
-            await run_graph(self._shop, compacted=True)
+            reflection = await run_reflector(self._shop, conversation_id)
+            await run_graph(self._shop, GraphOccasion.ON_REQUEST)
             self._shop.report(Progress("idle"))
-            return made, compacted, verdict
+            return made, compacted, reflection
 
     async def catch_up(self, conversation_id: int, until: int = talk.LAST) -> int:
         """Observe what is not observed yet, up to a message, then do what that makes due; return observations made.
@@ -118,6 +119,7 @@ class MemoryWorker:
 
     async def _do_due(self, conversation_id: int, tried: set[policy.Work], *, leaving: bool) -> None:
         """Do what is due, but for what was `tried`, until nothing is."""
+        occasion = GraphOccasion.LEAVING if leaving else GraphOccasion.BETWEEN_TURNS
         while True:
             newest, situation = await self._shop.store.call(self._judge, conversation_id, leaving)
             situation = replace(situation, rewriting="compact" in tried)
@@ -126,7 +128,9 @@ class MemoryWorker:
                 break
             if not await self._do(todo[0], conversation_id, at_rest=situation.cold or leaving, until=newest):
                 tried.add(todo[0])
-        await run_graph(self._shop, compacted="compact" in tried)
+            elif todo[0] == "reflect":
+                occasion = GraphOccasion.AFTER_REFLECTION
+        await run_graph(self._shop, occasion)
         self._shop.report(Progress("idle"))
 
     def _judge(self, db: sqlite3.Connection, conversation_id: int, leaving: bool) -> tuple[int, policy.Situation]:
@@ -139,8 +143,8 @@ class MemoryWorker:
         if work == "observe":
             return await self._observe(conversation_id, at_rest=at_rest, until=until) is not None
         if work == "reflect":
-            verdict = await run_reflector(self._shop, conversation_id)
-            return verdict is not None and verdict.shrinks
+            reflection = await run_reflector(self._shop, conversation_id)
+            return reflection is not None and reflection.shrinks
         compacted = await self._compact_after_parents(conversation_id)
         self._shop.report(Progress("compacted", compacted.left_window))
         return False  # once is enough: it leaves nothing to compact

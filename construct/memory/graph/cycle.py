@@ -1,23 +1,31 @@
-"""The graph cycle: memories that were not yet read go to the worker model, entities and relations come back.
+"""The graph cycle: one call reads all memories that are unread, and stores entities and relations.
 
-With the extractive worker there is no graph. A cycle that failed or was undone is due again
-only when new memories come.
+The extractive worker draws no graph. After a cycle that failed or was undone, the memories it
+had read are due again only together with new ones.
 """
 
 import asyncio
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from enum import Enum, auto
 
-from construct import tokens
-from construct.llm.types import JsonRequest, Model
-from construct.memory.graph.answers import Drawing, Named, Stated, drawing, is_user, key, one_at_a_time, says
-from construct.memory.learning import schemas
+from construct.llm.types import Model
+from construct.memory.graph.answers import (
+    GraphProposal,
+    ProposedEntity,
+    ProposedRelation,
+    UnreadableAnswerError,
+    contains_name,
+    is_user,
+    key,
+    names_by_key,
+    one_at_a_time,
+    read_answer,
+)
+from construct.memory.graph.request import graph_request, known_names, memories_that_fit
 from construct.memory.learning.asking import Account, ask
-from construct.memory.shown.transcript import escape
-from construct.prompts import prompt
 from construct.store import curated, cycles
 from construct.store import graph as rows
 from construct.store.database import transaction
@@ -25,75 +33,115 @@ from construct.store.graph import Entity
 from construct.store.records import Memory
 from construct.text import one_line
 
-BATCH = 40
-_ENOUGH = 10
-"""Memories stored by hand that are worth a call of their own; promoted ones show that a compaction has been."""
+
+class GraphOccasion(Enum):
+    """When the worker asks whether the graph is due."""
+
+    BETWEEN_TURNS = auto()
+    AFTER_REFLECTION = auto()
+    LEAVING = auto()
+    ON_REQUEST = auto()
+    """The user asked for /compact."""
+
+
+_ENOUGH_BETWEEN_TURNS = 20
+"""Unread memories that are worth a call of their own."""
+_MOST = 200
+"""Memories for one call, whatever their length: more relations than these give do not fit the answer."""
+_MOST_AFTER_FAILURE = 40
 _ATTEMPTS = 2
-_TOKENS = 6_000
-_REPLY_TOKENS = 8_192
 _ALIAS_NOTE = re.compile(r"“(.+)” is another name of “(.+)”")
 
 
 @dataclass(frozen=True, slots=True)
-class GraphLot:
-    """The memories that a running graph cycle reads."""
+class GraphBatch:
+    """The memories that a running graph cycle reads, and what was known when it began."""
 
     cycle_id: int
     memories: list[Memory]
+    known: Mapping[str, Sequence[str]]
+    """All names of each stored entity, by the key of each of them."""
+    names: list[str]
+    """Known names and predicates to show the model, the most relevant first."""
 
     @property
-    def texts(self) -> dict[int, str]:
-        """What they say, by id, each in one line."""
-        return {m.id: one_line(m.content) for m in self.memories}
+    def by_anchor(self) -> dict[str, Memory]:
+        """The memories under P1, P2 …."""
+        return {f"P{number}": memory for number, memory in enumerate(self.memories, 1)}
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """What the memories say, each as one line."""
+        return {anchor: one_line(memory.content) for anchor, memory in self.by_anchor.items()}
 
 
-def is_due(db: sqlite3.Connection, *, compacted: bool) -> bool:
-    """Tell whether memories should be read now: after a compaction, or when enough have come together."""
-    if not rows.has_unread(db, _held(db)):
-        return False
-    return compacted or rows.has_unread_promoted(db, _ENOUGH)
+def is_due(db: sqlite3.Connection, occasion: GraphOccasion) -> bool:
+    """Return whether the unread memories are worth a call now."""
+    enough = _ENOUGH_BETWEEN_TURNS if occasion is GraphOccasion.BETWEEN_TURNS else 1
+    return rows.count_unread(db, after=_held(db)) >= enough
 
 
-def begin(db: sqlite3.Connection, model: Model, now: str) -> GraphLot | None:
-    """Store a running cycle over the next memories; None when there are none, or another process is at it."""
+def begin(db: sqlite3.Connection, model: Model, now: str) -> GraphBatch | None:
+    """Start a cycle over the unread memories. None: there are none, or another process runs one."""
     with transaction(db):
         cycles.abandon_dead(db, now)
         last = cycles.last_cycle(db, "graph", None)
-        # What has just failed may be at fault itself: newer ones do not wait for it.
-        newest = last is not None and last.status == "failed"
-        memories = _fitting(rows.unread(db, BATCH, newest=newest), model)
-        cycle_id = cycles.start_cycle(db, "graph", None, now, model=model.name) if memories else None
-        return None if cycle_id is None else GraphLot(cycle_id, memories)
+        # A memory may be what made the last cycle fail, so the newest go first: in time without it.
+        failed = last is not None and last.status == "failed"
+        unread = rows.unread(db, _MOST_AFTER_FAILURE if failed else _MOST, newest=failed)
+        memories = memories_that_fit(unread, model)
+        if not memories:
+            return None
+        cycle_id = cycles.start_cycle(db, "graph", None, now, model=model.name)
+        if cycle_id is None:
+            return None
+        entities, predicates = rows.entities(db), rows.predicates(db)
+    known = names_by_key(entity.names for entity in entities)
+    names = known_names(entities, predicates, [memory.content for memory in memories])
+    return GraphBatch(cycle_id, memories, known, names)
 
 
-async def draw(model: Model, lot: GraphLot, account: Account) -> Drawing | None:
-    """Return what may be believed of what the model reads in the memories; None when every attempt failed."""
+async def draw(model: Model, batch: GraphBatch, account: Account) -> GraphProposal | None:
+    """Return what may be stored of the model's answer. None: no attempt could be read."""
+    request = graph_request(model, batch.memories, batch.names)
+    broken_off = None
     for _ in range(_ATTEMPTS):
-        data = await ask(model, _request(model, lot), account, part="relations")
-        if data is not None:
-            return await asyncio.to_thread(drawing, data, lot.texts)  # up to a tenth of a second
-    return None
+        reply = await ask(model, request, account)
+        if reply is None:
+            continue
+        try:
+            found = await asyncio.to_thread(read_answer, reply.text, batch.texts, batch.known)
+        except UnreadableAnswerError as error:
+            account.problems.append(str(error))
+            continue
+        if found.is_whole:
+            return found
+        account.problems.append("the answer broke off")
+        broken_off = found
+    return broken_off
 
 
-def store(db: sqlite3.Connection, lot: GraphLot, found: Drawing | None, now: str) -> list[str]:
-    """Store what was drawn, inside the cycle's transaction, if anything; return notes for its record.
+def store(db: sqlite3.Connection, batch: GraphBatch, found: GraphProposal | None, now: str) -> list[str]:
+    """Store a proposal inside the cycle's transaction and return notes for its record.
 
-    What was taken out of force meanwhile, or is gone, gets no relations.
+    Memories that were superseded or deleted meanwhile get no relations.
     """
     if found is None:
         rows.note_tried(db)
         return []
-    live = rows.in_force_among(db, [m.id for m in lot.memories])
-    relations = [r for r in found.relations if r.memory_id in live]
-    ends = {key(end) for r in relations for end in (r.subject, r.object)}
+    memory_ids = {anchor: memory.id for anchor, memory in batch.by_anchor.items()}
+    live = rows.in_force_among(db, memory_ids.values())
+    relations = [r for r in found.relations if memory_ids[r.anchor] in live]
+    ends = {key(r.subject) for r in relations} | {key(r.object) for r in relations}
+    entities = [entity for entity in found.entities if key(entity.name) in ends]
     notes = list(found.notes)
-    ids = _store_entities(db, [e for e in found.entities if key(e.name) in ends], relations, lot.cycle_id, notes)
+    ids = _store_entities(db, entities, relations, batch.cycle_id, notes)
     for r in relations:
         pair = ids[key(r.subject)], ids[key(r.object)]
-        rows.insert_relation(db, pair, r.predicate, r.memory_id, lot.cycle_id, now)
+        rows.insert_relation(db, pair, r.predicate, memory_ids[r.anchor], batch.cycle_id, now)
     for subject_id in {ids[key(r.subject)] for r in relations}:
         _settle(db, subject_id, now)
-    rows.mark_read(db, [m.id for m in lot.memories], lot.cycle_id)
+    rows.mark_read(db, [memory_ids[anchor] for anchor in found.read], batch.cycle_id)
     return notes
 
 
@@ -128,31 +176,18 @@ def _held(db: sqlite3.Connection) -> int:
     return 0 if last is None or last.status == "succeeded" else rows.tried(db)
 
 
-def _fitting(memories: Sequence[Memory], model: Model) -> list[Memory]:
-    """Return as many memories, one at least, as leave a small model room for its prompt and its answer."""
-    room = max(200, min(_TOKENS, model.context_window // 4))
-    sizes = accumulate(tokens.count(m.content) for m in memories)
-    return [m for m, size in zip(memories, sizes, strict=True) if size <= room or m is memories[0]]
-
-
-def _request(model: Model, lot: GraphLot) -> JsonRequest:
-    lines = (f"[K{number}] {escape(text)}" for number, text in enumerate(lot.texts.values(), 1))
-    return JsonRequest(
-        system=prompt("graph"),
-        user="<memories>\n" + "\n".join(lines) + "\n</memories>",
-        schema=schemas.GRAPH,
-        max_tokens=min(_REPLY_TOKENS, model.context_window // 3),
-    )
-
-
 def _store_entities(
-    db: sqlite3.Connection, named: Sequence[Named], relations: Iterable[Stated], cycle_id: int, notes: list[str]
+    db: sqlite3.Connection,
+    proposed: Sequence[ProposedEntity],
+    relations: Iterable[ProposedRelation],
+    cycle_id: int,
+    notes: list[str],
 ) -> dict[str, int]:
     """Find or store each entity, with its new names; return the ids by name."""
     known = rows.entities(db)
     apart = {frozenset((key(r.subject), key(r.object))) for r in relations}
     ids: dict[str, int] = {}
-    for one in named:
+    for one in proposed:
         same = _same(one, known)
         home = same[0] if same else rows.insert_entity(db, one.name, one.type, cycle_id)
         known += [] if same else [home]
@@ -165,7 +200,7 @@ def _store_entities(
     return ids
 
 
-def _same(one: Named, known: Iterable[Entity]) -> list[Entity]:
+def _same(one: ProposedEntity, known: Iterable[Entity]) -> list[Entity]:
     """Return the entities that this one is, the best first: of its name, of a name it says is its own, called so."""
     names = [key(n) for n in one.names]
     own = sorted((e for e in known if key(e.name) in names), key=lambda e: names.index(key(e.name)))
@@ -182,7 +217,11 @@ def _are_apart(db: sqlite3.Connection, a: Entity, b: Entity, apart: Iterable[fro
 
 
 def _add_names(
-    db: sqlite3.Connection, entity: Entity, names: Iterable[str], known: list[Entity], notes: list[str]
+    db: sqlite3.Connection,
+    entity: Entity,
+    names: Iterable[str],
+    known: list[Entity],
+    notes: list[str],
 ) -> None:
     """Add other names to an entity, and note them, so that undo finds them."""
     has = {key(n) for n in entity.names}
@@ -226,4 +265,6 @@ def _settle(db: sqlite3.Connection, subject_id: int, now: str) -> None:
 def _is_said(db: sqlite3.Connection, name: str) -> bool:
     if rows.is_said(db, key(name)):
         return True
-    return not name.isascii() and any(says(m.content, name) for m in curated.memories(db, include_superseded=True))
+    return not name.isascii() and any(
+        contains_name(m.content, name) for m in curated.memories(db, include_superseded=True)
+    )

@@ -14,6 +14,7 @@ from datetime import date, timedelta
 from construct.clock import Clock, from_text
 from construct.errors import UsageError
 from construct.memory.inspection.history import parse_moment
+from construct.memory.language.when import last_day
 from construct.store.records import Memory, Observation
 
 PRIORITIES: Mapping[str, str] = {"high": "matters much (!)", "medium": "matters some (-)", "low": "matters little (~)"}
@@ -35,8 +36,8 @@ _LAST_MONTH = 12
 
 
 def outcome_unknown(o: Observation, today: date) -> bool:
-    """Tell whether an observation is a plan whose day has passed without a word of how it went."""
-    passed = o.referenced_date is not None and o.referenced_date < today.isoformat()
+    """Return whether an observation is a plan whose day, month or year has passed without a word of how it went."""
+    passed = o.referenced_date is not None and last_day(o.referenced_date) < today
     return o.stance == "planned" and passed and o.superseded_at is None
 
 

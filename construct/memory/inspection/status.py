@@ -106,6 +106,8 @@ def _phase(db: sqlite3.Connection, at_work: list[str]) -> str:
     row = db.execute("SELECT value FROM meta WHERE name = 'pruning'").fetchone()
     if row is not None:
         return "pruning"
+    if cycles.is_checking(db):
+        return "checking"
     return next((_PHASES[kind] for kind in at_work if kind in _PHASES), "idle")
 
 

@@ -79,7 +79,7 @@ def _read(db: sqlite3.Connection, settings: Settings, terms: Terms) -> Survey:
         sources=tuple(pair for pair in lineage.sources(db, ids) if pair[1] in ids),
         replaced=tuple(
             (by, old)
-            for old, by, cycle in lineage.outdated_by(db, ids)
+            for old, by, cycle in lineage.replaced_by(db, ids)
             if old in ids and made_in[cycle].status != "reverted"
         ),
         words=tuple(lineage.message_links(db, ids)),

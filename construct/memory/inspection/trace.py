@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
+from construct.memory.inspection.life import LifeEvent, life_of
 from construct.memory.shown.forks import descent
 from construct.references import Reference
 from construct.store import briefings, curated, lineage, talk
 from construct.store import observations as rows
 from construct.store.briefings import Told
-from construct.store.records import Cycle, Memory, Message, Observation
+from construct.store.records import Memory, Message, Observation
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +28,13 @@ class Trace:
     """All that an observation rests on, and what became of it."""
 
     observation: Observation
-    cycle: Cycle
-    """The cycle that made it."""
     sources: tuple[Observation, ...]
     """Observations of all generations below, nearest first."""
     messages: tuple[Message, ...]
     """All messages it rests on, through every generation, oldest first."""
     tree: Node
-    outdates: tuple[Observation, ...]
-    outdated_by: tuple[Observation, ...]
-    edit_of: tuple[Observation, ...]
-    """What the user replaced by it."""
-    edited_into: tuple[Observation, ...]
-    condensed_into: tuple[Observation, ...]
-    """Reflections made directly of it."""
+    life: tuple[LifeEvent, ...]
+    """All that happened to it, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,17 +76,13 @@ def why(db: sqlite3.Connection, observation_id: int) -> Trace:
     """Return what an observation rests on; raises NotFoundError."""
     found = rows.observation(db, observation_id)
     sources = lineage.nearest_first(db, observation_id)
+    cycle, messages = lineage.cycle(db, found.cycle_id), lineage.messages_below(db, [observation_id])
     return Trace(
         found,
-        lineage.cycle(db, found.cycle_id),
         tuple(sources),
-        tuple(lineage.messages_below(db, [observation_id])),
+        tuple(messages),
         _tree(db, [found, *sources]),
-        outdates=tuple(lineage.partners(db, observation_id, newer=False, edits=False)),
-        outdated_by=tuple(lineage.partners(db, observation_id, newer=True, edits=False)),
-        edit_of=tuple(lineage.partners(db, observation_id, newer=False, edits=True)),
-        edited_into=tuple(lineage.partners(db, observation_id, newer=True, edits=True)),
-        condensed_into=tuple(lineage.made_of_it(db, observation_id)),
+        life=tuple(life_of(db, found, cycle, messages)),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from construct.memory.language.stem import is_unspaced, stem
-from construct.memory.language.terms import STOP_WORDS, fold, is_negation, opening_names, terms, tokens
+from construct.memory.language.terms import STOP_WORDS, fold, is_negation, negates, opening_names, terms, tokens
 from construct.memory.language.wordlists import word_set
 
 _LEAD = re.compile(
@@ -123,7 +123,8 @@ def turns_of(text: str) -> frozenset[str]:
 def _said(text: str) -> _Said:
     text = tidy(text)
     raw = [m.group().casefold().replace("’", "'") for m in tokens(text)]
-    keys, turns, prepositions = [], set[str](), []
+    turns = {"not"} if negates(text) else set[str]()
+    keys, prepositions = [], []
     before = ""
     for word in raw:
         folded = fold(word)
@@ -144,8 +145,6 @@ def _said(text: str) -> _Said:
 
 
 def _turn(word: str, folded: str) -> set[str]:
-    if is_negation(folded):
-        return {"not"}
     if word.endswith("'ll"):
         return {"will"}
     if word.endswith("'d"):

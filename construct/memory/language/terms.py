@@ -1,15 +1,17 @@
-"""Terms: what must be neither lost nor invented when sentences are condensed (memory.md, "What keeps it honest").
+"""Terms and denials: what must be neither lost nor invented when notes are condensed. Pure.
 
-Tokens with a digit, and numbers, sums and addresses written otherwise; words with a capital
-that do not begin the sentence; quoted words. All are compared as whole words, in any case of
-letters.
+Terms are tokens with a digit, numbers, sums and addresses written otherwise, words with a
+capital that do not begin the sentence, and quoted words. They are compared as whole words, in
+any letter case (memory.md, "What keeps it honest").
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator
+from datetime import date
 
-from construct.memory.language.wordlists import word_set
+from construct.memory.language import wordlists
+from construct.memory.language.wordlists import MONTHS, WEEKDAYS, word_set
 
 # Ideographs and syllables of CJK have no spaces between words: each is a word of its own.
 _CJK = r"\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9d"
@@ -29,10 +31,11 @@ _ADDRESS = (
 _NUMBER = rf"(?:(?<![\w)\].,:/])[-−](?=\d))?[^\W_{_CJK}]*\d(?:[^\W{_CJK}]|[.,:/\-](?=\d))*"
 _GRADE = r"(?<!\w)(?:(?:AB|[A-FO])[+\-−](?![\w+])|[A-Z](?:\+\+|#))"
 _SIGN = r"[$€£¥₹₽₩%‰°＄￥￡％]"
+_IS_CJK = re.compile(rf"[{_CJK}]")
 _TOKEN = re.compile(rf"{_ADDRESS}|{_NUMBER}|{_GRADE}|{_WORD}(?:['’]{_WORD})*|[{_CJK}]|{_SIGN}")
 _HAS_SIGN = re.compile(rf"[\d@./#+]|{_SIGN}|-\Z")
 _ENDING = re.compile(r"['’ʼ](?:s|m|d|ll|re|ve)\Z")
-_INFLECTION = re.compile(r"(?<=\w{3})(?:ing|ed|es|s|e)\Z")
+_USER = re.compile(r"user(?:\w{1,3}|['’]\w{1,4})?")  # inflected too: Polish "Usera"
 _QUOTED = re.compile(
     r"\"([^\"\n]{1,200})\"|[“„]([^“”\n]{1,200})[”“]|«([^«»\n]{1,200})»|»([^«»\n]{1,200})«|‹([^‹›\n]{1,200})›"
     r"|`([^`\n]{1,200})`|「([^」\n]{1,200})」|『([^』\n]{1,200})』|《([^》\n]{1,200})》"
@@ -44,12 +47,33 @@ _SENTENCE_START = re.compile(
     r"(?<!\b(?:Mrs|Sra|Inc|Ltd|etc|bzw|usw))(?<!\bProf)\.|[!?。！？])\s|\n)[\s\"“„«»'‘(*\-]*$"
 )
 
-NEGATIONS = word_set(
-    """not no never none nothing nobody neither nor without cannot nicht nichts nie niemals niemand kein keine keinen
-    keinem keiner keines ohne jamais pas sans aucun aucune não nunca nem nada jamás tampoco nessuno senza 不 没 沒 無 无
-    未"""
+_DENIALS = word_set(
+    """not no never none nothing nobody nowhere neither nor without cannot
+    nicht nichts nie niemals niemand kein keine keinen keinem keiner keines ohne weder
+    pas sans aucun aucune jamais rien não nunca nem sem nenhum nenhuma ninguém jamás tampoco sin ningún
+    ninguno ninguna nadie non senza nessuno nessuna niente niet geen nooit niets zonder inte ingen aldrig
+    ikke aldri nie nigdy bez не нет никогда без ничего никто немає לא אין בלי لا لم لن ليس بدون değil yok
+    नहीं δεν όχι není"""
 )
-_NEGATED = re.compile(r"n['’]t\Z")
+# Denials that are plain words in another language: Portuguese "no Porto" is "in Porto", Dutch
+# "pas 5" is "only 5", German "in Not" is "in need". First the languages in which it denies.
+_AMBIGUOUS_DENIALS = {"no": (("en", "es"), "pt"), "pas": (("fr",), "nl"), "not": (("en",), "de")}
+# For a text without other words that tell: behind a vowel it is Portuguese ("mora no Porto").
+_PORTUGUESE_NO = re.compile(r"(?<![\w-])[a-zà-ÿ-]+(?<=[aiou]) no ")
+_NUMBERED = re.compile(r"\bno\. ?(?=\d)", re.IGNORECASE)
+_NOT_CONTRACTED = re.compile(r"n['’]t\Z")
+_CHINESE_DENIAL = re.compile(
+    "(?<![差对對])不(?![过過错錯但仅僅管久断斷同安]|得不|动产|動產|锈钢|鏽鋼)|没(?![收头落])|沒(?![收頭落])"
+    "|[无無](?![线線聊论論数數比])|[并並绝絕]非|[从從尚]未|未曾"
+)
+# What means "must" or "may" in the form of a denial, and adjectives that end like one.
+_JAPANESE_NO_DENIAL = re.compile(
+    "(?:かもしれ|違い|なければなら|なくてはなら|ないといけ|なければいけ|なくてはいけ|すみ|少|危|切|つまら|もったい)"
+    "(?:ない|ません|なかった|なく)|だけでなく"
+)
+_JAPANESE_DENIAL = re.compile("ない|なかった|ません|なくて|なくなっ|無い|無かった|(?<!必)ずに")
+_KOREAN_DENIAL = re.compile(r"않|(?<!틀림)(?<!끊임)(?<!밖에 )없|아니|못하|못했|못한|(?<!\w)(?:안|못) |지 (?:마|말)")
+_KANA = re.compile("[\u3041-\u30fa]")
 
 _SPELLED = dict(
     zip(
@@ -69,6 +93,32 @@ STOP_WORDS = word_set(
     to too under until up us very was we were what when where which while who whom why will with would you your yours
     user users assistant said says say told mentioned stated asked ok okay yes oh hi hello hey thanks mr mrs
     ms"""
+)
+
+_ARTICLES = word_set("o os a as um uma el los la las un una le les il lo gli i der die das den dem ein eine het een de")
+_FUNCTION_WORDS = {name: word_set(text) - {"a"} for name, text in wordlists.STOP_WORDS.items()}
+
+
+def _names(*languages: str) -> list[frozenset[str]]:
+    """Return the names of each month or weekday from lists in calendar order."""
+    return [frozenset(names) for names in zip(*(names.split() for names in languages), strict=True)]
+
+
+_MONTH_NAMES = _names(
+    " ".join(MONTHS),
+    "jan feb mar apr may jun jul aug sep oct nov dec",
+    "jan feb mar apr may june july aug sept oct nov dec",
+    "januar februar märz april mai juni juli august september oktober november dezember",
+    "jan feb mär apr mai jun jul aug sep okt nov dez",
+    "jänner feb mrz apr mai juni juli aug sept okt nov dez",
+)
+_WEEKDAY_NAMES = _names(
+    " ".join(WEEKDAYS),
+    "mon tue wed thu fri sat sun",
+    "mon tues weds thurs fri sat sun",
+    "montag dienstag mittwoch donnerstag freitag samstag sonntag",
+    "mo di mi do fr sonnabend so",
+    "mo di mi do fr sa so",
 )
 
 
@@ -96,68 +146,88 @@ def fold(word: str) -> str:
     return _SPELLED.get(folded, folded)
 
 
-def stem(word: str) -> str:
-    """Return a folded word without its inflection, as far as English goes: "lives" and "lived" are one."""
-    return _INFLECTION.sub("", word)
-
-
 def content_words(text: str) -> frozenset[str]:
-    """Return the words that carry meaning: no stop words, no negations."""
+    """Return the words that carry meaning: no stop words, no denials."""
     return frozenset(w for w in words(text) if w not in STOP_WORDS and not is_negation(w))
 
 
-def content_stems(text: str) -> frozenset[str]:
-    """Return the same without their inflection."""
-    return frozenset(map(stem, content_words(text)))
-
-
 def is_negation(word: str) -> bool:
-    """Tell whether a folded word denies something."""
-    return word in NEGATIONS or bool(_NEGATED.search(word))
-
-
-def is_number(word: str) -> bool:
-    """Tell whether a folded word is a number, or has one in it."""
-    return not word.isalpha() and any(c.isdigit() for c in word)
-
-
-def has_capital(word: str) -> bool:
-    """Tell whether a word has a capital letter in it."""
-    return not word.islower() and any(c.isupper() for c in word)
+    """Return whether a folded word, by itself, denies something."""
+    return word in _DENIALS or bool(_NOT_CONTRACTED.search(word))
 
 
 def negates(text: str) -> bool:
-    """Tell whether `text` denies something."""
-    return any(is_negation(w) for w in words(text))
+    """Return whether a text denies something, as far as a word for it is known and certain."""
+    said = words(_NUMBERED.sub("", text))
+    denials = {word for word in said if is_negation(word)}
+    if any(word not in _AMBIGUOUS_DENIALS or _denies(word, said, text) for word in denials):
+        return True
+    if _KOREAN_DENIAL.search(text):
+        return True
+    if _KANA.search(text):
+        return bool(_JAPANESE_DENIAL.search(_JAPANESE_NO_DENIAL.sub("", text)))
+    return bool(_CHINESE_DENIAL.search(text))
+
+
+def _denies(ambiguous: str, said: list[str], text: str) -> bool:
+    """Return whether a text is in a language in which this word is a denial."""
+    denying, other = _AMBIGUOUS_DENIALS[ambiguous]
+    own = frozenset[str]().union(*(_FUNCTION_WORDS[language] for language in denying))
+    foreign = _FUNCTION_WORDS[other]
+    lead = sum(w in own - foreign for w in said) - sum(w in foreign - own for w in said)
+    if lead == 0 and ambiguous == "no":
+        return not _PORTUGUESE_NO.search(text)
+    return lead >= 0
 
 
 def terms(text: str) -> frozenset[str]:
-    """Return the terms of `text`, folded."""
+    """Return the terms of a text, folded."""
     found = {fold(m.group()) for m in tokens(text) if _is_term(text, m)}
     for quoted in _QUOTED.finditer(text):
         found.update(words(next(filter(None, quoted.groups()))))
-    return frozenset(found)
+    # A single sign of a script without spaces is no word.
+    return frozenset(word for word in found if not _IS_CJK.fullmatch(word))
 
 
 def opening_names(text: str) -> frozenset[str]:
-    """Return capitalised words that begin a sentence and are no stop words: perhaps names."""
+    """Return capitalised words that begin a sentence and may be names: no stop words, no articles."""
     return frozenset(
-        fold(m.group())
-        for m in tokens(text)
-        if m.group()[0].isupper() and fold(m.group()) not in STOP_WORDS and begins_sentence(text, m)
+        word
+        for match in tokens(text)
+        if match.group()[0].isupper()
+        and (word := fold(match.group())) not in STOP_WORDS | _ARTICLES
+        and _begins_sentence(text, match)
     )
 
 
-def _is_term(text: str, match: re.Match[str]) -> bool:
-    word = match.group()
-    folded = fold(word)
-    if _HAS_SIGN.search(folded):
-        return True
-    if folded in STOP_WORDS or not has_capital(word):
-        return False
-    return not begins_sentence(text, match)
+def date_terms(when: str) -> frozenset[str]:
+    """Return every way in which a day, a month or a year may appear among terms, in English and German.
+
+    `when`: `2026-03-05`, `2026-03` or `2026`.
+    """
+    year, *rest = when.split("-")
+    found = {when, year}
+    if rest:
+        month = int(rest[0])
+        found |= {f"{year}-{rest[0]}", rest[0], str(month)} | _MONTH_NAMES[month - 1]
+    if len(rest) > 1:
+        day = int(rest[1])
+        suffix = "th" if day in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+        found |= {rest[1], str(day), f"{day}{suffix}", f"{day}.{month}", f"{day}.{month}.{year}"}
+        found |= {f"{rest[1]}.{rest[0]}", f"{rest[1]}.{rest[0]}.{year}"}
+        found |= _WEEKDAY_NAMES[date.fromisoformat(when).weekday()]
+    return frozenset(found)
 
 
-def begins_sentence(text: str, match: re.Match[str]) -> bool:
-    """Tell whether the token begins a sentence."""
+def _begins_sentence(text: str, match: re.Match[str]) -> bool:
+    """Return whether the token begins a sentence."""
     return bool(_SENTENCE_START.search(text, max(0, match.start() - 12), match.start()))
+
+
+def _is_term(text: str, match: re.Match[str]) -> bool:
+    if _HAS_SIGN.search(match.group()):  # as it is written: "two" is no term, but it is the same word as "2"
+        return True
+    word = fold(match.group())
+    if word in STOP_WORDS or _USER.fullmatch(word) or match.group().islower():
+        return False
+    return any(c.isupper() for c in match.group()) and not _begins_sentence(text, match)

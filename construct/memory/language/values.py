@@ -12,7 +12,7 @@ from construct.memory.language.alike import same_fact, tidy, turns_of
 from construct.memory.language.terms import fold, terms, tokens
 from construct.memory.language.wordlists import word_set
 
-ATTRIBUTE = (
+_ATTRIBUTE = (
     r"(?:rent|salary|wage|income|budget|price|fee|cost|weight|height|age|balance|mortgage|size|dose|dosage|code|pin|"
     r"password|passcode|number|address|e-?mail|postcode|zip|username|nickname|job|title|role|boss|manager|landlord|"
     r"doctor|dentist|employer|diet|schedule|shift|time ?zone|plate|birthday|favou?rite \w+)"
@@ -34,8 +34,8 @@ _FRAMES = tuple(
         ("partner", rf"(?P<key>\S+) (?:is|am|got) (?:married to|engaged to|dating) {_VALUE}"),
         ("age", r"(?P<key>\S+) (?:is|am|turned) (?P<value>\d{1,3})(?: years old)?"),
         ("name", rf"(?P<key>(?:my|user['’]s)(?: full| first| last)? name) {_IS} {_VALUE}"),
-        ("is", rf"(?P<key>(?:\S+ ){{0,6}}{ATTRIBUTE}{_OF_WHAT}) {_IS}(?: (?:on|at))? {_VALUE}"),
-        ("is", rf"(?P<key>(?:\S+ ){{0,8}}{ATTRIBUTE}) (?P<value>\S*\d\S*)"),
+        ("is", rf"(?P<key>(?:\S+ ){{0,6}}{_ATTRIBUTE}{_OF_WHAT}) {_IS}(?: (?:on|at))? {_VALUE}"),
+        ("is", rf"(?P<key>(?:\S+ ){{0,8}}{_ATTRIBUTE}) (?P<value>\S*\d\S*)"),
         ("costs", _COSTS + r" (?P<value>\D{0,2}\d\S*(?: \S+){0,4})"),
     )
 )

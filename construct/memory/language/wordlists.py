@@ -1,4 +1,6 @@
-"""Lists of plain words: stop words of a query, irregular forms, words of time. Nothing here is tuned."""
+"""Lists of plain words: stop words of a query, irregular forms, words of time, what people say of themselves."""
+
+import re
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -72,3 +74,44 @@ TIME_WORDS = (
     "week", "weeks", "weekend", "month", "months", "year", "years", "morning", "evening", "night", "summer", "winter",
     "spring", "fall", "autumn", "mon", "tue", "wed", "thu", "thurs", "fri", "sat", "sun",
 )  # fmt: skip
+
+# Words in which people speak of themselves. "Me" is not among them: "explain it to me" says nothing of anybody.
+FIRST_PERSON = word_set(
+    """i im ive my mine we our ours ich mein meine meinen meinem meiner wir unser unsere eu meu meus minha
+    minhas nosso nossa estou sou tenho moro mudei nasci trabalho vou yo mi mis nuestro nuestra soy estoy tengo
+    vivo voy mudé nací trabajo je j'ai j'habite mon ma mes nous notre suis io mio mia abito lavoro sono ik mijn
+    onze wij я мой моя мои мы наш jestem mam moja benim jag jeg"""
+)
+FIRST_PERSON_UNSPACED = re.compile(r"我|私|僕|わたし|(?<!\w)(?:저|나|내|제)(?:는|가|의)?(?!\w)|우리")
+
+# What matters for long in a life: health, family, who one is, where one lives and works, what is agreed on.
+LIFE = word_set(
+    """name called born allergic allergy allergies asthma diabetes diabetic diagnosed cancer surgery therapy
+    medication pregnant vegetarian vegan doctor dentist hospital appointment wife husband fiancé fiancée married marry
+    wedding divorced widowed engaged partner boyfriend girlfriend son sons daughter daughters child children kids baby
+    mother mum mom father dad parents brother brothers sister sisters twins grandmother grandfather died funeral
+    birthday live lives living moved moving grew job hired fired retired promoted graduated nurse teacher engineer visa
+    heiße wohne umgezogen verheiratet allergisch schwanger geboren sohn tochter mutter vater bruder schwester arzt
+    zahnarzt termin geburtstag arbeite chamo moro habito mudei casado casada alérgico alérgica grávida filho filha
+    irmão irmã médico médica consulta trabalho llamo mudé casé embarazada hijo hija hermano hermana marido esposa
+    cita trabajo nací appelle habite déménagé marié mariée allergique enceinte fils fille frère sœur médecin travaille
+    chiamo abito trasferito trasferita sposato sposata allergico allergica incinta figlio figlia fratello sorella
+    appuntamento lavoro woon verhuisd getrouwd zwanger zoon dochter afspraak живу работаю женат замужем аллергия
+    беременна сын дочь брат сестра врач врачу"""
+)
+LIFE_UNSPACED = re.compile(
+    "过敏|過敏|怀孕|妊娠|结婚|結婚|搬|住在|住んで|引っ越|儿子|息子|女儿|娘|医生|医者|预约|予約|工作|働|"
+    "알레르기|임신|결혼|이사|아들|딸|예약|살고"
+)
+
+# With a day ahead in the same sentence, these words say what is meant to be done.
+INTENDING = word_set(
+    """will shall going gonna plan plans planning intend intends hope hopes werde werden wird plane vou vamos voy
+    vamos vais irò zal ga"""
+)
+
+# Where one of these stands, the sentence may only suppose or wish what it says.
+SUPPOSING = word_set(
+    """if wish would might maybe perhaps imagine suppose pretend hypothetically wenn falls würde wäre hätte vielleicht
+    si ojalá quizá quizás talvez fosse tivesse forse magari fossi misschien zou если бы może gdyby"""
+)

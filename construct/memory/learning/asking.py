@@ -1,15 +1,22 @@
-"""Asking a worker model, and keeping the account of every call."""
+"""Calls of a worker model, and the account kept of them for one cycle."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
-from construct.llm.types import JsonRequest, Model
-from construct.memory.learning.answers import UnusableAnswerError, parse_object
+from construct.llm.types import Model, WorkReply, WorkRequest
 from construct.store.books import Call
 from construct.tokens import Usage
+
+_LONGEST_LINE = 10_000
+"""Characters; a longer line shows that the model repeats itself."""
+_WINDOW, _SAMPLES, _LEAST_WINDOWS = 200, 50, 10
+_REPEATED_SHARE = 0.4
+
+
+async def _nobody_listens(_purpose: str) -> None:
+    pass
 
 
 @dataclass(slots=True)
@@ -17,6 +24,8 @@ class Account:
     """The calls made so far for one cycle, and what went wrong with them."""
 
     purpose: str
+    on_call: Callable[[str], Awaitable[None]] = _nobody_listens
+    """Is told the purpose of each call before it is made."""
     calls: list[Call] = field(default_factory=list)
     attempts: int = 0
     problems: list[str] = field(default_factory=list)
@@ -27,22 +36,61 @@ class Account:
         return sum((call.usage for call in self.calls), Usage())
 
 
-async def ask(
-    model: Model, request: JsonRequest, account: Account, part: str = "observations"
-) -> Mapping[str, Any] | None:
-    """Return the JSON object, with its list `part`, of a worker; None when the attempt failed, noted in the account."""
-    account.attempts += 1
+async def ask(model: Model, request: WorkRequest, account: Account, purpose: str = "") -> WorkReply | None:
+    """Return the worker's answer, perhaps only its beginning; None when nothing came or it was refused.
+
+    `purpose`: what the call is booked under, the account's own unless given. What goes wrong is noted in the account.
+    """
+    purpose = purpose or account.purpose
+    await account.on_call(purpose)
+    account.attempts += purpose == account.purpose
     try:
-        reply = await model.complete_json(request)
+        reply = await model.complete(request)
     except ModelError as error:
         account.problems.append(str(error).splitlines()[0])
         return None
-    account.calls.append(Call(account.purpose, model.name, reply.usage, cost_usd(model.name, reply.usage, "5m")))
-    if reply.stop_reason not in {"end_turn", "stop_sequence", "stop"}:
-        account.problems.append(f"the worker stopped with {reply.stop_reason or 'a broken connection'}")
+    account.calls.append(Call(purpose, model.name, reply.usage, cost_usd(model.name, reply.usage, "5m")))
+    if reply.trouble:
+        account.problems.append(reply.trouble)
+    if reply.stop_reason == "refusal":
+        account.problems.append("the worker refused to answer")
         return None
-    try:
-        return parse_object(reply.text, part)
-    except UnusableAnswerError as error:
-        account.problems.append(str(error))
+    return reply
+
+
+def repeats_itself(answer: str) -> str | None:
+    """Return why an answer, or its beginning, is a model's endless repetition; None when it is sound.
+
+    It is when one line does not end, or when over 40 % of sampled windows of 200 characters occur in it again, as
+    Mastra's observer samples them (seeds/003, section 15).
+    """
+    if any(len(line) > _LONGEST_LINE for line in answer.splitlines()):
+        return "the answer has a line that does not end"
+    text = " ".join(answer.split())
+    if len(text) < _LEAST_WINDOWS * _WINDOW:
         return None
+    starts = range(0, len(text) - _WINDOW, max(1, (len(text) - _WINDOW) // _SAMPLES))
+    windows = [text[start : start + _WINDOW] for start in starts]
+    repeated = sum(
+        text.find(window) < start or text.find(window, start + 1) > 0
+        for start, window in zip(starts, windows, strict=True)
+    )
+    return "the answer repeats itself" if repeated > _REPEATED_SHARE * len(windows) else None
+
+
+def sound_part(answer: str) -> str:
+    """Return the answer, or its lines before the first that repeats another or does not end.
+
+    Cut so, an answer has no closing tag: it counts as broken off.
+    """
+    if repeats_itself(answer) is None:
+        return answer
+    seen: set[str] = set()
+    kept = []
+    for line in answer.splitlines(keepends=True):
+        words = " ".join(line.split())
+        if len(line) > _LONGEST_LINE or words in seen:
+            break
+        seen.add(words)
+        kept.append(line)
+    return "".join(kept)

@@ -1,132 +1,243 @@
-"""The observer: from a batch of messages to observations, whatever the worker model does.
+"""The observer: from a batch of messages to observations, whatever the worker model answers.
 
-An attempt that fails is made once more, then on both halves in turn; what still fails is
-taken by the extractive worker, so that no batch is ever passed over.
+An attempt that fails is made once more, then on both halves in turn; what still fails is taken by the extractive
+worker, so that no batch is ever passed over (memory.md, "One way through").
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import date
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from construct.clock import Clock, from_text
-from construct.llm.types import JsonRequest, Model
-from construct.memory.language.stance import checked_stance, is_borrowed, quoted_stems
-from construct.memory.learning import schemas
-from construct.memory.learning.anchoring import anchored, said_by
-from construct.memory.learning.answers import copies_talk, drafts_so_far, extraction
-from construct.memory.learning.asking import Account, ask
-from construct.memory.learning.examples import observer_example, without_example
+from construct.llm.types import Model, WorkRequest
+from construct.memory.language.terms import terms
+from construct.memory.learning.asking import Account, ask, repeats_itself, sound_part
 from construct.memory.learning.extractive import extract
-from construct.memory.learning.proposals import Draft, Extraction
+from construct.memory.learning.grounding import at_least, least_stance, ungrounded_terms
+from construct.memory.learning.proposals import Extraction, ProposedObservation
+from construct.memory.shown.lines import Note, ReadNote, anchored_lines, anchors_in, phrase, read_notes, section
 from construct.memory.shown.transcript import halves, slices, transcript
 from construct.prompts import prompt
-from construct.store.records import Message
+from construct.store.records import Message, Observation
 
 BATCH_TOKENS = 16_000
 _REPLY_TOKENS = 8_192
+_LONGEST_PHRASE, _LONGEST_TITLE = 400, 80
+_AGAIN = "A first reading of this noted nothing. Read it once more; if there is nothing to note, answer so again."
 
 
-async def observe(model: Model | None, messages: Sequence[Message], clock: Clock, account: Account) -> Extraction:
-    """Return what the messages say; with no model, what the extractive worker finds in them."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an observer reads, and what it is told beside."""
+
+    messages: Sequence[Message]
+    before: Sequence[Message]
+    """The two messages before these: a line may take its names from them."""
+    known: Sequence[Observation]
+    """Notes that are there already, the most relevant first."""
+    clock: Clock
+    earlier: tuple[ProposedObservation, ...] = ()
+    """What was written about earlier parts of the same batch."""
+
+    @property
+    def notes(self) -> list[Note]:
+        """All notes it is told of, in the order of their anchors."""
+        return [*self.earlier, *self.known]
+
+    @property
+    def replaceable(self) -> dict[str, int]:
+        """The ids of stored notes by anchor: what was only written a moment ago cannot be replaced yet."""
+        first = len(self.earlier) + 1
+        return {f"K{number}": o.id for number, o in enumerate(self.known, first)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """What came of one call; `found` is None when nothing of the answer could be read."""
+
+    found: Extraction | None = None
+    is_whole: bool = False
+
+
+async def observe(model: Model | None, reading: Reading, account: Account) -> Extraction:
+    """Return what the messages say; without a model, what the extractive worker finds in them."""
     if model is None:
-        return await asyncio.to_thread(extract, messages, clock)
-    parts = [await _observe_part(model, part, clock, account) for part in _sized(messages, batch_tokens(model))]
-    return joined(parts)
+        return await asyncio.to_thread(extract, reading.messages, reading.clock)
+    found: list[Extraction] = []
+    for part in _sized(reading.messages, batch_tokens(model)):
+        found.append(await _observe_part(model, _next_part(reading, part, found), account))
+    return joined(found)
 
 
 def batch_tokens(model: Model | None) -> int:
-    """Return the most tokens of talk that one call is given: a small window leaves room for prompt and answer."""
-    if model is None:
-        return BATCH_TOKENS
-    return max(200, min(BATCH_TOKENS, model.attention, model.context_window // 3))
-
-
-async def _observe_part(model: Model, messages: Sequence[Message], clock: Clock, account: Account) -> Extraction:
-    for _ in range(2):
-        found = await _attempt(model, messages, clock, account)
-        if found:
-            return found
-    parts = halves(messages)
-    if len(parts) == 1:
-        return await asyncio.to_thread(extract, messages, clock)
-    halved: list[Extraction] = []
-    for part in parts:
-        found = await _attempt(model, part, clock, account)
-        halved.append(await asyncio.to_thread(extract, part, clock) if found is None else found)
-    return joined(halved)
-
-
-async def _attempt(model: Model, messages: Sequence[Message], clock: Clock, account: Account) -> Extraction | None:
-    """Ask once; None when it failed or found nothing."""
-    text, anchors = transcript(messages, clock)
-    days = {m.id: clock.local(from_text(m.created_at)).date() for m in messages}
-    request = JsonRequest(
-        system=prompt("observer"),
-        user=f"{text}\n\n{_closing(list(anchors))}",
-        example=observer_example(_closing(["M1", "M8"])),
-        schema=schemas.OBSERVER,
-        max_tokens=min(_REPLY_TOKENS, model.context_window // 3, 1_000 + 2 * sum(m.token_count for m in messages)),
-        hopeless=lambda begun: _copied(drafts_so_far(begun, anchors, days), messages),
-    )
-    data = await ask(model, request, account)
-    if data is None:
-        return None
-    found = await asyncio.to_thread(_believed, data, anchors, messages, days)  # a large paste takes a moment to weigh
-    if not found.drafts:
-        account.problems.append("the worker found nothing")
-        return None
-    if why := _copied(found.drafts, messages):
-        account.problems.append(why)
-        return None
-    return found
-
-
-def _copied(drafts: Sequence[Draft], messages: Sequence[Message]) -> str | None:
-    return "the worker copied the talk" if copies_talk(drafts, messages) else None
-
-
-def _believed(
-    data: Mapping[str, Any], anchors: Mapping[str, int], messages: Sequence[Message], days: Mapping[int, date]
-) -> Extraction:
-    found = without_example(extraction(data, anchors, days), messages)
-    quoted, said = quoted_stems(messages), said_by(messages)
-    drafts = [anchored(draft, said, days) for draft in found.drafts]
-    return replace(found, drafts=tuple(_checked(draft, messages, quoted) for draft in drafts))
-
-
-def _closing(anchors: Sequence[str]) -> str:
-    """Return what stands behind the transcript: small models forget by then what they were asked."""
-    return prompt("observer-closing").format(first=anchors[0], last=anchors[-1])
-
-
-def _checked(draft: Draft, messages: Sequence[Message], quoted: Sequence[frozenset[str]]) -> Draft:
-    """Return the draft with no stronger a stance than its sources bear; what others' words bear better is quoted."""
-    sources = [m for m in messages if m.id in draft.sources]
-    stance = checked_stance(draft.stance, draft.content, sources)
-    if stance in {"stated", "planned"} and is_borrowed(draft.content, sources, quoted):
-        stance = "quoted"
-    return replace(draft, stance=stance)
+    """Return the most tokens of messages that one call reads: a small window leaves room for prompt and answer."""
+    return BATCH_TOKENS if model is None else max(200, min(BATCH_TOKENS, model.context_window // 3))
 
 
 def joined(parts: Sequence[Extraction]) -> Extraction:
-    """Return several extractions as one: the task from the last that names one, the title from the first.
+    """Return several extractions as one: the task of the last that has one, the title of the first.
 
     A model's title comes before a rule's.
     """
 
     def last(values: list[str | None]) -> str | None:
-        return next((v for v in reversed(values) if v), None)
+        return next((value for value in reversed(values) if value is not None), None)
 
     titled = [p for p in parts if p.title and not p.by_rule] or [p for p in parts if p.title]
     return Extraction(
-        tuple(draft for part in parts for draft in part.drafts),
+        observations=tuple(o for part in parts for o in part.observations),
         current_task=last([p.current_task for p in parts]),
         suggested_response=last([p.suggested_response for p in parts]),
         title=titled[0].title if titled else None,
+        forget_observations=tuple(i for part in parts for i in part.forget_observations),
+        forget_messages=tuple(i for part in parts for i in part.forget_messages),
         by_rule=all(p.by_rule for p in titled),
     )
+
+
+def _next_part(reading: Reading, messages: Sequence[Message], found: Sequence[Extraction]) -> Reading:
+    """Return the reading of a later part, which knows what the parts before it gave."""
+    ids = [m.id for m in reading.messages]
+    at = ids.index(messages[0].id)
+    return replace(
+        reading,
+        messages=messages,
+        before=[*reading.before, *reading.messages[:at]][-2:],
+        earlier=tuple(o for part in found for o in part.observations),
+    )
+
+
+async def _observe_part(model: Model, reading: Reading, account: Account) -> Extraction:
+    attempt = await _tried_twice(model, reading, account)
+    if attempt.is_whole and attempt.found:
+        return attempt.found
+    parts = halves(reading.messages)
+    if len(parts) == 1:
+        return await _completed_by_rule(attempt, reading)
+    found: list[Extraction] = []
+    for part in parts:
+        half = _next_part(reading, part, found)
+        attempt = await _attempt(model, half, account)
+        found.append(attempt.found if attempt.is_whole and attempt.found else await _completed_by_rule(attempt, half))
+    return joined(found)
+
+
+async def _tried_twice(model: Model, reading: Reading, account: Account) -> _Attempt:
+    """Return the first whole answer of two; where the user's words hold terms, an empty one is asked for again."""
+    failures, asked_again, attempt = 0, False, _Attempt()
+    while failures < 2:
+        attempt = await _attempt(model, reading, account, _AGAIN if asked_again else "")
+        if not attempt.is_whole or attempt.found is None:
+            failures += 1
+        elif attempt.found.observations or attempt.found.forget_messages or asked_again or not _holds_terms(reading):
+            break
+        else:
+            asked_again = True
+    return attempt
+
+
+def _holds_terms(reading: Reading) -> bool:
+    return any(terms(m.content) for m in reading.messages if m.role == "user")
+
+
+async def _completed_by_rule(attempt: _Attempt, reading: Reading) -> Extraction:
+    """Return the whole lines of a broken answer, and what the extractive worker finds after the last they name."""
+    if attempt.found is None or not attempt.found.observations:
+        return await asyncio.to_thread(extract, reading.messages, reading.clock)
+    named = max(i for o in attempt.found.observations for i in o.sources)
+    rest = [m for m in reading.messages if m.id > named]
+    return joined([attempt.found, await asyncio.to_thread(extract, rest, reading.clock)])
+
+
+async def _attempt(model: Model, reading: Reading, account: Account, remark: str = "") -> _Attempt:
+    text, anchors = transcript(reading.messages, reading.clock)
+    known = "\n".join(["<known>", *anchored_lines("K", reading.notes), "</known>"]) if reading.notes else ""
+    size = sum(m.token_count for m in reading.messages)
+    request = WorkRequest(
+        system=prompt("observer"),
+        user="\n\n".join(part for part in (known, text, remark) if part),
+        max_tokens=min(_REPLY_TOKENS, model.context_window // 3, 1_000 + size),
+        hopeless=repeats_itself,
+    )
+    reply = await ask(model, request, account)
+    if reply is None:
+        return _Attempt()
+    return await asyncio.to_thread(_read, sound_part(reply.text), reading, anchors, account)  # a large paste takes time
+
+
+def _read(answer: str, reading: Reading, anchors: dict[str, int], account: Account) -> _Attempt:
+    main = section(answer, "observations")
+    if main is None:
+        account.problems.append("the answer has no <observations>")
+        return _Attempt()
+    known = reading.replaceable
+    notes = read_notes(main.lines, "M", anchors, known)
+    if unread := len(main.lines) - len(notes):
+        account.problems.append(f"lines of the answer that could not be read: {unread}")
+    if main.lines and not notes:
+        return _Attempt()
+    if not main.is_closed:
+        account.problems.append("the answer broke off")
+    wanted = section(answer, "forget")
+    named = anchors_in(wanted.lines, {*anchors, *known}) if wanted else []
+    found = Extraction(
+        observations=_without_repetition([o for note in notes if (o := _grounded(note, reading, anchors, account))]),
+        current_task=phrase(answer, "task", _LONGEST_PHRASE),
+        suggested_response=phrase(answer, "next", _LONGEST_PHRASE),
+        title=phrase(answer, "title", _LONGEST_TITLE) or None,
+        forget_observations=tuple(known[a] for a in named if a in known),
+        forget_messages=tuple(anchors[a] for a in named if a in anchors),
+    )
+    return _Attempt(found, main.is_closed)
+
+
+def _grounded(
+    note: ReadNote, reading: Reading, anchors: dict[str, int], account: Account
+) -> ProposedObservation | None:
+    """Return a line with ids for anchors, its stance and date within what its sources prove; None when it invents."""
+    ids = tuple(anchors[a] for a in note.anchors)
+    replaces = tuple(reading.replaceable[k] for k in note.replaces)
+    heard = _heard(ids, reading)
+    days = {reading.clock.local(from_text(m.created_at)).date().isoformat() for m in heard}
+    sources = [m for m in heard if m.id in ids]
+    last_day = max(reading.clock.local(from_text(m.created_at)).date().isoformat() for m in sources)
+    replaced = [o for o in reading.known if o.id in replaces]
+    own_days = [*days, note.observation_date, note.referenced_date or ""]
+    texts = [*(m.content for m in heard), *(o.content for o in replaced)]
+    replaced_days = [day for o in replaced for day in (o.observation_date, o.referenced_date or "")]
+    if strange := ungrounded_terms(note.content, texts, own_days + replaced_days):
+        account.problems.append(f"left out “{note.content[:120]}”: {_listed(strange)} is not in what it names")
+        return None
+    return ProposedObservation(
+        content=note.content,
+        priority=note.priority,
+        stance=at_least(note.stance, least_stance(note.content, sources)),
+        observation_date=min(note.observation_date, last_day),
+        referenced_date=note.referenced_date,
+        sources=ids,
+        replaces=replaces,
+    )
+
+
+def _heard(ids: Sequence[int], reading: Reading) -> list[Message]:
+    """Return the messages of these ids with the two before each, pieces of a large one all together."""
+    everything = [*reading.before, *reading.messages]
+    wanted = {place for at, m in enumerate(everything) if m.id in ids for place in range(at - 2, at + 1)}
+    return [m for at, m in enumerate(everything) if at in wanted]
+
+
+def _listed(names: frozenset[str]) -> str:
+    return ", ".join(f"“{name}”" for name in sorted(names))
+
+
+def _without_repetition(observations: Sequence[ProposedObservation]) -> tuple[ProposedObservation, ...]:
+    """Return each fact once; a line that says it again adds its sources to the first."""
+    found: dict[tuple[str, str, str | None], ProposedObservation] = {}
+    for o in observations:
+        key = o.content.casefold(), o.stance, o.referenced_date
+        first = found.setdefault(key, o)
+        found[key] = replace(first, sources=tuple(dict.fromkeys(first.sources + o.sources)))
+    return tuple(found.values())
 
 
 def _sized(messages: Sequence[Message], most: int) -> list[list[Message]]:

@@ -1,16 +1,13 @@
-"""What a worker proposes, before the guard has judged it and code has stored it.
+"""What a worker proposes, before code and verifier have checked it and code has stored it.
 
-Ids are database ids already: anchors are translated on the way in, and what was no anchor is gone.
+Ids are database ids: anchors are translated on the way in, and what was no anchor that was sent is gone.
 """
 
 from dataclasses import dataclass
 
-PRIORITIES = ("high", "medium", "low")
-STANCES = ("stated", "asked", "planned", "hypothetical", "inferred", "assistant", "quoted")
-
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ProposedObservation:
     """One observation as proposed; `sources` are message ids (observer) or observation ids (reflector)."""
 
     content: str
@@ -19,24 +16,38 @@ class Draft:
     observation_date: str
     referenced_date: str | None
     sources: tuple[int, ...]
+    first_date: str | None = None
+    """Of a reflection: the first day of its sources, where that is not `observation_date`."""
+    replaces: tuple[int, ...] = ()
+    """Observations that this one makes untrue or settles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """An observer's answer for one batch of messages."""
+    """What an observer found in a batch of messages.
 
-    drafts: tuple[Draft, ...] = ()
+    `current_task`, `suggested_response` and `title`: None leaves what is stored, "" clears the first two.
+    """
+
+    observations: tuple[ProposedObservation, ...] = ()
     current_task: str | None = None
     suggested_response: str | None = None
     title: str | None = None
+    forget_observations: tuple[int, ...] = ()
+    """Known observations that the user asked to forget."""
+    forget_messages: tuple[int, ...] = ()
+    """Messages of the batch that the user asked to forget or not to keep."""
     by_rule: bool = False
-    """Whether no model has read it: its title does for a talk that has none."""
+    """Whether no model has read the batch: its title then serves only a conversation that has none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Condensation:
-    """A reflector's answer: new lines, what it would drop, and pairs of (old, newer that makes it outdated)."""
+class ReflectionProposal:
+    """A reflector's answer, not yet checked: new lines, repeated notes, outdated notes and notes to drop."""
 
-    drafts: tuple[Draft, ...] = ()
-    superseded: tuple[int, ...] = ()
+    observations: tuple[ProposedObservation, ...] = ()
+    same: tuple[tuple[int, int], ...] = ()
+    """Pairs of notes that say the same, in the order they were named."""
     outdated: tuple[tuple[int, int], ...] = ()
+    """Pairs of (stale id, newer id)."""
+    drop: tuple[int, ...] = ()

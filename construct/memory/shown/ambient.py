@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 
 from construct.clock import gap_words
 from construct.memory.language.dates import relative_words
-from construct.memory.shown.transcript import inline
+from construct.memory.shown.escaping import inline
 from construct.store.briefings import Told
 
 _PAUSE_WORTH_SAYING = timedelta(hours=1)
@@ -42,7 +42,6 @@ class Ambience:
     due: Sequence[DuePlan] = field(default_factory=tuple)
     passages: Sequence[Passage] = field(default_factory=tuple)
     task: str | None = None
-    suggestion: str | None = None
 
 
 def render(a: Ambience) -> str:
@@ -53,8 +52,6 @@ def render(a: Ambience) -> str:
     lines += [f"{due_words(plan, a.now.date())}: {inline(plan.content)}" for plan in a.due]
     for p in a.passages:
         lines.append(f"{inline(p.who)}, {p.when} ({relative_words(p.when, a.now.date())}): {inline(p.text)}")
-    if a.suggestion:
-        lines.append(f"To take up: {inline(a.suggestion)}")
     if a.task:
         lines.append(f"The talk was about: {inline(a.task)}")
     return "<ambient>\n" + "\n".join(lines) + "\n</ambient>"

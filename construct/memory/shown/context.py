@@ -15,8 +15,8 @@ from typing import Literal, TypeGuard
 from construct import tokens
 from construct.clock import Clock, from_text
 from construct.llm.types import Block, CacheLife, ChatMessage, Opaque, Request, Text, Tool, ToolResult, ToolUse
-from construct.memory.shown.lines import line
-from construct.memory.shown.transcript import inline, pause_words, turns
+from construct.memory.shown.lines import shown_line
+from construct.memory.shown.transcript import pause_words, turns
 from construct.memory.shown.view import Blocks
 from construct.store.records import Message
 
@@ -121,7 +121,7 @@ def block_kind(block: Block) -> str:
 @lru_cache(maxsize=1)
 def _observation_blocks(blocks: Blocks) -> tuple[Text, ...]:
     """Return one text block a commit, the mark on the last. Most turns send the same as the one before."""
-    texts = ["<observations>\n" + "\n".join(inline(line(o)) for o in block) + "\n</observations>" for block in blocks]
+    texts = ["<observations>\n" + "\n".join(shown_line(o) for o in block) + "\n</observations>" for block in blocks]
     return tuple(Text(text, mark=i == len(texts)) for i, text in enumerate(texts, 1))
 
 

@@ -166,6 +166,25 @@ def condensable(db: sqlite3.Connection, conversation_id: int, active: Sequence[O
     return max(stretches.values(), key=lambda lines: sum(o.token_count for o in lines), default=[])
 
 
+def replaceable(
+    db: sqlite3.Connection, scope: str, conversation_id: int, notes: Sequence[Observation]
+) -> frozenset[int]:
+    """Return which notes lines of a conversation may replace: none that it has from its parent.
+
+    Bound to one conversation they may replace its own only, and none that a fork of it still needs.
+    """
+    parents = [parent for parent, _ in descent(db, conversation_id)][1:]
+    ids = [o.id for o in notes if o.conversation_id not in parents]
+    inherited = rows.resting_in(db, [o.id for o in notes if o.conversation_id is None], parents)
+    if scope == "user":
+        return frozenset(ids) - inherited
+    own = [o for o in notes if o.conversation_id == conversation_id]
+    cuts = db.execute("SELECT max(forked_at_message_id) FROM conversations WHERE parent_id = ?", (conversation_id,))
+    last_cut = cuts.fetchone()[0] or 0
+    newest = rows.newest_message_under(db, [o.id for o in own])
+    return frozenset(o.id for o in own if newest[o.id] > last_cut)
+
+
 def _window_of(db: sqlite3.Connection, c: Conversation) -> int:
     """Return the message after which the window begins, its own or the one it inherits."""
     if _inherits(db, c):

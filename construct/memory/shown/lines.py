@@ -1,59 +1,221 @@
-"""How an observation reads: the line the main model and the reflector are shown. Pure."""
+"""The one form of a note: `! 2026-01-15 M3 User sees a dentist | planned | for 2026-03-05`. Pure.
 
+Workers are shown notes and answer with notes in this form, and the main model is shown observations in it; only the
+head of the line differs. Here notes are rendered for every prompt and read from every answer, a finished one or the
+beginning of one (contract.md, "What the worker model is asked for").
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
 from typing import Protocol
 
 from construct import tokens
+from construct.memory.language.when import is_when
+from construct.memory.shown.escaping import TAGS, inline, unescape
+from construct.text import one_line, storable
 
+PRIORITIES = ("high", "medium", "low")
+STANCES = ("stated", "planned", "asked", "inferred", "hypothetical", "assistant", "quoted")
+"""Where a line names several, the last of these counts."""
 SIGNS = {"high": "!", "medium": "-", "low": "~"}
-_STANCE_NOTES = {
-    "asked": "asked",
-    "planned": "planned",
-    "hypothetical": "hypothetical",
-    "inferred": "inferred",
-    "assistant": "the assistant's words",
-    "quoted": "quoted, not the user's words",
-}
+MOST_REPLACED = 3
+"""Notes that one line can make outdated."""
+
+_PRIORITY_OF = {sign: priority for priority, sign in SIGNS.items()}
+_HEAD = re.compile(r"(?:[-*•–+] |\d+[.)] )?([!~-]) ?\[?(\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))?\]? (.*)")
+_SEPARATOR = re.compile(r" \|(?= )")
+_SENTENCE_PAIR = re.compile(r"[-*•–+]? ?\[?([A-Z]\d+)\]? ?(=|by) ?\[?([A-Z]\d+)\]?\.?", re.IGNORECASE)
 
 
-class Worded(Protocol):
+class Note(Protocol):
     """What a line is made of: an observation, proposed or stored."""
 
     @property
     def content(self) -> str:
-        """Its words."""
+        """The fact, in one line."""
 
     @property
     def priority(self) -> str:
-        """`high`, `medium` or `low`."""
+        """One of PRIORITIES."""
 
     @property
     def stance(self) -> str:
-        """Whose word it is, and how it was meant."""
+        """One of STANCES: whose word it is, and how it was meant."""
 
     @property
     def observation_date(self) -> str:
-        """The day it happened or was said."""
+        """The day it happened or was said; of a reflection the latest of its sources."""
+
+    @property
+    def first_date(self) -> str | None:
+        """The first day of a reflection's sources; None for one day."""
 
     @property
     def referenced_date(self) -> str | None:
-        """The day ahead, or long ago, that it speaks of."""
+        """The day, month or year that it refers to."""
 
 
-def line(o: Worded) -> str:
-    """Return a line such as `! [2025-01-15] User has a dentist appointment on March 5th at 9am`.
+def shown_line(note: Note) -> str:
+    """Return the line the main model is shown: `! [2026-01-15] User sees a dentist | planned | for 2026-03-05`.
 
-    What was not stated by the user says so behind it, and so does a day the words do not name.
     Nothing in it depends on the present: the prompt cache lives on lines that stay the same.
     """
-    notes = []
-    if note := _STANCE_NOTES.get(o.stance):
-        notes.append(note)
-    if o.referenced_date and o.referenced_date not in o.content and o.referenced_date != o.observation_date:
-        notes.append(f"for {o.referenced_date}")
-    behind = f" ({'; '.join(notes)})" if notes else ""
-    return f"{SIGNS[o.priority]} [{o.observation_date}] {o.content}{behind}"
+    return f"{SIGNS[note.priority]} [{_days(note)}] {_fact_and_marks(note)}"
 
 
-def line_tokens(o: Worded) -> int:
+def plain_line(note: Note) -> str:
+    """Return the line the verifier is shown: without an anchor."""
+    return f"{SIGNS[note.priority]} {_days(note)} {_fact_and_marks(note)}"
+
+
+def anchored_lines(letter: str, notes: Iterable[Note]) -> list[str]:
+    """Return lines headed by anchors, as observer and reflector are shown them: `K1 ! 2026-01-15 User …`."""
+    return [f"{letter}{number} {plain_line(note)}" for number, note in enumerate(notes, 1)]
+
+
+def line_tokens(note: Note) -> int:
     """Return the observation tokens of a line, its line end included."""
-    return tokens.count(line(o) + "\n")
+    return tokens.count(shown_line(note) + "\n")
+
+
+def _days(note: Note) -> str:
+    first = note.first_date
+    return f"{first} to {note.observation_date}" if first and first < note.observation_date else note.observation_date
+
+
+def _fact_and_marks(note: Note) -> str:
+    parts = [inline(note.content).replace(" | ", " / ")]
+    if note.stance != "stated":
+        parts.append(note.stance)
+    if note.referenced_date:
+        parts.append(f"for {note.referenced_date}")
+    return " | ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The lines between `<name>` and `</name>` in an answer, without blank ones."""
+
+    lines: tuple[str, ...]
+    is_closed: bool
+    """Whether the closing tag came; without it the answer broke off here, and only whole lines are kept."""
+
+
+def section(answer: str, name: str) -> Section | None:
+    """Return a section of an answer, the last of that name; None when it has none."""
+    opened = list(_tag(name).finditer(answer))
+    if not opened:
+        return None
+    rest = answer[opened[-1].end() :]
+    if closing := _tag("/ *" + name).search(rest):
+        return Section(_lines(rest[: closing.start()]), is_closed=True)
+    if another := _tag(f"(?:{'|'.join(TAGS)})").search(rest):
+        return Section(_lines(rest[: another.start()]), is_closed=False)
+    whole = rest.splitlines(keepends=True)
+    if whole and whole[-1].splitlines()[0] == whole[-1]:  # no line end: it may be half a line
+        whole.pop()
+    return Section(_lines("".join(whole)), is_closed=False)
+
+
+def phrase(answer: str, name: str, most: int) -> str | None:
+    """Return a section of one line, at most so many characters; "" when it is empty, None when it is missing."""
+    found = section(answer, name)
+    if found is None or not found.is_closed:
+        return None
+    return one_line(storable(unescape(" ".join(found.lines))))[:most]
+
+
+def _tag(name: str) -> re.Pattern[str]:
+    return re.compile(f"< *{name} *>", re.IGNORECASE)
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    return tuple(line for part in text.splitlines() if (line := " ".join(part.split())))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadNote:
+    """One line of an answer, its anchors those that were sent."""
+
+    content: str
+    priority: str
+    stance: str
+    observation_date: str
+    referenced_date: str | None
+    anchors: tuple[str, ...]
+    replaces: tuple[str, ...]
+    first_date: str | None = None
+
+
+def read_notes(lines: Sequence[str], letter: str, sent: Collection[str], known: Collection[str] = ()) -> list[ReadNote]:
+    """Return the notes in an answer's lines; what cannot be read, or names no anchor that was sent, is left out.
+
+    `letter`: of the anchors of this call, such as M; `known`: the K anchors that `replaces` may name.
+    """
+    return [note for line in lines if (note := _read_note(line, letter, sent, known)) is not None]
+
+
+def anchors_in(lines: Iterable[str], sent: Collection[str]) -> list[str]:
+    """Return the anchors that were sent among the words of some lines, in order."""
+    words = re.split(r"[\s,;\[\]()]+", " ".join(lines).upper())
+    return [word for word in dict.fromkeys(words) if word in sent]
+
+
+def pairs_in(lines: Iterable[str], sign: str, sent: Collection[str]) -> list[tuple[str, str]]:
+    """Return pairs of anchors such as `O12 = O5` or `O5 by O12`, both of which were sent."""
+    matches = (_SENTENCE_PAIR.fullmatch(line) for line in lines)
+    pairs = [(m[1].upper(), m[3].upper()) for m in matches if m and m[2].lower() == sign]
+    return [pair for pair in pairs if pair[0] in sent and pair[1] in sent and pair[0] != pair[1]]
+
+
+def _read_note(line: str, letter: str, sent: Collection[str], known: Collection[str]) -> ReadNote | None:
+    head = _HEAD.fullmatch(line)
+    if head is None or not all(_is_day(day) for day in head.group(2, 3) if day):
+        return None
+    named, rest = _leading_anchors(head[4], letter)
+    anchors = tuple(dict.fromkeys(anchor for anchor in named if anchor in sent))
+    first, *pieces = (piece.strip() for piece in _SEPARATOR.split(f" {rest}"))
+    fact, stances, whens, replaces = [first], ["stated"], [], []
+    for piece in pieces:
+        mark = piece.lower()
+        if mark in STANCES:
+            stances.append(mark)
+        elif mark.split(" ")[0] == "replaces":
+            replaces += anchors_in([piece], known)
+        elif mark.startswith("for ") and any(c.isdigit() for c in mark):
+            whens += [when] if is_when(when := mark.removeprefix("for ")) else []
+        elif piece:
+            fact.append(piece)
+    content = one_line(storable(unescape(" / ".join(fact))))
+    if not content or not anchors:
+        return None
+    return ReadNote(
+        content=content,
+        priority=_PRIORITY_OF[head[1]],
+        stance=max(stances, key=STANCES.index),
+        observation_date=head[3] or head[2],
+        referenced_date=whens[0] if whens else None,
+        anchors=anchors,
+        replaces=tuple(dict.fromkeys(replaces))[:MOST_REPLACED],
+    )
+
+
+def _leading_anchors(text: str, letter: str) -> tuple[list[str], str]:
+    """Return the anchors a text begins with, in capitals, and what follows them."""
+    anchor = re.compile(rf"[\[(]?({letter}\d+)(?=[\s,;:\])]|$)[\s,;:\])]*", re.IGNORECASE)
+    found = []
+    at = 0
+    while match := anchor.match(text, at):
+        found.append(match[1].upper())
+        at = match.end()
+    return found, text[at:].strip()
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

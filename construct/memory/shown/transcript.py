@@ -1,63 +1,26 @@
-"""What a worker reads: messages and observations behind anchors, with their markup escaped. Pure.
+"""What an observer reads: messages behind anchors, with their markup escaped; and how messages are grouped. Pure."""
 
-Data is not instruction: nothing inside may look like a tag or an anchor of ours.
-"""
-
-import re
 from collections.abc import Sequence
 from datetime import timedelta
 
 from construct import tokens
 from construct.clock import Clock, from_text, gap_words
-from construct.memory.shown.lines import line
-from construct.store.records import Message, Observation
-from construct.text import printable
+from construct.memory.shown.escaping import escape
+from construct.store.records import Message
 
 LONG_PAUSE = timedelta(hours=6)
-# What may hide between the characters of a tag or an anchor: spaces, and all that shows nothing.
-_TAG = re.compile(
-    r"<(?=!--|(?:[\s/!?\\]|[^\x00-\x7f\w])*[^\W\d_])|[＜﹤](?=(?:[\s/!?／]|[^\x00-\x7f\w])*[A-Za-zＡ-Ｚａ-ｚ])"
-)
-_FILLER = r"\u115f\u1160\u3164\uffa0"
-_NOTHING = rf"(?:[^\w\n]|[{_FILLER}])*"
-_ANCHOR_LINE = re.compile(
-    rf"^((?:[^\w\[［\n]|[{_FILLER}])*)([\[［])(?={_NOTHING}[MOＭＯМОΜΟ]{_NOTHING}[\d⁰¹²³⁴-⁹₀-₉①-⑳])", re.IGNORECASE
-)
-
-
-def escape(text: str) -> str:
-    """Return untrusted text for a prompt: control characters gone, tags and lines that look like anchors disarmed."""
-    # printable() first would join lines at separators that it removes; splitlines() knows them all.
-    lines = (printable(part) for part in text.splitlines())
-    return _TAG.sub("&lt;", "\n".join(_ANCHOR_LINE.sub(r"\1\\\2", part) for part in lines))
-
-
-def inline(text: str) -> str:
-    """Return untrusted text for a prompt as one line."""
-    return " ".join(escape(text).split())
 
 
 def transcript(messages: Sequence[Message], clock: Clock) -> tuple[str, dict[str, int]]:
     """Return the `<transcript>` of the messages, and what each anchor stands for."""
     anchors: dict[str, int] = {}
     parts = []
-    previous: Message | None = None
     for number, message in enumerate(messages, 1):
         anchor = f"M{number}"
         anchors[anchor] = message.id
-        if previous is not None and (words := pause_words(previous, message)):
-            parts.append(f"--- {words} ---")
         when = clock.local(from_text(message.created_at)).strftime("%Y-%m-%d %H:%M")
         parts.append(f"[{anchor}] {when} {message.role}:\n{escape(message.content)}")
-        previous = message
     return "<transcript>\n" + "\n".join(parts) + "\n</transcript>", anchors
-
-
-def observation_lines(observations: Sequence[Observation]) -> tuple[str, dict[str, int]]:
-    """Return the observations as lines headed by anchors, and what each anchor stands for."""
-    anchors = {f"O{number}": o.id for number, o in enumerate(observations, 1)}
-    lines = (f"[{a}] {inline(line(o))}" for a, o in zip(anchors, observations, strict=True))
-    return "<observations>\n" + "\n".join(lines) + "\n</observations>", anchors
 
 
 def pause_words(before: Message, after: Message) -> str | None:

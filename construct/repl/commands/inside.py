@@ -99,7 +99,8 @@ async def generations(chat: Chat, out: Output, argument: str) -> None:
     newest = await chat.store.call(rows.newest_reflections, _NEWEST_REFLECTIONS)
     sources = await chat.store.call(rows.sources_of, [o.id for o in newest])
     found = await chat.store.call(lineage.generations)
-    out.show(generations_view(found, newest, sources, chat.clock.today()))
+    kept_back = await chat.store.call(lineage.notes_of_reflections, _NEWEST_REFLECTIONS)
+    out.show(generations_view(found, newest, sources, kept_back, chat.clock.today()))
 
 
 @group.command("/usage", "tokens and money")

@@ -164,8 +164,8 @@ async def compact(chat: Chat, out: Output, argument: str) -> None:
         return
     before = await chat.store.call(newest_observer, chat.conversation_id)
     with out.busy("working through the conversation"):
-        made, compacted, verdict = await chat.companion.worker.now(chat.conversation_id)
-    out.say(compact_words(made, compacted, verdict))
+        made, compacted, reflection = await chat.companion.worker.now(chat.conversation_id)
+    out.say(compact_words(made, compacted, reflection))
     if chat.companion.models.worker is None:
         return
     if why := await chat.store.call(trouble, chat.conversation_id, chat.companion.worker.terms, before):

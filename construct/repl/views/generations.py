@@ -13,24 +13,36 @@ from construct.repl.views.observations import observation_table
 from construct.repl.views.words import counted
 from construct.store.lineage import Generation
 from construct.store.records import Observation
+from construct.text import one_line
 
 _BAR_WIDTH = 24
 
 
 def generations_view(
-    found: Sequence[Generation], newest: Sequence[Observation], sources: Mapping[int, Sequence[int]], today: date
+    found: Sequence[Generation],
+    newest: Sequence[Observation],
+    sources: Mapping[int, Sequence[int]],
+    kept_back: Sequence[str],
+    today: date,
 ) -> RenderableType:
-    """Return how many observations each generation has, and the newest reflections with what they were made of."""
+    """Return how many observations each generation has, the newest reflections, and what was kept back and why."""
     if not found:
         return Text("Nothing is remembered yet.", style="dim")
     if not newest:
-        return Group(_table(found), Text("\nNothing has been condensed yet.", style="dim"))
+        return Group(_table(found), Text("\nNothing has been condensed yet.", style="dim"), *_kept_back(kept_back))
     parts: list[RenderableType] = [_table(found), Text("\nNewest reflections", style="heading3")]
     for o in newest:
         made_of = ", ".join(map(str, sources.get(o.id, ())))
         parts.append(observation_table([o], today))
         parts.append(Padding(Text(f"from {made_of}  (/why {o.id})", style="dim"), (0, 0, 0, 5 + len(str(o.id)))))
-    return Group(*parts)
+    return Group(*parts, *_kept_back(kept_back))
+
+
+def _kept_back(notes: Sequence[str]) -> list[RenderableType]:
+    """Return what the newest reflections proposed and did not do, each with its reason."""
+    if not notes:
+        return []
+    return [Text("\nKept as it was", style="heading3"), *(Text(f"  {one_line(note)}", style="dim") for note in notes)]
 
 
 def _table(found: Sequence[Generation]) -> Table:

@@ -3,18 +3,19 @@
 from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
 from construct.clock import Clock
+from construct.memory.inspection.life import LifeEvent
 from construct.memory.inspection.trace import MemoryTrace, MessageTrace, Node, ReplyTrace, Trace, drawn
 from construct.memory.shown.lines import SIGNS
 from construct.repl.views.prose import Prose
 from construct.repl.views.words import counted, when
-from construct.store.records import Cycle, Memory, Message, Observation
+from construct.store.records import Memory, Message, Observation
 from construct.text import one_line, shorten
 
-_MADE_BY = {"observer": "observed", "reflector": "condensed", "edit": "written by you", "graph": "drawn"}
 _WORDS_WIDTH = 300
 
 
@@ -31,13 +32,18 @@ def traced_view(found: Trace | MessageTrace | MemoryTrace, clock: Clock) -> Rend
 
 def why_view(found: Trace, clock: Clock) -> RenderableType:
     """Return what an observation rests on, and what became of it."""
-    parts: list[RenderableType] = [_tree(found.tree, clock), Text(_made(found.cycle, clock), style="dim")]
-    for words, others in (
-        ("took the place of", found.outdates), ("no longer holds since", found.outdated_by),
-        ("edited from", found.edit_of), ("edited into", found.edited_into), ("condensed into", found.condensed_into),
-    ):  # fmt: skip
-        parts += [Text(f"{words} {o.id}: {shorten(o.content, 100)}", style="dim") for o in others]
-    return Group(*parts)
+    return Group(_tree(found.tree, clock), Text(), _life(found.life, clock))
+
+
+def _life(life: Iterable[LifeEvent], clock: Clock) -> Table:
+    """Return what happened to an observation, a row for each event."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for event in life:
+        table.add_row(when(event.at, clock), event.event, Text(shorten(event.text, _WORDS_WIDTH), style="dim"))
+    return table
 
 
 def why_message_view(found: MessageTrace, clock: Clock) -> RenderableType:
@@ -119,9 +125,3 @@ def _message(message: Message, clock: Clock) -> Text:
     text.append("you " if message.role == "user" else "reply ", style="accent" if message.role == "user" else "dim")
     text.append(f"{when(message.created_at, clock)} message:{message.id} ", style="dim")
     return text.append(f"“{shorten(message.content, _WORDS_WIDTH)}”")
-
-
-def _made(cycle: Cycle, clock: Clock) -> str:
-    made = _MADE_BY.get(cycle.kind, cycle.kind)
-    by = f" by {one_line(cycle.model)}" if cycle.model and cycle.kind != "edit" else ""
-    return f"{made}{by}, {when(cycle.started_at, clock)} (cycle {cycle.id})"

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from construct.store.transfer.format import KINDS, Kind, RefusedError, SqlValue, parse, uid
+from construct.store.transfer.format import Kind, RefusedError, SqlValue, kinds_of, parse, uid
 from construct.text import shorten
 
 
@@ -24,10 +24,11 @@ class Line(NamedTuple):
 
 
 class Checked:
-    """All lines, in their order."""
+    """All lines of a file of some version, in their order."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, version: int) -> None:
         self.counts: Counter[str] = Counter()
+        self._kinds = kinds_of(version)
         self._db = db
         self._newest = 0
         self.drop()
@@ -46,18 +47,25 @@ class Checked:
         """Yield the lines."""
         for number, kind, held in self._db.execute("SELECT number, kind, held FROM checked ORDER BY number"):
             values, links = json.loads(held)
-            yield Line(number, KINDS[kind], values, links)
+            yield Line(number, self._kinds[kind], values, links)
 
     def drop(self) -> None:
         """Forget all."""
         self._db.execute("DROP TABLE IF EXISTS temp.checked")
 
     def _check(self, record: Mapping[str, Any]) -> tuple[Kind, tuple[dict[str, SqlValue], tuple[list[str], list[str]]]]:
-        kind = _kind(record)
+        kind = self._kind(record)
         values = parse(kind, record)
         if kind.type == "message":
             self._check_order(values)
         return kind, (values, _links(record) if kind.type == "observation" else ([], []))
+
+    def _kind(self, record: Mapping[str, Any]) -> Kind:
+        name = record.get("type")
+        if not isinstance(name, str) or name not in self._kinds:
+            given = f"“{shorten(name, 40)}”" if isinstance(name, str) else "no word"
+            raise ValueError(f'"type" must be one that an export has, and is {given}')
+        return self._kinds[name]
 
     def _check_order(self, values: Mapping[str, SqlValue]) -> None:
         row_id = values["id"]
@@ -65,14 +73,6 @@ class Checked:
         if row_id <= self._newest:
             raise ValueError("messages stand in the order of their ids, and this one does not")
         self._newest = row_id
-
-
-def _kind(record: Mapping[str, Any]) -> Kind:
-    name = record.get("type")
-    if not isinstance(name, str) or name not in KINDS:
-        given = f"“{shorten(name, 40)}”" if isinstance(name, str) else "no word"
-        raise ValueError(f'"type" must be one that an export has, and is {given}')
-    return KINDS[name]
 
 
 def _links(record: Mapping[str, Any]) -> tuple[list[str], list[str]]:

@@ -79,6 +79,15 @@ def day(value: Any) -> str:
     raise ValueError("must be a date such as 2026-03-01")
 
 
+def day_month_or_year(value: Any) -> str:
+    """Return a day, a month or a year that the calendar has."""
+    with suppress(TypeError, ValueError):
+        if re.fullmatch(r"[0-9]{4}(?:-[0-9]{2}){0,2}", value):
+            date.fromisoformat(value + "0000-01-01"[len(value) :])
+            return str(value)
+    raise ValueError("must be a date such as 2026-03-01, a month such as 2026-03 or a year")
+
+
 def one_of(*words: str) -> Check:
     """Return a check for one of these words."""
 
@@ -199,16 +208,21 @@ KINDS: dict[str, Kind] = {
         Kind("observation", "observations", (
             _ref("conversation", "conversation"), Field("content", text),
             Field("priority", one_of(*_PRIORITIES)), Field("stance", one_of(*_STANCES)),
-            Field("observation_date", day), _maybe("referenced_date", day), Field("generation", number),
+            Field("observation_date", day), _maybe("referenced_date", day_month_or_year), Field("generation", number),
             _ref("cycle", "cycle", needed=True), Field("token_count", number), Field("pinned", flag, default=0),
             Field("created_at", time), _maybe("committed_at", time), _maybe("superseded_at", time),
             _ref("superseded_by", "cycle", "superseded_by"),
             Field("origin", one_of("worker", "user"), default="worker"), _maybe("asked_at", time),
+            Field("withheld", flag, default=0),
         ), where=f"cycle_id NOT IN {_RUNNING}"),
-        Kind("outdated", "outdated", (
-            _ref("old", "observation", needed=True), _ref("by", "observation", needed=True),
-            _ref("cycle", "cycle", needed=True),
-        ), keyed=False, order="old_id, by_id, cycle_id"),
+        Kind("replaced", "observation_replaced", (
+            _ref("observation", "observation", needed=True), _ref("replaced", "observation", needed=True),
+            _ref("cycle", "cycle", needed=True), Field("relation", one_of("outdated", "same", "edit")),
+        ), keyed=False, order="observation_id, replaced_id, cycle_id"),
+        Kind("forget_request", "forget_requests", (
+            _ref("cycle", "cycle", needed=True), _ref("observation", "observation"), _ref("message", "message"),
+            _maybe("withheld_at", time), _maybe("answered_at", time),
+        )),
         Kind("memory", "memories", (
             Field("content", text), _maybe("category"), Field("origin", one_of("user", "assistant", "observation")),
             _ref("observation", "observation"), Field("created_at", time), _maybe("superseded_at", time),
@@ -244,6 +258,23 @@ KINDS: dict[str, Kind] = {
     )
 }  # fmt: skip
 """In the order in which they are written: what is named comes first."""
+
+OUTDATED = Kind(
+    "outdated",
+    "observation_replaced",
+    (
+        _ref("old", "observation", "replaced_id", needed=True),
+        _ref("by", "observation", "observation_id", needed=True),
+        _ref("cycle", "cycle", needed=True),
+    ),
+    keyed=False,
+)
+"""What files of version 1 have instead of `replaced`; the cycle's kind tells the relation."""
+
+
+def kinds_of(version: int) -> Mapping[str, Kind]:
+    """Return the types of line that a file of this version may hold."""
+    return KINDS | {OUTDATED.type: OUTDATED} if version == 1 else KINDS
 
 
 def parse(kind: Kind, record: Mapping[str, Any]) -> dict[str, SqlValue]:

@@ -140,7 +140,7 @@ class _Import:
         if version > VERSION:
             raise RefusedError("line 1", "a newer Construct wrote it", "Update Construct, then import it again")
         with _room():
-            checked = Checked(self.db)
+            checked = Checked(self.db, version)
             for number, record in found:
                 checked.take(number, record)
         self.progress(STORING, 0, 0)

@@ -16,7 +16,7 @@ from construct.store.database import snapshot
 from construct.store.sql import column, scalar
 from construct.store.transfer.format import KINDS, Field, Kind, time
 
-VERSION = 1
+VERSION = 2
 COUNTED = ("conversation", "message", "observation", "memory")
 """What the first line gives the number of, so that a file that was cut off can be told."""
 

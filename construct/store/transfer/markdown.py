@@ -13,7 +13,7 @@ from construct.clock import Clock, from_text
 from construct.store import talk
 from construct.store.database import snapshot
 from construct.store.records import Conversation, Memory, Observation
-from construct.store.sql import scalar, select
+from construct.store.sql import column, scalar, select
 from construct.text import one_line, printable
 
 _MARKS = {"high": "!", "medium": "-", "low": "~"}
@@ -52,12 +52,14 @@ def _conversation(db: sqlite3.Connection, conversation: Conversation, clock: Clo
 
 def _remembered(db: sqlite3.Connection) -> Iterator[str]:
     rows = select(db, Observation, "observations WHERE superseded_at IS NULL ORDER BY observation_date, id")
+    withheld = set(column(db, "SELECT id FROM observations WHERE withheld"))
     for day, found in groupby(rows, key=lambda o: o.observation_date):
         yield f"\n## {day}\n\n"
         for o in found:
             notes = [o.stance] if o.stance != "stated" else []
             notes += [f"for {o.referenced_date}"] if o.referenced_date else []
             notes += ["pinned"] if o.pinned else []
+            notes += ["withheld"] if o.id in withheld else []
             yield f"- {_MARKS[o.priority]} {_inline(o.content)}{_aside(notes)}\n"
 
 

@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from construct.clock import from_text
 from construct.store.records import REMOVED
 from construct.store.retract import supersede_memory
+from construct.store.schema_memory import FILL_FIRST_DATES
 from construct.store.sql import exists, insert, scalar
 from construct.store.talk import last_time, message_tokens
 from construct.store.transfer.arrivals import Arrivals, Arrived
 from construct.store.transfer.checked import Line
-from construct.store.transfer.format import COUNTS, KINDS, Kind, RefusedError, SqlValue
+from construct.store.transfer.format import COUNTS, KINDS, OUTDATED, Kind, RefusedError, SqlValue
 from construct.store.transfer.settle import Reference, Unsettled, diverged, settle
 
 _Values = Mapping[str, SqlValue]
@@ -37,6 +38,8 @@ class Restore:
         self._reuse_ids = not any(exists(db, table) for table in tables)
         self._forgets = exists(db, "tombstones")
         self._continued: set[int] = set()  # conversations known here that messages have been added to
+        self._withheld_there: set[tuple[str, int]] = set()
+        """Rows that are known here and withheld in the file: (type of line, id here)."""
         self._open = Unsettled(scalar(db, "SELECT ifnull(max(id), 0) FROM messages"))
 
     def take(self, line: Line) -> None:
@@ -55,6 +58,8 @@ class Restore:
     def finish(self) -> None:
         """Settle what depends on the whole file, and check it; raises RefusedError."""
         settle(self._db, self._arrivals, self._open)
+        new = "SELECT id FROM temp.arrived WHERE kind = 'observation' AND fresh"
+        self._db.execute(f"{FILL_FIRST_DATES} AND id IN ({new})")
         self._arrivals.drop()
 
     def _take_row(self, kind: Kind, values: _Values, links: tuple[list[str], list[str]]) -> None:
@@ -65,7 +70,7 @@ class Restore:
             self.known += 1
             return
         columns = self._columns(kind, values)
-        if columns is None or (kind.type == "observation" and self._is_forgotten(values, links)):
+        if columns is None or self._is_forgotten(kind, values, links):
             self._arrivals.add(kind.type, values["uid"], None)
             self.left_out += 1
             return
@@ -90,8 +95,17 @@ class Restore:
             marks[str(values["name"])] = (self._arrivals.get("message", values).row, values["updated_at"])
         elif kind.type == "tombstone":
             self._db.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?)", (*columns.values(),))
-        elif self._arrivals.get("cycle" if kind.type == "outdated" else "conversation", values).fresh:
-            self._db.execute(f"INSERT INTO {kind.table} ({', '.join(columns)}) VALUES (?, ?, ?)", (*columns.values(),))
+        elif self._arrivals.get("conversation" if kind.type == "shown" else "cycle", values).fresh:
+            if kind is OUTDATED:
+                columns["relation"] = self._relation(columns["cycle_id"])
+            places = ", ".join("?" * len(columns))
+            query = f"INSERT INTO {kind.table} ({', '.join(columns)}) VALUES ({places})"
+            self._db.execute(query, (*columns.values(),))
+
+    def _relation(self, cycle_id: SqlValue) -> str:
+        """Return what version 1 left to be told from the cycle."""
+        kind = scalar(self._db, "SELECT kind FROM cycles WHERE id = ?", (cycle_id,))
+        return "edit" if kind == "edit" else "outdated"
 
     def _columns(self, kind: Kind, values: _Values) -> dict[str, SqlValue] | None:
         """Return the row with ids in the places of uids; None when something it names was left out."""
@@ -139,6 +153,8 @@ class Restore:
                 self._open.references.append(
                     Reference(self._line, kind.table, field.column, row_id, field.ref, str(value))
                 )
+        if kind.type == "forget_request":
+            self._withhold(columns)
         observes = kind.type == "cycle" and (values["kind"], values["status"]) == ("observer", "succeeded")
         if observes and values["conversation"] is not None:
             conversation = self._arrivals.get("conversation", values)
@@ -159,8 +175,12 @@ class Restore:
     def _has_tombstone(self, name: SqlValue) -> bool:
         return self._forgets and exists(self._db, "tombstones WHERE message_uid = ?", (name,))
 
-    def _is_forgotten(self, values: _Values, links: tuple[list[str], list[str]]) -> bool:
-        """Tell whether an observation rests on what was forgotten here; then its other sources become free."""
+    def _is_forgotten(self, kind: Kind, values: _Values, links: tuple[list[str], list[str]]) -> bool:
+        """Return whether a row rests on what was forgotten here; its other sources become free then."""
+        if kind.type == "forget_request":  # it was answered here
+            return self._has_tombstone(values["message"])
+        if kind.type != "observation":
+            return False
         messages, sources = links
         rows = [self._arrivals.get("observation", {"observation": name}) for name in sources]
         if not any(row.id is None for row in rows) and not any(self._has_tombstone(name) for name in messages):
@@ -175,6 +195,8 @@ class Restore:
             self._meet_message(self._arrivals.get("conversation", values), row_id, values)
         elif kind.type == "observation":
             self._meet_observation(row_id, values)
+        elif kind.type == "forget_request":
+            self._meet_forget_request(row_id, values)
         elif kind.type == "entity":
             self._meet_entity(row_id, values)
         elif kind.type == "usage":
@@ -185,11 +207,15 @@ class Restore:
     def _meet_message(self, conversation: Arrived, row_id: int, values: _Values) -> None:
         if conversation.id in self._continued:
             raise diverged(self._db, conversation.row, f"line {self._line}, ")
+        if values["withheld"]:
+            self._withheld_there.add(("message", row_id))
         if not values["archived"] and exists(self._db, "messages WHERE id = ? AND archived", (row_id,)):
             self._open.awake.append(row_id)
 
     def _meet_observation(self, row_id: int, values: _Values) -> None:
         """Commit or supersede as the file does, unless that has been decided here."""
+        if values["withheld"]:
+            self._withheld_there.add(("observation", row_id))
         if values["committed_at"] is not None:
             self._db.execute(
                 """UPDATE observations SET committed_at = ?
@@ -203,6 +229,29 @@ class Restore:
             self._db.execute(
                 "UPDATE observations SET superseded_at = ?, superseded_by = ? WHERE id = ? AND superseded_at IS NULL",
                 (values["superseded_at"], cycle.id, row_id),
+            )
+
+    def _withhold(self, request: _Values) -> None:
+        """Withhold what is known here and was withheld there, now that the request for it has come."""
+        for kind in ("observation", "message"):
+            named = request[f"{kind}_id"]
+            if isinstance(named, int) and (kind, named) in self._withheld_there:
+                self._db.execute(f"UPDATE {KINDS[kind].table} SET withheld = 1 WHERE id = ?", (named,))
+
+    def _meet_forget_request(self, row_id: int, values: _Values) -> None:
+        """Let a request that waits here take the answer that was given there."""
+        row = "id = ? AND answered_at IS NULL"
+        if values["answered_at"] is None or not exists(self._db, f"forget_requests WHERE {row}", (row_id,)):
+            return
+        self._db.execute("UPDATE forget_requests SET answered_at = ? WHERE id = ?", (values["answered_at"], row_id))
+        for kind in ("observation", "message"):
+            named = self._arrivals.find(kind, values[kind]) if values[kind] is not None else None
+            if named is None or named.id is None or (kind, named.id) in self._withheld_there:
+                continue
+            self._db.execute(
+                f"""UPDATE {KINDS[kind].table} SET withheld = 0
+                    WHERE id = ? AND uid NOT IN (SELECT message_uid FROM tombstones)""",
+                (named.id,),
             )
 
     def _meet_memory(self, row_id: int, values: _Values) -> None:

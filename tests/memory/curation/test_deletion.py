@@ -6,7 +6,7 @@ from construct.memory.cycles.commit import StaleError, store_extraction
 from construct.memory.learning.proposals import Extraction
 from construct.memory.shown.forks import fork, inherited_window
 from construct.store import cycles, talk
-from tests.memory.builders import Life, draft
+from tests.memory.builders import Life, stated
 from tests.memory.curation.test_forget import FORGOTTEN, SECRET, held
 
 
@@ -63,7 +63,7 @@ def test_an_observer_at_work_in_a_deleted_conversation_stores_nothing(life: Life
     assert cycle is not None
     delete_conversation(life.db, here, life.clock)
     with pytest.raises(StaleError):
-        store_extraction(life.db, cycle, Extraction((draft(SECRET, [said.id]),)), [said], 0, life.tick())
+        store_extraction(life.db, cycle, Extraction((stated(SECRET, [said.id]),)), [said], 0, life.tick())
 
 
 def test_a_deleted_conversation_is_not_compacted(life: Life) -> None:

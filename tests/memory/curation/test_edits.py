@@ -10,7 +10,7 @@ from construct.memory.shown.view import current_blocks
 from construct.store import lineage
 from construct.store import observations as rows
 from construct.store.database import open_database
-from tests.memory.builders import FRAME, Life, draft
+from tests.memory.builders import FRAME, Life, stated
 
 
 def test_an_edit_supersedes_and_inserts_in_one_cycle(life: Life) -> None:
@@ -50,7 +50,7 @@ def test_the_day_follows_the_words(life: Life, was: str, its_day: str | None, be
     """A day that the user's words change or leave out is not held against them afterwards."""
     here = life.talk()
     said = life.exchange(here, was)
-    (old,) = life.observe(here, replace(draft(was, [said.id]), referenced_date=its_day))
+    (old,) = life.observe(here, replace(stated(was, [said.id]), referenced_date=its_day))
     assert rows.observation(life.db, edit(life.db, old.id, becomes, life.clock)).referenced_date == day
 
 

@@ -17,7 +17,7 @@ from construct.store import observations as rows
 from construct.store.database import open_database
 from construct.store.erase import finish_erasure
 from construct.store.transfer.jsonl import export_jsonl
-from tests.memory.builders import FRAME, Life, draft
+from tests.memory.builders import FRAME, Life, stated
 
 SECRET = "User keeps the xylophone behind the Wardrobe at number 4471902215"
 FORGOTTEN = ("xylophone", "Xylophone", "wardrobe", "Wardrobe", "4471902215", "ylophone", "ardrobe", "phone")
@@ -156,7 +156,7 @@ def test_what_it_had_made_outdated_is_active_again(life: Life) -> None:
     assert [o.id for o in plan.reactivated] == [old.id]
     forget(life.db, ("observation", new.id), life.clock, words=False)
     assert life.active() == ["Lives in Lisbon"]
-    assert life.count("outdated") == 0
+    assert life.count("observation_replaced") == 0
 
 
 def test_an_edit_and_what_it_replaced_are_one_family(life: Life) -> None:
@@ -243,7 +243,7 @@ def test_a_running_observer_of_such_messages_is_abandoned(life: Life) -> None:
     cycle = cycles.start_cycle(life.db, "observer", here, life.tick(), span=(1, batch[-1].id))
     assert cycle is not None
     forget(life.db, ("observation", fact.id), life.clock, words=True)
-    extraction = Extraction((draft(SECRET, [batch[0].id]),), title="Xylophone")
+    extraction = Extraction((stated(SECRET, [batch[0].id]),), title="Xylophone")
     with pytest.raises(StaleError):
         store_extraction(life.db, cycle, extraction, talk.messages_of(life.db, here), 0, life.tick())
     assert not cycles.finish_cycle(life.db, cycle, "failed", life.tick(), notes=[SECRET])

@@ -18,7 +18,7 @@ from construct.store import curated
 from construct.store import observations as rows
 from construct.store.database import transaction
 from construct.store.records import Memory, Observation
-from tests.memory.builders import Life, draft
+from tests.memory.builders import Life, stated
 
 
 def keep(life: Life, content: str, origin: str = "user", category: str | None = None) -> Memory:
@@ -121,7 +121,7 @@ def test_what_is_promoted(life: Life, priority: str, stance: str, promoted: bool
     """High priority, and stated or planned; once committed."""
     here = life.talk()
     said = life.exchange(here, "User moves to Porto")
-    (o,) = life.observe(here, replace(draft("User moves to Porto", [said.id]), priority=priority, stance=stance))
+    (o,) = life.observe(here, replace(stated("User moves to Porto", [said.id]), priority=priority, stance=stance))
     settle(life)
     assert in_force(life) == []
     life.compact(here)
@@ -148,7 +148,7 @@ def test_the_same_words_of_another_day_are_another_event(life: Life) -> None:
     here = life.talk()
     for day in ("2026-02-27", "2026-02-28"):
         said = life.exchange(here, "User went to the dentist")
-        life.observe(here, replace(draft("User went to the dentist", [said.id]), observation_date=day))
+        life.observe(here, replace(stated("User went to the dentist", [said.id]), observation_date=day))
     life.compact(here)
     assert len(in_force(life)) == 2
 
@@ -209,7 +209,7 @@ def test_a_plan_is_no_newer_value(life: Life) -> None:
     keep(life, "User lives in Lisbon")
     here = life.talk()
     said = life.exchange(here, "I move to Porto")
-    life.observe(here, replace(draft("User moves to Porto", [said.id]), stance="planned"))
+    life.observe(here, replace(stated("User moves to Porto", [said.id]), stance="planned"))
     life.compact(here)
     assert in_force(life) == ["User lives in Lisbon", "User moves to Porto"]
 

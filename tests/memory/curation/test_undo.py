@@ -7,14 +7,14 @@ from construct.clock import Clock
 from construct.errors import NotFoundError
 from construct.memory.curation.edits import edit, pin
 from construct.memory.curation.undo import newest_cycle, undo
-from construct.memory.cycles.commit import StaleError, store_extraction, store_verdict
-from construct.memory.learning.guard import Verdict
+from construct.memory.cycles.commit import StaleError, store_extraction, store_reflection
+from construct.memory.learning.floor import Change, Reflection
 from construct.memory.learning.proposals import Extraction
 from construct.memory.shown.view import current_blocks
 from construct.store import curated, cycles, lineage, talk
 from construct.store import observations as rows
 from construct.store.records import Watermarks
-from tests.memory.builders import FRAME, Life, draft
+from tests.memory.builders import FRAME, Life, stated
 
 
 def shown(life: Life, here: int) -> list[str]:
@@ -253,7 +253,7 @@ def test_an_observer_at_work_during_an_undo_stores_nothing(life: Life) -> None:
     assert cycle is not None
     undo(life.db, life.clock)
     with pytest.raises(StaleError):
-        store_extraction(life.db, cycle, Extraction((draft("Fact b", [said.id]),)), batch, 2, life.tick())
+        store_extraction(life.db, cycle, Extraction((stated("Fact b", [said.id]),)), batch, 2, life.tick())
 
 
 def test_a_reflector_at_work_during_an_undo_stores_nothing(life: Life) -> None:
@@ -263,9 +263,9 @@ def test_a_reflector_at_work_during_an_undo_stores_nothing(life: Life) -> None:
     cycle = cycles.start_cycle(life.db, "reflector", None, life.tick())
     assert cycle is not None
     undo(life.db, life.clock)
-    verdict = Verdict((draft("A", [a.id]),), frozenset({a.id}))
+    found = Reflection((Change("line", (a.id,), stated("A", [a.id])),))
     with pytest.raises(StaleError):
-        store_verdict(life.db, cycle, verdict, [a], life.tick())
+        store_reflection(life.db, cycle, found, [a], life.tick())
 
 
 def test_an_undone_batch_can_be_observed_again(life: Life) -> None:

@@ -1,123 +1,201 @@
-"""What is believed of a graph extractor's answer."""
-
-from typing import Any
+"""How a graph extractor's answer is read, and what of it is kept."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construct.memory.graph.answers import Drawing, drawing
-from tests.memory.drawing_graphs import answer, entity, relation
+from construct.memory.graph.answers import (
+    GraphProposal,
+    UnreadableAnswerError,
+    names_by_key,
+    one_at_a_time,
+    read_answer,
+)
+from tests.memory.graph.drawing import answer
 
 TEXTS = {
-    1: "User's sister Ana lives in Porto",
-    2: "Ana works at Acme, and Rui does not work at Acme",
-    3: "Acme is based in Berlin. Robert is called Bob by all",
+    "P1": "User's sister Ana lives in Porto",
+    "P2": "Ana works at Acme, and Rui does not work at Acme",
+    "P3": "Acme is based in Berlin. Robert is called Bob by all",
 }
 
 
-def drawn(*relations: tuple[str, str, str], entities: list[dict[str, object]] | None = None) -> Drawing:
-    """Return what is believed of an answer over TEXTS."""
-    return drawing(answer(*relations, entities=entities), TEXTS)
+def triples(found: GraphProposal) -> list[tuple[str, str, str, str]]:
+    """Return the relations as tuples."""
+    return [(r.subject, r.predicate, r.object, r.anchor) for r in found.relations]
 
 
-def triples(found: Drawing) -> list[tuple[str, str, str, int]]:
-    """Return relations as tuples."""
-    return [(r.subject, r.predicate, r.object, r.memory_id) for r in found.relations]
+def kept(line: str, text: str, *entities: str) -> bool:
+    """Return whether a relation is kept that names this text as P1."""
+    return bool(read_answer(answer(f"{line} | P1", entities=entities), {"P1": text}).relations)
 
 
-def test_a_relation_belongs_to_the_memory_that_names_both_ends() -> None:
-    """The one with the verb, else the newest; the user is named in all."""
-    assert triples(
-        drawn(("Ana", "is sister of", "User"), ("Ana", "lives in", "Porto"), ("Acme", "based in", "Berlin"))
-    ) == [
-        ("Ana", "is sister of", "User", 1),
-        ("Ana", "lives in", "Porto", 1),
-        ("Acme", "based in", "Berlin", 3),
+def test_lines_become_entities_and_relations() -> None:
+    """An alias that no memory has is left out, and so is an entity without a relation."""
+    found = read_answer(
+        answer(
+            "User | has sister | Ana | P1",
+            entities=("Ana | Person | also: Nini, Porto", "Zoe | person"),
+        ),
+        TEXTS,
+    )
+    assert triples(found) == [("User", "has sister", "Ana", "P1")]
+    assert [(e.name, e.type, e.aliases) for e in found.entities] == [
+        ("User", None, ()),
+        ("Ana", "person", ("Porto",)),
     ]
+    assert found.is_whole
+    assert found.read == ("P1", "P2", "P3")
 
 
-def test_an_invented_relation_is_refused() -> None:
-    """Ends that no memory names together, or at all."""
-    found = drawn(("Ana", "lives in", "Berlin"), ("Ana", "owns", "Mercedes"), ("Zoe", "knows", "Ana"))
-    assert found.relations == ()
-    assert found.entities == ()
-    assert len(found.notes) == 3
-    assert all("no memory names both" in note for note in found.notes)
+def test_loose_forms_are_read() -> None:
+    """Tags in any case, the last section, a bullet, brackets, commas, text around it."""
+    text = (
+        "Sure!\n<RELATIONS>\nUser | likes | Tea | P9\n</relations>\n"
+        "<Relations>\n- Ana|lives in|Porto|[p1], P3\n</RELATIONS> Done."
+    )
+    assert triples(read_answer(text, TEXTS)) == [("Ana", "lives in", "Porto", "P1")]
 
 
-def test_what_is_denied_is_no_relation() -> None:
-    """In the clause that names it; the rest of the sentence counts."""
-    assert drawn(("Ana", "works at", "Acme")).relations
-    assert drawn(("Rui", "works at", "Acme")).relations == ()
-    only = drawing(answer(("User", "likes", "Fado")), {1: "User does not like Fado"})
-    assert (only.relations, len(only.notes)) == ((), 1)
-    assert drawing(answer(("User", "does not like", "Fado")), {1: "User does not like Fado"}).relations
+def test_of_several_memories_the_first_that_names_both_counts() -> None:
+    """Anchors that were not sent are passed over."""
+    found = read_answer(answer("Acme | based in | Berlin | P9 P2 P3"), TEXTS)
+    assert triples(found) == [("Acme", "based in", "Berlin", "P3")]
+
+
+def test_a_relation_that_two_memories_state_belongs_to_both() -> None:
+    """It still stands when one of them is superseded."""
+    texts = {"P1": "Ana lives in Porto", "P2": "Ana lives in Porto with Rui"}
+    lines = [f"Ana | lives in | Porto | {anchor}" for anchor in ("P1", "P2", "P1")]
+    assert [r.anchor for r in read_answer(answer(*lines), texts).relations] == ["P1", "P2"]
 
 
 @pytest.mark.parametrize(
-    ("text", "predicate", "object_", "users"),
+    "text",
     [
-        ("User's sister Ana lives in Porto", "lives in", "Porto", False),
-        ("Ana works at Acme", "works at", "Acme", False),
-        ("Ana and my brother Rui play Chess", "plays", "Chess", False),
-        ("Rui and I play Chess", "plays", "Chess", True),
-        ("Ana is my sister", "has sister", "Ana", True),
-        ("Ana lent me the Volvo", "drives", "Volvo", True),
-        ("My cat is called Tom", "has cat", "Tom", True),
-        ("Allergic to peanuts", "is allergic to", "peanuts", True),
+        "",
+        "Ana lives in Porto.",
+        "<entities>\nAna | person\n</entities>",
+        answer("Ana lives in Porto P1"),
+        answer("Ana | lives in | Porto | P9", "Ana | lives in | Porto"),
+        "<relations>\n",
+        "<relations>\nAna | lives in | Porto | P1",
     ],
 )
-def test_what_is_said_of_another_is_not_the_users(text: str, predicate: str, object_: str, users: bool) -> None:
-    """The user counts as named everywhere, but does not live where the sister lives."""
-    entities = [entity(name) for name in ("User", "Ana", "Rui", object_)]
-    found = drawing(answer(("User", predicate, object_), entities=entities), {1: text})
-    assert bool(found.relations) == users
+def test_an_answer_without_readable_relations_is_a_failed_attempt(text: str) -> None:
+    """No tag, no line in the right form, no anchor that was sent, or it broke off at once."""
+    with pytest.raises(UnreadableAnswerError):
+        read_answer(text, TEXTS)
 
 
-def test_aliases_stand_in_the_texts() -> None:
-    """One that does not is dropped, and so is one that another entity bears."""
-    found = drawing(
-        answer(("Bob", "knows", "Ana"), entities=[entity("Robert", "Bob", "Bobby", "Ana", 7, None), entity("Ana")]),
-        {1: "Robert, called Bob, knows Ana"},
+def test_an_empty_section_is_an_answer() -> None:
+    """There was nothing to draw."""
+    found = read_answer("<relations></relations>", TEXTS)
+    assert (found.relations, found.entities, found.is_whole) == ((), (), True)
+
+
+def test_an_answer_that_broke_off_covers_what_it_named() -> None:
+    """Its whole lines count, and the memories behind them are not read yet."""
+    found = read_answer("<relations>\nAna | lives in | Porto | P1\nAna | works at | Acme | P2\nAcme | based", TEXTS)
+    assert not found.is_whole
+    assert found.read == ("P1", "P2")
+    assert len(found.relations) == 2
+
+
+def test_unreadable_and_refused_lines_are_noted() -> None:
+    """The other lines are kept."""
+    found = read_answer(answer("Ana | lives in | Berlin | P1", "Ana is nice", "Ana | lives in | Porto | P1"), TEXTS)
+    assert triples(found) == [("Ana", "lives in", "Porto", "P1")]
+    assert found.notes == (
+        "refused “Ana lives in Berlin”: its memory does not name both",
+        "lines that could not be read: 1",
     )
-    assert triples(found) == [("Robert", "knows", "Ana", 1)]
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "expected"),
+    [
+        ("Ana | lives in | Porto", "Ana lives in Porto", True),
+        ("User | lives in | Porto", "Ana lives in Porto", False),
+        ("User | has sister | Ana", "Ana is my sister", True),
+        ("I | know | Ana", "Eu conheço a Ana", True),
+        ("User | visited | Sao Paulo", "User visited São Paulo in 2019", True),
+        ("User | owns | Rex", "User owns a T-Rexes poster", False),
+        ("User | knows | 安娜", "我认识安娜", True),
+        ("User | is | me", "User is User", False),
+        ("Ana | knows | the", "Ana knows the others", False),
+        ("Ana | is somebody of whom it is said that she likes | Tea", "Ana likes Tea", False),
+        ("Ana | | Tea", "Ana likes Tea", False),
+    ],
+)
+def test_a_memory_must_name_both_ends(line: str, text: str, expected: bool) -> None:
+    """As whole words; the user by "User", "I" or "my"."""
+    assert kept(line, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "expected"),
+    [
+        ("Ana | works at | Acme", TEXTS["P2"], True),
+        ("Rui | works at | Acme", TEXTS["P2"], False),
+        ("User | likes | Fado", "User doesn't like Fado", False),
+        ("User | does not like | Fado", "User doesn't like Fado", True),
+        ("User | likes | Ana", "User likes Ana, not Rui", True),
+        ("User | likes | Rui", "User likes Ana, not Rui", False),
+    ],
+)
+def test_what_the_memory_denies_is_not_stored(line: str, text: str, expected: bool) -> None:
+    """Unless the predicate denies it too."""
+    assert kept(line, text) == expected
+
+
+def test_aliases_name_an_entity() -> None:
+    """Those of the answer, if a memory has them, and those that are stored."""
+    bob = answer(
+        "Robert | plays | Chess | P1",
+        entities=("Robert | person | also: Bob, Bobby, Chess", "Chess | thing"),
+    )
+    found = read_answer(bob, {"P1": "Bob plays Chess", "P2": "Robert is called Bob"})
+    assert triples(found) == [("Robert", "plays", "Chess", "P1")]
     assert found.entities[0].aliases == ("Bob",)
+    known = names_by_key([("Robert", "Bob")])
+    assert read_answer(answer("Robert | plays | Chess | P1"), {"P1": "Bob plays Chess"}, known).relations
+    assert not kept("Robert | plays | Chess", "Bob plays Chess")
 
 
-def test_a_fuller_name_that_no_text_has_is_not_taken() -> None:
-    """The name that stands there is the entity's."""
-    found = drawing(
-        answer(("Ana Maria Silva", "lives in", "Porto"), entities=[entity("Ana Maria Silva", "Ana")]), TEXTS
+def test_a_name_that_no_memory_has_is_replaced_by_one_it_has() -> None:
+    """The model wrote a fuller name than any memory has."""
+    found = read_answer(
+        answer(
+            "Ana Maria Silva | lives in | Porto | P1",
+            entities=("Ana Maria Silva | person | also: Ana",),
+        ),
+        TEXTS,
     )
-    assert triples(found) == [("Ana", "lives in", "Porto", 1)]
+    assert triples(found) == [("Ana", "lives in", "Porto", "P1")]
     assert [e.name for e in found.entities] == ["Ana", "Porto"]
 
 
-def test_nobody_is_their_own_sister() -> None:
-    """An alias is dropped when a relation tells the two apart, and a relation to oneself is none."""
-    found = drawing(
-        answer(("Ana", "is sister of", "Bea"), entities=[entity("Ana", "Bea")]), {1: "Ana is the sister of Bea"}
-    )
-    assert found.relations == ()
-    found = drawn(("User", "is", "me"), ("I", "know", "Ana"))
-    assert triples(found) == [("User", "know", "Ana", 1)]
+def test_names_come_out_as_they_were_typed() -> None:
+    """What was escaped for the prompt is not stored escaped."""
+    found = read_answer(answer("User | drives | \\M3 coupé | P1"), {"P1": "User drives an M3 coupé"})
+    assert [r.object for r in found.relations] == ["M3 coupé"]
 
 
-KEYS = st.sampled_from(["name", "type", "aliases", "subject", "predicate", "object"])
-ANYTHING = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
-)
+def test_only_present_tense_is_settled() -> None:
+    """One can have worked at many places."""
+    assert one_at_a_time("lives in") == one_at_a_time("now lives at") == "home"
+    assert one_at_a_time("is married to") == "partner"
+    for past in ("lived in", "worked at", "moved to", "was married to", "visited", "was born in"):
+        assert one_at_a_time(past) is None
 
 
-@given(ANYTHING)
-def test_whatever_stands_in_an_answer_is_read(value: Any) -> None:
-    """Any JSON of any type in any place gives a drawing, and nothing that the texts do not name."""
-    for data in (
-        {"entities": value, "relations": value},
-        {"entities": [value], "relations": [value]},
-        {"relations": [relation(value, value, value)], "entities": [entity(value, value, kind=value)]},
-    ):
-        found = drawing(data, TEXTS)
-        assert {r.memory_id for r in found.relations} <= TEXTS.keys()
+@given(st.text(alphabet="AnaPorto |P123,\n<>/-\\¹İ", max_size=80))
+def test_anything_can_be_read(lines: str) -> None:
+    """Whatever stands in the sections, relations come from memories that were sent."""
+    for text in (answer(lines, entities=(lines,)), lines):
+        try:
+            found = read_answer(text, TEXTS)
+        except UnreadableAnswerError:
+            continue
+        assert {r.anchor for r in found.relations} <= TEXTS.keys()

@@ -9,7 +9,7 @@ from construct.memory.cycles.situation import Terms
 from construct.memory.inspection.status import Meters, meters, standing
 from construct.store import books, cycles
 from construct.tokens import Usage
-from tests.memory.builders import Life, draft
+from tests.memory.builders import Life, stated
 
 TERMS = Terms(replace(Thresholds(), observer=60, compact=100), "user", Clock(), 1.0)
 
@@ -18,7 +18,7 @@ def test_what_was_undone_is_held_for_a_threshold(life: Life) -> None:
     """The tokens still missing shrink with every message, until the hold ends."""
     here = life.talk()
     said = life.exchange(here, "I live in Lisbon near the river. " * 8)
-    life.observe(here, draft("I live in Lisbon", [said.id]))
+    life.observe(here, stated("I live in Lisbon", [said.id]))
     assert standing(life.db, here, TERMS, "m").held_tokens == 0
     undo(life.db, life.clock)
     assert standing(life.db, here, TERMS, "m").held_tokens == 60

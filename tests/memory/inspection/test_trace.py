@@ -8,6 +8,7 @@ from construct.memory.curation.forget import forget
 from construct.memory.curation.undo import undo
 from construct.memory.inspection.trace import drawn, why, why_memory, why_message
 from construct.store import talk
+from construct.store.records import Observation
 from tests.memory.builders import Life
 
 
@@ -18,7 +19,6 @@ def test_a_fact_names_its_exact_messages(life: Life) -> None:
     (found,) = life.observe(here, ("User's sister Ana lives in Porto", [said]))
     trace = why(life.db, found.id)
     assert (trace.observation.id, trace.sources, [m.id for m in trace.messages]) == (found.id, (), [said.id])
-    assert trace.cycle.kind == "observer"
 
 
 def test_ten_generations_lead_down_to_every_message(life: Life) -> None:
@@ -66,15 +66,41 @@ def test_many_shared_sources_do_not_make_the_tree_explode(life: Life) -> None:
     assert sum(1 for _ in drawn(why(life.db, pair[0].id).tree)) == 1 + 2 + 29 * 4
 
 
+def lived(life: Life, observation_id: int) -> list[tuple[str, str]]:
+    """Return what happened to an observation, each event with the beginning of its words."""
+    return [(event.event, event.text[:24]) for event in why(life.db, observation_id).life]
+
+
 def test_what_was_outdated_and_by_what_is_told_on_both_sides(life: Life) -> None:
-    """A correction keeps a trace of both; once the cycle is undone it no longer counts."""
+    """The life of a line runs from its words to what took its place, and goes on when that is undone."""
     here = life.talk()
     old, new = life.learn(here, "Lives in Lisbon"), life.learn(here, "Moved to Porto")
     life.reflect(outdated=[(old, new)])
-    assert [o.id for o in why(life.db, old.id).outdated_by] == [new.id]
-    assert [o.id for o in why(life.db, new.id).outdates] == [old.id]
+    replaced = [*beginning(old, 1), ("replaced", "by 2: Moved to Porto")]
+    assert lived(life, old.id) == replaced
+    assert lived(life, new.id)[2] == ("replaced", "took the place of 1: Liv")
     undo(life.db, life.clock)
-    assert (why(life.db, old.id).outdated_by, why(life.db, new.id).outdates) == ((), ())
+    assert lived(life, old.id) == [*replaced, ("undone", "the reflector (cycle 3) ")]
+    assert len(lived(life, new.id)) == 2
+
+
+def beginning(o: Observation, cycle: int) -> list[tuple[str, str]]:
+    """Return how the life of an observation begins."""
+    said = f"message:{2 * o.id - 1} user: {o.content}"
+    return [("said", said[:24]), ("noted", f"by the observer (cycle {cycle})"[:24])]
+
+
+def test_a_note_that_says_the_same_is_told_on_both_sides(life: Life) -> None:
+    """So is what was kept back, with the reason, and what was let go."""
+    here = life.talk()
+    first, again, other = (life.learn(here, text) for text in ("Likes tea", "Likes tea a lot", "It rained"))
+    life.reflect(same=[(first, again)], dropped=[other], notes=["refused: x (y); kept: “Likes tea”"])
+    assert lived(life, first.id)[2:] == [
+        ("repeated", "by 2: Likes tea a lot"),
+        ("kept back", "refused: x (y); kept: “L"),
+    ]
+    assert ("replaced", "took the place of 1: Lik") in lived(life, again.id)
+    assert lived(life, other.id)[-1][0] == "dropped"
 
 
 def test_an_edit_rests_on_all_messages_of_the_reflection_it_replaced(life: Life) -> None:
@@ -86,8 +112,10 @@ def test_an_edit_rests_on_all_messages_of_the_reflection_it_replaced(life: Life)
     trace = why(life.db, new)
     assert trace.sources == ()
     assert [m.content for m in trace.messages] == ["Fact a", "Fact b"]
-    assert [o.id for o in trace.edit_of] == [both.id]
-    assert [o.id for o in why(life.db, both.id).edited_into] == [new]
+    assert trace.life[-1].event == "edited"
+    assert [event.text for event in why(life.db, both.id).life if event.event == "edited"] == [
+        f"into {new}: a, and rather c"
+    ]
     assert life.broken() == []
 
 
@@ -98,7 +126,8 @@ def test_the_way_up_is_told_too(life: Life) -> None:
     life.reflect(("a & b", [a, b]))
     undo(life.db, life.clock)
     (both,) = life.reflect(("a and b", [a, b]))
-    assert [o.id for o in why(life.db, a.id).condensed_into] == [both.id]
+    assert [event.event for event in why(life.db, a.id).life] == ["said", "noted", "joined", "undone", "joined"]
+    assert why(life.db, a.id).life[-1].text == f"into {both.id}: a and b"
 
 
 def test_a_message_names_all_that_rests_on_it(life: Life) -> None:

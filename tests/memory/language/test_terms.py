@@ -2,12 +2,13 @@
 
 import time
 import unicodedata
+from datetime import date
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from construct.memory.language.terms import content_words, fold, negates, opening_names, stem, terms, words
+from construct.memory.language.terms import content_words, date_terms, fold, negates, opening_names, terms, words
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,7 @@ from construct.memory.language.terms import content_words, fold, negates, openin
         ("Write to anna.b@example.com", "anna.b@example.com"),
         ("See https://x.org/a?b=1, or example.com/foo.", "https://x.org/a?b=1 example.com/foo"),
         ("User follows @anna_b", "@anna_b"),
-        ("User has two cats and twenty-five fish", "2 20 5"),
+        ("User has two cats and twenty-five fish", ""),
         ("用户有3只猫", "3"),
         ("عنده ٣ قطط", "3"),
         ("Nutzer hat einen Termin beim Zahnarzt", "termin zahnarzt"),
@@ -87,27 +88,102 @@ def test_different_things_are_different_words(one: str, other: str) -> None:
 
 
 def test_scripts_without_spaces_have_words() -> None:
-    """Each character of Chinese or Japanese is a word that can be missed."""
+    """Each character of Chinese or Japanese is a word that can be missed, and none is a term."""
     assert content_words("用户对花生过敏") == frozenset("用户对花生过敏")
-    assert negates("用户不吃肉")
+    assert terms("映画「千と千尋の神隠し」を2回見た") == {"2"}
 
 
-@pytest.mark.parametrize("text", ["User doesn't eat", "never", "No meat", "isn’t", "isst kein Fleisch", "não come"])
+DENIES = """
+User eats no meat
+User speaks no German
+User paid no rent
+There are no cats
+User doesn't eat meat
+Ana no come carne
+User no puede nadar mariposa por una lesión
+Mi prima no come carne
+User não come carne
+User isst kein Fleisch
+User mag weder Rosenkohl noch Fenchel
+Il ne mange pas de viande
+J'aime pas le fromage
+User non mangia carne
+User eet geen vlees
+User äter inte kött
+User nie je mięsa
+Пользователь не ест мясо
+המשתמש לא אוכל בשר
+用户不吃肉
+用户没有猫
+ユーザーは肉を食べない
+ユーザーは肉を食べません
+ユーザーは昨日来なかった
+사용자는 고기를 먹지 않는다
+사용자는 고기를 안 먹는다
+사용자는 고양이가 없다
+User has no. None at all
+"""
+DOES_NOT_DENY = """
+User mora no Porto
+User trabalha no hospital
+User esqueceu-se do guarda-chuva no autocarro 728
+A Joana vive no Porto com o marido
+Joga andebol no Sporting e tem 12 anos
+User nada no clube
+User lives at No. 5
+Hij is pas 5 jaar en woont in Utrecht
+User war in Not und die Familie hat geholfen
+用户非常喜欢猫
+用户差不多三十岁
+ユーザーは薬を飲まなければならない
+ユーザーは来るかもしれない
+ユーザーは友達が少ない
+ユーザーは英語だけでなくドイツ語も話す
+사용자는 집안에서 일한다
+User likes tea
+"""
+
+
+@pytest.mark.parametrize("text", DENIES.strip().splitlines())
 def test_denials_are_seen(text: str) -> None:
     """What denies something is known as such, in the languages most likely to come up."""
     assert negates(text)
 
 
+@pytest.mark.parametrize("text", DOES_NOT_DENY.strip().splitlines())
+def test_what_only_looks_like_a_denial(text: str) -> None:
+    """Portuguese "no Porto" is "in Porto", "must" in Japanese is a double denial."""
+    assert not negates(text)
+
+
 def test_opening_names() -> None:
-    """A capitalised word at the beginning may be a name; "User" and other stop words are none."""
+    """A capitalised word at the beginning may be a name; "User", other stop words and articles are none."""
     assert opening_names("Anna lives here. Ben too. The cat as well. User sleeps") == {"anna", "ben"}
+    assert opening_names("O Tiago joga. A Inês lê. Der Hund schläft") == frozenset()
 
 
-@pytest.mark.parametrize("family", ["lives lived live living", "works worked work", "cats cat", "prefers preferred"])
-def test_inflections_share_a_stem(family: str) -> None:
-    """The usual endings of English do not make another word."""
-    first, *others = family.split()
-    assert all(stem(first)[:5] == stem(word)[:5] for word in others)
+def test_date_terms() -> None:
+    """A date may be written in many ways, in English and German."""
+    words_of_the_day = (
+        "2026-03-05 2026-03 2026 3 03 5 05 5th 5.3 5.3.2026 march mar märz mär thursday thu donnerstag do"
+    )
+    assert set(words_of_the_day.split()) <= date_terms("2026-03-05")
+    assert date_terms("2026-03") == {"2026-03", "2026", "3", "03", "march", "mar", "märz", "mär", "mrz"}
+    assert date_terms("2026") == {"2026"}
+    assert [
+        min(w for w in date_terms(f"2026-05-{day}") if w[-1] in "tdh" and w[0] in "123") for day in (11, 22, 31)
+    ] == [
+        "11th",
+        "22nd",
+        "31st",
+    ]
+
+
+@given(st.dates())
+def test_date_terms_are_terms_when_written(day: date) -> None:
+    """Whatever a date is called is found as such a word in a text."""
+    for way in date_terms(day.isoformat()):
+        assert words(f"x {way} y") == ["x", way, "y"]
 
 
 @settings(deadline=None)

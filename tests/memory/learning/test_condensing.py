@@ -1,154 +1,97 @@
-"""The reflector by rule: what is merged, dropped and taken back, and what is not."""
+"""The reflector by rule: which near-duplicates are retired, which of two stays, and what differs."""
+
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from construct.memory.language.terms import terms
 from construct.memory.learning.condensing import condense
-from construct.memory.learning.guard import judge
-from construct.memory.learning.proposals import PRIORITIES, STANCES, Draft
+from construct.memory.learning.proposals import ReflectionProposal
+from construct.memory.shown.lines import PRIORITIES, STANCES
 from construct.store.records import Observation
-from tests.memory.making import observation
+
+PLAIN = {
+    "priority": "medium",
+    "stance": "stated",
+    "observation_date": "2026-03-01",
+    "referenced_date": None,
+    "pinned": 0,
+    "origin": "observer",
+}
 
 
-def test_repetitions_are_merged() -> None:
-    """One fact said twice becomes the fuller or newer wording, with both as sources."""
-    found = condense(
-        [
-            observation(1, "I'm allergic to peanuts", priority="high"),
-            observation(2, "I love my cat Rex very much"),
-            observation(3, "I am allergic to peanuts.", day="2026-03-02"),
-            observation(4, "I really love my cat Rex very much!"),
-        ]
-    )
-    assert found.drafts == (
-        Draft("I am allergic to peanuts.", "high", "stated", "2026-03-02", None, (1, 3)),
-        Draft("I really love my cat Rex very much!", "medium", "stated", "2026-03-01", None, (2, 4)),
-    )
-
-
-@pytest.mark.parametrize(
-    "two",
-    [
-        (observation(1, "I like tea"), observation(2, "I don't like tea")),
-        (observation(1, "I like tea"), observation(2, "I like tea", stance="asked")),
-        (observation(1, "My code is 12"), observation(2, "My code is 13")),
-        (observation(1, "I like tea"), observation(2, "I like tea", pinned=1)),
-        (observation(1, "I like tea"), observation(2, "I like tea", origin="user")),
-        (observation(1, "I went running"), observation(2, "I went running", day="2026-03-02")),
-        (observation(1, "I run tomorrow", day="2026-03-02"), observation(2, "I run tomorrow")),
-        (observation(1, "I see Bob", ahead="2026-03-05"), observation(2, "I see Bob", ahead="2026-03-06")),
-        (observation(1, "I prefer tea over coffee"), observation(2, "I prefer coffee over tea")),
-    ],
-)
-def test_what_differs_is_not_merged(two: tuple[Observation, Observation]) -> None:
-    """Another denial, stance, number, day or order of words is another fact; pinned and edited lines stay."""
-    assert condense(two).drafts == ()
-
-
-def test_old_low_lines_are_dropped() -> None:
-    """Of low lines the newest ten stay, and pinned ones."""
-    low = [observation(i, f"small thing number {i}", priority="low", pinned=int(i == 0)) for i in range(14)]
-    assert condense(low).superseded == (1, 2, 3)
-
-
-def test_a_new_state_outdates_the_old() -> None:
-    """Where one lives and works, and what is now, takes the place of a line that says only what it was."""
-    found = condense(
-        [
-            observation(1, "I live in Lisbon."),
-            observation(2, "I live in Lisbon with my wife Ana"),
-            observation(3, "I work at Siemens"),
-            observation(4, "My phone number is 123"),
-            observation(5, "My favourite team is red"),
-            observation(6, "I moved to Porto last week."),
-            observation(7, "I joined Bosch recently"),
-            observation(8, "My phone number is now 456"),
-            observation(9, "My favourite team is blue"),
-        ]
-    )
-    assert sorted(found.outdated) == [(1, 6), (3, 7), (4, 8)]
+def note(number: int, content: str, **changed: Any) -> Observation:
+    """Return an active observation."""
+    values = {**PLAIN, "id": number, "content": content, **changed}
+    return Observation(*(values.get(name) for name in Observation._fields))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    "newer",
+    ("one", "other", "same"),
     [
-        observation(2, "I moved to Porto in 2015"),
-        observation(2, "I moved to Porto when I was ten"),
-        observation(2, "I moved to Porto", stance="planned"),
-        observation(2, "My sister moved to Porto"),
-        observation(2, "I live in Lisbon"),
-        observation(2, "I moved to Porto", day="2026-02-01"),
+        (note(1, "I'm allergic to peanuts"), note(2, "I am allergic to peanuts."), (1, 2)),
+        (note(1, "I'm allergic to peanuts", priority="high"), note(2, "I am allergic to peanuts."), (2, 1)),
+        (note(1, "I like tea", observation_date="2026-03-02"), note(2, "I like tea"), (2, 1)),
+        (note(1, "I like tea", pinned=1), note(2, "I like tea", priority="high"), (2, 1)),
+        (note(1, "I like tea", origin="user"), note(2, "I like tea"), (2, 1)),
+        (note(1, "我对花生过敏"), note(2, "我对花生过敏"), (1, 2)),
     ],
 )
-def test_what_does_not_outdate(newer: Observation) -> None:
-    """A move long ago, a plan, another person or the same place leaves a line as it was."""
-    assert condense([observation(1, "I live in Lisbon."), newer]).outdated == ()
+def test_one_of_two_that_say_the_same_stays(one: Observation, other: Observation, same: tuple[int, int]) -> None:
+    """The user's own and pinned stays, then the higher priority, then the later one, in whatever order they come."""
+    assert condense([one, other]) == condense([other, one]) == ReflectionProposal(same=(same,))
 
 
 @pytest.mark.parametrize(
-    ("newer", "outdates"),
+    ("one", "other"),
     [
-        ("No, my rent is 950 euros.", True),
-        ("Sorry, my rent is 950, not 900.", True),
-        ("Actually, my rent is 950 euros now", True),
-        ("No wait - my rent is 1,950 euros", True),
-        ("No, the rent is 950 euros.", True),
-        ("My rent is 950 euros", False),
-        ("No, my rent is 900.", False),
-        ("No, my rent is due on 1 May", False),
-        ("No, my rent is 10 km", False),
-        ("No, my rent is higher", False),
-        ("No, my rent was 950 euros", False),
-        ("No, my rent is 950 euros until June", False),
-        ("No, my office rent is 950 euros", False),
-        ("No, my brother's rent is 950 euros", False),
-        ("No, the office rent is 950 euros", False),
-        ("No, my budget is 950 euros", False),
-        ("Now my rent is 950 euros more than my budget", False),
+        (note(1, "I like tea"), note(2, "I don't like tea")),
+        (note(1, "I like tea"), note(2, "I like tea", stance="asked")),
+        (note(1, "My code is 12"), note(2, "My code is 13")),
+        (note(1, "I like tea", pinned=1), note(2, "I like tea", pinned=1)),
+        (note(1, "I went running"), note(2, "I went running", observation_date="2026-03-02")),
+        (note(1, "I see Bob", referenced_date="2026-03-05"), note(2, "I see Bob", referenced_date="2026-03")),
+        (note(1, "I prefer tea over coffee"), note(2, "I prefer coffee over tea")),
+        (note(1, "User has a grey cat that sleeps all day"), note(2, "User has a grey cat that sleeps")),
+        (note(1, "I live in Lisbon"), note(2, "I moved to Porto")),
     ],
 )
-def test_a_number_put_right_outdates_the_wrong_one(newer: str, outdates: bool) -> None:
-    """Of the same thing, in the same unit, and said as a correction; what was once or is of another stays beside it."""
-    old, new = observation(1, "My rent is 900 euros."), observation(2, newer)
-    assert condense([old, new]).outdated == (((1, 2),) if outdates else ())
-    assert judge(condense([old, new]), [old, new], {1: 1, 2: 2}).outdated == (((1, 2),) if outdates else ())
-    assert condense([observation(1, "The rent is 900 euros."), new]).outdated == condense([old, new]).outdated
-    for stance in ("asked", "hypothetical", "planned", "quoted"):
-        assert condense([old, observation(2, newer, stance=stance)]).outdated == ()
-    assert condense([new, old]).outdated == ()
+def test_what_differs_stays(one: Observation, other: Observation) -> None:
+    """Another denial, stance, number or day is another fact, and so is a note with a detail more."""
+    assert condense([one, other]) == ReflectionProposal()
 
 
-def test_a_line_outdates_three_at_most() -> None:
-    """Of many old states the three newest become outdated at once."""
-    lines = [observation(i, f"I live in {place}") for i, place in enumerate(("Rome", "Oslo", "Graz", "Bonn", "Porto"))]
-    assert sorted(condense(lines).outdated) == [(1, 4), (2, 4), (3, 4)]
+def test_many_that_say_the_same_are_retired_for_one() -> None:
+    """There are no chains: every pair names the note that stays."""
+    found = condense([note(i, "I like tea") for i in range(1, 5)])
+    assert found.same == ((3, 4), (2, 4), (1, 4))
 
 
-CONTENTS = st.sampled_from(["I like tea", "I like tea.", "I live in Rome", "I moved to Oslo", "tea"]) | st.text()
-OBSERVATIONS = st.lists(
+CONTENTS = st.sampled_from(["I like tea", "I like tea.", "I really like tea", "I saw Bob", "tea"]) | st.text()
+NOTES: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
     st.builds(
-        observation, st.just(0), CONTENTS, priority=st.sampled_from(PRIORITIES), stance=st.sampled_from(STANCES),
-        day=st.sampled_from(["2026-03-01", "2026-03-02"]), ahead=st.sampled_from([None, "2026-03-09"]),
+        dict,
+        content=CONTENTS,
+        priority=st.sampled_from(PRIORITIES),
+        stance=st.sampled_from(STANCES),
+        observation_date=st.sampled_from(["2026-03-01", "2026-03-02"]),
         pinned=st.integers(0, 1),
     ),
     max_size=30,
-)  # fmt: skip
+)
 
 
-@given(OBSERVATIONS)
-def test_condensing_loses_nothing_that_matters(lines: list[Observation]) -> None:
-    """Only low lines go without a line in their place, pinned ones stay, and a new line is one of its sources."""
-    given_lines = {i: o._replace(id=i) for i, o in enumerate(lines)}
-    found = condense(list(given_lines.values()))
-    gone = [i for d in found.drafts for i in d.sources] + list(found.superseded) + [old for old, _ in found.outdated]
-    assert len(gone) == len(set(gone))
-    assert not any(given_lines[i].pinned for i in gone)
-    assert all(given_lines[i].priority == "low" for i in found.superseded)
-    for draft in found.drafts:
-        sources = [given_lines[i] for i in draft.sources]
-        assert len(sources) > 1
-        assert draft.content in {s.content for s in sources}
-        assert {s.stance for s in sources} == {draft.stance}
-        assert len(draft.content) < sum(len(s.content) for s in sources) or not draft.content
-    assert all(given_lines[old].id < given_lines[new].id for old, new in found.outdated)
+@given(NOTES)
+def test_nothing_that_matters_is_retired(notes: list[dict[str, Any]]) -> None:
+    """No protected note goes, none goes twice, what stays is there, and no term is lost."""
+    by_id = {i: note(i, **values) for i, values in enumerate(notes)}
+    found = condense(list(by_id.values()))
+    retired = [one for one, _ in found.same]
+    assert len(retired) == len(set(retired))
+    assert not set(retired) & {staying for _, staying in found.same}
+    for one, staying in found.same:
+        assert not by_id[one].is_protected
+        assert terms(by_id[one].content) == terms(by_id[staying].content)
+    assert found == ReflectionProposal(same=found.same)

@@ -21,7 +21,7 @@ from construct.store.backup import backup
 from construct.store.database import Store, open_database, transaction
 from construct.store.search import Filters
 from construct.store.talk import LAST
-from tests.memory.builders import Life, draft
+from tests.memory.builders import Life, stated
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="onnxruntime has no wheels here")
 FOLDER = Path(__file__).parents[2] / "support" / "meanings"
@@ -140,7 +140,7 @@ def test_a_deleted_conversation_and_an_undone_cycle_take_their_vectors_along(lif
     here, there = life.talk(), life.talk()
     life.learn(here, "My vessel is green")
     kept = life.say(there, "The puppy sleeps")
-    (observed,) = life.observe(there, draft("User's puppy sleeps", [kept.id]))
+    (observed,) = life.observe(there, stated("User's puppy sleeps", [kept.id]))
     index(life, meaning)
     undo(life.db, life.clock)
     assert ("observation", observed.id) not in held(life)

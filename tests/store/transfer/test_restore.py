@@ -69,7 +69,7 @@ def test_import_twice_adds_nothing(make: Make, tmp_path: Path) -> None:
     for db in (a, b):
         report = bring(db, tmp_path, text)
         assert (report.conversations, report.messages, report.observations, report.memories) == (0, 0, 0, 0)
-        assert report.known == 40
+        assert report.known == 43
         assert exported(db) == text
     assert one(a, "SELECT count(*) FROM messages WHERE archived = 0") == 13
 
@@ -171,7 +171,7 @@ def test_an_older_export_changes_nothing(make: Make, tmp_path: Path) -> None:
     a.execute("UPDATE watermarks SET message_id = 6 WHERE name = 'observed'")
     assert violations(a) == []
     before = exported(a)
-    assert bring(a, tmp_path, text).known == 40
+    assert bring(a, tmp_path, text).known == 43
     assert exported(a) == before
 
 
@@ -253,7 +253,7 @@ def test_what_was_forgotten_is_not_learned_again(make: Make, tmp_path: Path) -> 
         "relations", subject_id=thing, predicate="stolen", object_id=thing, memory_id=memory, created_at=wa.tick()
     )
     wa.insert("shown", conversation_id=tea, observation_id=higher, block=1)
-    wa.insert("outdated", old_id=mixed, by_id=higher, cycle_id=r2)
+    wa.replace(mixed, higher, r2, "outdated")
     assert violations(a) == []
     for uid in ("a-m-0003", "a-m-0004"):
         b.execute("INSERT INTO tombstones VALUES (?, ?)", (uid, wa.tick()))
@@ -329,7 +329,7 @@ def test_its_own_file(make: Make, tmp_path: Path) -> None:
     furnish(a)
     before = exported(a)
     report = import_file(a, tmp_path / "a.db", Clock())
-    assert (report.messages, report.known) == (0, 40)
+    assert (report.messages, report.known) == (0, 43)
     assert exported(a) == before
 
 
@@ -349,3 +349,111 @@ def test_through_a_pipe(make: Make, tmp_path: Path) -> None:
             import_file(b, pipe, Clock())
         writer.join()
     assert exported(b) == exported(a)
+
+
+def test_an_export_of_version_1(make: Make, tmp_path: Path) -> None:
+    """Its `outdated` lines become links, of edits where the cycle is one; later lines are none of its own."""
+    a, b = make("a"), make("b")
+    w = furnish(a)
+    talk = w.conversation()
+    _, (old, new) = w.observe(talk, w.say(talk, "Lisbon", "Porto"), "Lives in Lisbon", "Lives in Porto")
+    w.supersede(old, w.cycle("reflector", talk))
+    lines = []
+    for line in exported(a).splitlines():
+        record = json.loads(line)
+        if record["type"] == "construct-export":
+            record["version"] = 1
+        elif record["type"] == "replaced":
+            record = {"type": "outdated", "old": record["replaced"], "by": record["observation"],
+                      "cycle": record["cycle"]}  # fmt: skip
+        elif record["type"] in ("forget_request", "usage"):
+            continue
+        elif record["type"] == "observation":
+            del record["withheld"]
+        lines.append(json.dumps(record) + "\n")
+    assert bring(b, tmp_path, "".join(lines)).observations == 9
+    links = "SELECT observation_id, replaced_id, cycle_id, relation FROM observation_replaced ORDER BY 1"
+    assert b.execute(links).fetchall() == a.execute(links).fetchall() == [(5, 2, 3, "outdated"), (6, 3, 4, "edit")]
+    assert new
+
+
+def test_links_come_with_their_cycle(make: Make, tmp_path: Path) -> None:
+    """Among rows of its own a database takes each link once, by what it says, whatever the ids are here."""
+    a, b = make("a"), make("b")
+    w = furnish(a)
+    furnish(b, "b")
+    cycle, (first, second) = w.cycle("reflector", None), (4, 6)
+    w.replace(first, second, cycle, "same")
+    for _ in range(2):
+        bring(b, tmp_path, exported(a))
+    links = """SELECT new.content, old.content, relation FROM observation_replaced
+               JOIN observations AS new ON new.id = observation_id JOIN observations AS old ON old.id = replaced_id
+               JOIN cycles ON cycles.id = observation_replaced.cycle_id WHERE cycles.uid LIKE 'a-%' ORDER BY 3"""
+    expected = [("Asks a lot", "Asks much", "edit"), ("Dentist and teeth", "Has teeth", "outdated"),
+                ("Asks a lot", "Likes tea", "same")]  # fmt: skip
+    assert b.execute(links).fetchall() == a.execute(links).fetchall() == expected
+    assert one(b, "SELECT count(*) FROM observation_replaced") == 5
+    assert violations(b) == []
+
+
+def test_reflections_that_came_know_their_first_day(make: Make, tmp_path: Path) -> None:
+    """It is no part of an export: it is worked out for what came, through all generations, and nothing else."""
+    a, b = make("a"), make("b")
+    w = furnish(a)
+    furnish(b, "b")
+    b.execute("UPDATE observations SET first_date = '1999-01-01' WHERE generation > 0")
+    a.execute("UPDATE observations SET observation_date = '2023-01-20' WHERE id = 1")
+    w.fact(None, w.cycle("reflector", None), "higher", sources=[5, 4], generation=2, observation_date="2026-03-02")
+    assert '"first_date"' not in exported(a)
+    bring(b, tmp_path, exported(a))
+    first_dates = "SELECT uid, first_date FROM observations WHERE first_date NOT NULL ORDER BY id"
+    assert [date for _, date in b.execute(first_dates)] == ["1999-01-01", "2023-01-20", "2023-01-20"]
+    c = make("c")
+    bring(c, tmp_path, exported(b))
+    assert exported(c) == exported(b)
+
+
+def test_a_request_to_forget_withholds_what_is_known_here(make: Make, tmp_path: Path) -> None:
+    """What was withheld there since is withheld here too, and given back with the answer that gives it back there."""
+    a, b = make("a"), make("b")
+    w = World(a)
+    talk = w.conversation()
+    said = w.say(talk, "I stole a medlar. Forget that", "Of course")
+    cycle, (fact,) = w.observe(talk, said, "Stole a medlar")
+    bring(b, tmp_path, exported(a))
+    more = w.say(talk, "Do forget it", "Yes")
+    cycle, _ = w.observe(talk, more)
+    requests = [w.ask_to_forget(cycle, observation_id=fact), w.ask_to_forget(cycle, message_id=said[0])]
+    a.execute("UPDATE observations SET withheld = 1")
+    a.execute("UPDATE messages SET withheld = 1 WHERE id = ?", (said[0],))
+    withheld = "SELECT (SELECT total(withheld) FROM observations), (SELECT total(withheld) FROM messages)"
+    earlier = exported(a)
+    for _ in range(2):
+        bring(b, tmp_path, earlier)
+        assert b.execute(withheld).fetchone() == (1, 1)
+        assert violations(b) == []
+    a.execute("UPDATE observations SET withheld = 0")
+    a.execute("UPDATE forget_requests SET answered_at = ?", (w.tick(),))
+    later = exported(a)
+    for text in (later, earlier):
+        bring(b, tmp_path, text)
+        assert b.execute(withheld).fetchone() == (0, 1)
+        assert one(b, "SELECT count(*) FROM forget_requests WHERE answered_at IS NULL") == 0
+    assert requests
+
+
+def test_what_was_forgotten_here_is_not_asked_about_again(make: Make, tmp_path: Path) -> None:
+    """A request for what has a tombstone here stays away, with an older export too."""
+    a, b = make("a"), make("b")
+    w = World(a)
+    talk = w.conversation()
+    said = w.say(talk, "I stole a medlar. Forget that", "Of course")
+    cycle, (fact,) = w.observe(talk, said, "Stole a medlar")
+    a.execute("UPDATE observations SET withheld = 1")
+    w.ask_to_forget(cycle, observation_id=fact)
+    w.ask_to_forget(cycle, message_id=said[0])
+    b.execute("INSERT INTO tombstones SELECT uid, ? FROM json_each(?), (SELECT value AS uid FROM json_each(?))",
+              (w.tick(), "[1]", json.dumps(["a-m-0002", "a-m-0003"])))  # fmt: skip
+    assert bring(b, tmp_path, exported(a)).left_out == 3
+    assert one(b, "SELECT count(*) FROM forget_requests") == 0
+    assert violations(b) == []

@@ -1,0 +1,41 @@
+"""A worker's answer, collected from a stream however that ends."""
+
+from dataclasses import replace
+
+from construct import tokens
+from construct.errors import ModelBrokenError, ModelError
+from construct.llm.types import ReplyStream, Usage, WorkReply, WorkRequest
+
+LONGEST_WAIT = 2_000
+"""Characters of one line after which `hopeless` is asked although the line has not ended."""
+
+
+async def collect(stream: ReplyStream, request: WorkRequest, who: str) -> WorkReply:
+    """Read a stream to its end, or until the answer is hopeless, and return what arrived.
+
+    `who` is the model's name for messages. Raises the stream's ModelError, or ModelBrokenError,
+    when nothing arrived.
+    """
+    reply = stream.reply
+    trouble: str | None = None
+    asked_at = 0
+    try:
+        async for piece in stream:
+            if "\n" in piece or len(reply.text) - asked_at >= LONGEST_WAIT:
+                asked_at = len(reply.text)
+                if trouble := request.hopeless(reply.text):
+                    break
+        else:
+            if reply.stop_reason is None:
+                raise ModelBrokenError(f"{who} broke off its answer. Try again.")
+    except ModelError as error:
+        if not reply.text and reply.usage == Usage():
+            raise
+        trouble = f"{error.in_short}."
+    finally:
+        await stream.aclose()
+    if trouble is None:
+        return WorkReply(reply.text, reply.usage, reply.stop_reason)
+    # The server's last count may be older than the words: what was written is paid for.
+    written = max(reply.usage.output_tokens, tokens.count(reply.text))
+    return WorkReply(reply.text, replace(reply.usage, output_tokens=written), None, trouble)

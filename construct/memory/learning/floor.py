@@ -1,0 +1,249 @@
+"""The floor: what code can prove of a reflector's proposal, in every language alike. Pure.
+
+Anchors, terms, denial, stance, days, owners and pins, and that it shrinks (memory.md, "What keeps it honest"). Whether
+a line still means the same is for the verifier. Whatever fails here leaves the notes concerned as they were.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from construct.memory.language.terms import date_terms, negates, terms, words
+from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
+from construct.memory.shown.lines import MOST_REPLACED, PRIORITIES, Note, line_tokens
+from construct.store.records import Observation
+
+Said = Mapping[int, tuple[str, int]]
+"""Per observation, when the newest message it rests on was said, and that message's id."""
+
+_ALIKE_ONLY = frozenset({"quoted", "hypothetical", "inferred", "assistant"})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that a reflection does."""
+
+    kind: Literal["line", "same", "outdated", "drop"]
+    retired: tuple[int, ...]
+    """The notes that it supersedes."""
+    line: ProposedObservation | None = None
+    """What takes their place, for a line."""
+    stays: int | None = None
+    """The note that says the same, or what holds now."""
+    new_tokens: int = 0
+    old_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Something proposed that is not done: what it was, why, and the notes that stay as they were."""
+
+    what: str
+    reason: str
+    kept: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reflection:
+    """What a reflection does, and what was kept back."""
+
+    changes: tuple[Change, ...] = ()
+    refused: tuple[Refusal, ...] = ()
+
+    @property
+    def lines(self) -> tuple[ProposedObservation, ...]:
+        """The new lines."""
+        return tuple(change.line for change in self.changes if change.line)
+
+    @property
+    def gone(self) -> frozenset[int]:
+        """All notes that it supersedes."""
+        return frozenset(i for change in self.changes for i in change.retired)
+
+    @property
+    def shrinks(self) -> bool:
+        """Whether its new lines are shorter than what they replace, or it only retires notes."""
+        if not self.lines:
+            return bool(self.changes)
+        return sum(c.new_tokens for c in self.changes) < sum(c.old_tokens for c in self.changes)
+
+    def retired(self, kind: str) -> frozenset[int]:
+        """Return the notes superseded by changes of a kind."""
+        return frozenset(i for change in self.changes if change.kind == kind for i in change.retired)
+
+
+def checked(
+    proposal: ReflectionProposal, given: Sequence[Observation], said: Said, settled: Sequence[Change] = ()
+) -> Reflection:
+    """Return what of a proposal the floor lets pass; `settled` are the changes of an earlier answer, which stay.
+
+    Where a note is named twice the first use counts, in the order new lines, same, outdated, drop.
+    """
+    floor = _Floor({o.id: o for o in given}, said, list(settled), [])
+    for proposed in proposal.observations:
+        floor.take_line(proposed)
+    for one, other in proposal.same:
+        floor.take_same(one, other)
+    for stale, newer in proposal.outdated:
+        floor.take_outdated(stale, newer)
+    for i in proposal.drop:
+        floor.take_drop(i)
+    return Reflection(tuple(floor.changes[len(settled) :]), tuple(floor.refused))
+
+
+def why_not_outdated(old: Observation, new: Note, old_said: tuple[str, int], new_said: tuple[str, int]) -> str | None:
+    """Return why a note does not make another outdated, as far as code can tell; None when it may."""
+    if old.is_protected:
+        return "it is pinned or the user's own"
+    if new_said <= old_said:
+        return "what would make it outdated was not said later"
+    if new.observation_date < old.observation_date:
+        return "what would make it outdated has an earlier date"
+    if new.stance not in {"stated", old.stance}:
+        return "only what is stated, or of the same stance, makes a note outdated"
+    return None
+
+
+@dataclass(slots=True)
+class _Floor:
+    """The state of one check: what stands so far."""
+
+    notes: Mapping[int, Observation]
+    said: Said
+    changes: list[Change]
+    refused: list[Refusal]
+
+    def take_line(self, proposed: ProposedObservation) -> None:
+        sources = [self.notes[i] for i in proposed.sources if i not in self._used()]
+        if not sources:
+            return
+        line = _derived(proposed, sources)
+        reason = _why_not_line(line, sources)
+        kept = tuple(o.id for o in sources)
+        if reason:
+            self.refused.append(Refusal(proposed.content, reason, kept))
+            return
+        new_tokens, old_tokens = line_tokens(line), sum(o.token_count for o in sources)
+        if len(sources) == 1 and new_tokens >= old_tokens:
+            return  # says one note again, no shorter: that can as well stay as it is
+        self.changes.append(Change("line", kept, line, None, new_tokens, old_tokens))
+
+    def take_same(self, one: int, other: int) -> None:
+        retired, stays = sorted((self.notes[one], self.notes[other]), key=self._rank)
+        reason = self._why_not_retired(retired, stays)
+        if reason is None and (retired.stance, retired.referenced_date) != (stays.stance, stays.referenced_date):
+            reason = "they differ in stance or in the day they refer to"
+        if reason is None and (missing := terms(retired.content) - _words_of(stays)):
+            reason = f"{_listed(missing)} would be gone"
+        if reason is None and negates(retired.content) != negates(stays.content):
+            reason = "only one of them denies something"
+        self._settle(Change("same", (retired.id,), stays=stays.id), f"the same as “{_cut(stays)}”", reason)
+
+    def take_outdated(self, stale: int, newer: int) -> None:
+        old, new = self.notes[stale], self.notes[newer]
+        reason = self._why_not_retired(old, new)
+        if reason is None and sum(c.stays == newer for c in self.changes if c.kind == "outdated") >= MOST_REPLACED:
+            reason = "one line makes three outdated at most"
+        reason = reason or why_not_outdated(old, new, self.said[stale], self.said[newer])
+        self._settle(Change("outdated", (stale,), stays=newer), f"outdated by “{_cut(new)}”", reason)
+
+    def take_drop(self, i: int) -> None:
+        note = self.notes[i]
+        if i in self._used() or i in self._needed():
+            return
+        reason = None
+        if note.priority != "low":
+            reason = "only a low note can be dropped"
+        elif note.is_protected:
+            reason = "it is pinned or the user's own"
+        self._settle(Change("drop", (i,)), "dropped", reason)
+
+    def _used(self) -> set[int]:
+        return {i for change in self.changes for i in change.retired}
+
+    def _needed(self) -> set[int]:
+        return {change.stays for change in self.changes if change.stays is not None}
+
+    def _why_not_retired(self, retired: Observation, stays: Observation) -> str | None:
+        if retired.is_protected:
+            return "it is pinned or the user's own"
+        if retired.id in self._used():
+            return "it was named before"
+        if stays.id in self._used() or retired.id in self._needed():
+            return "what would stand for it does not stay, or it stands for another itself"
+        return None
+
+    def _settle(self, change: Change, what: str, reason: str | None) -> None:
+        if reason is None:
+            self.changes.append(change)
+        elif reason != "it was named before":
+            self.refused.append(Refusal(what, reason, change.retired))
+
+    def _rank(self, o: Observation) -> tuple[bool, int, tuple[str, int], int]:
+        """Return what decides which of two notes stays: the greater."""
+        return o.is_protected, -PRIORITIES.index(o.priority), self.said[o.id], o.id
+
+
+def _derived(proposed: ProposedObservation, sources: Sequence[Observation]) -> ProposedObservation:
+    """Return a line with what follows from its sources: priority, days, and the stance where they have but one."""
+    stances = {o.stance for o in sources}
+    last = max(o.observation_date for o in sources)
+    first = min(o.first_date or o.observation_date for o in sources)
+    return replace(
+        proposed,
+        sources=tuple(o.id for o in sources),
+        stance=stances.pop() if len(stances) == 1 else proposed.stance,
+        priority=min((o.priority for o in sources), key=PRIORITIES.index),
+        observation_date=last,
+        first_date=first if first < last else None,
+        referenced_date=next((o.referenced_date for o in sources if o.referenced_date), None),
+    )
+
+
+def _why_not_line(line: ProposedObservation, sources: Sequence[Observation]) -> str | None:
+    """Return what code can prove against a line in the place of its sources; None when it passes."""
+    if any(o.is_protected for o in sources):
+        return "it would replace a note that is pinned or the user's own"
+    stances = {o.stance for o in sources}
+    if line.stance not in stances or (len(stances) > 1 and stances & _ALIKE_ONLY):
+        return "its sources have different stances"
+    if len({o.referenced_date for o in sources if o.referenced_date}) > 1:
+        return "its sources refer to different days"
+    said = words(line.content)
+    kept = {*said, *_dates_of(line.referenced_date)}
+    if strange := terms(line.content).difference(*map(_words_of, sources)):
+        return f"its sources do not say {_listed(strange)}"
+    for o in sources:
+        wanted = terms(o.content)
+        if o.priority == "high" and (missing := wanted - kept):
+            return f"{_listed(missing)} of “{_cut(o)}” would be gone"
+        if o.priority == "medium" and wanted and wanted.isdisjoint(kept):
+            return f"every name and number of “{_cut(o)}” would be gone"
+    if negates(line.content) and not any(negates(o.content) for o in sources):
+        return "it denies what its sources do not deny"
+    if not negates(line.content) and (denial := next((o for o in sources if _must_deny(o)), None)):
+        return f"the denial in “{_cut(denial)}” would be gone"
+    return None
+
+
+def _must_deny(o: Observation) -> bool:
+    return o.priority == "high" and negates(o.content)
+
+
+def _words_of(o: Observation) -> frozenset[str]:
+    """Return the words of a note, and every way in which its days can be written."""
+    return frozenset(words(o.content)).union(
+        _dates_of(o.first_date), _dates_of(o.observation_date), _dates_of(o.referenced_date)
+    )
+
+
+def _dates_of(when: str | None) -> frozenset[str]:
+    return date_terms(when) if when else frozenset()
+
+
+def _listed(names: frozenset[str]) -> str:
+    return ", ".join(f"“{name}”" for name in sorted(names))
+
+
+def _cut(o: Observation) -> str:
+    return o.content[:80]

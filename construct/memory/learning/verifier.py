@@ -1,0 +1,74 @@
+"""The verifier: a further call of the worker model that checks whether a line still says what its notes said.
+
+It sees only the notes and the line, not who wrote it or why (memory.md, "What keeps it honest").
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from construct.llm.types import Model, WorkRequest
+from construct.memory.learning.asking import Account, ask, repeats_itself
+from construct.memory.shown.lines import Note, plain_line, section
+from construct.prompts import prompt
+
+PURPOSE = "verifier"
+_REPLY_TOKENS = 8_192
+_TOKENS_A_GROUP = 80
+_LONGEST_REASON = 300
+_ATTEMPTS = 2
+_CHECK = re.compile(r"(?:[-*•] )?(?:group )?(\d+)[.):]? (yes|no)\b[\s,;:.–—-]*(.*)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One proposal to be checked: what it is, the notes it retires, and the note that stands for them."""
+
+    kind: Literal["line", "same", "outdated"]
+    notes: tuple[Note, ...]
+    result: Note
+
+
+async def verify(model: Model, groups: Sequence[Group], account: Account) -> list[str | None] | None:
+    """Return for each group None where it holds, or what is wrong; None for all when the call failed twice.
+
+    A group without an answer does not hold.
+    """
+    if not groups:
+        return []
+    for _ in range(_ATTEMPTS):
+        reply = await ask(model, _request(model, groups), account, PURPOSE)
+        answers = {} if reply is None else _read(reply.text, len(groups))
+        if answers:
+            return [answers.get(number, "the verifier did not answer") for number in range(1, len(groups) + 1)]
+        if reply is not None:
+            account.problems.append("the verifier's answer could not be read")
+    return None
+
+
+def _request(model: Model, groups: Sequence[Group]) -> WorkRequest:
+    return WorkRequest(
+        system=prompt("verifier"),
+        user="\n".join(_group(number, group) for number, group in enumerate(groups, 1)),
+        max_tokens=min(_REPLY_TOKENS, model.context_window // 3, 500 + _TOKENS_A_GROUP * len(groups)),
+        hopeless=repeats_itself,
+    )
+
+
+def _group(number: int, group: Group) -> str:
+    lines = [plain_line(note) for note in group.notes]
+    return "\n".join([f'<group n="{number}" is="{group.kind}">', *lines, f"=> {plain_line(group.result)}", "</group>"])
+
+
+def _read(answer: str, count: int) -> dict[int, str | None]:
+    """Return the answers by group, of several to one group a no; empty when there are none."""
+    main = section(answer, "checks")
+    found: dict[int, str | None] = {}
+    for line in main.lines if main else ():
+        match = _CHECK.fullmatch(line)
+        if match is None or not 1 <= int(match[1]) <= count:
+            continue
+        wrong = None if match[2].lower() == "yes" else (match[3][:_LONGEST_REASON] or "the verifier said no")
+        found[int(match[1])] = found.get(int(match[1])) or wrong
+    return found

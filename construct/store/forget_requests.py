@@ -1,0 +1,111 @@
+"""What the observer heard the user ask to forget: withheld from the main model until the user decides. Plain queries.
+
+Nothing is deleted by it. A request waits for its cycle's observations to be committed, then its note is withheld, and
+its message once it has left the window; the user is asked once.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from construct.store.remnants import replies
+from construct.store.sql import GIVEN, column, given, insert
+from construct.store.talk import new_uid
+
+
+class ForgetRequest(NamedTuple):
+    """One thing to be asked about: an observation or a message, with its words."""
+
+    id: int
+    observation_id: int | None
+    message_id: int | None
+    words: str
+
+
+def add(db: sqlite3.Connection, cycle_id: int, observation_ids: Iterable[int], message_ids: Iterable[int]) -> None:
+    """Keep requests with a cycle; with a message go the replies to it, which may repeat it."""
+    messages = set(message_ids)
+    messages |= {m.id for m in replies(db, messages)}
+    for observation_id in sorted(set(observation_ids)):
+        insert(db, "forget_requests", {"uid": new_uid(), "cycle_id": cycle_id, "observation_id": observation_id})
+    for message_id in sorted(messages):
+        insert(db, "forget_requests", {"uid": new_uid(), "cycle_id": cycle_id, "message_id": message_id})
+
+
+def withhold_committed(db: sqlite3.Connection, conversation_id: int, window: int, now: str) -> bool:
+    """Withhold what a conversation's observer cycles asked for, after a compaction; return whether notes were.
+
+    Messages at or below the `window` watermark only: what is still shown raw leaves with it.
+    """
+    requests = """forget_requests WHERE cycle_id IN (
+        SELECT id FROM cycles WHERE conversation_id = :conversation AND kind = 'observer' AND status = 'succeeded')"""
+    values = {"conversation": conversation_id, "window": window, "now": now}
+    notes = db.execute(
+        f"UPDATE observations SET withheld = 1 WHERE withheld = 0 AND id IN (SELECT observation_id FROM {requests})",
+        values,
+    ).rowcount
+    db.execute(
+        f"""UPDATE messages SET withheld = 1 WHERE withheld = 0 AND (id <= :window OR archived)
+            AND id IN (SELECT message_id FROM {requests})""",
+        values,
+    )
+    db.execute(
+        f"""UPDATE forget_requests SET withheld_at = :now
+            WHERE withheld_at IS NULL AND id IN (SELECT id FROM {requests})""",
+        values,
+    )
+    return notes > 0
+
+
+def waiting(db: sqlite3.Connection) -> frozenset[int]:
+    """Return the observations that will be withheld once their request's cycle is committed."""
+    query = "SELECT observation_id FROM forget_requests WHERE withheld_at IS NULL AND observation_id IS NOT NULL"
+    return frozenset(column(db, query))
+
+
+def unanswered(db: sqlite3.Connection) -> list[ForgetRequest]:
+    """Return what is withheld and was not asked about yet, the user's words and notes only, oldest first."""
+    rows = db.execute(
+        """SELECT r.id, r.observation_id, r.message_id, coalesce(o.content, m.content)
+           FROM forget_requests AS r LEFT JOIN observations AS o ON o.id = r.observation_id
+           LEFT JOIN messages AS m ON m.id = r.message_id
+           WHERE withheld_at IS NOT NULL AND answered_at IS NULL AND ifnull(m.role, 'user') = 'user'
+           ORDER BY r.id"""
+    )
+    return [ForgetRequest(*row) for row in rows]
+
+
+def leave(db: sqlite3.Connection, now: str) -> None:
+    """Note that the user was asked: what is withheld stays so."""
+    db.execute(
+        "UPDATE forget_requests SET answered_at = ? WHERE withheld_at IS NOT NULL AND answered_at IS NULL", (now,)
+    )
+
+
+def keep(db: sqlite3.Connection) -> None:
+    """Give back what is withheld and was not asked about yet."""
+    _give_back(db, column(db, "SELECT id FROM forget_requests WHERE withheld_at IS NOT NULL AND answered_at IS NULL"))
+
+
+def take_back(db: sqlite3.Connection, cycle_id: int) -> None:
+    """Give back what a cycle withheld, since it is undone."""
+    _give_back(db, column(db, "SELECT id FROM forget_requests WHERE cycle_id = ?", (cycle_id,)))
+
+
+def _give_back(db: sqlite3.Connection, request_ids: list[int]) -> None:
+    """Delete requests and show again what they alone withheld; what was forgotten for good stays withheld."""
+    chosen = given(request_ids)
+    observations = column(db, f"SELECT observation_id FROM forget_requests WHERE id IN {GIVEN}", (chosen,))
+    messages = column(db, f"SELECT message_id FROM forget_requests WHERE id IN {GIVEN}", (chosen,))
+    db.execute(f"DELETE FROM forget_requests WHERE id IN {GIVEN}", (chosen,))
+    db.execute(
+        f"""UPDATE observations SET withheld = 0 WHERE id IN {GIVEN} AND NOT EXISTS (
+                SELECT 1 FROM forget_requests WHERE observation_id = observations.id AND withheld_at IS NOT NULL)""",
+        (given(i for i in observations if i is not None),),
+    )
+    db.execute(
+        f"""UPDATE messages SET withheld = 0 WHERE id IN {GIVEN}
+            AND uid NOT IN (SELECT message_uid FROM tombstones) AND NOT EXISTS (
+                SELECT 1 FROM forget_requests WHERE message_id = messages.id AND withheld_at IS NOT NULL)""",
+        (given(i for i in messages if i is not None),),
+    )

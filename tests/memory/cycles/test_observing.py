@@ -1,0 +1,372 @@
+"""One observer cycle against the strict fake: what it is told, what it may replace, what half an answer gives."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from construct import tokens
+from construct.clock import Clock
+from construct.memory.curation.edits import edit, pin
+from construct.memory.cycles import archive
+from construct.memory.recall.search import search
+from construct.memory.shown.forks import fork
+from construct.store import curated, forget_requests, talk
+from construct.store import observations as rows
+from construct.store.records import Observation
+from construct.store.transfer.importing import import_file
+from tests.memory.cycles.scripted import (
+    learn,
+    notes,
+    observes,
+    observes_only,
+    query,
+    sent,
+    states,
+    take_back,
+    writes,
+)
+from tests.support.fake_api import FakeApi, careless
+from tests.support.fake_types import Answer, Json
+from tests.support.fake_worker import note, observer_answer, read_groups, read_known, read_transcript
+from tests.support.talks import Talk, talking
+
+LISBON, PORTO = "User lives in Lisbon", "User lives in Porto now"
+MOVED = writes(PORTO, replaces="Lisbon")
+EAGER = {"CONSTRUCT_OBSERVER_THRESHOLD": "1"}
+"""Everything is observed at once, and committed only when asked for."""
+NARROW = {"CONSTRUCT_COMPACT_THRESHOLD": "200"}
+"""The window keeps a turn or two."""
+
+
+@pytest.fixture(autouse=True)
+def quiet(api: FakeApi) -> None:
+    """Leave all to the observer."""
+    observes_only(api)
+
+
+async def test_related_notes_are_known_first(tmp_path: Path, api: FakeApi) -> None:
+    """Then those of high priority, then the newest, as many as about 1,500 tokens hold."""
+    words = "tea milk bread rain snow wind salt soup rice wool jam hay".split()
+    fillers = [
+        f"User likes {first} more than {second} whenever the morning is slow and quiet"
+        for first in words
+        for second in words
+    ]
+    async with talking(tmp_path, api) as t:
+        said = "I have a bakery in Leiria, and cannot eat nuts."
+        await learn(
+            t, api, said, writes("User has a bakery in Leiria", priority="medium"), writes("User cannot eat nuts")
+        )
+        said = "I like many things more than others. " * 500
+        await learn(t, api, said, *(writes(filler, priority="medium") for filler in fillers))
+        await t.say("What should a bakery in Leiria sell?")
+        await t.companion.worker.now(t.id)
+    assert read_known(api.of("observer")[0].body) == []
+    known = [line.text for line in read_known(api.of("observer")[-1].body)]
+    assert known[:3] == ["User has a bakery in Leiria", "User cannot eat nuts", fillers[-1]]
+    block = sent(api, "observer").split("</known>")[0]
+    assert 1_400 < tokens.count(block) < 1_600
+    assert len(known) < len(fillers)
+
+
+async def test_what_is_replaced_stands_until_the_commit(tmp_path: Path, api: FakeApi) -> None:
+    """Then the observer cycle supersedes it, with its memory; undo brings it back."""
+    async with talking(tmp_path, api, **EAGER) as t:
+        await learn(t, api, "I live in Lisbon.", writes(LISBON))
+        api.enqueue("observer", observes(MOVED))
+        await t.say("I moved to Porto.")
+        await t.companion.worker.run_due(t.id)
+        assert await states(t) == {LISBON: "active", PORTO: "pending"}
+        await t.companion.worker.now(t.id)
+        assert await states(t) == {LISBON: "superseded", PORTO: "active"}
+        old, new = await t.companion.store.call(rows.all_observations)
+        assert old.superseded_by == new.cycle_id
+        assert [m.content for m in await t.companion.store.call(curated.memories)] == [PORTO]
+        (group,) = read_groups(api.of("verifier")[0].body)
+        assert (group.kind, [n.text for n in group.notes], group.result.text) == ("outdated", [LISBON], PORTO)
+        await t.say("So where do I live?")
+        assert "Lisbon" not in shown(api)
+        await take_back(t)
+        assert (await states(t))[LISBON] == "active"
+        assert [m.content for m in await t.companion.store.call(curated.memories)] == [LISBON]
+
+
+def shown(api: FakeApi) -> str:
+    """Return the observations of the newest chat request."""
+    return sent(api, "chat").partition("<observations>")[2].partition("</observations>")[0]
+
+
+@pytest.mark.parametrize(
+    ("verifier", "reason"),
+    [(careless.always_no, "it says something else"), (careless.garbage_checks, "nobody checked it")],
+    ids=["no", "garbage"],
+)
+async def test_what_the_verifier_does_not_confirm_replaces_nothing(
+    tmp_path: Path, api: FakeApi, verifier: Callable[[Json], Answer], reason: str
+) -> None:
+    """Both notes stay, and the reason is on record."""
+    api.verifier = verifier
+    async with talking(tmp_path, api) as t:
+        await learn(t, api, "I live in Lisbon.", writes(LISBON))
+        await learn(t, api, "I moved to Porto.", MOVED)
+        assert await states(t) == {LISBON: "active", PORTO: "active"}
+        assert f"kept “{LISBON}”, not outdated: {reason}" in await notes(t)
+        assert await query(t, "SELECT * FROM observation_replaced") == []
+        assert len(api.of("verifier")) == (2 if verifier is careless.garbage_checks else 1)
+
+
+async def test_imported_history_does_not_overrule_today(tmp_path: Path, api: FakeApi) -> None:
+    """Last year's chat has the greater ids, and was said before."""
+    async with talking(tmp_path, api, CONSTRUCT_NOW="2026-03-01T10:00Z") as t:
+        await learn(t, api, "I moved to Porto.", writes(PORTO))
+        line = {"type": "message", "conversation": "Last year", "role": "user", "content": "I live in Lisbon."}
+        (tmp_path / "chats.jsonl").write_text(json.dumps(line | {"created_at": "2025-01-01T10:00:00+00:00"}) + "\n")
+        clock = t.companion.settings.clock
+        await t.companion.store.call(import_file, tmp_path / "chats.jsonl", clock)
+        api.enqueue("observer", observes(writes(LISBON, replaces="Porto")))
+        ((imported,),) = await query(t, "SELECT id FROM conversations WHERE title = 'Last year'")
+        revived = await t.companion.store.call(archive.revive, imported, 1_000)
+        assert revived
+        assert await t.companion.worker.catch_up(imported, revived.until) == 1
+        t.check()
+        assert await states(t) == {PORTO: "active", LISBON: "active"}
+        assert f"kept “{PORTO}”: what would make it outdated was not said later" in await notes(t)
+    assert not api.of("verifier")
+
+
+def corrected(db: object, observation_id: int) -> None:
+    """Put an observation into the user's own words."""
+    edit(db, observation_id, LISBON, Clock(datetime(2026, 3, 1, tzinfo=UTC), UTC))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("keep", [pin, corrected])
+async def test_pinned_and_own_notes_are_never_replaced(
+    tmp_path: Path, api: FakeApi, keep: Callable[..., object]
+) -> None:
+    """Whoever says so later."""
+    async with talking(tmp_path, api) as t:
+        (old,) = await learn(t, api, "I live in Lisbon.", writes(LISBON.replace("lives", "stays")))
+        await t.companion.store.call(keep, old.id)
+        await learn(t, api, "I moved to Porto.", MOVED)
+        assert len([state for state in (await states(t)).values() if state == "active"]) == 2
+        assert "pinned or the user's own" in await notes(t)
+
+
+async def test_a_note_that_is_pinned_before_the_commit_stays(tmp_path: Path, api: FakeApi) -> None:
+    """What was checked already is not done."""
+    async with talking(tmp_path, api, **EAGER) as t:
+        (old,) = await learn(t, api, "I live in Lisbon.", writes(LISBON))
+        api.enqueue("observer", observes(MOVED))
+        await t.say("I moved to Porto.")
+        await t.companion.worker.run_due(t.id)
+        await t.companion.store.call(pin, old.id)
+        await t.companion.worker.now(t.id)
+        assert await states(t) == {LISBON: "active", PORTO: "active"}
+        t.check()
+
+
+@pytest.mark.parametrize("scope", ["user", "conversation"])
+async def test_a_fork_replaces_nothing_of_its_parent(tmp_path: Path, api: FakeApi, scope: str) -> None:
+    """The parent goes on without knowing what was said in the fork."""
+    async with talking(tmp_path, api, CONSTRUCT_SCOPE=scope) as t:
+        await learn(t, api, "I live in Lisbon.", writes(LISBON))
+        t.id = await t.companion.store.call(fork, t.id, t.companion.settings.clock)
+        await learn(t, api, "I moved to Porto.", MOVED)
+        assert await states(t) == {LISBON: "active", PORTO: "active"}
+        assert "forked from" in await notes(t)
+        await learn(t, api, "I moved to Faro.", writes("User lives in Faro now", replaces="Porto"))
+        assert (await states(t))[PORTO] == "superseded"
+
+
+@pytest.mark.parametrize("scope", ["user", "conversation"])
+async def test_scope_decides_whether_other_talks_are_known(tmp_path: Path, api: FakeApi, scope: str) -> None:
+    """Bound to one conversation, what others taught is neither known nor replaced."""
+    async with talking(tmp_path, api, CONSTRUCT_SCOPE=scope) as t:
+        await learn(t, api, "I live in Lisbon.", writes(LISBON))
+        t.id = await t.companion.store.call(talk.create_conversation, "2026-03-01T10:00:00.000000+00:00")
+        await learn(t, api, "I moved to Porto.", MOVED)
+        assert (await states(t))[LISBON] == ("superseded" if scope == "user" else "active")
+        assert ("<known>" in sent(api, "observer")) == (scope == "user")
+
+
+async def test_an_empty_answer_is_an_answer(tmp_path: Path, api: FakeApi) -> None:
+    """Small talk costs one call; where the user's words hold terms a second one, and then it stands."""
+    api.observer = careless.silent
+    async with talking(tmp_path, api) as t:
+        for text, calls in (("how are you today?", 1), ("I live in Lisbon.", 2)):
+            before = len(api.of("observer"))
+            await t.say(text)
+            await t.companion.worker.now(t.id)
+            assert len(api.of("observer")) - before == calls
+        assert await states(t) == {}
+        marks = await t.companion.store.call(talk.watermarks, t.id)
+        assert marks.observed == await t.companion.store.call(talk.last_message_id, t.id)
+    assert "A first reading of this noted nothing" in sent(api, "observer")
+
+
+async def test_after_two_failures_each_half_is_tried_and_then_read_by_rule(tmp_path: Path, api: FakeApi) -> None:
+    """One cycle over the whole; the second half knows what the first gave, and cannot replace it."""
+    api.enqueue("observer", careless.prose, careless.prose)
+    api.enqueue("observer", observes(writes("User lives in Lisbon since May")))
+    api.enqueue("observer", observes(writes("User has a cat called Mia", replaces="since May")))
+    async with talking(tmp_path, api) as t:
+        await t.say("I live in Lisbon since May.")
+        await t.say("I have a cat called Mia.")
+        await t.companion.worker.now(t.id)
+        t.check()
+        assert set(await states(t)) == {"User lives in Lisbon since May", "User has a cat called Mia"}
+        first, second = [r.body for r in api.of("observer")[2:]]
+        assert [len(read_transcript(body)) for body in (first, second)] == [2, 2]
+        assert [line.text for line in read_known(second)] == ["User lives in Lisbon since May"]
+        assert len(await query(t, "SELECT id FROM cycles WHERE kind = 'observer'")) == 1
+        assert await query(t, "SELECT * FROM observation_replaced") == []
+
+
+async def test_what_still_fails_is_read_by_rule(tmp_path: Path, api: FakeApi) -> None:
+    """The half that was read keeps its notes; of the other the user's own sentences are taken."""
+    api.enqueue("observer", careless.prose, careless.prose)
+    api.enqueue("observer", observes(writes("User lives in Lisbon since May")), careless.prose)
+    async with talking(tmp_path, api) as t:
+        await t.say("I live in Lisbon since May.")
+        await t.say("I have a cat called Mia.")
+        await t.companion.worker.now(t.id)
+        assert set(await states(t)) == {"User lives in Lisbon since May", "I have a cat called Mia."}
+        assert len(api.of("observer")) == 4
+
+
+async def test_whole_lines_of_a_broken_answer_count(tmp_path: Path, api: FakeApi) -> None:
+    """The extractive worker reads on behind the last message they name, so that nothing is said twice or missed."""
+
+    def broken(body: Json) -> Answer:
+        days = {said.anchor: said.date for said in read_transcript(body)}
+        lines = [note("User has a cat called Mia", ["M1"], observation_date=days["M1"]) for _ in range(1)]
+        return "\n".join(["<observations>", *lines, f"- {days['M1']} M3 User lives in Lis"])
+
+    async with talking(tmp_path, api) as t:
+        api.enqueue("observer", broken, broken, broken, careless.prose)
+        await t.say("I have a cat called Mia.")
+        await t.say("I live in Lisbon since May.")
+        await t.companion.worker.now(t.id)
+        assert set(await states(t)) == {"User has a cat called Mia", "I live in Lisbon since May."}
+        assert "the answer broke off" in await notes(t)
+
+
+async def test_a_name_nobody_said_is_left_out(tmp_path: Path, api: FakeApi) -> None:
+    """The line goes, and the cycle's notes say which name it was; others of the same answer stay."""
+    async with talking(tmp_path, api) as t:
+        await learn(t, api, "I have a cat.", writes("User has a cat called Mia"), writes("User has a cat"))
+        assert set(await states(t)) == {"User has a cat"}
+        assert "left out “User has a cat called Mia”: “mia” is not in what it names" in await notes(t)
+        assert len(api.of("observer")) == 1
+
+
+async def test_a_name_that_is_only_known_is_not_given_a_new_source(tmp_path: Path, api: FakeApi) -> None:
+    """Unless the line replaces the note that it knows the name from."""
+    async with talking(tmp_path, api, **NARROW) as t:
+        await learn(t, api, "My cat Mia is ill. " + "It is sad. " * 60, writes("User's cat Mia is ill"))
+        await learn(t, api, "What a day it was. " + "It is sad. " * 60)
+        await learn(t, api, "She is well again.", writes("User's cat Mia is well"))
+        assert "User's cat Mia is well" not in await states(t)
+        await learn(t, api, "Really well again.", writes("User's cat Mia is well again", replaces="Mia is ill"))
+        found = await states(t)
+        assert (found["User's cat Mia is well again"], found["User's cat Mia is ill"]) == ("active", "superseded")
+
+
+async def test_an_empty_task_clears_and_a_missing_one_leaves(tmp_path: Path, api: FakeApi) -> None:
+    """The title stays either way."""
+
+    async def thread(answer: str | None) -> tuple[str | None, str | None, str | None]:
+        if answer is not None:
+            api.enqueue("observer", answer)
+        await t.say("so it goes")
+        await t.companion.worker.now(t.id)
+        here = await t.companion.store.call(talk.conversation, t.id)
+        return here.current_task, here.suggested_response, here.title
+
+    async with talking(tmp_path, api) as t:
+        full = ("baking", "ask about flour", "Bread")
+        assert await thread(observer_answer(task=full[0], next_step=full[1], title=full[2])) == full
+        assert await thread("<observations></observations>") == full
+        assert await thread(observer_answer()) == (None, None, "Bread")
+
+
+DEBT = "User owes Ana a thousand euros"
+
+
+async def forgetting(t: Talk, api: FakeApi) -> Observation:
+    """Let a debt be noted, and let the observer hear that it is to be forgotten; return its note."""
+    (debt,) = await learn(t, api, "I owe Ana a thousand euros.", writes(DEBT))
+    assert [m.content for m in await t.companion.store.call(curated.memories)] == [DEBT]
+    api.enqueue("observer", observes(forget=["Ana", "M1"]))
+    await t.say("Forget the matter with Ana.")
+    await t.companion.worker.run_due(t.id)
+    return debt
+
+
+async def is_withheld(t: Talk) -> tuple[list[str], list[str]]:
+    """Return the notes and the user's messages that are withheld."""
+    notes = await query(t, "SELECT content FROM observations WHERE withheld ORDER BY id")
+    said = await query(t, "SELECT content FROM messages WHERE withheld AND role = 'user' ORDER BY id")
+    return [row[0] for row in notes], [row[0] for row in said]
+
+
+async def test_what_is_to_be_forgotten_is_withheld_from_the_commit_on(tmp_path: Path, api: FakeApi) -> None:
+    """In no request, not recalled, no memory; the message as soon as it has left the window. Undo gives both back."""
+    async with talking(tmp_path, api, **EAGER, **NARROW) as t:
+        await forgetting(t, api)
+        assert await is_withheld(t) == ([], [])
+        await t.companion.worker.now(t.id)
+        t.check()
+        assert (await is_withheld(t))[0] == [DEBT]
+        assert "Forget the matter with Ana." not in (await is_withheld(t))[1]
+        await t.say("Well then. " + "It is late. " * 80)
+        assert DEBT not in sent(api, "chat")
+        await t.companion.worker.now(t.id)
+        assert (await is_withheld(t))[1] == ["Forget the matter with Ana."]
+        await t.say("Anything else?")
+        assert "matter with Ana" not in sent(api, "chat")
+        assert DEBT not in sent(api, "observer")
+        found = await t.companion.store.call(search, "matter with Ana")
+        assert DEBT not in [hit.text for hit in found]
+        assert "Forget the matter with Ana." not in [hit.text for hit in found]
+        assert await t.companion.store.call(curated.memories) == []
+        while (await is_withheld(t))[0]:
+            await take_back(t)
+        assert await is_withheld(t) == ([], [])
+        assert [m.content for m in await t.companion.store.call(curated.memories)] == [DEBT]
+
+
+async def test_what_the_user_keeps_after_all_is_a_memory_again(tmp_path: Path, api: FakeApi) -> None:
+    """They are asked once, with their words; kept, it is shown and recalled as before."""
+    async with talking(tmp_path, api, **EAGER) as t:
+        await forgetting(t, api)
+        call = t.companion.store.call
+        assert await call(forget_requests.unanswered) == []
+        await t.companion.worker.now(t.id)
+        words = [request.words for request in await call(forget_requests.unanswered)]
+        assert words[0] == DEBT
+        await call(forget_requests.keep)
+        assert await call(forget_requests.unanswered) == []
+        await t.companion.worker.now(t.id)
+        t.check()
+        assert await is_withheld(t) == ([], [])
+        assert [m.content for m in await call(curated.memories)] == [DEBT]
+        await t.say("What do I owe Ana?")
+        assert DEBT in shown(api)
+
+
+async def test_an_observer_that_would_forget_everything_deletes_nothing(tmp_path: Path, api: FakeApi) -> None:
+    """All of it is withheld at most, and comes back."""
+    async with talking(tmp_path, api) as t:
+        await learn(t, api, "I live in Lisbon.", writes(LISBON))
+        api.observer = careless.forgets_everything
+        await t.say("I have a cat called Mia.")
+        await t.companion.worker.now(t.id)
+        t.check()
+        assert await states(t) == {LISBON: "active"}
+        await t.companion.store.call(forget_requests.keep)
+        assert await is_withheld(t) == ([], [])
+        assert LISBON in [o.content for o in await t.companion.store.call(rows.active_in_scope, None)]

@@ -1,0 +1,83 @@
+"""A database whose graph is drawn from answers that a test writes."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from construct.llm.types import Usage, WorkReply, WorkRequest
+from construct.memory.curation.memories import remember
+from construct.memory.graph import cycle
+from construct.memory.graph.answers import GraphProposal
+from construct.memory.learning.asking import Account
+from construct.store import cycles
+from construct.store.database import transaction
+from tests.support.database import new_database
+
+NOW = "2026-03-01T09:00:00+00:00"
+
+
+def answer(*relations: str, entities: tuple[str, ...] = ()) -> str:
+    """Return an answer of these lines."""
+    lines = ["<entities>", *entities, "</entities>", "<relations>", *relations, "</relations>"]
+    return "\n".join(lines)
+
+
+class ScriptedModel:
+    """A worker model that gives the answers it was handed, one per call, the last one for ever."""
+
+    name = "scripted"
+    context_window = 200_000
+
+    def __init__(self, *answers: str) -> None:
+        self.requests: list[WorkRequest] = []
+        self._answers = list(answers)
+
+    async def complete(self, request: WorkRequest) -> WorkReply:
+        """Return the next answer."""
+        self.requests.append(request)
+        text = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        return WorkReply(text=text, usage=Usage(), stop_reason="end_turn", trouble=None)
+
+
+class Graph:
+    """A database with memories and the graph drawn from them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.db: sqlite3.Connection = new_database(folder / "construct.db")
+        self.account = Account("graph")
+        self.requests: list[WorkRequest] = []
+
+    def keep(self, *texts: str) -> list[int]:
+        """Store memories and return their ids."""
+        with transaction(self.db):
+            return [remember(self.db, text, None, "user", NOW).id for text in texts]
+
+    async def draw(self, text: str, *texts: str, again: str | None = None) -> list[int]:
+        """Store memories and run one cycle that is answered by `text`, and on a second attempt by `again`."""
+        ids = self.keep(*texts)
+        model: Any = ScriptedModel(text, again or text)
+        batch = cycle.begin(self.db, model, NOW)
+        assert batch is not None
+        self.account = Account("graph")
+        found = await cycle.draw(model, batch, self.account)
+        self.requests += model.requests
+        self.end(batch, found)
+        return ids
+
+    def end(self, batch: cycle.GraphBatch, found: GraphProposal | None) -> None:
+        """Store what was drawn, and finish the cycle as the worker does."""
+        with transaction(self.db):
+            notes = cycle.store(self.db, batch, found, NOW)
+            status = "failed" if found is None else "succeeded"
+            assert cycles.finish_cycle(self.db, batch.cycle_id, status, NOW, notes=notes)
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query."""
+        return self.db.execute(sql).fetchall()
+
+    def relations(self) -> list[tuple[Any, ...]]:
+        """Return subject, predicate and object of each relation, and whether it is in force."""
+        return self.query(
+            """SELECT s.name, predicate, o.name, r.superseded_at IS NULL FROM relations AS r
+               JOIN entities AS s ON s.id = subject_id JOIN entities AS o ON o.id = object_id ORDER BY r.id"""
+        )

@@ -1,0 +1,173 @@
+"""The floor under reflections: what code can prove, in every language alike."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from construct.memory.learning.floor import Change, Reflection, Said, checked
+from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
+from construct.store.records import Observation
+from tests.memory.making import observation, proposed
+
+
+def said(notes: Sequence[Observation]) -> Said:
+    """Return times as if each note rested on a message of its own number."""
+    return {o.id: (f"2026-03-{o.id:02}", o.id) for o in notes}
+
+
+def judge(notes: Sequence[Observation], **proposal: object) -> Reflection:
+    """Return what the floor leaves of a proposal over these notes."""
+    return checked(ReflectionProposal(**proposal), notes, said(notes))  # type: ignore[arg-type]
+
+
+def joined(content: str, *notes: Observation, stance: str = "stated") -> Reflection:
+    """Return what the floor leaves of one line over all these notes."""
+    return judge(notes, observations=(proposed(content, [o.id for o in notes], stance=stance),))
+
+
+ANA = observation(1, "User's sister Ana is a nurse in Porto", priority="high", day="2026-03-01")
+RITA = observation(2, "User's sister Rita is a lawyer, 34 years old", priority="high", day="2026-03-09")
+TEA = observation(3, "User likes green tea in the morning", priority="medium")
+CLUB = observation(4, "User joined the Lisboa Chess Club in 2019", priority="medium")
+IN_MAY = TEA._replace(referenced_date="2026-05")
+NO_NUTS = observation(5, "User does not eat nuts", priority="high")
+BRAGA = observation(7, "User moved to Braga", priority="high", day="2026-03-04")
+TIAGO = (
+    observation(1, "O Tiago mora no Porto", priority="high"),
+    observation(2, "O Tiago não come peixe", priority="high"),
+)
+SUN = observation(6, "The weather was nice and sunny", priority="low")
+
+
+def test_an_honest_line_passes_with_what_follows_from_its_sources() -> None:
+    """Priority is the highest, days run from the first to the last, whatever the worker wrote."""
+    (change,) = joined("User has two sisters: Ana (nurse, Porto) and Rita (lawyer, 34)", ANA, RITA).changes
+    line = change.line
+    assert line is not None
+    assert (line.priority, line.first_date, line.observation_date) == ("high", "2026-03-01", "2026-03-09")
+    assert change.retired == (1, 2)
+    assert change.new_tokens < change.old_tokens
+
+
+@pytest.mark.parametrize(
+    ("content", "notes", "reason"),
+    [
+        ("User has two sisters, Ana and Rita", (ANA, RITA), "would be gone"),
+        ("User's sisters: Ana (nurse, Porto), Rita (lawyer, 34), Zoe", (ANA, RITA), "do not say “zoe”"),
+        ("User's sisters: Ana (nurse, Porto), Rita (lawyer, 35)", (ANA, RITA), "do not say “35”"),
+        ("User is in a society and likes tea", (CLUB, TEA), "every name and number"),
+        ("User eats nuts", (NO_NUTS, TEA), "denial"),
+        ("User does not like tea, joined Lisboa club 2019", (TEA, CLUB), "denies"),
+        ("Ana, nurse in Porto", (ANA._replace(pinned=1), TEA), "pinned"),
+        ("Ana, nurse in Porto", (ANA._replace(origin="user"), TEA), "the user's own"),
+        ("User flies", (IN_MAY, SUN._replace(referenced_date="2026-06")), "different days"),
+        ("User likes tea", (TEA, TEA._replace(id=9, stance="quoted")), "different stances"),
+        ("User likes tea", (TEA._replace(stance="asked"), TEA._replace(id=9, stance="planned")), "different stances"),
+    ],
+)  # fmt: skip
+def test_what_code_can_refute_is_refused(content: str, notes: tuple[Observation, ...], reason: str) -> None:
+    """Terms lost or invented, denial turned, owners and pins, stances and days."""
+    found = joined(content, *notes)
+    assert not found.changes
+    assert reason in found.refused[0].reason
+
+
+@pytest.mark.parametrize(
+    ("content", "notes"),
+    [
+        ("User moved to Braga in March 2026", (BRAGA,)),
+        ("User likes tea; sunny", (TEA, SUN)),
+        ("User asked about tea", (TEA._replace(stance="asked"), SUN._replace(stance="asked"))),
+        ("O Tiago mora no Porto, não come peixe", TIAGO),
+    ],
+)  # fmt: skip
+def test_what_code_cannot_refute_is_left_to_the_verifier(content: str, notes: tuple[Observation, ...]) -> None:
+    """A note's own date counts as said; low notes may vanish; no language is read as English."""
+    found = joined(content, *notes, stance=notes[0].stance)
+    assert not found.refused
+
+
+def test_same_keeps_the_weightier_note() -> None:
+    """What stays is the user's own, then the one of higher priority, then the later; all terms must be in it."""
+    first = observation(1, "User likes tea")
+    later = observation(2, "User likes tea a lot")
+    high = observation(3, "User likes tea", priority="high")
+    own = observation(4, "User likes tea", origin="user", priority="low")
+    for a, b, stays in ((first, later, 2), (later, high, 3), (high, own, 4)):
+        for pair in ((a.id, b.id), (b.id, a.id)):
+            (change,) = judge([a, b], same=(pair,)).changes
+            assert (change.stays, change.kind) == (stays, "same")
+    named = observation(1, "User likes tea from Gorreana")
+    assert "“gorreana” would be gone" in judge([named, later], same=((1, 2),)).refused[0].reason
+    assert judge([first, later._replace(referenced_date="2026-05")], same=((1, 2),)).refused
+    assert judge([first, later._replace(stance="asked")], same=((1, 2),)).refused
+
+
+LISBON = observation(1, "User lives in Lisbon", priority="high", day="2026-03-01")
+PORTO = observation(2, "User lives in Porto", priority="medium", day="2026-03-02")
+
+
+def test_outdated_needs_what_was_said_later() -> None:
+    """By the time it was said, not by ids: last year's imported words do not overrule today's."""
+    assert judge([LISBON, PORTO], outdated=((1, 2),)).changes == (Change("outdated", (1,), stays=2),)
+    assert "not said later" in judge([LISBON, PORTO], outdated=((2, 1),)).refused[0].reason
+    imported = checked(
+        ReflectionProposal(outdated=((1, 2),)), [LISBON, PORTO],
+        {1: ("2026-03-01T10:00", 1), 2: ("2025-03-01T10:00", 2)},
+    )  # fmt: skip
+    assert "not said later" in imported.refused[0].reason
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (LISBON._replace(pinned=1), PORTO, "pinned"),
+        (LISBON._replace(origin="user"), PORTO, "the user's own"),
+        (LISBON, PORTO._replace(stance="planned"), "stance"),
+        (LISBON, PORTO._replace(observation_date="2026-02-01"), "earlier date"),
+    ],
+)
+def test_what_is_never_outdated(old: Observation, new: Observation, reason: str) -> None:
+    """Owners and pins, weaker stances, earlier days."""
+    assert reason in judge([old, new], outdated=((1, 2),)).refused[0].reason
+
+
+def test_one_line_outdates_three() -> None:
+    """A fourth is kept."""
+    notes = [observation(i, f"User lives in place {i}") for i in range(1, 6)]
+    found = judge(notes, outdated=tuple((i, 5) for i in range(1, 5)))
+    assert [c.retired for c in found.changes] == [(1,), (2,), (3,)]
+    assert "three" in found.refused[0].reason
+
+
+def test_where_a_note_is_named_twice_the_first_use_counts() -> None:
+    """Lines before same, before outdated, before drop; what stands for another cannot go itself."""
+    notes = [TEA, SUN, SUN._replace(id=7), LISBON._replace(id=8), PORTO._replace(id=9)]
+    line = proposed("User likes tea; sunny", [3, 6])
+    again = proposed("Nice weather", [6, 7])
+    found = judge(notes, observations=(line, again), same=((6, 7),), outdated=((8, 9),), drop=(6, 7, 9))
+    assert [(c.kind, c.retired) for c in found.changes] == [("line", (3, 6)), ("line", (7,)), ("outdated", (8,))]
+    chain = judge(notes, same=((6, 7),), outdated=((7, 9),))
+    assert [c.kind for c in chain.changes] == ["same"]
+
+
+def test_only_low_notes_are_dropped() -> None:
+    """What matters needs something in its place."""
+    found = judge([TEA, SUN, SUN._replace(id=7, pinned=1)], drop=(3, 6, 7))
+    assert [c.retired for c in found.changes] == [(6,)]
+    assert len(found.refused) == 2
+
+
+def test_it_must_shrink() -> None:
+    """New lines are weighed against what they replace; notes that only go need no weighing."""
+    long = joined("User likes green tea in the morning, and the weather was nice and sunny, so User went out", TEA, SUN)
+    assert long.changes
+    assert not long.shrinks
+    assert judge([SUN, TEA], drop=(6,)).shrinks
+    assert not Reflection().shrinks
+
+
+def test_a_line_for_one_note_must_be_shorter() -> None:
+    """What only says a note again is neither done nor refused."""
+    found = judge([TEA], observations=(ProposedObservation(TEA.content, "medium", "stated", "2026-03-01", None, (3,)),))
+    assert found == Reflection()

@@ -1,0 +1,64 @@
+"""What code can prove of an observer's line: its terms, and whose words it rests on."""
+
+import pytest
+
+from construct.memory.learning.grounding import at_least, least_stance, ungrounded_terms
+from tests.memory.making import message
+
+DAYS = ["2026-03-05"]
+
+
+@pytest.mark.parametrize(
+    ("fact", "heard", "strange"),
+    [
+        ("User met Zoltan in Porto", "I was in porto", {"zoltan"}),
+        ("User pays 1300 euros", "the rent is 1200", {"1300"}),
+        ("User has two cats", "I have 2 cats", set()),
+        ("User reads “The Lean Startup”", "i am reading the lean startup", set()),
+        ("User's flight is on March 7th, 2026", "the day after tomorrow I fly", {"7th"}),
+        ("User moved in June 2025", "I moved last June", set()),
+        ("User has lived there since 2019", "for seven years now", set()),
+        ("User has lived there since 2001", "for seven years now", {"2001"}),
+        ("User was there on 2026-03-04", "yesterday", set()),
+        ("User hat am Freitag einen Zahnarzttermin", "ich muss freitag zum zahnarzt, das ist doof", set()),
+        ("User zahlt 900 Euro für die Wohnung", "die wohnung kostet 800 und ist klein", {"900"}),
+        ("Annas Hund heißt Rex", "anna hat einen hund der rex heißt", set()),
+        ("User's sister Ana lives in Faro", "Ana's in Faro", set()),
+        ("ユーザーは7時に起きる", "6時に起きる", {"7"}),
+    ],
+)
+def test_terms_come_from_what_was_heard(fact: str, heard: str, strange: set[str]) -> None:
+    """Names and numbers that nobody said are found; dates may be worked out, and endings may differ."""
+    assert ungrounded_terms(fact, [heard], DAYS) == strange
+
+
+def test_a_day_the_line_gives_may_stand_in_its_words() -> None:
+    """The days of the messages and of the line itself can be written in any way."""
+    assert not ungrounded_terms("User's flight is on March 7th, 2026", ["I fly then"], [*DAYS, "2026-03-07"])
+
+
+OWN = message(1, "user", "Look what my landlord wrote, and I told Colin: I quit!\n> The rent rises to 1300 euros")
+REPLY = message(2, "assistant", "You could ask the Mieterverein.")
+
+
+@pytest.mark.parametrize(
+    ("fact", "sources", "limit"),
+    [
+        ("User quit their job", [OWN], "stated"),
+        ("User told Colin that they quit", [OWN], "stated"),
+        ("User's rent rises to 1300 euros", [OWN], "quoted"),
+        ("User could ask the Mieterverein", [REPLY], "assistant"),
+        ("User quit, and could ask the Mieterverein", [OWN, REPLY], "stated"),
+        ("User pays rent", [message(3, "user", "> The rent is due")], "quoted"),
+    ],
+)
+def test_what_sources_prove_of_stance(fact: str, sources: list, limit: str) -> None:  # type: ignore[type-arg]
+    """All the assistant's, or standing only in quoted lines; quotation of one's own words proves nothing."""
+    assert least_stance(fact, sources) == limit
+
+
+def test_a_limit_never_strengthens() -> None:
+    """The model's word stands where it is weaker than the limit."""
+    assert at_least("stated", "assistant") == "assistant"
+    assert at_least("quoted", "assistant") == "quoted"
+    assert at_least("hypothetical", "stated") == "hypothetical"
