@@ -31,7 +31,6 @@ def export(env: Environment, file_format: str, output: Path | None, force: bool)
 
 def report(env: Environment, output: Path | None, force: bool) -> None:
     """Write a page about the whole memory to a file, or to standard output."""
-    from construct.cli.upkeep import terms
     from construct.memory.inspection.survey import survey
     from construct.report.page import page
 
@@ -41,7 +40,7 @@ def report(env: Environment, output: Path | None, force: bool) -> None:
     if target is not None and not _may_write(env, target, force):
         return
     with env.looking() as db:
-        html = page(survey(db, env.settings, terms(env)), env.settings.clock)
+        html = page(survey(db), env.settings.clock)
     with explaining(target):
         if target is None:
             _print_page(html)

@@ -1,1 +1,1 @@
-"""A page about one's memory: pure functions from what was read to HTML that holds everything by itself."""
+"""The memory page: pure functions from what was read to one self-contained HTML file."""

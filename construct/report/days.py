@@ -1,5 +1,6 @@
-"""What is remembered by month and day, the newest first; and the plans in it."""
+"""What is remembered by month and day, newest first, and the plans in it."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -12,59 +13,45 @@ from construct.store.records import Observation
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
-    """What was learned of one day, in the order of learning."""
-
-    day: date
-    nodes: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Month:
-    """The days of a month, the newest first."""
+    """The days of a month, newest first, each with its notes in the order they were made."""
 
     first: date
-    days: tuple[Day, ...]
-
-    @property
-    def count(self) -> int:
-        """Return how many observations it has."""
-        return sum(len(day.nodes) for day in self.days)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Something with a day of its own."""
-
-    day: date
-    observation: Observation
+    days: tuple[tuple[date, tuple[Node, ...]], ...]
+    priorities: Counter[str]
+    """How many notes there are of each priority."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plans:
-    """What lies ahead, the next first; and whose outcome is unknown, the latest first."""
+    """Plans ahead, the next one first, and plans of unknown outcome, the latest first."""
 
-    ahead: tuple[Plan, ...]
-    unknown: tuple[Plan, ...]
+    ahead: tuple[Observation, ...]
+    unknown: tuple[Observation, ...]
 
 
-def months(nodes: Sequence[Node]) -> tuple[Month, ...]:
-    """Group observations by month and day."""
+def months(nodes: Sequence[Node]) -> list[Month]:
+    """Group notes by month and day."""
     ordered = sorted(nodes, key=lambda n: n.observation.id)
     ordered.sort(key=lambda n: n.observation.observation_date, reverse=True)
-    days = [
-        Day(date.fromisoformat(day), tuple(group))
-        for day, group in groupby(ordered, key=lambda n: n.observation.observation_date)
-    ]
-    return tuple(Month(first, tuple(group)) for first, group in groupby(days, key=lambda d: d.day.replace(day=1)))
+    found = []
+    for month, notes in groupby(ordered, key=lambda n: n.observation.observation_date[:7]):
+        by_day = groupby(notes, key=lambda n: n.observation.observation_date)
+        days = tuple((date.fromisoformat(day), tuple(group)) for day, group in by_day)
+        priorities = Counter(n.observation.priority for _, group in days for n in group)
+        found.append(Month(date.fromisoformat(f"{month}-01"), days, priorities))
+    return found
 
 
 def plans(observations: Sequence[Observation], today: date) -> Plans:
-    """Return the plans among observations that stand."""
+    """Return the plans among the notes that stand; what is withheld is none."""
     dated = [
-        Plan(last_day(o.referenced_date), o) for o in observations if o.referenced_date and o.superseded_at is None
+        (last_day(o.referenced_date), o.id, o)
+        for o in observations
+        if o.referenced_date and o.superseded_at is None and not o.withheld
     ]
-    dated.sort(key=lambda p: (p.day, p.observation.id))
-    ahead = [p for p in dated if p.day >= today and p.observation.stance in {"stated", "planned"}]
-    unknown = [p for p in dated if outcome_unknown(p.observation, today)]
-    return Plans(tuple(ahead), tuple(reversed(unknown)))
+    dated.sort()
+    return Plans(
+        tuple(o for day, _, o in dated if day >= today and o.stance in {"stated", "planned"}),
+        tuple(o for _, _, o in reversed(dated) if outcome_unknown(o, today)),
+    )

@@ -1,119 +1,83 @@
-"""What is remembered as trees, each observation drawn once: under what took its place, down to what was said."""
+"""Observations as trees: under each one, what it was made of or replaced, down to the messages."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from construct.memory.inspection.survey import Survey
 from construct.store.records import Cycle, Message, Observation
 
 _DEEPEST = 12
-"""Nested deeper, lines would have no width left; what lies below hangs side by side."""
-_SHORT = 400
-"""Characters up to which a message is quoted wherever it counts; a longer one stands in one place."""
+"""Levels of nesting that still leave room for the text; what lies deeper hangs side by side."""
 
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A message that an observation comes from; not `whole`: only its beginning, since it stands elsewhere."""
-
-    message: Message
-    first: bool
-    """The first place on the page where it stands."""
-
-    @property
-    def whole(self) -> bool:
-        """Tell whether it is to be shown to its end."""
-        return self.first or len(self.message.content) <= _SHORT
+_Below = dict[int, list[int]]
+_Parents = dict[int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An observation with all that it rests on."""
+    """An observation and what it rests on."""
 
     observation: Observation
     cycle: Cycle
-    quotes: tuple[Quote, ...]
+    """The cycle that made it."""
+    messages: tuple[Message, ...]
     sources: tuple["Node", ...]
     replaced: tuple["Node", ...]
-    """What it made outdated, or was edited from."""
+    """Notes that it made outdated, or that it was edited from."""
     elsewhere: tuple[Observation, ...]
-    """Sources that are drawn in another place."""
+    """Notes below it that are drawn in another tree, because others rest on them too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Forest:
-    """All observations: those that stand, and those that nothing leads to any more."""
+def forest(found: Survey) -> list[Node]:
+    """Return the root nodes. Every observation is in exactly one tree.
 
-    standing: tuple[Node, ...]
-    left: tuple[Node, ...]
-
-
-def forest(found: Survey) -> Forest:
-    """Return every observation once, under the nearest that rests on it or took its place."""
-    below = _below(found)
-    homes: dict[int, int] = {}
-    standing = [o.id for o in found.observations if o.superseded_at is None]
-    _settle(standing, below, homes)
-    settled = len(homes)
-    for o in reversed(found.observations):
-        _settle([o.id], below, homes)
-    nodes = _nodes(found, below, homes)
-    roots = [i for i, home in homes.items() if home == 0]
-    order = {i: place for place, i in enumerate(homes)}
-    return Forest(
-        tuple(nodes[i] for i in roots if order[i] < settled), tuple(nodes[i] for i in roots if order[i] >= settled)
-    )
-
-
-def _below(found: Survey) -> dict[int, list[int]]:
-    below: dict[int, list[int]] = defaultdict(list)
+    The roots are the observations that stand, then the superseded ones that nothing standing
+    leads to. A note that several rest on is drawn under the nearest root.
+    """
+    below: _Below = defaultdict(list)
     for above, source in (*found.sources, *found.replaced):
         below[above].append(source)
-    return below
+    parents: _Parents = {}
+    _adopt([o.id for o in found.observations if o.superseded_at is None], below, parents)
+    for o in reversed(found.observations):
+        _adopt([o.id], below, parents)
+    return _nodes(found, below, parents)
 
 
-def _settle(roots: Iterable[int], below: Mapping[int, Sequence[int]], homes: dict[int, int]) -> None:
-    """Give each root no home (0), and what lies below one a home: the first to reach it, nearest roots first."""
-    level = [i for i in roots if i not in homes]
-    homes.update(dict.fromkeys(level, 0))
+def _adopt(roots: Sequence[int], below: _Below, parents: _Parents) -> None:
+    """Give each root and everything below it a parent, level by level, unless it has one."""
+    level = [i for i in roots if i not in parents]
+    parents.update(dict.fromkeys(level))
     depth = 0
     while level:
         depth += 1
-        reached = {child: here for here in reversed(level) for child in below.get(here, ()) if child not in homes}
-        homes.update({i: reached[i] if depth <= _DEEPEST else homes[reached[i]] for i in sorted(reached)})
+        reached: _Parents = {}
+        for above in level:
+            for child in below[above]:
+                if child not in parents:
+                    reached.setdefault(child, above if depth <= _DEEPEST else parents[above])
+        parents.update(sorted(reached.items()))
         level = sorted(reached)
 
 
-def _nodes(found: Survey, below: Mapping[int, Sequence[int]], homes: Mapping[int, int]) -> dict[int, Node]:
+def _nodes(found: Survey, below: _Below, parents: _Parents) -> list[Node]:
     known = {o.id: o for o in found.observations}
-    quotes = _quotes(found, homes)
     replaced = set(found.replaced)
-    at_home: dict[int, list[int]] = defaultdict(list)
-    for child, home in homes.items():
-        at_home[home].append(child)
+    messages: dict[int, list[Message]] = defaultdict(list)
+    for observation_id, message_id in found.message_links:
+        messages[observation_id].append(found.messages[message_id])
+    children: dict[int | None, list[int]] = defaultdict(list)
+    for child, parent in parents.items():
+        children[parent].append(child)
     nodes: dict[int, Node] = {}
-    for i in reversed(homes):  # what lies below comes later, so it is there by now
-        mine = at_home[i]
+    for i in reversed(parents):  # children come after their parents, so they are made first
         nodes[i] = Node(
             known[i],
             found.cycles[known[i].cycle_id],
-            tuple(quotes[i]),
-            sources=tuple(nodes[c] for c in mine if (i, c) not in replaced),
-            replaced=tuple(nodes[c] for c in mine if (i, c) in replaced),
-            elsewhere=tuple(known[c] for c in dict.fromkeys(below.get(i, ())) if homes[c] != i),
+            tuple(messages[i]),
+            sources=tuple(nodes[c] for c in children[i] if (i, c) not in replaced),
+            replaced=tuple(nodes[c] for c in children[i] if (i, c) in replaced),
+            elsewhere=tuple(known[c] for c in dict.fromkeys(below[i]) if parents[c] != i),
         )
-    return nodes
-
-
-def _quotes(found: Survey, order: Iterable[int]) -> dict[int, list[Quote]]:
-    named: dict[int, list[int]] = defaultdict(list)
-    for observation_id, message_id in found.words:
-        named[observation_id].append(message_id)
-    quotes: dict[int, list[Quote]] = defaultdict(list)
-    seen: set[int] = set()
-    for i in order:
-        for message_id in named[i]:
-            quotes[i].append(Quote(found.messages[message_id], message_id not in seen))
-            seen.add(message_id)
-    return quotes
+    return [nodes[i] for i in children[None]]

@@ -1,24 +1,22 @@
 """Memories: what is kept by itself. Plain queries.
 
 Every observation that is worth it has one memory row: in force, or superseded by the memory
-that says the same or something newer. So what has a row is not promoted again, and what an
-undo or a forget takes the superseding memory from can stand again.
+that says the same. So what has a row is not promoted again, and what an undo or a forget takes
+the superseding memory from can stand again.
+
+A relation is in force as long as its memory is: both bear the same `superseded_at` when they
+went together, and come back together by it.
 """
 
 import sqlite3
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from construct.errors import NotFoundError
 from construct.references import Reference
 from construct.store.observations import BENEATH
 from construct.store.records import Memory, Observation
-from construct.store.sql import GIVEN, columns, first, given, insert, select
+from construct.store.sql import columns, first, given, insert, select
 from construct.store.talk import new_uid
-
-_WORTH_KEEPING = """o.superseded_at IS NULL AND o.committed_at IS NOT NULL AND o.withheld = 0
-    AND (o.origin = 'user' OR (o.priority = 'high' AND o.stance IN ('stated', 'planned')))
-    AND NOT EXISTS (SELECT 1 FROM memories WHERE observation_id = o.id)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,25 +71,24 @@ def in_force_like(db: sqlite3.Connection, expression: str, limit: int) -> list[M
     return select(db, Memory, source, (expression, limit), "m")
 
 
-def in_force_of(db: sqlite3.Connection, memory_id: int | None) -> int | None:
-    """Return the memory in force that stands for this one at last, itself perhaps; None when none does.
+def supersede_memory(db: sqlite3.Connection, memory_id: int, now: str, by: int | None = None) -> None:
+    """Take a memory and its relations out of force, for another memory or for none."""
+    db.execute(
+        "UPDATE memories SET superseded_at = ?, superseded_by = ? WHERE id = ? AND superseded_at IS NULL",
+        (now, by, memory_id),
+    )
+    db.execute("UPDATE relations SET superseded_at = ? WHERE memory_id = ? AND superseded_at IS NULL", (now, memory_id))
 
-    What was promoted from an observation that was undone stands for nothing.
-    """
-    seen: set[int] = set()
-    while memory_id is not None and memory_id not in seen:
-        seen.add(memory_id)
-        row = db.execute(
-            """SELECT m.superseded_at, m.superseded_by, o.superseded_by = o.cycle_id
-               FROM memories AS m LEFT JOIN observations AS o ON o.id = m.observation_id WHERE m.id = ?""",
-            (memory_id,),
-        ).fetchone()
-        if row is None or (row[2] and row[0] is not None):
-            return None
-        if row[0] is None:
-            return memory_id
-        memory_id = row[1]
-    return None
+
+def revive_memory(db: sqlite3.Connection, memory_id: int) -> None:
+    """Put a memory in force again, with the relations that went together with it."""
+    db.execute(
+        """UPDATE relations SET superseded_at = NULL WHERE memory_id = :id
+           AND superseded_at = (SELECT superseded_at FROM memories WHERE id = :id)
+           AND (cycle_id IS NULL OR cycle_id NOT IN (SELECT id FROM cycles WHERE status = 'reverted'))""",
+        {"id": memory_id},
+    )
+    db.execute("UPDATE memories SET superseded_at = NULL, superseded_by = NULL WHERE id = ?", (memory_id,))
 
 
 def replace_by(db: sqlite3.Connection, memory_id: int, by: int) -> None:
@@ -104,12 +101,15 @@ def of_observation(db: sqlite3.Connection, observation_id: int) -> Memory | None
     return first(db, Memory, "memories WHERE observation_id = ? ORDER BY id DESC", (observation_id,))
 
 
-def unpromoted(db: sqlite3.Connection, among: Iterable[int] | None = None) -> list[Observation]:
-    """Return the active observations worth a memory that have none, oldest first; `among` narrows them down."""
-    where, values = "", tuple[str, ...]()
-    if among is not None:
-        where, values = f"AND o.id IN {GIVEN}", (given(among),)
-    return select(db, Observation, f"observations AS o WHERE {_WORTH_KEEPING} {where} ORDER BY o.id", values)
+def unpromoted(db: sqlite3.Connection) -> list[Observation]:
+    """Return the active observations worth a memory that have none, oldest first."""
+    return select(
+        db,
+        Observation,
+        """observations AS o WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0
+           AND (origin = 'user' OR (priority = 'high' AND stance IN ('stated', 'planned')))
+           AND NOT EXISTS (SELECT 1 FROM memories WHERE observation_id = o.id) ORDER BY id""",
+    )
 
 
 def left_behind(db: sqlite3.Connection) -> list[tuple[Memory, Observation]]:
@@ -131,7 +131,7 @@ def left_out(db: sqlite3.Connection) -> list[Memory]:
         WHERE m.superseded_at IS NOT NULL AND (s.id IS NULL OR s.superseded_at IS NOT NULL)
         AND (m.origin <> 'observation' OR (
             o.superseded_at IS NULL AND o.committed_at IS NOT NULL AND o.withheld = 0))
-        ORDER BY m.id DESC"""
+        ORDER BY m.id"""
     return select(db, Memory, source, table="m")
 
 

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from construct.store.lineage import messages_below
 from construct.store.remnants import replies
 from construct.store.sql import GIVEN, column, given, insert
 from construct.store.talk import new_uid
@@ -23,27 +24,31 @@ class ForgetRequest(NamedTuple):
 
 
 def add(db: sqlite3.Connection, cycle_id: int, observation_ids: Iterable[int], message_ids: Iterable[int]) -> None:
-    """Keep requests with a cycle; with a message go the replies to it, which may repeat it."""
-    messages = set(message_ids)
+    """Keep requests with a cycle.
+
+    With a note go the messages it comes from, and with a message the replies to it: recall would bring the words back.
+    """
+    notes = set(observation_ids)
+    messages = {*message_ids, *(m.id for m in messages_below(db, notes))}
     messages |= {m.id for m in replies(db, messages)}
-    for observation_id in sorted(set(observation_ids)):
+    for observation_id in sorted(notes):
         insert(db, "forget_requests", {"uid": new_uid(), "cycle_id": cycle_id, "observation_id": observation_id})
     for message_id in sorted(messages):
         insert(db, "forget_requests", {"uid": new_uid(), "cycle_id": cycle_id, "message_id": message_id})
 
 
-def withhold_committed(db: sqlite3.Connection, conversation_id: int, window: int, now: str) -> bool:
-    """Withhold what a conversation's observer cycles asked for, after a compaction; return whether notes were.
+def withhold_committed(db: sqlite3.Connection, conversation_id: int, window: int, now: str) -> None:
+    """Withhold what a conversation's observer cycles asked for, after a compaction.
 
     Messages at or below the `window` watermark only: what is still shown raw leaves with it.
     """
     requests = """forget_requests WHERE cycle_id IN (
         SELECT id FROM cycles WHERE conversation_id = :conversation AND kind = 'observer' AND status = 'succeeded')"""
     values = {"conversation": conversation_id, "window": window, "now": now}
-    notes = db.execute(
+    db.execute(
         f"UPDATE observations SET withheld = 1 WHERE withheld = 0 AND id IN (SELECT observation_id FROM {requests})",
         values,
-    ).rowcount
+    )
     db.execute(
         f"""UPDATE messages SET withheld = 1 WHERE withheld = 0 AND (id <= :window OR archived)
             AND id IN (SELECT message_id FROM {requests})""",
@@ -54,7 +59,6 @@ def withhold_committed(db: sqlite3.Connection, conversation_id: int, window: int
             WHERE withheld_at IS NULL AND id IN (SELECT id FROM {requests})""",
         values,
     )
-    return notes > 0
 
 
 def waiting(db: sqlite3.Connection) -> frozenset[int]:
@@ -64,7 +68,7 @@ def waiting(db: sqlite3.Connection) -> frozenset[int]:
 
 
 def unanswered(db: sqlite3.Connection) -> list[ForgetRequest]:
-    """Return what is withheld and was not asked about yet, the user's words and notes only, oldest first."""
+    """Return what is withheld and not asked about yet: notes, and the user's messages that none of these rests on."""
     rows = db.execute(
         """SELECT r.id, r.observation_id, r.message_id, coalesce(o.content, m.content)
            FROM forget_requests AS r LEFT JOIN observations AS o ON o.id = r.observation_id
@@ -72,7 +76,9 @@ def unanswered(db: sqlite3.Connection) -> list[ForgetRequest]:
            WHERE withheld_at IS NOT NULL AND answered_at IS NULL AND ifnull(m.role, 'user') = 'user'
            ORDER BY r.id"""
     )
-    return [ForgetRequest(*row) for row in rows]
+    requests = [ForgetRequest(*row) for row in rows]
+    beneath = {m.id for m in messages_below(db, [r.observation_id for r in requests if r.observation_id is not None])}
+    return [r for r in requests if r.message_id not in beneath]
 
 
 def leave(db: sqlite3.Connection, now: str) -> None:

@@ -97,12 +97,10 @@ def relations_with(db: sqlite3.Connection, entity_ids: Iterable[int], *, past: b
     return [Relation(*row) for row in rows]
 
 
-def relations_from(db: sqlite3.Connection, subject_id: int) -> list[tuple[Relation, bool]]:
-    """Return the relations of which an entity is the subject, and whether each one's memory is in force."""
-    rows = db.execute(f"{_RELATION} WHERE r.subject_id = ? ORDER BY r.id", (subject_id,))
-    found = [Relation(*row) for row in rows]
-    live = in_force_among(db, {one.memory_id for one in found})
-    return [(one, one.memory_id in live) for one in found]
+def relations_from(db: sqlite3.Connection, subject_id: int) -> list[Relation]:
+    """Return the relations of which an entity is the subject and whose memory is in force."""
+    rows = db.execute(f"{_RELATION} WHERE r.subject_id = ? AND m.superseded_at IS NULL ORDER BY r.id", (subject_id,))
+    return [Relation(*row) for row in rows]
 
 
 def insert_entity(db: sqlite3.Connection, name: str, kind: str | None, cycle_id: int) -> Entity:
@@ -117,19 +115,14 @@ def set_names(db: sqlite3.Connection, entity_id: int, name: str, aliases: Iterab
 
 
 def insert_relation(
-    db: sqlite3.Connection, ends: tuple[int, int], predicate: str, memory_id: int, cycle_id: int, now: str
+    db: sqlite3.Connection, subject_id: int, predicate: str, object_id: int, memory_id: int, cycle_id: int, now: str
 ) -> None:
     """Store what a memory says of a subject and an object; once."""
-    db.execute(
-        """INSERT INTO relations (subject_id, object_id, predicate, memory_id, cycle_id, created_at)
-           SELECT :subject, :object, :predicate, :memory, :cycle, :now WHERE NOT EXISTS (
-               SELECT 1 FROM relations WHERE subject_id = :subject AND object_id = :object AND memory_id = :memory
-               AND lower(predicate) = lower(:predicate))""",
-        {
-            "subject": ends[0], "object": ends[1], "predicate": predicate, "memory": memory_id, "cycle": cycle_id,
-            "now": now,
-        },
-    )  # fmt: skip
+    row = {"subject_id": subject_id, "predicate": predicate, "object_id": object_id, "memory_id": memory_id}
+    same = """relations WHERE subject_id = :subject_id AND lower(predicate) = lower(:predicate)
+        AND object_id = :object_id AND memory_id = :memory_id"""
+    if not exists(db, same, row):
+        insert(db, "relations", {**row, "cycle_id": cycle_id, "created_at": now})
 
 
 def set_superseded(db: sqlite3.Connection, relation_id: int, superseded_at: str | None) -> None:
@@ -137,14 +130,12 @@ def set_superseded(db: sqlite3.Connection, relation_id: int, superseded_at: str 
     db.execute("UPDATE relations SET superseded_at = ? WHERE id = ?", (superseded_at, relation_id))
 
 
-def take_back(db: sqlite3.Connection, cycle_id: int) -> set[int]:
-    """Delete a cycle's relations, and the entities that none names then; return the other entities concerned."""
-    ends = db.execute(
-        "DELETE FROM relations WHERE cycle_id = ? RETURNING subject_id, object_id", (cycle_id,)
-    ).fetchall()
-    named = {end for pair in ends for end in pair}
-    delete_unnamed(db, named.union(column(db, "SELECT id FROM entities WHERE cycle_id = ?", (cycle_id,))))
-    return {e.id for e in entities(db, named)}
+def take_back(db: sqlite3.Connection, cycle_id: int) -> list[tuple[int, int]]:
+    """Delete a cycle's relations, and the entities that none names then; return the ends of those relations."""
+    query = "DELETE FROM relations WHERE cycle_id = ? RETURNING subject_id, object_id"
+    ends = db.execute(query, (cycle_id,)).fetchall()
+    delete_unnamed(db, {end for pair in ends for end in pair})
+    return ends
 
 
 def delete_unnamed(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
@@ -169,20 +160,15 @@ def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[
     return sorted(found, key=lambda m: m.id)
 
 
-def mark_read(db: sqlite3.Connection, memory_ids: Iterable[int], cycle_id: int) -> None:
-    """Say which cycle has read these memories."""
-    db.execute(f"UPDATE memories SET cycle_id = ? WHERE id IN {GIVEN}", (cycle_id, given(memory_ids)))
+def mark_read(db: sqlite3.Connection, memory_ids: Iterable[int], cycle_id: int) -> set[int]:
+    """Say which cycle has read these memories; return those of them that are in force."""
+    query = f"UPDATE memories SET cycle_id = ? WHERE superseded_at IS NULL AND id IN {GIVEN} RETURNING id"
+    return set(column(db, query, (cycle_id, given(memory_ids))))
 
 
-def mark_unread(db: sqlite3.Connection, cycle_id: int) -> None:
-    """Let the memories that a cycle has read be unread."""
-    db.execute("UPDATE memories SET cycle_id = NULL WHERE cycle_id = ?", (cycle_id,))
-
-
-def in_force_among(db: sqlite3.Connection, memory_ids: Iterable[int]) -> set[int]:
-    """Return which of these memories are in force."""
-    query = f"SELECT id FROM memories WHERE superseded_at IS NULL AND id IN {GIVEN}"
-    return set(column(db, query, (given(memory_ids),)))
+def mark_unread(db: sqlite3.Connection, cycle_id: int) -> list[str]:
+    """Let the memories that a cycle has read be unread; return what they say."""
+    return column(db, "UPDATE memories SET cycle_id = NULL WHERE cycle_id = ? RETURNING content", (cycle_id,))
 
 
 def note_tried(db: sqlite3.Connection) -> None:
@@ -195,19 +181,16 @@ def tried(db: sqlite3.Connection) -> int:
     return int(scalar(db, "SELECT value FROM meta WHERE name = ?", (_TRIED,)) or 0)
 
 
-def is_said(db: sqlite3.Connection, phrase: str) -> bool:
-    """Tell whether any memory, superseded ones too, holds these words one behind the other."""
-    return exists(db, "memories_fts WHERE memories_fts MATCH ?", (f'"{phrase}"',))
+def memories_with(db: sqlite3.Connection, phrase: str) -> list[Memory]:
+    """Return the memories, superseded ones too, in which the index finds these words one behind the other."""
+    return select(
+        db, Memory, "memories WHERE id IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH ?)", (f'"{phrase}"',)
+    )
 
 
-def notes_of(db: sqlite3.Connection, cycle_id: int) -> list[str]:
-    """Return what a cycle has noted."""
-    noted = scalar(db, "SELECT notes FROM cycles WHERE id = ?", (cycle_id,))
-    return [str(note) for note in json.loads(noted or "[]")]
-
-
-def degree(db: sqlite3.Connection, entity_id: int) -> int:
-    """Return how many relations name an entity, superseded ones too."""
-    query = """SELECT (SELECT count(*) FROM relations WHERE subject_id = :id)
-                    + (SELECT count(*) FROM relations WHERE object_id = :id)"""
-    return int(scalar(db, query, {"id": entity_id}))
+def leading_on(db: sqlite3.Connection, entity_ids: Iterable[int], hub: int) -> list[int]:
+    """Return those of these entities that are not the user, and that at most `hub` relations name."""
+    query = f"""SELECT id FROM entities WHERE id IN {GIVEN} AND lower(name) <> 'user' AND ? >=
+                    (SELECT count(*) FROM relations WHERE subject_id = entities.id)
+                    + (SELECT count(*) FROM relations WHERE object_id = entities.id) ORDER BY id"""
+    return column(db, query, (given(entity_ids), hub))

@@ -58,12 +58,11 @@ def link_replaced(db: sqlite3.Connection, pairs: Iterable[tuple[int, int]], rela
     )
 
 
-def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: str) -> int:
-    """Supersede what these observations replace, now that they are committed; return how many that were.
+def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: str) -> None:
+    """Supersede what these observations replace, now that they are committed.
 
     What is gone by then, or the user's own by now, is skipped, and the link with it.
     """
-    applied = 0
     pairs = db.execute(
         f"""SELECT r.observation_id, r.replaced_id, r.cycle_id,
                 old.superseded_at IS NULL AND NOT old.pinned AND old.origin <> 'user'
@@ -80,12 +79,11 @@ def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: st
             )
             continue
         # A pending one counts as committed too, so that an undo later brings back an active line.
-        applied += db.execute(
+        db.execute(
             """UPDATE observations SET committed_at = coalesce(committed_at, ?), superseded_at = ?, superseded_by = ?
                WHERE id = ? AND superseded_at IS NULL""",
             (now, now, cycle_id, old),
-        ).rowcount
-    return applied
+        )
 
 
 def nearest_first(db: sqlite3.Connection, observation_id: int) -> list[Observation]:

@@ -1,4 +1,4 @@
-"""A short life with reflections of two generations, a plan, an edit and a graph, and the page about it."""
+"""A short life with reflections of two generations, a plan, an edit and a graph, and its memory page."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from construct.clock import Clock
-from construct.config import load_settings
 from construct.memory.curation.edits import edit, pin
-from construct.memory.cycles.situation import terms_for
 from construct.memory.inspection.survey import Survey, survey
 from construct.report.page import page
 from tests.memory.builders import ZONE, Life, stated
@@ -25,8 +23,7 @@ def life(tmp_path: Path) -> Iterator[Life]:
 
 def read(life: Life) -> Survey:
     """Return all that a page shows."""
-    settings = load_settings(db=life.path)
-    return survey(life.db, settings, terms_for(settings, 1_000_000))
+    return survey(life.db)
 
 
 def written(life: Life) -> str:

@@ -1,8 +1,7 @@
-"""The page: whole, by itself, and deaf to what is said in it."""
+"""The page: whole, self-contained, and nothing but text in it comes from outside."""
 
 import re
 from base64 import b64encode
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 
 from construct.memory.curation.forget import forget
 from construct.store.database import transaction
-from tests.memory.builders import Life, stated
+from tests.memory.builders import Life
 from tests.report.conftest import written
 from tests.support.pages import BROWSER, Page, opened
 
@@ -43,12 +42,14 @@ def attacked(life: Life) -> Life:
 
 
 def test_it_shows_what_is_remembered(lived: Life) -> None:
-    """Observations by day with what is to be known of them, the plan, the words behind, the memory and the names."""
+    """Notes by day with their marks, the plan, the words behind them, the memory and the names."""
     text = " ".join(Page(written(lived)).text.split())
     for words in (
-        "I live in a small flat in Lisbon with a cat generation 2", "My rent is 950 yours", "pinned", "outcome unknown",
-        "10 Tuesday", "pending", "Made of 2 observations", "Took the place of", "Lisbon is lovely Tejo",
-        "You, 2026-03-01 09:02 · At home · message 1", "How generations flow", "concerns → Tejo", "Outcome unknown",
+        "I live in a small flat in Lisbon with a cat generation 2", "My rent is 950 yours", "pinned",
+        "outcome unknown",
+        "10 Tuesday", "pending", "Made of", "Took the place of", "Lisbon is lovely Tejo",
+        "You, 2026-03-01 09:02 · At home · message 1", "Lisbon concerns Tejo", "Outcome unknown",
+        "generation 0",
     ):  # fmt: skip
         assert words in text, words
 
@@ -59,17 +60,17 @@ def test_an_empty_memory_has_a_page(life: Life) -> None:
 
 
 def test_it_holds_everything_by_itself(lived: Life) -> None:
-    """No address but places in itself, and all of these are there; its code is what the policy names, and no more."""
+    """Its links lead to places in itself; the policy allows its one style and nothing else."""
     page = Page(written(lived))
     assert {value[:1] for name in ("href", "src", "action", "data") for value in page.all(name)} == {"#"}
     assert {value[1:] for value in page.all("href")} <= set(page.all("id"))
     assert len(page.all("id")) == len(set(page.all("id")))
-    for kind in ("script", "style"):
-        (code,) = page.code[kind]
-        assert f"{kind}-src 'sha256-{b64encode(sha256(code.encode()).digest()).decode()}'" in page.policy
-        assert "url(" not in code
-        assert "@import" not in code
-    assert page.policy.startswith("default-src 'none';")
+    (style,) = page.code["style"]
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    assert page.policy.startswith(f"default-src 'none'; style-src 'sha256-{digest}';")
+    assert "script" not in page.policy
+    assert "url(" not in style
+    assert "@import" not in style
     assert page.all("style") == []
 
 
@@ -78,8 +79,8 @@ def test_nothing_said_becomes_part_of_it(attacked: Life, life: Life) -> None:
     html = written(attacked)
     page = Page(html)
     tags = {tag for tag, _ in page.elements}
-    assert "img" not in tags
-    assert len(page.code["script"]) == len(page.code["style"]) == 1
+    assert not {"img", "script"} & tags
+    assert len(page.code["style"]) == 1
     assert not [name for _, attributes in page.elements for name in attributes if name.startswith("on")]
     assert not FORBIDDEN.search(html)
     assert "{{ 7 * 191 }}" in page.text
@@ -97,28 +98,26 @@ def test_what_was_forgotten_is_not_in_it(lived: Life) -> None:
     html = written(lived)
     assert "4711" not in html
     assert "The tea is green" in html
-    assert "Something in it was forgotten" in html
+    assert "something in it was forgotten" in html
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed: a browser is no dependency of the tests")
-def test_a_browser_runs_its_search_and_nothing_else(attacked: Life, tmp_path: Path) -> None:
-    """A script that got in after all is refused; the search finds words behind a line, accents or not."""
-    here = attacked.talk()
-    said = attacked.exchange(here, "Inês plays the cello")
-    attacked.observe(here, replace(stated("A sister is a musician", [said.id]), observation_date="2026-03-02"))
-    ours = "input.value = 'INES cello'; input.dispatchEvent(new Event('input'))"
-    allowed = f"script-src 'sha256-{b64encode(sha256(ours.encode()).digest()).decode()}' "
-    html = written(attacked).replace("script-src ", allowed, 1)
-    html = html.replace("<main>", "<main><script>document.title = 'owned'</script>", 1)
-    page = opened(html.replace("</body>", f"<script>{ours}</script></body>"), tmp_path)
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed; the tests do not need one")
+def test_a_browser_refuses_any_script(lived: Life, tmp_path: Path) -> None:
+    """Even one that got past the escaping."""
+    script = "<script>document.title = 'owned'</script>"
+    page = opened(written(lived).replace("<main>", f"<main>{script}", 1), tmp_path)
     assert "<title>What Construct remembers</title>" in page
-    assert ">1 found</output>" in page
-    assert '<details open="">' in page
-    assert re.findall(r'<div class="day"( hidden="")?>', page) == ["", ' hidden=""']
 
 
-def test_legends_name_what_is_there(life: Life) -> None:
-    """What nothing is of stands neither in a legend nor in the table under it."""
-    life.learn(life.talk(), "I live in Lisbon")
-    legends = "".join(re.findall(r'<ul class="legend">.*?</ul>', written(life)))
-    assert re.findall(r'"k-(high|medium|low|active|pending|dropped|replaced|condensed)"', legends) == ["high", "active"]
+def test_it_shows_ranges_months_and_withheld_notes(lived: Life) -> None:
+    """A reflection has a range of days; a plan may be for a month; what is withheld says so."""
+    with transaction(lived.db):
+        lived.db.execute("UPDATE observations SET first_date = '2026-02-01' WHERE generation = 2")
+        lived.db.execute("UPDATE observations SET withheld = 1 WHERE pinned")
+        lived.db.execute("UPDATE observations SET referenced_date = '2026-05' WHERE stance = 'planned'")
+    text = " ".join(Page(written(lived)).text.split())
+    for words in (
+        "generation 2 2026-02-01 to 2026-03-01", "I am allergic to peanuts withheld pinned",
+        "for 2026-05 pending", "Ahead May 2026 I plan to see the dentist",
+    ):  # fmt: skip
+        assert words in text, words

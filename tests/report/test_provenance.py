@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from construct.report.provenance import Forest, Node, forest
+from construct.report.provenance import Node, forest
 from construct.store import lineage
 from construct.store.database import transaction
 from tests.memory.builders import Life
@@ -16,24 +16,23 @@ def walked(nodes: Iterable[Node], depth: int = 0) -> Iterator[tuple[int, Node]]:
         yield from walked((*node.sources, *node.replaced), depth + 1)
 
 
-def drawn(found: Forest) -> list[int]:
+def drawn(roots: Iterable[Node]) -> list[int]:
     """Return the ids of all that is drawn."""
-    return [node.observation.id for _, node in walked((*found.standing, *found.left))]
+    return [node.observation.id for _, node in walked(roots)]
 
 
 def test_a_tree_leads_down_to_the_words(lived: Life) -> None:
     """A reflection holds its sources of every generation; an edit what it was edited from; each the words."""
     found = forest(read(lived))
-    top = {n.observation.content: n for n in found.standing}
+    top = {n.observation.content: n for n in found}
     reflection = top["I live in a small flat in Lisbon with a cat"]
     assert [(n.observation.generation, n.observation.content) for n in reflection.sources] == [
         (0, "I have a cat"), (1, "I live in a small flat in Lisbon"),
     ]  # fmt: skip
     below = reflection.sources[1].sources
-    assert [q.message.content for n in below for q in n.quotes] == ["I live in Lisbon", "My flat is small"]
+    assert [m.content for n in below for m in n.messages] == ["I live in Lisbon", "My flat is small"]
     assert [n.observation.content for n in top["My rent is 950"].replaced] == ["My rent is 900"]
-    assert {n.observation.state for n in found.standing} == {"active", "pending"}
-    assert found.left == ()
+    assert {n.observation.state for n in found} == {"active", "pending"}
 
 
 def test_each_observation_is_drawn_once(lived: Life) -> None:
@@ -43,8 +42,8 @@ def test_each_observation_is_drawn_once(lived: Life) -> None:
     lived.reflect(("I run and swim", [shared, other]), ("I run a lot", [shared]), dropped=[gone])
     found = forest(read(lived))
     assert sorted(drawn(found)) == [o.id for o in read(lived).observations]
-    assert [n.observation.id for n in found.left] == [gone.id]
-    assert [o.id for n in found.standing for o in n.elsewhere] == [shared.id]
+    assert [n.observation.id for n in found if n.observation.superseded_at] == [gone.id]
+    assert [o.id for n in found for o in n.elsewhere] == [shared.id]
 
 
 def test_a_tree_is_never_too_deep(life: Life) -> None:
@@ -54,7 +53,7 @@ def test_a_tree_is_never_too_deep(life: Life) -> None:
     for n in range(1, 40):
         (top,) = life.reflect((f"Fact {n}", [top]))
     found = forest(read(life))
-    assert max(depth for depth, _ in walked(found.standing)) < 20
+    assert max(depth for depth, _ in walked(found)) < 20
     assert len(drawn(found)) == 40
 
 
@@ -77,15 +76,6 @@ def test_what_was_undone_is_not_there(lived: Life) -> None:
     fact = lived.learn(here, "I paint")
     lived.reflect(("I paint walls", [fact]))
     undo(lived.db, lived.clock)
-    contents = {n.observation.content for _, n in walked(forest(read(lived)).standing)}
+    contents = {n.observation.content for _, n in walked(forest(read(lived)))}
     assert "I paint" in contents
     assert "I paint walls" not in contents
-
-
-def test_a_long_message_stands_once_whole(life: Life) -> None:
-    """Elsewhere its beginning leads to it."""
-    here = life.talk()
-    said = life.exchange(here, "word " * 200)
-    life.observe(here, ("Fact A", [said]), ("Fact B", [said]))
-    quotes = [q for _, n in walked(forest(read(life)).standing) for q in n.quotes]
-    assert [(q.first, q.whole) for q in quotes] == [(True, True), (False, False)]

@@ -123,7 +123,7 @@ def test_graph_names_things(api: FakeApi) -> None:
     assert "Mia | thing" in text.splitlines()
     assert "User | mentioned | Mia | P1 P2" in text.splitlines()
     found = read_answer(text, {"P1": "User has a cat: Mia", "P2": "User likes Porto, and Mia does"})
-    assert [(r.object, r.anchor) for r in found.relations] == [("Mia", "P1"), ("Porto", "P2")]
+    assert [(r.object.names[0], r.anchor) for r in found.relations] == [("Mia", "P1"), ("Porto", "P2")]
     assert not found.notes
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from construct.clock import Clock, to_text
 from construct.memory.curation import forget
 from construct.memory.curation.memories import promote
-from construct.memory.graph.cycle import drop_unsaid_names
+from construct.memory.graph.storing import drop_unsaid_names
 from construct.store import erase, lineage, remnants, talk
 from construct.store import observations as rows
 from construct.store.database import transaction

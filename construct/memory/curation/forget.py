@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from construct.clock import Clock, to_text
 from construct.errors import NotFoundError
 from construct.memory.curation.memories import promote
-from construct.memory.graph.cycle import drop_unsaid_names
+from construct.memory.graph.storing import drop_unsaid_names
 from construct.memory.language import mentions
 from construct.memory.language.terms import terms, words
 from construct.references import Reference

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from construct.clock import Clock, to_text
 from construct.errors import NotFoundError
 from construct.memory.curation.memories import promote
-from construct.memory.graph.cycle import revert_graph
+from construct.memory.graph.storing import revert_graph
 from construct.memory.shown.forks import reach
 from construct.store import forget_requests, lineage, talk
 from construct.store import observations as rows

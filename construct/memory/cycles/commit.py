@@ -72,6 +72,8 @@ def store_reflection(
     present = {o.id: o for o in rows.observations(db, sorted(needed))}
     if present.keys() != needed or not all(o.state == "active" and _is_same(o, by_id[o.id]) for o in present.values()):
         raise StaleError
+    if found.gone & forget_requests.waiting(db):  # asked for meanwhile: a new line would go on saying it
+        raise StaleError
     for change in found.changes:
         if change.line is not None:
             sources = [by_id[i] for i in change.retired]

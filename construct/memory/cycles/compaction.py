@@ -3,7 +3,7 @@
 import sqlite3
 from dataclasses import dataclass
 
-from construct.memory.curation.memories import promote, promote_committed
+from construct.memory.curation.memories import promote
 from construct.memory.shown.view import Frame, take_in
 from construct.memory.shown.window import window_start
 from construct.store import forget_requests, lineage, talk
@@ -30,13 +30,11 @@ def compact(db: sqlite3.Connection, conversation_id: int, retained: int, frame: 
     messages = talk.live_messages(db, conversation_id, marks.window)
     pending = [o.id for o in rows.pending(db, conversation_id)]
     committed = rows.commit_pending(db, conversation_id, now)
-    replaced = lineage.apply_replacements(db, pending, now)
+    lineage.apply_replacements(db, pending, now)
     window = window_start(messages, marks, retained)
     talk.set_watermark(db, conversation_id, "compacted", marks.observed, now)
     talk.set_watermark(db, conversation_id, "window", window, now)
-    withheld = forget_requests.withhold_committed(db, conversation_id, window, now)
-    promote_committed(db, pending, now)
-    if replaced or withheld:
-        promote(db, now)
+    forget_requests.withhold_committed(db, conversation_id, window, now)
+    promote(db, now)
     take_in(db, conversation_id, frame)
     return Compacted(committed, sum(m.id <= window for m in messages))

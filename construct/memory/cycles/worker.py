@@ -17,12 +17,11 @@ from construct.llm.types import Model
 from construct.memory.curation.memories import promote
 from construct.memory.cycles import archive, policy
 from construct.memory.cycles.compaction import Compacted, compact
-from construct.memory.cycles.drawing import run_graph
+from construct.memory.cycles.drawing import BETWEEN_TURNS, run_graph
 from construct.memory.cycles.observing import Find, run_observer
 from construct.memory.cycles.reflecting import run_reflector
 from construct.memory.cycles.running import Progress, Workshop
 from construct.memory.cycles.situation import Terms, conversations_at_rest, holds_against, read_situation, unobserved
-from construct.memory.graph.cycle import GraphOccasion
 from construct.memory.learning.floor import Reflection
 from construct.memory.recall.indexing import index_some
 from construct.memory.shown.forks import uncommitted_below
@@ -80,7 +79,7 @@ class MemoryWorker:
             made = sum([await self._observe_all(one) for one in (*inherited, conversation_id)])
             compacted = await self._compact_after_parents(conversation_id)
             reflection = await run_reflector(self._shop, conversation_id)
-            await run_graph(self._shop, GraphOccasion.ON_REQUEST)
+            await run_graph(self._shop)
             self._shop.report(Progress("idle"))
             return made, compacted, reflection
 
@@ -119,7 +118,7 @@ class MemoryWorker:
 
     async def _do_due(self, conversation_id: int, tried: set[policy.Work], *, leaving: bool) -> None:
         """Do what is due, but for what was `tried`, until nothing is."""
-        occasion = GraphOccasion.LEAVING if leaving else GraphOccasion.BETWEEN_TURNS
+        reflected = False
         while True:
             newest, situation = await self._shop.store.call(self._judge, conversation_id, leaving)
             situation = replace(situation, rewriting="compact" in tried)
@@ -129,8 +128,8 @@ class MemoryWorker:
             if not await self._do(todo[0], conversation_id, at_rest=situation.cold or leaving, until=newest):
                 tried.add(todo[0])
             elif todo[0] == "reflect":
-                occasion = GraphOccasion.AFTER_REFLECTION
-        await run_graph(self._shop, occasion)
+                reflected = True
+        await run_graph(self._shop, 1 if leaving or reflected else BETWEEN_TURNS)
         self._shop.report(Progress("idle"))
 
     def _judge(self, db: sqlite3.Connection, conversation_id: int, leaving: bool) -> tuple[int, policy.Situation]:

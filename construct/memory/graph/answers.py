@@ -1,7 +1,7 @@
-"""Reads a graph extractor's answer and keeps what the memories bear out. Pure.
+"""Reads a graph extractor's answer. Pure.
 
-The model decides what a memory means. Code checks only what it can prove: a relation names a
-memory that was sent, that memory names both ends, and it does not deny the relation.
+The model decides what a memory means. Code checks what it can prove: a relation names a memory
+that was sent, and that memory names both ends.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from construct.memory.language.stem import fold, is_unspaced, words
-from construct.memory.language.terms import STOP_WORDS, negates
+from construct.memory.language.terms import STOP_WORDS
 from construct.memory.shown.escaping import unescape
 from construct.memory.shown.lines import anchors_in, section
 from construct.text import one_line, storable
@@ -25,7 +25,6 @@ _USER_WORDS = re.compile(
 )
 """How a memory names the user: observations write "User", people write "I", some in other languages."""
 
-_MOST_LINES = 400
 _LONGEST_NAME = 80
 _LONGEST_PREDICATE = 40
 _LONGEST_TYPE = 30
@@ -40,7 +39,6 @@ _ONE_AT_A_TIME = {
 }
 """Present-tense predicates of which a subject has one at a time. Past ones ("worked at") are never settled."""
 
-_BULLET = re.compile(r"(?:[-*•–+]|\d+[.)]) ")
 _ALSO = re.compile(r"also\b:? ?", re.IGNORECASE)
 
 
@@ -52,23 +50,18 @@ class UnreadableAnswerError(ValueError):
 class ProposedEntity:
     """Somebody or something that the memories name."""
 
-    name: str
+    names: tuple[str, ...]
+    """Its own name, then its aliases."""
     type: str | None = None
-    aliases: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name and aliases."""
-        return (self.name, *self.aliases)
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedRelation:
-    """A relation between two names, and the anchor of the memory that states it."""
+    """A relation between two entities, and the anchor of the memory that states it."""
 
-    subject: str
+    subject: ProposedEntity
     predicate: str
-    object: str
+    object: ProposedEntity
     anchor: str
 
 
@@ -76,25 +69,13 @@ class ProposedRelation:
 class GraphProposal:
     """What may be stored of an answer."""
 
-    entities: tuple[ProposedEntity, ...]
-    """Those that a relation names."""
     relations: tuple[ProposedRelation, ...]
     read: tuple[str, ...]
     """Anchors of the memories that the answer covers: all, or up to the last one named before it broke off."""
     is_whole: bool
     """False when the answer broke off."""
-    notes: tuple[str, ...] = ()
-    """What was refused, and why."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A relation line as the model wrote it; its anchors are those that were sent."""
-
-    subject: str
-    predicate: str
-    object: str
-    anchors: tuple[str, ...]
+    notes: tuple[str, ...]
+    """What was left out, and why."""
 
 
 def read_answer(
@@ -105,26 +86,34 @@ def read_answer(
     `texts`: the memories that were sent, by anchor, oldest first. `known`: all names of each
     stored entity, by the key of each of them (`names_by_key`).
     """
+    known = known or {}
     found = section(answer, "relations")
     if found is None:
         raise UnreadableAnswerError("the answer has no <relations> section")
-    texts = {anchor: unicodedata.normalize("NFC", text) for anchor, text in texts.items()}
-    read = [_read_line(line, texts) for line in found.lines[:_MOST_LINES]]
-    lines = [line for line in read if line is not None]
-    if not lines and (found.lines or not found.is_closed):
+    entities = _read_entities(answer, texts, known)
+    relations: dict[ProposedRelation, None] = {}
+    named: set[str] = set()
+    notes = []
+    unreadable = 0
+    for line in found.lines:
+        fields = _fields(line)
+        anchors = anchors_in(fields[3:], texts)
+        if not anchors:
+            unreadable += 1
+            continue
+        named.update(anchors)
+        relation = _relation(fields, {anchor: texts[anchor] for anchor in anchors}, entities, known)
+        if relation is None:
+            notes.append(f"refused “{' '.join(fields[:3])}”: its memory does not name both, or it is no relation")
+        else:
+            relations[relation] = None
+    if not named and (found.lines or not found.is_closed):
         raise UnreadableAnswerError("no relation in the answer could be read")
-    checker = _Checker(_read_entities(answer, texts, known or {}), texts, known or {})
-    for line in lines:
-        checker.check(line)
-    if unreadable := len(found.lines) - len(lines):
-        checker.notes.append(f"lines that could not be read: {unreadable}")
-    return GraphProposal(
-        entities=checker.entities(),
-        relations=tuple(checker.relations.values()),
-        read=tuple(texts) if found.is_closed else _up_to_last_named(texts, lines),
-        is_whole=found.is_closed,
-        notes=tuple(checker.notes),
-    )
+    if unreadable:
+        notes.append(f"lines that could not be read: {unreadable}")
+    sent = tuple(texts)
+    read = sent if found.is_closed else sent[: 1 + max(map(sent.index, named))]
+    return GraphProposal(tuple(relations), read, found.is_closed, tuple(notes))
 
 
 def key(name: str) -> str:
@@ -133,7 +122,7 @@ def key(name: str) -> str:
 
 
 def names_by_key(entities: Iterable[Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Return all names of each entity, by the key of each; where two share one, its first bearer's.
+    """Return all names of each entity by the key of each; the entity whose own name it is comes before others.
 
     `entities`: the names of each, its own name first.
     """
@@ -158,137 +147,69 @@ def one_at_a_time(predicate: str) -> str | None:
 
 def contains_name(text: str, name: str) -> bool:
     """Return whether a text holds a name, as whole words where its script has spaces."""
-    return bool(_spans(unicodedata.normalize("NFC", text), [name]))
+    return bool(_pattern(name).search(_folded(text)))
 
 
 def _fields(line: str) -> list[str]:
-    return [one_line(storable(unescape(field))) for field in _BULLET.sub("", line, count=1).strip("| ").split("|")]
-
-
-def _read_line(line: str, texts: Mapping[str, str]) -> _Line | None:
-    """Return a relation line, or None when it has another form or names no memory that was sent."""
-    fields = _fields(line)
-    anchors = anchors_in(fields[3:], texts)
-    if len(fields) < 4 or not anchors:
-        return None
-    return _Line(fields[0], fields[1], fields[2], tuple(anchors))
+    return [one_line(storable(unescape(field))) for field in line.lstrip("-*•–+| ").split("|")]
 
 
 def _read_entities(
     answer: str, texts: Mapping[str, str], known: Mapping[str, Sequence[str]]
 ) -> dict[str, ProposedEntity]:
-    """Return the entities of an answer by the key of each name it has for them.
+    """Return the entities of an answer by the key of each name it writes for them.
 
     A name is kept if a memory has it or it is known already. If the first one is neither, the next that is
     stands for the entity.
     """
     found = section(answer, "entities")
-    by_own_name: dict[str, ProposedEntity] = {}
-    written: dict[str, str] = {}
-    for line in found.lines[:_MOST_LINES] if found else ():
+    read: list[tuple[list[str], list[str], str | None]] = []
+    for line in found.lines if found else ():
         first, *others = _fields(line)
-        kinds = [field for field in others if not _ALSO.match(field)]
-        also = [_ALSO.sub("", field, count=1) for field in others if _ALSO.match(field)]
-        given = [first, *",".join(also).split(",")]
-        names = [name for name in map(_clean_name, given) if name]
-        sound = [name for name in names if key(name) in known or _is_in_any(texts, name)]
-        if not sound:
-            continue
-        own, *aliases = (USER,) if is_user(sound[0]) else sound
-        by_own_name.setdefault(key(own), ProposedEntity(own, _clean_type(kinds), tuple(aliases)))
-        for name in [own] if is_user(own) else names:
-            written.setdefault(key(name), key(own))
-    for own_key, entity in by_own_name.items():  # an alias is nobody else's own name
-        aliases = [a for a in entity.aliases if key(a) not in by_own_name and not is_user(a)]
-        by_own_name[own_key] = ProposedEntity(entity.name, entity.type, tuple(aliases))
-    return {name: by_own_name[own] for name, own in written.items()} | by_own_name
+        kinds = [field.casefold() for field in others if field and not _ALSO.match(field)]
+        also = ",".join(_ALSO.sub("", field, count=1) for field in others if _ALSO.match(field))
+        written = [name for name in map(_clean_name, [first, *also.split(",")]) if name]
+        sound = [n for n in written if key(n) in known or any(contains_name(text, n) for text in texts.values())]
+        if sound and is_user(sound[0]):
+            written = sound = [USER]
+        if sound:
+            read.append((written, sound, kinds[0][:_LONGEST_TYPE] if kinds else None))
+    own = {key(USER), *(key(sound[0]) for _, sound, _ in read)}
+    entities: dict[str, ProposedEntity] = {}
+    for _, sound, kind in read:  # an alias is nobody else's own name
+        aliases = (name for name in sound[1:] if key(name) not in own)
+        entities.setdefault(key(sound[0]), ProposedEntity((sound[0], *aliases), kind))
+    for written, sound, _ in read:
+        for name in written:
+            entities.setdefault(key(name), entities[key(sound[0])])
+    return entities
 
 
-def _is_in_any(texts: Mapping[str, str], name: str) -> bool:
-    return any(contains_name(text, name) for text in texts.values())
-
-
-class _Checker:
-    """Collects the relations that the memories bear out."""
-
-    def __init__(
-        self,
-        proposed: Mapping[str, ProposedEntity],
-        texts: Mapping[str, str],
-        known: Mapping[str, Sequence[str]],
-    ) -> None:
-        self.relations: dict[tuple[str, ...], ProposedRelation] = {}
-        self.notes: list[str] = []
-        self._proposed = proposed
-        self._texts = texts
-        self._known = known
-
-    def check(self, line: _Line) -> None:
-        """Keep a relation, or note why not."""
-        subject, object_ = self._end(line.subject), self._end(line.object)
-        said = f"“{line.subject} {line.predicate} {line.object}”"
-        if subject is None or object_ is None or key(subject.name) == key(object_.name):
-            self.notes.append(f"refused {said}: it does not relate two names")
-            return
-        if not words(line.predicate) or len(line.predicate) > _LONGEST_PREDICATE:
-            self.notes.append(f"refused {said}: it is no relation")
-            return
-        anchor = self._home(line.anchors, subject, object_)
-        if anchor is None:
-            self.notes.append(f"refused {said}: its memory does not name both")
-        elif self._denies(self._texts[anchor], subject, object_) and not negates(line.predicate):
-            self.notes.append(f"refused {said}: its memory denies it")
-        else:
-            relation = ProposedRelation(subject.name, line.predicate, object_.name, anchor)
-            said_by = key(subject.name), line.predicate.casefold(), key(object_.name), anchor
-            self.relations[said_by] = relation
-
-    def entities(self) -> tuple[ProposedEntity, ...]:
-        """Return the entities that the kept relations name."""
-        ends = [r.subject for r in self.relations.values()]
-        ends += [r.object for r in self.relations.values()]
-        found = {key(end): self._proposed.get(key(end), ProposedEntity(end)) for end in ends}
-        return tuple(found.values())
-
-    def _end(self, written: str) -> ProposedEntity | None:
-        name = _clean_name(written)
-        return None if name is None else self._proposed.get(key(name), ProposedEntity(name))
-
-    def _home(self, anchors: Iterable[str], *ends: ProposedEntity) -> str | None:
-        """Return the first of the memories that names both ends."""
-        for anchor in anchors:
-            if all(_spans(self._texts[anchor], self._names(end)) for end in ends):
-                return anchor
+def _relation(
+    fields: Sequence[str],
+    texts: Mapping[str, str],
+    entities: Mapping[str, ProposedEntity],
+    known: Mapping[str, Sequence[str]],
+) -> ProposedRelation | None:
+    """Return the relation of a line, with the first of its memories that names both ends."""
+    subject, object_ = _clean_name(fields[0]), _clean_name(fields[2])
+    predicate = fields[1]
+    if subject is None or object_ is None or not words(predicate) or len(predicate) > _LONGEST_PREDICATE:
         return None
-
-    def _denies(self, text: str, subject: ProposedEntity, object_: ProposedEntity) -> bool:
-        """Return whether a word of denial stands between the ends, where they are nearest.
-
-        Places where the subject comes first count before others: in "Ana works at Acme, and
-        Rui does not work at Acme" the first Acme, nearest to Rui, is not what is said of him.
-        """
-        gaps = []
-        for a in _spans(text, self._names(subject)):
-            for b in _spans(text, self._names(object_)):
-                start, end = min(a[1], b[1]), max(a[0], b[0])
-                gaps.append((a[0] > b[0], end - start, text[start:end]))
-        _, _, between = min(gaps)
-        return negates(between)
-
-    def _names(self, end: ProposedEntity) -> list[str]:
-        return [*end.names, *self._known.get(key(end.name), ())]
+    ends = [entities.get(key(name), ProposedEntity((name,))) for name in (subject, object_)]
+    own = [key(end.names[0]) for end in ends]
+    if own[0] == own[1]:
+        return None
+    names = [[*end.names, *known.get(own_key, ())] for end, own_key in zip(ends, own, strict=True)]
+    for anchor, text in texts.items():
+        if all(any(contains_name(text, name) for name in of_one) for of_one in names):
+            return ProposedRelation(ends[0], predicate, ends[1], anchor)
+    return None
 
 
-def _up_to_last_named(texts: Mapping[str, str], lines: Sequence[_Line]) -> tuple[str, ...]:
-    anchors = list(texts)
-    last = max(anchors.index(anchor) for line in lines for anchor in line.anchors)
-    return tuple(anchors[: last + 1])
-
-
-def _spans(text: str, names: Iterable[str]) -> list[tuple[int, int]]:
-    """Return where a text holds one of these names."""
-    folded = fold(text)  # as long as the text, so that the spans fit both
-    return [match.span() for name in names for match in _pattern(name).finditer(folded)]
+@lru_cache(2048)
+def _folded(text: str) -> str:
+    return fold(unicodedata.normalize("NFC", text))
 
 
 @lru_cache(2048)
@@ -297,7 +218,7 @@ def _pattern(name: str) -> re.Pattern[str]:
         return _USER_WORDS
     parts = words(name)
     if is_unspaced(name) or not parts:
-        return re.compile(re.escape(fold(unicodedata.normalize("NFC", name))))
+        return re.compile(re.escape(_folded(name)))
     return re.compile(r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, parts)) + r"(?![^\W_])")
 
 
@@ -306,11 +227,6 @@ def _clean_name(written: str) -> str | None:
     name = written.strip(" .,;:!?\"“”'")
     if name.casefold() in SELF:
         return USER
-    if not name or len(name) > _LONGEST_NAME or not any(c.isalnum() for c in name):
+    if len(name) > _LONGEST_NAME or not words(name) or STOP_WORDS.issuperset(words(name)):
         return None
-    return None if words(name) and STOP_WORDS.issuperset(words(name)) else name
-
-
-def _clean_type(kinds: Sequence[str]) -> str | None:
-    kind = kinds[0].casefold() if kinds else ""
-    return kind if kind and len(kind) <= _LONGEST_TYPE else None
+    return name

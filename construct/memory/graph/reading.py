@@ -1,7 +1,7 @@
 """The graph as it is read: what an entity is related to, and which memories stand near a query."""
 
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
@@ -13,7 +13,7 @@ from construct.store.graph import Entity, Relation
 _DEPTH = 2
 """Relations that the way goes from where it begins."""
 _HUB = 30
-"""Relations from which on an entity leads everywhere, and so nowhere; the user always does."""
+"""An entity with more relations leads everywhere, and so nowhere; the user always does."""
 _MOST_REACHED = 60
 _LONGEST_NAME = 6
 """Words of a name that is looked for in a query."""
@@ -45,23 +45,26 @@ class Tree:
 
 def neighbours(db: sqlite3.Connection, name: str) -> Tree:
     """Return what is related to the entity of a name or alias, superseded relations too; raises NotFoundError."""
-    start = _called(db, name)
-    if not start:
-        raise NotFoundError(_unknown(db, name))
-    e = start[0]
-    branches = _branches(db, {twin.id for twin in start}, _DEPTH, set(), first=True)
-    return Tree(e.name, e.type, e.aliases, branches)
+    wanted = key(USER) if name.strip().casefold() in SELF else key(name)
+    found = _called(db, {wanted})
+    if not found:
+        raise NotFoundError(
+            "There is no graph yet.\nThe memory worker draws it from memories as they come together; "
+            "the extractive worker draws none."
+            if rows.is_empty(db)
+            else f"The graph knows nothing of {name.strip()!r}.\nTry a name as it was said, or `/graph User`."
+        )
+    found.sort(key=lambda e: key(e.name) != wanted)
+    ids = {e.id for e in (*found, *_twins(db, found))}
+    return Tree(found[0].name, found[0].type, found[0].aliases, _branches(db, ids, ids, _DEPTH, set()))
 
 
 def entities_in(db: sqlite3.Connection, query: str) -> list[Entity]:
     """Return the entities that a query names in full or by an alias; never the user."""
     said = words(query)
-    if not said or rows.is_empty(db):
-        return []
     starts = range(len(said))
     named = {" ".join(said[i : i + size]) for size in range(1, _LONGEST_NAME + 1) for i in starts}
-    found = rows.entities_called(db, named)
-    return [e for e in found if not is_user(e.name) and any(key(n) in named for n in e.names)]
+    return [e for e in _called(db, named) if not is_user(e.name)]
 
 
 def reached(db: sqlite3.Connection, query: str) -> list[int]:
@@ -69,84 +72,56 @@ def reached(db: sqlite3.Connection, query: str) -> list[int]:
 
     Where everything meets, at the user and at hubs, the way ends.
     """
-    start = entities_in(db, query)
+    leading: Collection[int] = {e.id for e in entities_in(db, query)}
+    seen = set(leading)
     found: dict[int, int] = {}
-    seen = {e.id for e in start}
-    frontier = set(seen)
     for distance in range(1, _DEPTH + 1):
-        relations = rows.relations_with(db, _leading(db, frontier, first=distance == 1)) if frontier else []
-        for r in reversed(relations):
+        relations = rows.relations_with(db, leading)
+        for r in relations:
             found.setdefault(r.memory_id, distance)
-        ends = {end for r in relations for end in (r.subject_id, r.object_id)} - seen
-        ends |= {e.id for e in _twins(db, rows.entities(db, ends))} - seen
+        ends = {end for r in relations for end in (r.subject_id, r.object_id)}
+        ends |= {e.id for e in _twins(db, rows.entities(db, ends - seen))}
+        leading = rows.leading_on(db, ends - seen, _HUB)
         seen |= ends
-        frontier = ends
     return sorted(found, key=lambda memory_id: (found[memory_id], -memory_id))[:_MOST_REACHED]
 
 
-def _called(db: sqlite3.Connection, name: str) -> list[Entity]:
-    """Return the entities of a name: those whose own it is, those with it as an alias, who is one with them."""
-    wanted = key(USER) if name.strip().casefold() in SELF else key(name)
-    found = [e for e in rows.entities_called(db, [wanted]) if wanted in map(key, e.names)]
-    found.sort(key=lambda e: key(e.name) != wanted)
-    return found + [e for e in _twins(db, found) if e not in found]
+def _called(db: sqlite3.Connection, keys: Collection[str]) -> list[Entity]:
+    """Return the entities that have a name or alias of one of these keys."""
+    found = rows.entities_called(db, keys) if keys else []
+    return [e for e in found if any(key(name) in keys for name in e.names)]
 
 
-def _twins(db: sqlite3.Connection, entities: Iterable[Entity]) -> list[Entity]:
-    """Return the entities that are one with these: each has the other's name as an alias."""
-    found = []
-    for e in entities:
-        for alias in e.aliases:
-            others = rows.entities_called(db, [key(alias)])
-            found += [o for o in others if o.id != e.id and key(o.name) == key(alias)]
-    return [o for o in found if o.aliases]
-
-
-def _leading(db: sqlite3.Connection, ids: Collection[int], *, first: bool) -> list[int]:
-    """Return the entities from which the way goes on."""
-    if first:
-        return sorted(ids)
-    users = {e.id for e in rows.entities(db, ids) if is_user(e.name)}
-    return [i for i in sorted(ids) if i not in users and rows.degree(db, i) <= _HUB]
-
-
-def _once(relations: Iterable[Relation]) -> list[Relation]:
-    """Return relations without those that say the same again; what is in force stands for what no longer is."""
-    found: dict[tuple[int, str, int], Relation] = {}
-    for r in relations:
-        said = (r.subject_id, r.predicate.casefold(), r.object_id)
-        if said not in found or (found[said].superseded_at and not r.superseded_at):
-            found[said] = r
-    return sorted(found.values(), key=lambda r: (r.superseded_at is not None, r.id))
+def _twins(db: sqlite3.Connection, entities: Sequence[Entity]) -> list[Entity]:
+    """Return the other entities that are one with these: each has the other's name as an alias."""
+    pairs = {(key(e.name), key(alias)) for e in entities for alias in e.aliases}
+    found = _called(db, {alias for _, alias in pairs})
+    return [o for o in found if o not in entities and any((key(a), key(o.name)) in pairs for a in o.aliases)]
 
 
 def _branches(
-    db: sqlite3.Connection, ids: Collection[int], depth: int, used: set[int], *, first: bool
+    db: sqlite3.Connection, ids: Collection[int], leading: Collection[int], depth: int, used: set[int]
 ) -> tuple[Branch, ...]:
-    """Return the relations of entities that are one, but those `used` in the tree already."""
-    leading = _leading(db, ids, first=first) if depth else []
+    """Return the relations of entities that are one, but those `used` in the tree already.
+
+    Of those that say the same, one stands for all, one in force if there is any.
+    """
+    if not depth:
+        return ()
     found = [r for r in rows.relations_with(db, leading, past=True) if r.id not in used]
     used |= {r.id for r in found}
-    kept = [(r, r.subject_id in ids) for r in _once(found)]
-    others = {e.id: e for e in rows.entities(db, {r.object_id if forward else r.subject_id for r, forward in kept})}
-    return tuple(
-        Branch(
-            r.predicate, forward, r.since, r.superseded_at and r.superseded_at[:10], r.memory_id,
-            _subtree(db, others[r.object_id if forward else r.subject_id], depth - 1, used),
-        )
-        for r, forward in kept
-    )  # fmt: skip
-
-
-def _subtree(db: sqlite3.Connection, e: Entity, depth: int, used: set[int]) -> Tree:
-    ids = {e.id, *(twin.id for twin in _twins(db, [e]))}
-    return Tree(e.name, e.type, e.aliases, _branches(db, ids, depth, used, first=False))
-
-
-def _unknown(db: sqlite3.Connection, name: str) -> str:
-    if rows.is_empty(db):
-        return (
-            "There is no graph yet.\nThe memory worker draws it from memories as they come together; "
-            "the extractive worker draws none."
-        )
-    return f"The graph knows nothing of {name.strip()!r}.\nTry a name as it was said, or `/graph User`."
+    found.sort(key=lambda r: (r.superseded_at is not None, r.id))
+    once: dict[tuple[int, str, int], Relation] = {}
+    for r in found:
+        once.setdefault((r.subject_id, r.predicate.casefold(), r.object_id), r)
+    others = {e.id: e for e in rows.entities(db, {end for r in found for end in (r.subject_id, r.object_id)})}
+    branches = []
+    for r in once.values():
+        forward = r.subject_id in ids
+        other = others[r.object_id if forward else r.subject_id]
+        both = {other.id, *(twin.id for twin in _twins(db, [other]))}
+        below = _branches(db, both, rows.leading_on(db, both, _HUB), depth - 1, used)
+        tree = Tree(other.name, other.type, other.aliases, below)
+        until = r.superseded_at and r.superseded_at[:10]
+        branches.append(Branch(r.predicate, forward, r.since, until, r.memory_id, tree))
+    return tuple(branches)

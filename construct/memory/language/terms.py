@@ -189,6 +189,21 @@ def terms(text: str) -> frozenset[str]:
     return frozenset(word for word in found if not _IS_CJK.fullmatch(word))
 
 
+def provable_terms(text: str) -> frozenset[str]:
+    """Return the terms of a text by which something can be proven.
+
+    In German every noun has a capital, so that a capital proves nothing there: numbers and quoted words are left.
+    """
+    return terms(text.lower() if is_german(text) else text)
+
+
+def is_german(text: str) -> bool:
+    """Return whether a text has more small words of German than of any other language we know."""
+    said = words(text)
+    counts = {name: sum(word in known for word in said) for name, known in _FUNCTION_WORDS.items()}
+    return counts["de"] > max(count for name, count in counts.items() if name != "de")
+
+
 def opening_names(text: str) -> frozenset[str]:
     """Return capitalised words that begin a sentence and may be names: no stop words, no articles."""
     return frozenset(

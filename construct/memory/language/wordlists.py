@@ -66,6 +66,12 @@ IRREGULAR = """begin began begun; bite bit bitten; blow blew blown; break broke 
 
 MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
           "december")  # fmt: skip
+MONTHS_ABROAD = word_set(
+    """januar februar märz mai juni juli oktober dezember janeiro fevereiro março abril maio junho julho agosto setembro
+    outubro novembro dezembro enero febrero marzo mayo junio julio septiembre octubre noviembre diciembre janvier
+    février mars avril juin juillet août septembre octobre novembre décembre gennaio febbraio aprile maggio giugno
+    luglio settembre dicembre januari februari maart mei augustus"""
+)
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 # What a turn that says when something happened is likely to hold.

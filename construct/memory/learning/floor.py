@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from construct.memory.language.terms import date_terms, negates, terms, words
+from construct.memory.language.terms import date_terms, is_german, negates, opening_names, provable_terms, words
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
 from construct.memory.shown.lines import MOST_REPLACED, PRIORITIES, Note, line_tokens
 from construct.store.records import Observation
@@ -133,7 +133,7 @@ class _Floor:
         reason = self._why_not_retired(retired, stays)
         if reason is None and (retired.stance, retired.referenced_date) != (stays.stance, stays.referenced_date):
             reason = "they differ in stance or in the day they refer to"
-        if reason is None and (missing := terms(retired.content) - _words_of(stays)):
+        if reason is None and (missing := _kept_terms(retired) - _words_of(stays)):
             reason = f"{_listed(missing)} would be gone"
         if reason is None and negates(retired.content) != negates(stays.content):
             reason = "only one of them denies something"
@@ -211,10 +211,10 @@ def _why_not_line(line: ProposedObservation, sources: Sequence[Observation]) -> 
         return "its sources refer to different days"
     said = words(line.content)
     kept = {*said, *_dates_of(line.referenced_date)}
-    if strange := terms(line.content).difference(*map(_words_of, sources)):
+    if strange := provable_terms(line.content).difference(*map(_words_of, sources)):
         return f"its sources do not say {_listed(strange)}"
     for o in sources:
-        wanted = terms(o.content)
+        wanted = _kept_terms(o)
         if o.priority == "high" and (missing := wanted - kept):
             return f"{_listed(missing)} of “{_cut(o)}” would be gone"
         if o.priority == "medium" and wanted and wanted.isdisjoint(kept):
@@ -224,6 +224,12 @@ def _why_not_line(line: ProposedObservation, sources: Sequence[Observation]) -> 
     if not negates(line.content) and (denial := next((o for o in sources if _must_deny(o)), None)):
         return f"the denial in “{_cut(denial)}” would be gone"
     return None
+
+
+def _kept_terms(o: Observation) -> frozenset[str]:
+    """Return the names, numbers and quoted words of a note that must not be lost."""
+    found = provable_terms(o.content)
+    return found if o.priority != "high" or is_german(o.content) else found | opening_names(o.content)
 
 
 def _must_deny(o: Observation) -> bool:

@@ -211,7 +211,7 @@ def _grounded(
     return ProposedObservation(
         content=note.content,
         priority=note.priority,
-        stance=at_least(note.stance, least_stance(note.content, sources)),
+        stance=at_least(note.stance, least_stance(note.content, sources, heard)),
         observation_date=min(note.observation_date, last_day),
         referenced_date=note.referenced_date,
         sources=ids,

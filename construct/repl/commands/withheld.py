@@ -24,9 +24,8 @@ async def ask_about_withheld(chat: Chat, out: Output) -> None:
     requests = await chat.store.call(forget_requests.unanswered)
     if not requests:
         return
-    out.say("You asked to forget this. It is withheld from the model:")
-    for request in requests:
-        out.say(f"  “{shorten(request.words, _WIDTH)}”")
+    listed = (f"  “{shorten(request.words, _WIDTH)}”" for request in requests)
+    out.say("\n".join(["You asked to forget this. It is withheld from the model:", *listed]))
     if await out.ask("Forget it for good, with the words it came from?"):
         for request in requests:
             await _forget(chat, _reference(request))

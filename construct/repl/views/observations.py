@@ -124,6 +124,7 @@ def standing_notes(o: Observation, today: date) -> list[str]:
     """Return what is to be known of an observation beside its line as the model is shown it."""
     found = ["outcome unknown"] if outcome_unknown(o, today) else []
     found += [o.state] if o.state != "active" else []
+    found += ["withheld"] if o.withheld else []
     found += [f"generation {o.generation}"] if o.generation else []
     found += ["pinned"] if o.pinned else []
     return found + (["yours"] if o.origin == "user" else [])

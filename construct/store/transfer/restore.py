@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from construct.clock import from_text
+from construct.store.curated import supersede_memory
 from construct.store.records import REMOVED
-from construct.store.retract import supersede_memory
 from construct.store.schema_memory import FILL_FIRST_DATES
 from construct.store.sql import exists, insert, scalar
 from construct.store.talk import last_time, message_tokens

@@ -4,8 +4,8 @@ import json
 import sqlite3
 from dataclasses import asdict, dataclass, field
 
+from construct.store.curated import revive_memory, supersede_memory
 from construct.store.invariants import violations
-from construct.store.retract import revive_memory, supersede_memory
 from construct.store.sql import column, exists, scalar
 from construct.store.talk import LAST, set_watermark, watermarks
 from construct.store.transfer.arrivals import Arrivals

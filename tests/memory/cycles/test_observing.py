@@ -1,6 +1,7 @@
 """One observer cycle against the strict fake: what it is told, what it may replace, what half an answer gives."""
 
 import json
+import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -137,9 +138,9 @@ async def test_imported_history_does_not_overrule_today(tmp_path: Path, api: Fak
     assert not api.of("verifier")
 
 
-def corrected(db: object, observation_id: int) -> None:
+def corrected(db: sqlite3.Connection, observation_id: int) -> None:
     """Put an observation into the user's own words."""
-    edit(db, observation_id, LISBON, Clock(datetime(2026, 3, 1, tzinfo=UTC), UTC))  # type: ignore[arg-type]
+    edit(db, observation_id, LISBON, Clock(datetime(2026, 3, 1, tzinfo=UTC), UTC))
 
 
 @pytest.mark.parametrize("keep", [pin, corrected])
@@ -242,11 +243,11 @@ async def test_whole_lines_of_a_broken_answer_count(tmp_path: Path, api: FakeApi
 
     def broken(body: Json) -> Answer:
         days = {said.anchor: said.date for said in read_transcript(body)}
-        lines = [note("User has a cat called Mia", ["M1"], observation_date=days["M1"]) for _ in range(1)]
-        return "\n".join(["<observations>", *lines, f"- {days['M1']} M3 User lives in Lis"])
+        whole = note("User has a cat called Mia", ["M1"], observation_date=days["M1"])
+        return f"<observations>\n{whole}\n- {days['M1']} M3 User lives in Lis"
 
     async with talking(tmp_path, api) as t:
-        api.enqueue("observer", broken, broken, broken, careless.prose)
+        api.enqueue("observer", broken, broken, broken, careless.prose)  # both attempts, then the two halves
         await t.say("I have a cat called Mia.")
         await t.say("I live in Lisbon since May.")
         await t.companion.worker.now(t.id)
@@ -325,13 +326,13 @@ async def test_what_is_to_be_forgotten_is_withheld_from_the_commit_on(tmp_path: 
         await t.say("Well then. " + "It is late. " * 80)
         assert DEBT not in sent(api, "chat")
         await t.companion.worker.now(t.id)
-        assert (await is_withheld(t))[1] == ["Forget the matter with Ana."]
+        assert (await is_withheld(t))[1] == ["I owe Ana a thousand euros.", "Forget the matter with Ana."]
         await t.say("Anything else?")
         assert "matter with Ana" not in sent(api, "chat")
         assert DEBT not in sent(api, "observer")
         found = await t.companion.store.call(search, "matter with Ana")
         assert DEBT not in [hit.text for hit in found]
-        assert "Forget the matter with Ana." not in [hit.text for hit in found]
+        assert not [hit for hit in found if hit.kind == "message" and "Ana" in hit.text]
         assert await t.companion.store.call(curated.memories) == []
         while (await is_withheld(t))[0]:
             await take_back(t)

@@ -1,13 +1,16 @@
 """One reflector cycle against the strict fake: what it is asked, what goes back to it, what the verifier is asked."""
 
 import asyncio
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from construct.memory.curation.forget import forget
 from construct.memory.inspection.status import status
+from construct.store import forget_requests
 from construct.store import observations as rows
+from construct.store.database import open_database
 from tests.memory.cycles.scripted import (
     condenses,
     learn,
@@ -21,7 +24,7 @@ from tests.memory.cycles.scripted import (
     writes,
 )
 from tests.support.fake_api import FakeApi, careless, faults
-from tests.support.fake_types import last_user_text
+from tests.support.fake_types import Answer, Json, last_user_text
 from tests.support.fake_worker import read_groups, read_lines, verifier_answer
 from tests.support.talks import Talk, talking
 
@@ -199,3 +202,19 @@ async def test_a_note_that_is_to_be_forgotten_is_not_condensed(tmp_path: Path, a
         assert await active(t) == {debt, TEA}
         await t.say("So it goes.")
         assert debt not in sent(api, "chat")
+
+
+async def test_a_note_that_is_to_be_forgotten_meanwhile_is_not_condensed(tmp_path: Path, api: FakeApi) -> None:
+    """Before a turn that had to wait an observer may hear of it while the reflector is at work."""
+    async with talking(tmp_path, api) as t:
+        ana, *_ = await learn(t, api, SAID, *NOTED)
+
+        def reflector(body: Json) -> Answer:
+            with closing(open_database(t.companion.settings.db)) as db:
+                forget_requests.add(db, ana.cycle_id, [ana.id], [])
+            return condenses(JOINED)(body)
+
+        api.enqueue("reflector", reflector)
+        await t.companion.worker.now(t.id)
+        t.check()
+        assert await active(t) == {ANA, RITA, TEA, LAMP}

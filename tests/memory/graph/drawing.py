@@ -6,7 +6,7 @@ from typing import Any
 
 from construct.llm.types import Usage, WorkReply, WorkRequest
 from construct.memory.curation.memories import remember
-from construct.memory.graph import cycle
+from construct.memory.cycles import drawing
 from construct.memory.graph.answers import GraphProposal
 from construct.memory.learning.asking import Account
 from construct.store import cycles
@@ -56,20 +56,20 @@ class Graph:
         """Store memories and run one cycle that is answered by `text`, and on a second attempt by `again`."""
         ids = self.keep(*texts)
         model: Any = ScriptedModel(text, again or text)
-        batch = cycle.begin(self.db, model, NOW)
+        batch = drawing.begin(self.db, model, NOW)
         assert batch is not None
-        self.account = Account("graph")
-        found = await cycle.draw(model, batch, self.account)
+        self.account = batch.account
+        found = await drawing.draw(model, batch)
         self.requests += model.requests
         self.end(batch, found)
         return ids
 
-    def end(self, batch: cycle.GraphBatch, found: GraphProposal | None) -> None:
+    def end(self, batch: drawing.GraphBatch, found: GraphProposal | None) -> None:
         """Store what was drawn, and finish the cycle as the worker does."""
         with transaction(self.db):
-            notes = cycle.store(self.db, batch, found, NOW)
+            drawing.store(self.db, batch, found, NOW)
             status = "failed" if found is None else "succeeded"
-            assert cycles.finish_cycle(self.db, batch.cycle_id, status, NOW, notes=notes)
+            assert cycles.finish_cycle(self.db, batch.cycle_id, status, NOW)
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""

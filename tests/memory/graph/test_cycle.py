@@ -1,14 +1,22 @@
 """The graph cycle over a database, with a model that gives prepared answers."""
 
+from pathlib import Path
 from typing import Any
 
-from construct.memory.graph import cycle
-from construct.memory.graph.cycle import GraphOccasion, drop_unsaid_names, is_due, revert_graph
+import pytest
+
+from construct.memory.curation.memories import remember
+from construct.memory.curation.undo import undo
+from construct.memory.cycles import drawing
+from construct.memory.cycles.drawing import BETWEEN_TURNS, is_due
 from construct.memory.graph.reading import neighbours, reached
-from construct.memory.learning.asking import Account
+from construct.memory.graph.storing import drop_unsaid_names, revert_graph
 from construct.store import graph as rows
+from construct.store.curated import supersede_memory
 from construct.store.database import transaction
 from tests.memory.graph.drawing import NOW, Graph, ScriptedModel, answer
+from tests.support.fake_api import FakeApi
+from tests.support.talks import talking
 
 PORTO = answer("Ana | lives in | Porto | P1")
 
@@ -22,22 +30,13 @@ def revert_last(graph: Graph) -> int:
     return count
 
 
-def due_on(graph: Graph) -> set[GraphOccasion]:
-    """Return the occasions on which a cycle is due now."""
-    return {occasion for occasion in GraphOccasion if is_due(graph.db, occasion)}
-
-
-ALWAYS = set(GraphOccasion)
-BUT_BETWEEN_TURNS = ALWAYS - {GraphOccasion.BETWEEN_TURNS}
-
-
 def test_when_a_cycle_is_due(graph: Graph) -> None:
     """Between turns with twenty unread memories, otherwise with one."""
-    assert due_on(graph) == set()
+    assert not is_due(graph.db)
     graph.keep("Ana lives in Porto")
-    assert due_on(graph) == BUT_BETWEEN_TURNS
+    assert (is_due(graph.db), is_due(graph.db, BETWEEN_TURNS)) == (True, False)
     graph.keep(*(f"Locker {i} has the code {1000 + i}" for i in range(19)))
-    assert due_on(graph) == ALWAYS
+    assert is_due(graph.db, BETWEEN_TURNS)
 
 
 async def test_one_call_reads_all_unread_memories(graph: Graph) -> None:
@@ -49,7 +48,7 @@ async def test_one_call_reads_all_unread_memories(graph: Graph) -> None:
     assert graph.relations() == [("Ana", "is sister of", "User", 1), ("Rui", "plays", "Chess", 1)]
     assert graph.query("SELECT memory_id, cycle_id FROM relations") == [(ids[0], 1), (ids[-1], 1)]
     assert graph.query("SELECT type FROM entities WHERE name = 'Rui'") == [("person",)]
-    assert due_on(graph) == set()
+    assert not is_due(graph.db)
 
 
 async def test_known_names_go_out_with_the_next_call(graph: Graph) -> None:
@@ -66,9 +65,9 @@ async def test_an_answer_of_no_use_fails_the_cycle(graph: Graph) -> None:
     assert graph.account.attempts == 2
     assert graph.account.problems == ["the answer has no <relations> section"] * 2
     assert graph.query("SELECT status FROM cycles") == [("failed",)]
-    assert due_on(graph) == set()
+    assert not is_due(graph.db)
     graph.keep("Rui plays chess")
-    assert due_on(graph) == BUT_BETWEEN_TURNS
+    assert is_due(graph.db)
     await graph.draw(PORTO)
     assert graph.relations() == [("Ana", "lives in", "Porto", 1)]
 
@@ -139,6 +138,26 @@ async def test_an_alias_joins_two_that_were_known_apart(graph: Graph) -> None:
     assert reached(graph.db, "bob") == [bob]
 
 
+async def test_undo_takes_back_only_the_aliases_of_its_cycle(graph: Graph) -> None:
+    """What an earlier memory bears out stays, even when the undone one says it too."""
+    given = answer("Robert | plays | Chess | P1", entities=("Robert | person | also: Bob",))
+    await graph.draw(given, "Robert plays Chess", "Robert is nicknamed Bob at home")
+    given = answer("Bob | likes | Tea | P1", entities=("Robert | person | also: Bob, Rob",))
+    await graph.draw(given, "Bob, or Rob, likes Tea")
+    aliases = "SELECT name, aliases FROM entities WHERE type = 'person'"
+    assert graph.query(aliases) == [("Robert", '["Bob", "Rob"]')]
+    revert_last(graph)
+    assert graph.query(aliases) == [("Robert", '["Bob"]')]
+
+
+async def test_a_relation_keeps_apart_two_that_an_alias_would_join(graph: Graph) -> None:
+    """Nobody is one's own sister."""
+    await graph.draw(answer("Ana | has sister | Rita | P1"), "Ana has a sister, Rita")
+    given = answer("Ana | plays | Chess | P1", entities=("Ana | person | also: Rita",))
+    await graph.draw(given, "Ana plays Chess with Rita")
+    assert graph.query("SELECT name, aliases FROM entities") == [("Ana", "[]"), ("Rita", "[]"), ("Chess", "[]")]
+
+
 async def test_what_is_so_now_supersedes_what_was(graph: Graph) -> None:
     """Where there is one at a time; facts of the past stay, and undo puts the older in force again."""
     lisbon = "Ana lives in Lisbon, likes Tea and worked at Acme"
@@ -153,8 +172,9 @@ async def test_what_is_so_now_supersedes_what_was(graph: Graph) -> None:
 
 async def test_a_superseded_memory_takes_its_relations_along(graph: Graph) -> None:
     """They are no longer reached; the tree shows them as past."""
-    await graph.draw(answer("User | lives in | Lisbon | P1"), "User lives in Lisbon")
-    graph.keep("User lives in Porto")
+    ids = await graph.draw(answer("User | lives in | Lisbon | P1"), "User lives in Lisbon")
+    with transaction(graph.db):
+        supersede_memory(graph.db, ids[0], NOW)
     assert reached(graph.db, "Lisbon") == []
     (branch,) = neighbours(graph.db, "Lisbon").branches
     assert branch.until is not None
@@ -166,17 +186,17 @@ async def test_undo_of_a_graph_cycle(graph: Graph) -> None:
     assert revert_last(graph) == 1
     assert graph.query("SELECT (SELECT count(*) FROM relations), (SELECT count(*) FROM entities)") == [(0, 0)]
     assert rows.count_unread(graph.db) == 1
-    assert due_on(graph) == set()
+    assert not is_due(graph.db)
 
 
 async def test_what_goes_while_it_is_read_gets_no_relation(graph: Graph) -> None:
     """A memory was superseded during the call."""
     ids = graph.keep("Ana lives in Porto", "Rui plays Chess")
     model: Any = ScriptedModel(answer("Ana | lives in | Porto | P1", "Rui | plays | Chess | P2"))
-    batch = cycle.begin(graph.db, model, NOW)
+    batch = drawing.begin(graph.db, model, NOW)
     assert batch is not None
-    assert cycle.begin(graph.db, model, NOW) is None  # one at a time
-    found = await cycle.draw(model, batch, Account("graph"))
+    assert drawing.begin(graph.db, model, NOW) is None  # one at a time
+    found = await drawing.draw(model, batch)
     with transaction(graph.db):
         graph.db.execute("UPDATE memories SET superseded_at = ? WHERE id = ?", (NOW, ids[0]))
     graph.end(batch, found)
@@ -193,3 +213,22 @@ async def test_names_that_no_memory_has_any_more_go(graph: Graph) -> None:
         graph.db.execute("DELETE FROM memories WHERE id = ?", (ids[1],))
         drop_unsaid_names(graph.db)
     assert graph.query("SELECT aliases FROM entities WHERE name = 'Robert'") == [("[]",)]
+
+
+@pytest.mark.parametrize("text", [PORTO, "no"])
+async def test_the_worker_draws_the_graph(text: str, tmp_path: Path, api: FakeApi) -> None:
+    """On /compact, with its calls booked; undo takes back what succeeded."""
+    api.graph = lambda _body: text
+    async with talking(tmp_path, api) as t:
+        call = t.companion.store.call
+        await call(remember, "Ana lives in Porto", None, "user", NOW)
+        await t.companion.worker.now(t.id)
+        drawn = text == PORTO
+        cycle = await call(lambda db: db.execute("SELECT status, attempts FROM cycles WHERE kind = 'graph'").fetchall())
+        assert cycle == [("succeeded", 1) if drawn else ("failed", 2)]
+        booked = "SELECT count(*) FROM usage WHERE purpose = 'graph'"
+        assert await call(lambda db: db.execute(booked).fetchall()) == [(1 if drawn else 2,)]
+        assert len(await call(rows.entities)) == (2 if drawn else 0)
+        if drawn:
+            assert (await call(undo, t.companion.settings.clock)).relations == 1
+            assert await call(rows.entities) == []

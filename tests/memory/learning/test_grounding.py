@@ -15,13 +15,16 @@ DAYS = ["2026-03-05"]
         ("User pays 1300 euros", "the rent is 1200", {"1300"}),
         ("User has two cats", "I have 2 cats", set()),
         ("User reads “The Lean Startup”", "i am reading the lean startup", set()),
-        ("User's flight is on March 7th, 2026", "the day after tomorrow I fly", {"7th"}),
+        ("User's flight is on March 7th, 2026", "the day after tomorrow I fly", set()),
+        ("User flies on the 7th", "the day after tomorrow I fly", {"7th"}),
         ("User moved in June 2025", "I moved last June", set()),
         ("User has lived there since 2019", "for seven years now", set()),
         ("User has lived there since 2001", "for seven years now", {"2001"}),
         ("User was there on 2026-03-04", "yesterday", set()),
         ("User hat am Freitag einen Zahnarzttermin", "ich muss freitag zum zahnarzt, das ist doof", set()),
         ("User zahlt 900 Euro für die Wohnung", "die wohnung kostet 800 und ist klein", {"900"}),
+        ("User assina na semana de 23 de março de 2026", "assinamos na próxima semana", set()),
+        ("User assina a 44 de março de 2026", "assinamos na próxima semana", {"44"}),
         ("Annas Hund heißt Rex", "anna hat einen hund der rex heißt", set()),
         ("User's sister Ana lives in Faro", "Ana's in Faro", set()),
         ("ユーザーは7時に起きる", "6時に起きる", {"7"}),
@@ -34,7 +37,7 @@ def test_terms_come_from_what_was_heard(fact: str, heard: str, strange: set[str]
 
 def test_a_day_the_line_gives_may_stand_in_its_words() -> None:
     """The days of the messages and of the line itself can be written in any way."""
-    assert not ungrounded_terms("User's flight is on March 7th, 2026", ["I fly then"], [*DAYS, "2026-03-07"])
+    assert not ungrounded_terms("User flies on the 7th", ["I fly then"], [*DAYS, "2026-03-07"])
 
 
 OWN = message(1, "user", "Look what my landlord wrote, and I told Colin: I quit!\n> The rent rises to 1300 euros")
@@ -54,7 +57,13 @@ REPLY = message(2, "assistant", "You could ask the Mieterverein.")
 )
 def test_what_sources_prove_of_stance(fact: str, sources: list, limit: str) -> None:  # type: ignore[type-arg]
     """All the assistant's, or standing only in quoted lines; quotation of one's own words proves nothing."""
-    assert least_stance(fact, sources) == limit
+    assert least_stance(fact, sources, sources) == limit
+
+
+def test_what_was_quoted_before_is_quoted_still() -> None:
+    """A later message cannot lend its name to what stands only in a quoted line before it."""
+    thanks = message(3, "user", "Thanks, bye")
+    assert least_stance("User's rent rises to 1300 euros", [thanks], [OWN, REPLY, thanks]) == "quoted"
 
 
 def test_a_limit_never_strengthens() -> None:

@@ -13,10 +13,10 @@ from construct.repl.start import open_chat
 
 
 @asynccontextmanager
-async def talking(settings: Settings) -> AsyncIterator[Dialogue]:
+async def talking(settings: Settings, out: PlainOutput | None = None) -> AsyncIterator[Dialogue]:
     """Open a chat over plain streams; it goes on where the last one ended."""
     chat = Chat(open_chat(settings, None, new=False, model=None, private=False))
-    dialogue = Dialogue(chat, PlainOutput())
+    dialogue = Dialogue(chat, out or PlainOutput())
     try:
         yield dialogue
     finally:
