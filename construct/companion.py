@@ -26,12 +26,13 @@ from construct.memory.cycles.worker import MemoryWorker
 from construct.memory.shown import forks
 from construct.memory.shown.ambient import Ambience, told
 from construct.memory.shown.context import dump_rounds, request_tokens
+from construct.memory.shown.transcript import turns
 from construct.memory.tools import Forget, ToolBox, summary
 from construct.store import books, briefings, talk
 from construct.store import observations as rows
 from construct.store.briefings import Briefed
 from construct.store.database import Store, rehearsal, snapshot, transaction
-from construct.store.records import Message
+from construct.store.records import DROPPED, REFUSED, Message
 from construct.store.talk import NewMessage
 from construct.tokens import Usage
 from construct.turns import WHOLE, Delta, Listener, Replying, ToolCalled, TurnResult, Waiting, heard
@@ -41,6 +42,8 @@ log = logging.getLogger("construct.companion")
 _WORKER_PATIENCE = 10.0
 """Seconds: memory work can be done later, and who leaves waits for it."""
 
+_SEARCHED_FOR_DROP = 50
+"""Messages in which `/drop` looks for one without a whole reply."""
 _MOST_TOOL_ROUNDS = 6
 _ENOUGH_TOOLS = "No more tools in this turn: answer with what you have."
 
@@ -59,6 +62,11 @@ class Prepared:
     """What of memory it holds."""
     replaces: tuple[Message, ...] = ()
     """Earlier replies to the same words."""
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether an earlier reply to the same words is whole."""
+        return any(m.status == "complete" for m in self.replaces)
 
 
 class Companion:
@@ -106,6 +114,10 @@ class Companion:
         if isinstance(again, str):
             return await self.turn(conversation_id, again, listen)
         return None if again is None else await self._answer(again, listen)
+
+    async def drop(self, conversation_id: int) -> str | None:
+        """Leave the last message that got no whole reply out of requests; return its text, None when there is none."""
+        return await self.store.call(_drop, conversation_id)
 
     async def preview(self, conversation_id: int | None, said: Sequence[Message] = ()) -> Request:
         """Return what would be sent now, without a new message, behind what was `said` off the record."""
@@ -157,15 +169,17 @@ class Companion:
 
     def _begin_again(self, db: sqlite3.Connection, conversation_id: int) -> Prepared | str | None:
         """Return the request for the user's last words; those from before a fork are returned, to be said in it."""
-        last = talk.last_messages(db, conversation_id, 50)
+        last = talk.last_messages(db, conversation_id, 50, with_refused=True)
         words = next((m for m in reversed(last) if m.role == "user"), None)
         if words is None:
             with transaction(db):
                 return forks.step_back(db, conversation_id)
-        extras = self.briefing.extras(db, conversation_id, words.content)
+        replaced = tuple(m for m in last if m.id > words.id)
+        answering = (words.id, *(m.id for m in replaced))
+        extras = self.briefing.extras(db, conversation_id, words.content, answering)
         with transaction(db):
             prepared = self._prepare(db, words, extras)
-        return replace(prepared, replaces=tuple(m for m in last if m.id > words.id))
+        return replace(prepared, replaces=replaced)
 
     def unstored(
         self, db: sqlite3.Connection, conversation_id: int | None, said: Sequence[Message], words: str
@@ -211,13 +225,14 @@ class Companion:
         message_id = await self.store.call(self._end, prepared, so_far)
         return TurnResult(
             prepared.words.conversation_id, "\n\n".join(so_far.texts), message_id, so_far.stop_reason, so_far.usage,
-            error,
+            error, left_out=_is_left_out(prepared, so_far),
         )  # fmt: skip
 
     async def _converse(self, prepared: Prepared, so_far: Replying, listen: Listener) -> None:
         """Stream the reply into `so_far`, running the tools it calls, a bounded number of rounds."""
         request = prepared.request
-        tools = ToolBox(self.store, self.terms, prepared.words.conversation_id, self.learns, self.forget)
+        answering = (prepared.words.id, *(m.id for m in prepared.replaces))
+        tools = ToolBox(self.store, self.terms, prepared.words.conversation_id, self.learns, self.forget, answering)
         for rounds_left in range(_MOST_TOOL_ROUNDS, -1, -1):
             reply = await self._stream(request, so_far, listen)
             if reply.stop_reason != "tool_use" or not reply.tool_calls or not rounds_left:
@@ -269,7 +284,10 @@ class Companion:
                 talk.mark_retried(db, _outdone(message_id, prepared.replaces, done=done))
                 briefed = prepared.briefed
                 briefings.note(db, message_id, replace(briefed, told=(*briefed.told, *so_far.told)))
+            if _is_left_out(prepared, so_far):
+                talk.leave_out(db, [prepared.words.id], REFUSED)
             if done:
+                talk.take_back_in(db, prepared.words.id)
                 rows.note_asked(db, prepared.plans, now)
             if usage != Usage():
                 cost = cost_usd(name, usage, prepared.request.cache_life)
@@ -279,6 +297,27 @@ class Companion:
 
     def _now(self) -> datetime:
         return self.settings.clock.now()
+
+
+def last_unanswered(messages: Sequence[Message]) -> list[Message]:
+    """Return the user's last message that got no whole reply, with what came of one; nothing when all got theirs."""
+    for turn in reversed(turns(messages)):
+        words, *replies = turn
+        if words.role == "user" and not any(m.status == "complete" for m in replies):
+            return turn
+    return []
+
+
+def _drop(db: sqlite3.Connection, conversation_id: int) -> str | None:
+    with transaction(db):
+        turn = last_unanswered(talk.last_messages(db, conversation_id, _SEARCHED_FOR_DROP))
+        talk.leave_out(db, [m.id for m in turn], DROPPED)
+    return turn[0].content if turn else None
+
+
+def _is_left_out(prepared: Prepared, so_far: Replying) -> bool:
+    """Tell whether the words were refused, and no earlier reply answers them."""
+    return so_far.stop_reason == REFUSED and not prepared.has_answer
 
 
 def _outdone(message_id: int, before: Sequence[Message], *, done: bool) -> list[int]:

@@ -1,10 +1,14 @@
-"""Settings: environment, then `.env` in the working directory, then `config.env` in the configuration directory."""
+"""Settings: environment, then `.env` in the working directory, then `config.env` in the configuration directory.
+
+The environment and `config.env` are the user's own. A `.env` may have come with somebody else's
+repository, so most of it counts only once the user has trusted it (contract.md, "Files of
+settings and trust").
+"""
 
 import math
 import os
-import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TypeVar, cast
@@ -13,6 +17,7 @@ from urllib.parse import urlsplit
 from platformdirs import user_config_path, user_data_path
 
 from construct.clock import Clock
+from construct.env_file import EnvFile, Trust, read_env_file, trust_in
 from construct.errors import UsageError
 
 T = TypeVar("T")
@@ -22,6 +27,24 @@ SCOPES = ("user", "conversation")
 MEMORY_MODES = ("on", "read-only", "off")
 THEMES = ("auto", "light", "dark")
 EDITING_MODES = ("auto", "emacs", "vi")
+HARMLESS_IN_ENV_FILE = frozenset(
+    {
+        "CONSTRUCT_OBSERVER_THRESHOLD",
+        "CONSTRUCT_COMPACT_THRESHOLD",
+        "CONSTRUCT_REFLECTOR_THRESHOLD",
+        "CONSTRUCT_OBSERVATION_BUDGET",
+        "CONSTRUCT_RETAIN",
+        "CONSTRUCT_BLOCK_AFTER",
+        "CONSTRUCT_RECENT_MESSAGES",
+        "CONSTRUCT_SCOPE",
+        "CONSTRUCT_TZ",
+        "CONSTRUCT_THEME",
+        "CONSTRUCT_EDITING_MODE",
+        "CONSTRUCT_MODEL",
+        "MEMORY_WORKER_MODEL",
+    }
+)
+"""What a `.env` may set before anybody has trusted it."""
 # Beyond these, dates a few days off could not be told.
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
@@ -36,6 +59,17 @@ class Thresholds:
     budget: int = 8000
     retain: float = 0.2
     block_after: float = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class UntrustedFile:
+    """A `.env` that the user has not trusted, and what it would set."""
+
+    file: EnvFile
+    ignored: Mapping[str, str] = field(repr=False, hash=False)
+    """The settings that were ignored, with their values."""
+    is_refused: bool = False
+    """Whether the user was asked and said no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +96,10 @@ class Settings:
     editing_mode: str = "auto"
     unknown: tuple[str, ...] = ()
     """Names like those of settings that are none: misspelt, or of a newer version."""
+    untrusted: UntrustedFile | None = None
+    """The `.env` of which something was ignored, because the user has not trusted it."""
+    is_address_from_env_file: bool = False
+    """Whether the server's address comes from a `.env`: no key from elsewhere is sent to it."""
 
     def must_learn(self) -> None:
         """Raise UsageError where the memory is not to learn anything."""
@@ -81,12 +119,19 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
     """
     environ = os.environ if environ is None else environ
     config_dir = user_config_path("construct", appauthor=False)
-    values = _Values([environ, _env_file(Path(".env")), _env_file(config_dir / "config.env")])
+    env_file = read_env_file(Path(".env"))
+    trust = trust_in(env_file, config_dir)
+    values = _Values(environ, env_file, read_env_file(config_dir / "config.env"), is_trusted=trust is Trust.TRUSTED)
     usual = Settings(user_data_path("construct", appauthor=False) / "construct.db", config_dir)
     limits = usual.thresholds
     zone = values.get("CONSTRUCT_TZ", _zone, None)
+    credentials = values.credentials()
+    if db is None:
+        db = values.get("CONSTRUCT_DB", _path, usual.db)
+    else:
+        values.pass_over("CONSTRUCT_DB")
     return Settings(
-        db=db or values.get("CONSTRUCT_DB", _path, usual.db),
+        db=db,
         config_dir=config_dir,
         clock=Clock(values.get("CONSTRUCT_NOW", _moment(zone), None), zone),
         thresholds=Thresholds(
@@ -102,60 +147,103 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         worker_model=values.get("MEMORY_WORKER_MODEL", model_name, None),
         local_model=values.get("CONSTRUCT_LOCAL_MODEL", _path, None),
         semantic_model=values.get("CONSTRUCT_SEMANTIC_MODEL", _path, None),
-        api_key=values.get("ANTHROPIC_API_KEY", _secret, None, shown=False),
-        auth_token=values.get("ANTHROPIC_AUTH_TOKEN", _secret, None, shown=False),
-        base_url=values.get("ANTHROPIC_BASE_URL", _url, None),
+        api_key=credentials.api_key,
+        auth_token=credentials.auth_token,
+        base_url=credentials.base_url,
         recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, usual.recent_messages),
         scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), usual.scope),
         memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_MODES), usual.memory),
         worker_daily_usd=values.get("CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), usual.worker_daily_usd),
         theme=values.get("CONSTRUCT_THEME", _one_of(THEMES), usual.theme),
         editing_mode=values.get("CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), usual.editing_mode),
-        unknown=values.never_asked_for(),
+        unknown=values.unknown(),
+        untrusted=UntrustedFile(env_file, values.ignored, trust is Trust.REFUSED) if values.ignored else None,
+        is_address_from_env_file=credentials.is_address_from_env_file,
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Credentials:
+    base_url: str | None
+    api_key: str | None
+    auth_token: str | None
+    is_address_from_env_file: bool
+
+
 class _Values:
-    def __init__(self, sources: list[Mapping[str, str]]) -> None:
-        self._sources = sources
+    """The settings as text, from all sources, in their order of precedence."""
+
+    def __init__(self, environ: Mapping[str, str], env_file: EnvFile, config: EnvFile, *, is_trusted: bool) -> None:
+        self._sources = [environ, env_file.values, config.values]
+        self._env_file = env_file.values
+        self._is_trusted = is_trusted
         self._asked: set[str] = set()
+        self.ignored: dict[str, str] = {}
+        """What the `.env` sets and may not."""
 
-    def get(self, name: str, parse: Callable[[str], T], default: T, *, shown: bool = True) -> T:
-        """Return the first non-blank value of `name`, parsed; a wrong one that is a secret is not `shown`."""
+    def get(self, name: str, parse: Callable[[str], T], default: T) -> T:
+        """Return the parsed value of a setting, its default when no source has one."""
+        found = self._find(name)
+        return default if found is None else _parsed(name, found[0], parse)
+
+    def credentials(self) -> _Credentials:
+        """Return the server's address and the key for it.
+
+        An address from a `.env` gets a key from that same file or none: whoever wrote the file
+        decides where the key goes.
+        """
+        address = self._find("ANTHROPIC_BASE_URL")
+        is_from_env_file = address is not None and address[1] is self._env_file
+        secrets = {}
+        for name in SECRETS:
+            found = self._find(name)
+            value = self._usable(name, self._env_file) if is_from_env_file else found and found[0]
+            secrets[name] = _parsed(name, value, _secret, is_secret=True) if value else None
+        return _Credentials(
+            base_url=self.get("ANTHROPIC_BASE_URL", _url, None),
+            api_key=secrets["ANTHROPIC_API_KEY"],
+            auth_token=secrets["ANTHROPIC_AUTH_TOKEN"],
+            is_address_from_env_file=is_from_env_file,
+        )
+
+    def pass_over(self, name: str) -> None:
+        """Note that a setting exists, though the command line has gone before it."""
         self._asked.add(name)
-        text = next((s[name].strip() for s in self._sources if s.get(name, "").strip()), None)
-        if text is None:
-            return default
-        try:
-            return parse(text)
-        except ValueError as error:
-            value = f" is {text[:60]!r}" if shown else ""
-            raise UsageError(f"{name}{value}: {error}. Correct it in the environment, .env or config.env.") from error
 
-    def never_asked_for(self) -> tuple[str, ...]:
-        """Return what is named like a setting, and has not been asked for."""
+    def unknown(self) -> tuple[str, ...]:
+        """Return the names that look like a setting of ours and that nothing has asked for."""
         given = {name for source in self._sources for name in source if name.startswith(_PREFIXES)}
         return tuple(sorted(given - self._asked))
 
+    def _find(self, name: str) -> tuple[str, Mapping[str, str]] | None:
+        """Return the first value of a setting and the source it comes from; blank values count as not set."""
+        self._asked.add(name)
+        for source in self._sources:
+            value = self._usable(name, source)
+            if value is not None:
+                return value, source
+        return None
+
+    def _usable(self, name: str, source: Mapping[str, str]) -> str | None:
+        value = source.get(name, "").strip()
+        if not value:
+            return None
+        if source is self._env_file and not self._is_trusted and name not in HARMLESS_IN_ENV_FILE:
+            self.ignored[name] = value
+            return None
+        return value
+
 
 _PREFIXES = ("CONSTRUCT_", "MEMORY_WORKER_")
-_OURS = re.compile(r"\b(?:CONSTRUCT_|ANTHROPIC_|MEMORY_WORKER_)")
+SECRETS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 
 
-def _env_file(path: Path) -> Mapping[str, str]:
+def _parsed(name: str, text: str, parse: Callable[[str], T], *, is_secret: bool = False) -> T:
     try:
-        if not path.is_file():
-            return {}
-        from dotenv.parser import parse_stream
-
-        with path.open(encoding="utf-8-sig") as file:
-            found = list(parse_stream(file))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read ({type(error).__name__}). Correct or remove it.") from error
-    for line in (one.original for one in found if one.error):
-        if _OURS.search(line.string):  # what other programs keep in `.env` is none of our business
-            raise UsageError(f"{path}, line {line.line}: that is not NAME=VALUE. Correct it.")
-    return {one.key: one.value for one in found if one.key is not None and one.value is not None}
+        return parse(text)
+    except ValueError as error:
+        value = "" if is_secret else f" is {text[:60]!r}"
+        raise UsageError(f"{name}{value}: {error}. Correct it in the environment, .env or config.env.") from error
 
 
 def _positive(text: str) -> int:

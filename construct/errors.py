@@ -8,6 +8,12 @@ import re
 from enum import IntEnum
 
 
+def with_note(text: str, note: str) -> str:
+    """Return an error's text with a sentence more, still one or two lines."""
+    separator = " " if "\n" in text else "\n"
+    return f"{text}{separator}{note}"
+
+
 class ExitStatus(IntEnum):
     """Exit statuses of the command line."""
 

@@ -9,7 +9,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 
 from construct.clock import to_text
-from construct.companion import Companion
+from construct.companion import Companion, last_unanswered
 from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.types import CacheLife, Reply, ReplyStream, Request
@@ -17,7 +17,7 @@ from construct.memory.briefing import unstored_message
 from construct.memory.shown.context import INTERRUPTED
 from construct.store import books
 from construct.store.database import transaction
-from construct.store.records import Message
+from construct.store.records import DROPPED, REFUSED, Message
 from construct.tokens import Usage
 from construct.turns import WHOLE, Delta, Listener, TurnResult, heard
 
@@ -36,9 +36,10 @@ class OffRecord:
 
     async def turn(self, conversation_id: int | None, words: str, listen: Listener) -> TurnResult:
         """Ask the model; what comes is kept for the turns that follow, however it ends."""
-        said = tuple(self.said)
+        said = self._sent()
         request = await self.companion.store.call(self.companion.unstored, conversation_id, said, words)
         request = replace(request, tools=())  # one of them stores
+        at = len(self.said)
         self._keep("user", words)
         error: ModelError | None = None
         stream = self.companion.models.main.stream(heard(request, listen))
@@ -49,17 +50,29 @@ class OffRecord:
             error = failure
         finally:
             self._keep_reply(stream.reply)
+            if stream.reply.stop_reason == REFUSED:
+                self.said[at:] = [m._replace(stop_reason=REFUSED) for m in self.said[at:]]
             await asyncio.shield(self._end(stream, request.cache_life))
         reply = stream.reply
-        return TurnResult(conversation_id or 0, reply.text.strip(), None, reply.stop_reason, reply.usage, error)
+        return TurnResult(
+            conversation_id or 0, reply.text.strip(), None, reply.stop_reason, reply.usage, error,
+            left_out=reply.stop_reason == REFUSED,
+        )  # fmt: skip
 
     async def preview(self, conversation_id: int | None) -> Request:
         """Return what would be sent now, without a new message."""
-        return replace(await self.companion.preview(conversation_id, tuple(self.said)), tools=())
+        return replace(await self.companion.preview(conversation_id, self._sent()), tools=())
+
+    def drop(self) -> str | None:
+        """Leave the last message that got no whole reply out of requests; return its text, None when there is none."""
+        turn = last_unanswered(self._sent())
+        self.said = [m._replace(stop_reason=DROPPED) if any(m is one for one in turn) else m for m in self.said]
+        return turn[0].content if turn else None
 
     async def again(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
         """Ask for another reply to the last words; None when there are none. A broken one does not replace another."""
-        at = max((i for i, m in enumerate(self.said) if m.role == "user"), default=None)
+        asked = (i for i, m in enumerate(self.said) if m.role == "user" and m.left_out != DROPPED)
+        at = max(asked, default=None)
         if at is None:
             return None
         before = self.said[at:]
@@ -80,6 +93,10 @@ class OffRecord:
         text = reply.text.strip()
         if text:
             self._keep("assistant", text if reply.stop_reason in WHOLE else f"{text}\n\n{INTERRUPTED}")
+
+    def _sent(self) -> tuple[Message, ...]:
+        """Return what has been said, without what is left out of requests."""
+        return tuple(m for m in self.said if m.left_out is None)
 
     def _keep(self, role: str, words: str) -> None:
         self.said.append(unstored_message(role, words, to_text(self.companion.settings.clock.now())))

@@ -47,6 +47,20 @@ def storable(text: str) -> str:
     return text.replace("\x00", "")
 
 
+def is_blank(text: str) -> bool:
+    """Tell whether nothing would be left of a message once it is stored: white space, or NULs alone."""
+    return not storable(text).strip()
+
+
+def as_pasted(text: str) -> str:
+    """Return text with every line marked as somebody else's words by `> `, as mails quote.
+
+    A line ends wherever `str.splitlines()` says, so that no reader finds one without its mark.
+    """
+    lines = text.splitlines(keepends=True)
+    return "".join(f"> {line}" if line.strip() else f">{line}" for line in lines)
+
+
 class PrintableStream:
     """`printable` for text that arrives in pieces: an escape sequence cut in two is still one."""
 

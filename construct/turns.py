@@ -61,6 +61,8 @@ class TurnResult:
     stop_reason: str | None
     usage: Usage
     error: ModelError | None = None
+    left_out: bool = False
+    """Whether the message is left out of later requests: the model declined to answer it."""
 
     @property
     def complete(self) -> bool:

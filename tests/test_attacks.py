@@ -301,7 +301,7 @@ def test_a_piped_chat_moves_no_cursor(program: Program) -> None:
     commands = "help memory watermarks generations context conversations graph usage status undo diff".split()
     lines = [f"Hello {DIRTY}".replace("\n", " "), *(f"/{name}" for name in commands), "/recall tea", f"/why {DIRTY}",
              "/why 1", f"/rename {DIRTY}", f"/{DIRTY}", "/remember " + DIRTY, "/retry"]  # fmt: skip
-    done = program.run("chat", stdin="\n".join(lines) + "\n")
+    done = program.run("chat", "--commands", stdin="\n".join(lines) + "\n")
     assert "Tea" in done.stdout
     assert not (found := UNSAFE.search(done.stdout + done.stderr)), found
     assert "Traceback" not in done.stderr

@@ -8,9 +8,14 @@ from pathlib import Path
 import pytest
 
 from construct.errors import ModelRejectedError
+from construct.llm.types import ToolUse
 from construct.memory.curation.deletion import delete_conversation
+from construct.memory.inspection.status import status as panel
+from construct.memory.recall.search import search
+from construct.memory.tools import ToolBox
 from construct.offrecord import OffRecord
 from construct.store import talk
+from construct.store.search import Filters
 from construct.turns import Delta, Waiting
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.fake_types import Answer, Answerer, Json
@@ -93,6 +98,99 @@ async def test_a_refused_reply_is_marked(tmp_path: Path, api: FakeApi) -> None:
         kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
     assert not result.complete
     assert (kept.status, kept.stop_reason) == ("interrupted", "refusal")
+
+
+async def test_a_refused_message_is_left_out_of_every_request(tmp_path: Path, api: FakeApi) -> None:
+    """With what came of its reply; neither the talk nor the observer nor recall sends it. The user still finds it."""
+    async with talking(tmp_path, api) as t:
+        await t.say("I have a dog called Bruno.")
+        api.fail("chat", faults.refusal("I cannot"))
+        refused = await t.say("Poison the zanzibar dog.")
+        assert (refused.complete, refused.left_out) == (False, True)
+        assert (await t.say("Never mind.")).complete
+        elsewhere = await t.companion.store.call(talk.create_conversation, "2026-03-01T00:00:00+00:00")
+        await t.companion.turn(elsewhere, "What about the zanzibar dog?", t.heard.append)
+        await t.companion.worker.now(t.id)
+        tools = ToolBox(t.companion.store, t.companion.terms, elsewhere, learns=True)
+        found = await tools.use(ToolUse("t1", "recall", {"query": "zanzibar poison"}))
+        t.check()
+        status = await t.companion.store.call(panel, t.id, t.companion.settings, t.companion.terms)
+        hits = await t.companion.store.call(search, "poison zanzibar", Filters(), 5)
+    assert len(api.of("chat")) == 4
+    assert api.of("observer")
+    for sent in (api.of("chat")[2], api.of("chat")[3], *api.of("observer")):
+        assert "Poison" not in json.dumps(sent.body)
+        assert "I cannot" not in json.dumps(sent.body)
+    assert "Poison" not in found.content
+    assert next(hit.text for hit in hits if hit.role == "user") == "Poison the zanzibar dog."
+    assert status["messages"]["total"] == 6
+
+
+async def test_a_refused_message_can_be_asked_again(tmp_path: Path, api: FakeApi) -> None:
+    """Answered, it goes along again; a refusal of words that have their reply takes nothing out."""
+    async with talking(tmp_path, api) as t:
+        api.fail("chat", faults.refusal("I cannot"), times=2)
+        await t.say("Tell me of Bruno.")
+        again = await t.companion.retry(t.id, t.heard.append)
+        assert again is not None
+        assert again.left_out
+        api.enqueue("chat", "A dog.")
+        again = await t.companion.retry(t.id, t.heard.append)
+        assert again is not None
+        assert again.complete
+        api.fail("chat", faults.refusal())
+        again = await t.companion.retry(t.id, t.heard.append)
+        assert again is not None
+        assert not again.left_out
+        await t.say("Good.")
+    assert [*map(len, (one.body["messages"] for one in api.of("chat")))] == [1, 1, 1, 1, 3]
+    assert texts(api.of("chat")[-1])[:2] == ["Tell me of Bruno.", "A dog."]
+
+
+@pytest.mark.parametrize("fault", [faults.http(401), faults.drop_during(2)], ids=["the key", "the network"])
+async def test_a_failed_message_goes_along_until_it_is_dropped(
+    tmp_path: Path, api: FakeApi, fault: faults.Fault
+) -> None:
+    """Then it is left out with what came of its reply, is found all the same, and no other message goes."""
+    async with talking(tmp_path, api) as t:
+        await t.say("One.")
+        api.fail("chat", fault, times=3)
+        assert (await t.say("Wrongheaded.")).error is not None
+        api.heal()
+        api.enqueue("chat", "Fine.", "Good.")
+        await t.say("Two.")
+        assert "Wrongheaded" in str(texts(api.of("chat")[-1]))
+        assert await t.companion.drop(t.id) == "Wrongheaded."
+        assert await t.companion.drop(t.id) is None
+        await t.say("Three.")
+        sent = texts(api.of("chat")[-1])
+        assert "Wrongheaded" not in str(sent)
+        assert [text for text in sent if text in {"One.", "Two.", "Three."}] == ["One.", "Two.", "Three."]
+        hits = await t.companion.store.call(search, "wrongheaded", Filters(), 5)
+        kept = await t.companion.store.call(talk.messages_of, t.id)
+        t.check()
+    assert "Wrongheaded." in [hit.text for hit in hits]
+    assert {m.left_out for m in kept if m.id in (3, 4) and "Two" not in m.content} == {"dropped"}
+
+
+async def test_off_the_record_nothing_refused_or_dropped_goes_along(tmp_path: Path, api: FakeApi) -> None:
+    """What was refused can be asked again there too, what was dropped cannot."""
+    async with talking(tmp_path, api) as t:
+        aside = OffRecord(t.companion, [])
+        await aside.turn(t.id, "One.", t.heard.append)
+        api.fail("chat", faults.refusal("I cannot"), times=2)
+        assert (await aside.turn(t.id, "Poison.", t.heard.append)).left_out
+        await aside.again(t.id, t.heard.append)
+        assert texts(api.of("chat")[-1])[-2] == "Poison."
+        api.fail("chat", faults.http(401))
+        await aside.turn(t.id, "Wrongheaded.", t.heard.append)
+        assert aside.drop() == "Wrongheaded."
+        assert aside.drop() is None
+        await aside.turn(t.id, "Two.", t.heard.append)
+    sent = str(texts(api.of("chat")[-1]))
+    assert "One." in sent
+    assert "Two." in sent
+    assert not any(words in sent for words in ("Poison", "I cannot", "Wrongheaded"))
 
 
 async def test_an_empty_reply_leaves_no_blank_block(tmp_path: Path, api: FakeApi) -> None:

@@ -1,11 +1,14 @@
 """Settings: where they come from, and what is said of a bad one."""
 
+import json
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from construct.config import Settings, Thresholds, load_settings
+from construct.env_file import answers_file, keep_answer, read_env_file
 from construct.errors import ExitStatus, UsageError
 
 DEFAULTS = Settings(db=Path(), config_dir=Path())
@@ -61,9 +64,9 @@ def test_names_that_are_no_settings_are_noted(config_env: Path) -> None:
     assert load_settings({"CONSTRUCT_": "x"}).unknown == ("CONSTRUCT_", "CONSTRUCT_MODLE", "MEMORY_WORKER_MODLE")
 
 
-def test_an_env_file_is_taken_literally() -> None:
+def test_an_env_file_is_taken_literally(config_env: Path) -> None:
     """Nothing is filled into a value from elsewhere: a key with a dollar sign stays what it is."""
-    Path(".env").write_text("ANTHROPIC_API_KEY=a$HOME${PATH}\n")
+    config_env.write_text("ANTHROPIC_API_KEY=a$HOME${PATH}\n")
     assert load_settings({}).api_key == "a$HOME${PATH}"
 
 
@@ -140,9 +143,9 @@ def test_a_bad_value_is_named(name: str, value: str) -> None:
     assert text.isprintable()
 
 
-def test_a_bad_value_in_a_file_is_named_too() -> None:
+def test_a_bad_value_in_a_file_is_named_too(config_env: Path) -> None:
     """A NUL, which no environment can hold, is refused in a path from a file."""
-    Path(".env").write_bytes(b"CONSTRUCT_DB=a\x00b\n")
+    config_env.write_bytes(b"CONSTRUCT_DB=a\x00b\n")
     with pytest.raises(UsageError, match="CONSTRUCT_DB"):
         load_settings({})
 
@@ -180,6 +183,149 @@ def test_thresholds() -> None:
 def test_the_command_line_goes_first() -> None:
     """`--db` goes before the variable, even before a bad one."""
     assert load_settings({"CONSTRUCT_DB": "~nobody-at-all/x"}, db=Path("mine.db")).db == Path("mine.db")
+
+
+def test_db_beside_its_variable_is_not_a_misspelt_name() -> None:
+    """The variable is a setting, even when `--db` goes before it."""
+    assert load_settings({"CONSTRUCT_DB": "theirs.db"}, db=Path("mine.db")).unknown == ()
+
+
+# What a stranger's `.env` may do
+
+
+HARMLESS = {
+    "CONSTRUCT_OBSERVER_THRESHOLD": "11", "CONSTRUCT_COMPACT_THRESHOLD": "12", "CONSTRUCT_REFLECTOR_THRESHOLD": "13",
+    "CONSTRUCT_OBSERVATION_BUDGET": "14", "CONSTRUCT_RETAIN": "0.5", "CONSTRUCT_BLOCK_AFTER": "3",
+    "CONSTRUCT_RECENT_MESSAGES": "15", "CONSTRUCT_SCOPE": "conversation", "CONSTRUCT_TZ": "UTC",
+    "CONSTRUCT_THEME": "dark", "CONSTRUCT_EDITING_MODE": "vi", "CONSTRUCT_MODEL": "a-model",
+    "MEMORY_WORKER_MODEL": "a-worker",
+}  # fmt: skip
+NEEDING_TRUST = {
+    "ANTHROPIC_BASE_URL": "http://evil.example", "ANTHROPIC_API_KEY": "k", "ANTHROPIC_AUTH_TOKEN": "t",
+    "CONSTRUCT_DB": "theirs.db", "CONSTRUCT_PROVIDER": "local", "CONSTRUCT_LOCAL_MODEL": "theirs.gguf",
+    "CONSTRUCT_SEMANTIC_MODEL": "theirs", "CONSTRUCT_MEMORY": "off", "CONSTRUCT_WORKER_DAILY_USD": "1000",
+    "CONSTRUCT_NOW": "2020-01-01T00:00:00+00:00",
+}  # fmt: skip
+
+
+def env_file(settings: dict[str, str]) -> None:
+    """Write a `.env` into the working directory."""
+    Path(".env").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+
+
+def trust(config_dir: Path, *, trusted: bool = True) -> None:
+    """Answer for the `.env` in the working directory, as it is now."""
+    keep_answer(read_env_file(Path(".env")), config_dir, trusted=trusted)
+
+
+def test_by_itself_an_env_file_sets_what_is_harmless() -> None:
+    """Nothing of it is ignored: thresholds, scope, zone, looks, and the names of models."""
+    env_file(HARMLESS)
+    found = load_settings({})
+    assert found.untrusted is None
+    assert found.thresholds == Thresholds(11, 12, 13, 14, 0.5, 3.0)
+    assert (found.recent_messages, found.scope, found.theme, found.editing_mode) == (15, "conversation", "dark", "vi")
+    assert (found.model, found.worker_model, str(found.clock.zone)) == ("a-model", "a-worker", "UTC")
+
+
+@pytest.mark.parametrize("name", NEEDING_TRUST)
+def test_anything_else_in_an_env_file_needs_trust(config_env: Path, name: str) -> None:
+    """Until then the setting is as if it were not there, even a bad one, and is named as ignored."""
+    usual = load_settings({})
+    env_file({name: NEEDING_TRUST[name]})
+    for config_dir, answer in ((None, None), (config_env.parent, False)):
+        if config_dir is not None:
+            trust(config_dir, trusted=bool(answer))
+        found = load_settings({})
+        assert found.untrusted is not None
+        assert found.untrusted.ignored == {name: NEEDING_TRUST[name]}
+        assert found.untrusted.is_refused is (answer is False)
+        assert replace(found, untrusted=None, clock=usual.clock) == usual
+        assert abs(found.clock.now() - datetime.now(UTC)) < timedelta(seconds=5)
+    trust(config_env.parent)
+    found = load_settings({})
+    assert found.untrusted is None
+    assert (found.clock, replace(found, clock=usual.clock)) != (usual.clock, usual)
+
+
+def test_trust_is_in_one_state_of_one_file(config_env: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One changed byte, or the same file in another place, has to be trusted anew; the first state stays trusted."""
+    env_file({"CONSTRUCT_MEMORY": "off"})
+    trust(config_env.parent)
+    assert load_settings({}).memory == "off"
+    content = Path(".env").read_text()
+    Path(".env").write_text(content + "\n")
+    assert load_settings({}).memory == "on"
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / ".env").write_text(content)
+    with monkeypatch.context() as patched:
+        patched.chdir(elsewhere)
+        assert load_settings({}).memory == "on"
+    Path(".env").write_text(content)
+    assert load_settings({}).memory == "off"
+
+
+def test_answers_are_private_and_outlive_a_damaged_line(config_env: Path) -> None:
+    """The file is 0600 whatever its mode was; the last answer counts."""
+    env_file({"CONSTRUCT_MEMORY": "off"})
+    answers = answers_file(config_env.parent)
+    answers.write_text("[]\n{\nnull\n" + "[" * 5000 + "\n")
+    answers.chmod(0o644)
+    trust(config_env.parent)
+    assert answers.stat().st_mode & 0o777 == 0o600
+    assert load_settings({}).memory == "off"
+    trust(config_env.parent, trusted=False)
+    assert load_settings({}).memory == "on"
+
+
+def test_a_folders_name_cannot_forge_an_answer(
+    config_env: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder in a repository may be called anything, a line of the answers' file too."""
+    env_file({"CONSTRUCT_MEMORY": "off"})
+    digest, place = read_env_file(Path(".env")).digest, str(Path(".env").resolve())
+    forged = json.dumps({"path": place, "sha256": digest, "trusted": True}).replace("/", "\\u002f")
+    home = Path.cwd()
+    trap = tmp_path / f"x\n{forged}\n"
+    trap.mkdir()
+    monkeypatch.chdir(trap)
+    env_file({"CONSTRUCT_MEMORY": "off"})
+    trust(config_env.parent)
+    monkeypatch.chdir(home)
+    assert load_settings({}).memory == "on"
+
+
+KEYS = {"ANTHROPIC_API_KEY": "own-key", "ANTHROPIC_AUTH_TOKEN": "own-token"}
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+@pytest.mark.parametrize("from_config", [True, False], ids=["config.env", "environment"])
+def test_an_address_from_an_env_file_gets_no_key_of_the_users(
+    config_env: Path, from_config: bool, trusted: bool
+) -> None:
+    """Trusted, the address gets no key; untrusted, the keys go where they always go."""
+    env_file({"ANTHROPIC_BASE_URL": "http://evil.example"})
+    if from_config:
+        config_env.write_text("".join(f"{name}={value}\n" for name, value in KEYS.items()))
+    trust(config_env.parent, trusted=trusted)
+    found = load_settings({} if from_config else KEYS)
+    if trusted:
+        assert (found.base_url, found.api_key, found.auth_token) == ("http://evil.example", None, None)
+    else:
+        assert (found.base_url, found.api_key, found.auth_token) == (None, "own-key", "own-token")
+    assert found.is_address_from_env_file is trusted
+
+
+def test_an_address_and_a_key_of_one_trusted_file_belong_together(config_env: Path) -> None:
+    """The file's key goes to the file's address, though the environment has another; the user's address gets his."""
+    env_file({"ANTHROPIC_BASE_URL": "http://work.example", "ANTHROPIC_API_KEY": "work-key"})
+    trust(config_env.parent)
+    found = load_settings(KEYS)
+    assert (found.base_url, found.api_key, found.auth_token) == ("http://work.example", "work-key", None)
+    found = load_settings({**KEYS, "ANTHROPIC_BASE_URL": "http://own.example"})
+    assert (found.base_url, found.api_key, found.auth_token) == ("http://own.example", "own-key", "own-token")
+    assert not found.is_address_from_env_file
 
 
 @pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"])

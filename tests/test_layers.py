@@ -20,7 +20,7 @@ BELOW = {
     "store": {"leaf"},
     "leaf": set[str](),
 }
-LEAVES = frozenset("config prompts tokens text errors clock references installation tasks".split())
+LEAVES = frozenset("config env_file prompts tokens text errors clock references installation tasks".split())
 FOREIGN = {
     "typer": {"cli"},
     "rich": {"cli", "repl"},

@@ -52,6 +52,57 @@ async def test_recall_keeps_to_the_talk_where_only_that_is_in_scope(tmp_path: Pa
     assert "in this talk, or kept for good" in recall["description"]
 
 
+async def test_the_question_is_no_result_of_recall(tmp_path: Path, api: FakeApi) -> None:
+    """Its words are all in it, and it says nothing of them; nor does it hide that nobody else has said one of them."""
+    async with talking(tmp_path, api) as t:
+        await t.say("My dentist is in Porto.")
+        api.enqueue("chat", call("recall", query="dentisst code"), "I do not know.")
+        asked = await t.say("What is the code of my dentisst?")
+        found = last_result(api)
+        assert "My dentist is in Porto." in found
+        assert "What is the code" not in found
+        assert "No “dentisst”; also searched “dentist”." in found.splitlines()
+        api.enqueue("chat", call("recall", query="dentisst code"), "I do not know.")
+        assert (await t.say("And now?")).message_id != asked.message_id
+    assert "What is the code" in last_result(api)
+
+
+async def test_a_retried_question_and_the_reply_it_had_are_no_results(tmp_path: Path, api: FakeApi) -> None:
+    """Neither by the tool nor by itself, though it has left the window."""
+    async with talking(tmp_path, api) as t:
+        api.enqueue("chat", "A zeppelin over Guarda?")
+        await t.say("Which zeppelin flew over Guarda?")
+        messages = await t.companion.store.call(talk.messages_of, t.id)
+        now = to_text(t.companion.settings.clock.now())
+        await t.companion.store.call(talk.set_watermark, t.id, "window", messages[-1].id, now)
+        api.enqueue("chat", call("recall", query="zeppelin Guarda"), "I do not know.")
+        await t.companion.retry(t.id, t.heard.append)
+    assert last_result(api) == "Nothing was found."
+    assert "<ambient>" in json.dumps(api.of("chat")[-1].body)
+    assert "zeppelin flew" not in json.dumps(api.of("chat")[-1].body).split("<ambient>")[1].split("</ambient>")[0]
+
+
+@pytest.mark.parametrize("by", ["user", "assistant"])
+async def test_recall_can_be_narrowed_to_whose_words(tmp_path: Path, api: FakeApi, by: str) -> None:
+    """To the user's or to the assistant's own."""
+    async with talking(tmp_path, api) as t:
+        api.enqueue("chat", "The ferry is late, they say.")
+        await t.say("The ferry to Seixal is blue.")
+        api.enqueue("chat", call("recall", query="ferry", by=by), "It is.")
+        await t.say("Is it?")
+    (line,) = [line for line in last_result(api).splitlines() if "ferry" in line.lower()]
+    assert f" {by}" in line.split(":")[0]
+
+
+async def test_a_loose_match_says_what_that_means(tmp_path: Path, api: FakeApi) -> None:
+    """To the model too."""
+    async with talking(tmp_path, api) as t:
+        await t.say("The tandem needs a chain.")
+        api.enqueue("chat", call("recall", query="tandem wheels spokes repair"), "No.")
+        await t.say("And?")
+    assert "(loose: only part of the words" in last_result(api)
+
+
 async def test_days_ago_are_counted_from_the_turn(tmp_path: Path, api: FakeApi) -> None:
     """Of two days on which as much was said the one that is meant comes first, not the newest."""
     api.enqueue("chat", call("recall", query="lighthouse five days ago"), "It was shut.")
@@ -116,6 +167,7 @@ async def test_read_only_memory_stores_nothing(tmp_path: Path, api: FakeApi) -> 
         ("recall", {"query": "  "}),
         ("recall", {}),
         ("recall", {"query": "x", "since": "never"}),
+        ("recall", {"query": "x", "by": "mother"}),
         ("source", {"observation": 99}),
         ("source", {"observation": "many"}),
         ("source", {"observation": 10**30}),

@@ -82,15 +82,20 @@ def chat(
     private: Annotated[
         bool, typer.Option("--private", help="Store nothing of this talk, and learn nothing from it.")
     ] = False,
+    commands: Annotated[
+        bool, typer.Option("--commands", help="Run piped lines that begin with `/` as commands.")
+    ] = False,
 ) -> int:
     """Talk in the terminal, where you left off.
 
     `/help` lists what can be typed there; Ctrl-D leaves. With piped input it reads one message a line and prints
-    the replies plainly.
+    the replies plainly. Piped text is data: a line that begins with `/` is a message like any other, unless you pass
+    --commands. Commands that ask before they delete still need their --yes.
     """
     from construct.cli.chat import chat as body
 
-    return body(environment(context), conversation=conversation, new=new, model=model, private=private)
+    env = environment(context)
+    return body(env, conversation=conversation, new=new, model=model, private=private, commands=commands)
 
 
 @app.command(
@@ -115,8 +120,9 @@ def ask(
 ) -> int:
     """Send one message and print the reply.
 
-    Goes on with the latest conversation. What is piped in is put behind TEXT. After the reply, memory work that has
-    come due is done, for a minute at most; Ctrl-C leaves it for later.
+    Continues the latest conversation. Piped input beside TEXT is added as pasted material: each of its lines begins
+    with `>`, and what is learned from it counts as quoted. After the reply, memory work that has come due is done, for
+    a minute at most; Ctrl-C leaves it for later.
     """
     from construct.cli.ask import Question
     from construct.cli.ask import ask as body
@@ -215,16 +221,20 @@ def reindex(context: typer.Context, as_json: Json = False) -> None:
 
 
 @app.command()
-def undo(context: typer.Context, as_json: Json = False) -> None:
-    """Take the last memory cycle back.
+def undo(
+    context: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Take back the last memory cycle that changed something.
 
     A cycle is one run of the observer or the reflector, or one edit of yours. What it made goes, what it replaced
-    stands again; graph runs behind it go with it. Repeat it to go further back; it exits 1 when there is nothing left
-    to undo.
+    stands again; graph runs behind it go with it. On a terminal it first shows what would change, and asks.
+    Repeat it to go further back; it exits 1 when there is nothing left to undo.
     """
     from construct.cli.upkeep import undo as body
 
-    body(environment(context), as_json)
+    body(environment(context), yes=yes, as_json=as_json)
 
 
 @app.command(
@@ -244,7 +254,8 @@ def export(
 ) -> None:
     """Write everything to a file, or to standard output.
 
-    The file is readable by you alone. The same database gives the same bytes.
+    The file is readable by you alone. The same database gives the same bytes. An existing file is replaced only if it
+    is an export, a report or a database of Construct's; any other needs --force.
     """
     from construct.cli.files import export as body
 
@@ -256,7 +267,7 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
     """Write a page to look at memory in a browser.
 
     It tells what is known, since when, from which words and at what cost; it holds all that by itself and reaches
-    nothing outside.
+    nothing outside. An existing file is replaced only if Construct wrote it; any other needs --force.
     """
     from construct.cli.files import report as body
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from construct.cli.environment import Environment, complain, pick_conversation, print_json, standard_input
 from construct.cli.progress import waiting
 from construct.companion import Companion
-from construct.errors import ExitStatus, UsageError
+from construct.errors import ExitStatus, UsageError, with_note
 from construct.llm.providers import choose_models
 from construct.repl.plain import PlainReply
-from construct.text import PrintableStream
+from construct.text import PrintableStream, as_pasted, is_blank, storable
 from construct.turns import TurnResult
 
+_GOES_ALONG = "Your message goes along with the next one; in the chat, /drop takes it out."
 _MEMORY_SECONDS = 60
 _VECTOR_BATCHES = 4  # what a talk adds; the backlog of an import is left to the chat, or to `reindex`
 log = logging.getLogger("construct.ask")
@@ -45,11 +46,17 @@ def ask(env: Environment, question: Question) -> int:
 
 
 def _words(text: str | None) -> str:
-    piped = standard_input() if text in (None, "-") or not sys.stdin.isatty() else None
-    parts = [part for part in (text if text != "-" else None, piped) if part and part.strip()]
-    if not parts:
+    """Return the message: TEXT, piped input, or TEXT with the piped input below it as pasted material."""
+    typed = "" if text in (None, "-") else text
+    piped = standard_input() or ""
+    if is_blank(typed):
+        typed, piped = piped, ""
+    if is_blank(typed):
         raise UsageError("There is nothing to ask: give a text, or pipe one in.")
-    return "\n\n".join(part.strip("\n") for part in parts)
+    parts = [storable(typed).strip("\n")]
+    if not is_blank(piped):
+        parts.append(as_pasted(storable(piped).strip("\n")))
+    return "\n\n".join(parts)
 
 
 async def _ask(companion: Companion, conversation_id: int, words: str, question: Question) -> int:
@@ -115,9 +122,12 @@ def _as_json(result: TurnResult) -> dict[str, object]:
 
 def _why_broken(result: TurnResult) -> str:
     if result.error is not None:
-        return str(result.error)
+        return with_note(str(result.error), _GOES_ALONG)
     if result.stop_reason == "refusal":
-        return "The model declined to answer this. Rephrase it, or try another model with --model."
+        return (
+            "The model declined to answer this. Your message is stored, and later requests leave it out.\n"
+            "Rephrase it, or try another model with --model."
+        )
     if result.stop_reason == "model_context_window_exceeded":
         return (
             "The reply did not fit the model's context window; what came is kept.\n"

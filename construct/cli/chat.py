@@ -12,6 +12,7 @@ def chat(
     new: bool = False,
     model: str | None = None,
     private: bool = False,
+    commands: bool = False,
 ) -> int:
     """Run the REPL, or answer piped lines; return the exit status."""
     from construct.repl.start import open_chat
@@ -23,4 +24,5 @@ def chat(
         return run_chat(opening)
     from construct.repl.piped import run_piped
 
-    return run_piped(opening)
+    # With the output alone redirected, the lines are typed, and commands are the user's own.
+    return run_piped(opening, runs_commands=commands or sys.stdin.isatty())

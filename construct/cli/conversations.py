@@ -59,11 +59,13 @@ def show(context: typer.Context, conversation_id: Id, as_json: Json = False) -> 
     if as_json:
         print_json(shapes.talk(found.conversation, messages))
         return
-    from construct.repl.views.words import title_of, when
+    from construct.repl.views.words import LEFT_OUT_WORDS, title_of, when
 
     say(f"# {title_of(found)}")
     for m in messages:
-        note = " (interrupted)" if m.status == "interrupted" else ""
+        notes = ["interrupted"] if m.status == "interrupted" else []
+        notes += [LEFT_OUT_WORDS[m.left_out]] if m.left_out else []
+        note = f" ({', '.join(notes)})" if notes else ""
         say(f"\n[{when(m.created_at, env.settings.clock)}] {m.role}{note}:\n{m.content}")
 
 

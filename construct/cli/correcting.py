@@ -19,10 +19,15 @@ from construct.store.database import transaction
 
 
 def edit(env: Environment, reference: Reference, text: str, as_json: bool) -> None:
-    """Replace an observation's words by the user's own."""
+    """Replace an observation's words by the user's own, and say which names and numbers are not in these."""
+    from construct.repl.views.words import lost_words
+
     with env.database() as db:
-        new = edits.edit(db, curated.observation_behind(db, reference), text, env.settings.clock)
-        found = rows.observation(db, new)
+        number = curated.observation_behind(db, reference)
+        old = rows.observation(db, number)
+        found = rows.observation(db, edits.edit(db, number, text, env.settings.clock))
+    if not as_json and (lost := lost_words(edits.lost_terms(old.content, text))):
+        complain(f"{lost} `construct undo` takes the edit back.")
     print_observation(found, env.settings.clock, f"{found.id}  {shown_line(found)}", as_json)
 
 

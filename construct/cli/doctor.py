@@ -75,7 +75,10 @@ def _credentials(settings: Settings) -> Check:
         models = choose_models(settings)
     except ConstructError as error:
         return Check("credentials", False, str(error).replace("\n", " "))
-    return Check("credentials", True, f"main model {models.main.name}, memory worker {models.worker_name}")
+    detail = f"main model {models.main.name}, memory worker {models.worker_name}"
+    if settings.is_address_from_env_file:
+        detail += "; the address comes from .env, so a key from elsewhere is not sent there"
+    return Check("credentials", True, detail)
 
 
 def _database(db: sqlite3.Connection) -> list[Check]:

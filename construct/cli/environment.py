@@ -12,15 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from construct.clock import to_text
-from construct.config import Settings, load_settings
+from construct.config import SECRETS, Settings, UntrustedFile, load_settings
+from construct.env_file import answers_file, keep_answer
 from construct.errors import UsageError
 from construct.store import cycles, erase, talk
-from construct.store.database import look_into, open_database, transaction
+from construct.store.database import look_into, make_folder, open_database, transaction
 from construct.store.faults import explain
-from construct.text import printable
+from construct.text import printable, shorten
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+_HIDDEN = "(not shown)"
+_LONGEST_VALUE = 200
 
 
 @dataclass
@@ -32,8 +36,17 @@ class Environment:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings in force; raises UsageError when one is wrong."""
-        return load_settings(db=self.db)
+        """The settings in force; raises UsageError when one is wrong.
+
+        Where a `.env` that the user has not been asked about sets something that needs trust,
+        this asks, on a terminal; otherwise it says what was ignored.
+        """
+        settings = load_settings(db=self.db)
+        if settings.untrusted is not None and _ask_about(settings.untrusted, settings.config_dir):
+            settings = load_settings(db=self.db)
+        if settings.untrusted is not None:
+            complain(_ignored_words(settings.untrusted, settings.config_dir))
+        return settings
 
     @contextmanager
     def database(self, opened: Callable[[Path], sqlite3.Connection] = open_database) -> Iterator[sqlite3.Connection]:
@@ -57,6 +70,37 @@ class Environment:
                 complain(
                     f"Nothing is stored in {self.db}: is the path right? `construct --db PATH` begins a talk there."
                 )
+
+
+def _ask_about(found: UntrustedFile, config_dir: Path) -> bool:
+    """Ask whether to trust a `.env` and keep the answer; False where it was not asked."""
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    if found.is_refused or not all(stream.isatty() for stream in streams):
+        return False
+    complain(f"{os.path.abspath(found.file.path)} is not yet trusted. It sets:")  # noqa: PTH100 - keeps links
+    for name, value in found.ignored.items():
+        complain(f"  {name}={_HIDDEN if name in SECRETS else shorten(value, _LONGEST_VALUE)}")
+    complain("Trust it only if you wrote it. A key of yours from elsewhere is never sent to an address it sets.")
+    try:
+        trusted = input("Type yes to trust it: ").strip().lower() in {"y", "yes"}
+    except EOFError:  # no answer: ask again next time
+        complain("")
+        return False
+    try:
+        make_folder(config_dir)
+        keep_answer(found.file, config_dir, trusted=trusted)
+    except OSError as error:
+        complain(f"The answer cannot be kept in {answers_file(config_dir)}: {error.strerror or error}.")
+        return False
+    return True
+
+
+def _ignored_words(found: UntrustedFile, config_dir: Path) -> str:
+    """Return the line about what was ignored, and what to do."""
+    ignored = f"Ignored {', '.join(found.ignored)} from {found.file.path}"
+    if found.is_refused:
+        return f"{ignored}, which you do not trust. Remove its line from {answers_file(config_dir)} to be asked again."
+    return f"{ignored}, which is not trusted. Run `construct` on a terminal to be asked, or use config.env."
 
 
 def tidy(db: sqlite3.Connection, settings: Settings) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 
-from construct.cli.environment import Environment, complain, confirmed, print_json, say
+from construct.cli.environment import Environment, complain, print_json, say
 from construct.cli.progress import progress_bar
 from construct.cli.stopping import left_off
 from construct.errors import UsageError
 from construct.memory.cycles.archive import unread
 from construct.store import search_index
-from construct.store.backup import explaining, refuse_database, text_file
+from construct.store.backup import explaining, refuse_database, refuse_foreign_file, text_file
 from construct.store.transfer.exporting import write_export
 from construct.store.transfer.importing import READING, ImportReport
 from construct.store.transfer.importing import import_file as import_into
@@ -21,8 +21,8 @@ from construct.store.transfer.importing import import_file as import_into
 def export(env: Environment, file_format: str, output: Path | None, force: bool) -> None:
     """Write everything to a file, or to standard output."""
     target = _file(output)
-    if target is not None and not _may_write(env, target, force):
-        return
+    if target is not None:
+        _refuse_to_replace(env, target, force)
     with env.looking() as db:
         write_export(db, env.settings.db, file_format, target, sys.stdout, env.settings.clock)
     if target is not None:
@@ -37,8 +37,8 @@ def report(env: Environment, output: Path | None, force: bool) -> None:
     target = _file(output)
     if output is None and sys.stdout.isatty():
         raise UsageError("The report is a page for a browser.\nName a file with -o (`-o -`: standard output).")
-    if target is not None and not _may_write(env, target, force):
-        return
+    if target is not None:
+        _refuse_to_replace(env, target, force)
     with env.looking() as db:
         html = page(survey(db), env.settings.clock)
     with explaining(target):
@@ -61,17 +61,11 @@ def _file(output: Path | None) -> Path | None:
     return None if output is None or str(output) == "-" else output
 
 
-def _may_write(env: Environment, target: Path, force: bool) -> bool:
-    """Ask who sits there before a file that holds something is replaced; the database is none that can be.
-
-    A script, a nightly copy for one, is not asked.
-    """
+def _refuse_to_replace(env: Environment, target: Path, force: bool) -> None:
+    """Raise UsageError where a file must not be replaced: the database never, a file of others without --force."""
     refuse_database(target, env.settings.db)
-    taken = not force and target.is_file() and target.stat().st_size > 0
-    if not taken or not sys.stdin.isatty() or confirmed(f"{target} is there already: replace it?"):
-        return True
-    complain("Nothing was written.")
-    return False
+    if not force:
+        refuse_foreign_file(target)
 
 
 def import_file(env: Environment, file: Path, as_json: bool) -> None:

@@ -17,7 +17,7 @@ from construct.memory.inspection.timeline import weeks
 from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.meaning import meaning_for
 from construct.memory.recall.query import analyse
-from construct.memory.recall.search import search
+from construct.memory.recall.search import searched
 from construct.memory.shown.lines import shown_line
 from construct.references import Reference, written
 from construct.repl.views.words import day, nothing_yet, period, when
@@ -137,32 +137,37 @@ def _marks(o: Observation, today: date) -> str:
 
 
 def search_memory(
-    env: Environment, query: str, as_of: str | None, include_all: bool, limit: int, as_json: bool
+    env: Environment, query: str, as_of: str | None, include_all: bool, limit: int, by: str | None, as_json: bool
 ) -> None:
-    """Print what matches the query, best first."""
+    """Print what matches the query, best first; `by`: only the user's words, or only the assistant's."""
+    if by not in {None, "user", "assistant"}:
+        raise UsageError(f"--by {by}: whose words? It is --by user or --by assistant.")
     if not query.strip():
         raise UsageError("There is nothing to search for: give some words.")
     clock = env.settings.clock
     with env.looking() as db:
         searchable_soon(db)
         moment = None if as_of is None else history.parse_moment(as_of, clock, end_of_day=True)
-        filters = Filters(as_of=moment, all=include_all, zone=clock.zone)
-        found = search(db, query, filters, limit, today=clock.today(), meaning=meaning_for(env.settings))
+        filters = Filters(as_of=moment, all=include_all, role=by, zone=clock.zone)
+        results = searched(db, query, filters, limit, today=clock.today(), meaning=meaning_for(env.settings))
+    found = results.hits
     if as_json:
         print_json([shapes.hit(h) for h in found])
         return
-    if sys.stdout.isatty():
-        from construct.repl.views.search import hits_view
+    from construct.repl.views.search import hits_view, match_legend, words_sought
 
-        show_view(hits_view(found, query))
+    if sys.stdout.isatty():
+        show_view(hits_view(found, query, results.respelt))
         return
-    wanted = analyse(query)
+    words, pieces = words_sought(query, results.respelt), analyse(query).pieces
     for h in found:
         note = f"  [{h.match}]" if h.match != "direct" else ""
-        text = excerpt(h.text, wanted.words, _EXCERPT, wanted.pieces)
+        text = excerpt(h.text, words, _EXCERPT, pieces)
         say(f"{written((h.kind, h.id)):>14}  [{h.date}] {h.role + ': ' if h.role else ''}{text}{note}")
     if not found:
         say("Nothing was found.")
+    for line in (*map(str, results.respelt), *match_legend(found)):
+        say(line)
 
 
 def show(env: Environment, reference: Reference, as_json: bool) -> None:

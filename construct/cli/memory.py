@@ -61,7 +61,7 @@ def timeline(context: typer.Context, as_json: Json = False) -> None:
 
 @memory.command(
     context_settings={"ignore_unknown_options": True},  # a word may begin with a dash
-    epilog=examples('construct memory search "dentist"', "construct memory search Porto flat --as-of 2w"),
+    epilog=examples('construct memory search "dentist"', "construct memory search Porto flat --as-of 2w --by user"),
 )
 def search(
     context: typer.Context,
@@ -69,12 +69,15 @@ def search(
     as_of: AsOf = None,
     include_all: All = False,
     limit: Limit = 20,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="user|assistant", help="Only what you said, or only the replies.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Search all that was ever said or noted, best first."""
     from construct.cli import looking
 
-    looking.search_memory(environment(context), " ".join(query), as_of, include_all, limit, as_json)
+    looking.search_memory(environment(context), " ".join(query), as_of, include_all, limit, by, as_json)
 
 
 @memory.command(epilog=examples("construct memory show 42", "construct memory show message:7"))

@@ -49,7 +49,7 @@ ModelOption = Annotated[
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Where to; `-` is standard output.")
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already; do not ask.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file even if Construct did not write it.")]
 
 
 def environment(context: typer.Context) -> Environment:

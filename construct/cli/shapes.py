@@ -145,7 +145,10 @@ def _conversation(c: Conversation) -> dict[str, Any]:
 def talk(c: Conversation, messages: list[Message]) -> dict[str, Any]:
     """Return a conversation with its messages."""
     return _conversation(c) | {
-        "messages": [source_message(m) | {"status": m.status, "archived": bool(m.archived)} for m in messages]
+        "messages": [
+            source_message(m) | {"status": m.status, "archived": bool(m.archived), "left_out": m.left_out}
+            for m in messages
+        ]
     }
 
 

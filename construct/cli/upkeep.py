@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from construct.cli import shapes
-from construct.cli.environment import Environment, complain, print_json, say, show
+from construct.cli.environment import Environment, complain, confirmed, print_json, say, show
 from construct.cli.progress import waiting
 from construct.clock import to_text
 from construct.companion import Companion
@@ -146,12 +146,22 @@ def _changes(conversation_id: int, made: int, compacted: Compacted, reflection: 
     }
 
 
-def undo(env: Environment, as_json: bool) -> None:
-    """Take the last memory cycle back, and say what changed."""
+def undo(env: Environment, *, yes: bool, as_json: bool) -> None:
+    """Show on a terminal what the last memory cycle changed and ask, then take it back and say what changed."""
+    from construct.memory.curation.undo import plan_undo
     from construct.memory.curation.undo import undo as take_back
+    from construct.repl.views.undone import UNDO_QUESTION, undo_plan_view, undone_view
 
+    clock = env.settings.clock
     with env.database() as db:
-        undone = take_back(db, env.settings.clock)
+        plan = plan_undo(db, clock)
+        title = _title(db, plan.cycle.conversation_id)
+        if sys.stdin.isatty() and not yes:
+            show(undo_plan_view(plan, clock.today(), title), sys.stderr)
+            if not confirmed(UNDO_QUESTION):
+                complain("Nothing was taken back.")
+                return
+        undone = take_back(db, clock, plan)
         here = talk.latest_conversation(db)
     if as_json:
         print_json(
@@ -163,9 +173,11 @@ def undo(env: Environment, as_json: bool) -> None:
             }
         )
         return
-    from construct.repl.views.undone import undone_view
+    show(undone_view(undone, clock.today(), here, compact=_COMPACT, title=title))
 
-    show(undone_view(undone, env.settings.clock.today(), here, compact=_COMPACT))
+
+def _title(db: sqlite3.Connection, conversation_id: int | None) -> str | None:
+    return None if conversation_id is None else talk.conversation(db, conversation_id).title
 
 
 def usage(env: Environment, as_json: bool) -> None:

@@ -42,12 +42,18 @@ class AnthropicModel:
         auth_token: str | None = None,
         base_url: str | None = None,
         setting: str = "CONSTRUCT_MODEL",
+        sends_custom_headers: bool = True,
     ) -> None:
-        """Take credentials as they are, the environment is not consulted; `setting` is what names the model."""
+        """Take credentials as they are, the environment is not consulted; `setting` is what names the model.
+
+        `sends_custom_headers`: whether the SDK may add the environment's ANTHROPIC_CUSTOM_HEADERS,
+        which can hold a key.
+        """
         self.name = name
         self.context_window = model_info(name).window
         self.parameters = parameters_in(name)
         self.end = Endpoint(name, setting, api_key, auth_token, base_url)
+        self._sends_custom_headers = sends_custom_headers
         self._client: AsyncAnthropic | None = None
         self._lock = threading.Lock()
 
@@ -81,7 +87,10 @@ class AnthropicModel:
     def _load(self) -> "AsyncAnthropic":
         with self._lock:
             if self._client is None:
-                self._client = _new_client(self.end)
+                client = _new_client(self.end)
+                if not self._sends_custom_headers:
+                    client._custom_headers = {}  # no argument leaves out what the SDK read from the environment
+                self._client = client
             return self._client
 
     async def send(self, body: bytes) -> "httpx2.Response":

@@ -141,7 +141,12 @@ def _anthropic_model(settings: Settings, name: str, setting: str) -> AnthropicMo
         )
     _check_url(settings.base_url)
     return AnthropicModel(
-        name, api_key=settings.api_key, auth_token=settings.auth_token, base_url=settings.base_url, setting=setting
+        name,
+        api_key=settings.api_key,
+        auth_token=settings.auth_token,
+        base_url=settings.base_url,
+        setting=setting,
+        sends_custom_headers=not settings.is_address_from_env_file,
     )
 
 

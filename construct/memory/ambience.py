@@ -25,14 +25,20 @@ _MOST_PLANS = 3
 _SPEAKER = {"user": "They said", "assistant": "You said", "memory": "Kept"}
 
 
-def gather(db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms) -> Ambience:
-    """Return what holds for a turn that begins with `text`."""
+def gather(
+    db: sqlite3.Connection, conversation_id: int, text: str, terms: Terms, answering: tuple[int, ...] = ()
+) -> Ambience:
+    """Return what holds for a turn that begins with `text`.
+
+    `answering` are the messages that are answered anew, where they are stored already, with the replies they had.
+    """
     clock = terms.clock
     here = talk.conversation(db, conversation_id)
     marks = talk.watermarks(db, conversation_id)
     before = forks.last_messages(db, conversation_id, 2)
     pause = clock.now() - from_text(before[-1].created_at) if before else None
-    filters = Filters(talk=forks.reach(db, terms.scope, conversation_id), zone=clock.zone)
+    within = forks.reach(db, terms.scope, conversation_id)
+    filters = Filters(talk=within, without=answering, zone=clock.zone, for_model=True)
     return Ambience(
         now=clock.local(clock.now()),
         pause=pause,

@@ -56,12 +56,14 @@ class Briefing:
         elif situation.cold:
             take_in(db, conversation_id, self.terms.frame)
 
-    def extras(self, db: sqlite3.Connection, conversation_id: int, words: str) -> ambient.Ambience:
-        """Return what holds for a turn with these words of the user's."""
+    def extras(
+        self, db: sqlite3.Connection, conversation_id: int, words: str, answering: tuple[int, ...] = ()
+    ) -> ambient.Ambience:
+        """Return what holds for a turn with these words of the user's; `answering` as in `gather`."""
         if self.settings.memory == "off":
             return ambient.Ambience(self.settings.clock.local(self._now()))
         with snapshot(db):  # quicker too: what is cached of the file need not be doubted at every step
-            return gather(db, conversation_id, words, self.terms)
+            return gather(db, conversation_id, words, self.terms, answering)
 
     def request(self, db: sqlite3.Connection, words: Message, extras: ambient.Ambience) -> Request:
         """Return the request that ends with a stored message."""

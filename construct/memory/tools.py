@@ -13,7 +13,8 @@ from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory.curation.memories import remember
 from construct.memory.cycles.situation import Terms
 from construct.memory.inspection.trace import why
-from construct.memory.recall.search import Hit, search
+from construct.memory.recall.related import MATCH_MEANS
+from construct.memory.recall.search import Hit, Results, searched
 from construct.memory.shown.escaping import escape
 from construct.memory.shown.forks import reach
 from construct.store import search_index
@@ -47,6 +48,11 @@ def _recall(scope: str) -> Tool:
             "since": {"type": ["string", "null"], "description": "Earliest day, YYYY-MM-DD."},
             "until": {"type": ["string", "null"], "description": "Latest day, YYYY-MM-DD."},
             "kind": {"type": ["string", "null"], "enum": ["message", "observation", "memory", None]},
+            "by": {
+                "type": ["string", "null"],
+                "enum": ["user", "assistant", None],
+                "description": "Whose words: then only messages are searched.",
+            },
         },
         ["query"],
     )
@@ -101,6 +107,8 @@ class ToolBox:
     conversation_id: int
     learns: bool
     forget: Forget | None = None
+    answering: tuple[int, ...] = ()
+    """The message that is being answered, and replies to it that this one replaces: no evidence for what it asks."""
     brought: Callable[[Iterable[Told]], None] = lambda _: None
     """Hears what of memory the model is given."""
 
@@ -117,9 +125,10 @@ class ToolBox:
         given = call.input
         match call.name:
             case "recall":
-                hits, unsearched = await self.store.call(self._search, given)
-                self.brought(Told("recall", h.kind, h.id) for h in hits)
-                return "\n".join([*map(_hit, hits)] or ["Nothing was found."]) + unsearched
+                found, unsearched = await self.store.call(self._search, given)
+                self.brought(Told("recall", h.kind, h.id) for h in found.hits)
+                lines = [*map(_hit, found.hits)] or ["Nothing was found."]
+                return "\n".join([*lines, *map(str, found.respelt)]) + unsearched
             case "source":
                 messages = await self.store.call(_behind, int(given["observation"]))
                 return self._page(messages, int(given.get("page") or 1))
@@ -133,16 +142,20 @@ class ToolBox:
                 return f"Nobody can be asked here. Tell the person to run: construct memory forget {int(given['id'])}"
         raise ValueError("there is no such tool")
 
-    def _search(self, db: sqlite3.Connection, given: Mapping[str, Any]) -> tuple[list[Hit], str]:
+    def _search(self, db: sqlite3.Connection, given: Mapping[str, Any]) -> tuple[Results, str]:
         """Return what is found, and what to say of an import that is not wholly in the index yet."""
         filters = Filters(
             since=_day(given.get("since")), until=_day(given.get("until")), kind=given.get("kind") or None,
-            talk=reach(db, self.terms.scope, self.conversation_id), zone=self.terms.clock.zone,
+            talk=reach(db, self.terms.scope, self.conversation_id), role=_role(given.get("by")),
+            without=self.answering, zone=self.terms.clock.zone, for_model=True,
         )  # fmt: skip
         today, meaning = self.terms.clock.today(), self.terms.meaning
-        hits = search(db, str(given["query"]), filters, _MOST_HITS, today=today, meaning=meaning)
+        found = searched(db, str(given["query"]), filters, _MOST_HITS, today=today, meaning=meaning)
         left = search_index.count_missing(db)
-        return hits, f"\n({left:,} imported messages are not in the index yet: they were not searched.)" if left else ""
+        return (
+            found,
+            f"\n({left:,} imported messages are not in the index yet: they were not searched.)" if left else "",
+        )
 
     def _page(self, messages: list[Message], page: int) -> str:
         shown = messages[(page - 1) * _PAGE : page * _PAGE]
@@ -168,7 +181,7 @@ def summary(call: ToolUse) -> str:
 def _hit(hit: Hit) -> str:
     who = f" {hit.role}" if hit.role else ""
     notes = [hit.stance] if hit.stance and hit.stance != "stated" else []
-    notes += [f"{hit.match} match"] if hit.match != "direct" else []
+    notes += [f"{hit.match}: {MATCH_MEANS[hit.match]}"] if hit.match != "direct" else []
     note = f" ({', '.join(notes)})" if notes else ""
     return f"{hit.kind} {hit.id}, {hit.date}{who}{note}: {_cut(' '.join(escape(hit.text).split()))}"
 
@@ -183,6 +196,12 @@ def _said(m: Message) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + " […]"
+
+
+def _role(value: object) -> str | None:
+    if value and value not in ("user", "assistant"):
+        raise ValueError('by is "user" or "assistant"')
+    return str(value) if value else None
 
 
 def _day(value: object) -> date | None:

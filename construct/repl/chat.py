@@ -106,6 +106,12 @@ class Chat:
         finally:
             await self._spoken(self.conversation_id)
 
+    async def drop(self) -> str | None:
+        """Leave the last message without a whole reply out of requests; return its text, None when there is none."""
+        if self.aside is not None:
+            return self.aside.drop()
+        return None if self.conversation_id is None else await self.companion.drop(self.conversation_id)
+
     async def is_gone(self) -> bool:
         """Tell whether another program has deleted this conversation; what is said next begins a new one."""
         here = self.conversation_id

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from construct.errors import ConstructError, UsageError
+from construct.errors import ConstructError, UsageError, with_note
 from construct.repl.chat import Chat
 from construct.repl.commands import all_commands
 from construct.repl.commands.correct import forget_for_model
@@ -22,15 +22,20 @@ _COMMAND_LINE = re.compile(r"`construct ((?:memory |conversations )?[a-z]+)`")
 _AS_TYPED_HERE = {"memory list": "memory", "memory search": "recall", "memory add": "remember",
                   "conversations list": "conversations"}  # fmt: skip
 _NOTHING_TO_RETRY = "There is nothing to ask again yet."
+GOES_ALONG = "Your message goes along with the next one; /drop takes it out."
 _INTERRUPTED = "interrupted"
 _UNANSWERED = "interrupted before a word came; /retry asks again"
 
 
 class Dialogue:
-    """Deals with one line after the other; `failed` tells whether any went wrong."""
+    """Runs input lines one at a time. `failed` is true once any of them failed.
 
-    def __init__(self, chat: Chat, out: Output) -> None:
+    Without `runs_commands`, a line that begins with a slash is a message like any other.
+    """
+
+    def __init__(self, chat: Chat, out: Output, *, runs_commands: bool = True) -> None:
         self.registry = all_commands()
+        self._runs_commands = runs_commands
         self._chat = chat
         self._out = out
         self._task: asyncio.Task[Then | None] | None = None
@@ -66,9 +71,11 @@ class Dialogue:
 
     async def _take(self, text: str) -> Then | None:
         self._out.echo(text)
-        if text.startswith("/") and not text.startswith("//"):
-            return await self._command(text)
-        words = text[1:] if text.startswith("//") else text
+        words = text
+        if self._runs_commands and text.startswith("/"):
+            if not text.startswith("//"):
+                return await self._command(text)
+            words = text[1:]
         if await self._chat.is_gone():
             self._out.say("This conversation was deleted in another program: a new one begins.")
         await self._answer(lambda listen: self._chat.send(words, listen))
@@ -143,9 +150,10 @@ class Dialogue:
 def why_broken(result: TurnResult) -> str:
     """Return what to say of a reply that did not come to its end."""
     if result.error is not None:
-        return str(result.error)
+        return with_note(str(result.error), GOES_ALONG)
     if result.stop_reason == "refusal":
-        return "The model declined to answer this. Rephrase it, or try another with /model."
+        left_out = " Later requests leave your message out." if result.left_out else ""
+        return f"The model declined to answer this.{left_out}\nRephrase it, or try another with /model and /retry."
     if result.stop_reason == "model_context_window_exceeded":
         return "The reply did not fit the model's context window; what came is kept. /compact, then /retry."
     return "The reply broke off; what came is kept. /retry asks again."

@@ -17,7 +17,7 @@ from construct.repl.lines import read_lines
 from construct.repl.plain import PlainOutput, PlainReply, write
 from construct.repl.start import Opening
 from construct.repl.views.greeting import greeting
-from construct.text import printable
+from construct.text import is_blank, printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -83,7 +83,7 @@ async def _chat(opening: Opening) -> int:
         await dialogue.before_prompt()
         write("\n> ")
         async for line in lines:
-            if line.strip() and not await dialogue.line(line):
+            if not is_blank(line) and not await dialogue.line(line):
                 break
             write("\n> ")
         await chat.finish(LEAVING_SECONDS)

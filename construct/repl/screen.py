@@ -40,6 +40,7 @@ from construct.repl.resizing import ResizableApplication, reflow_of
 from construct.repl.themes import Theme, prompt_style
 from construct.repl.toolbar import ToolbarState, toolbar
 from construct.repl.waiting import WaitingLines
+from construct.text import is_blank
 
 _HINT_SECONDS = 3.0
 _TICK_SECONDS = 0.125
@@ -255,7 +256,7 @@ class Screen:
             self.buffer.reset()
             self._reply(self._question, text)
             return
-        if not text.strip():
+        if is_blank(text):
             return
         self._history.append_string(text)
         self.buffer.reset()

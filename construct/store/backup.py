@@ -1,5 +1,6 @@
 """Copies of the whole database in one file, and files that are replaced whole or not at all."""
 
+import json
 import os
 import secrets
 import sqlite3
@@ -12,7 +13,12 @@ from construct.errors import ConstructError, UsageError
 from construct.store.copy_before_migration import is_copy_before_migration
 from construct.store.database import MAGIC, beside, make_folder
 from construct.store.segments import merge_all
+from construct.store.version import APPLICATION_ID
 
+MARKDOWN_END = "\n<!-- construct-export -->\n"
+"""Ends every Markdown export, so that it can be told from notes of the user's own."""
+_REPORT_TITLE = b"<title>What Construct remembers</title>"
+_BEGINNING = 4096
 _BESIDE = ("-wal", "-shm", "-journal")
 
 
@@ -44,6 +50,7 @@ def _strip(copy: sqlite3.Connection) -> None:
             "UPDATE observations SET superseded_at = NULL, superseded_by = NULL WHERE superseded_by = ?", cycle
         )
         copy.execute("DELETE FROM observations WHERE cycle_id = ?", cycle)
+        copy.execute("DELETE FROM forget_requests WHERE cycle_id = ?", cycle)
         copy.execute("DELETE FROM cycles WHERE id = ?", cycle)
     deleted = copy.execute("DELETE FROM meta WHERE name = 'pruning'").rowcount or running
     copy.execute("COMMIT")
@@ -107,6 +114,37 @@ def explaining(target: Path | None) -> Iterator[None]:
         raise ConstructError(
             f"{name} cannot be written: {error.strerror or error}.\nName another file with -o."
         ) from error
+
+
+def refuse_foreign_file(target: Path) -> None:
+    """Raise UsageError for an existing file that holds something and that Construct did not write."""
+    if target.is_file() and not _is_ours(target):
+        raise UsageError(f"{target} is not a file of Construct's: pass --force to replace it, or name another with -o.")
+
+
+def _is_ours(path: Path) -> bool:
+    """Tell whether a file is an export, a report or a database of ours; an empty one counts too."""
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(_BEGINNING)
+            file.seek(-min(len(MARKDOWN_END), len(beginning)), os.SEEK_END)
+            end = file.read()
+    except OSError:
+        return False
+    if beginning.startswith(MAGIC):
+        return int.from_bytes(beginning[68:72], "big") == APPLICATION_ID  # https://www.sqlite.org/fileformat.html
+    if beginning.startswith(b"<!doctype html>"):
+        return _REPORT_TITLE in beginning
+    is_markdown = end == MARKDOWN_END.encode()
+    return not beginning or is_markdown or _is_export_header(beginning.partition(b"\n")[0])
+
+
+def _is_export_header(line: bytes) -> bool:
+    try:
+        header = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and header.get("type") == "construct-export"
 
 
 def refuse_database(target: Path, db_path: Path) -> None:

@@ -42,7 +42,7 @@ def delete_memories(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[int, in
 def delete_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
     """Delete a conversation with its messages and its cycles; other rows must no longer rest on them.
 
-    Forks go on without what they took from it.
+    Forks go on without what they took from it. What the user asked in it to forget stays withheld.
     """
     db.execute(
         """UPDATE conversations SET parent_id = NULL, forked_at_message_id = NULL, forked_window_message_id = NULL
@@ -53,6 +53,11 @@ def delete_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
         """UPDATE cycles SET conversation_id = NULL, first_message_id = NULL, last_message_id = NULL
            WHERE conversation_id = ? AND id IN (
                SELECT cycle_id FROM observations UNION SELECT superseded_by FROM observations)""",
+        (conversation_id,),
+    )
+    db.execute(
+        """DELETE FROM forget_requests
+           WHERE withheld_at IS NULL AND cycle_id IN (SELECT id FROM cycles WHERE conversation_id = ?)""",
         (conversation_id,),
     )
     db.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))

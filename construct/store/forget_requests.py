@@ -8,10 +8,14 @@ import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from construct.store.lineage import messages_below
+from construct.store import observations as rows
+from construct.store.lineage import above, below, messages_below
 from construct.store.remnants import replies
 from construct.store.sql import GIVEN, column, given, insert
 from construct.store.talk import new_uid
+
+_ASKED = "SELECT {} FROM forget_requests WHERE withheld_at IS NOT NULL"
+_OPEN = "SELECT id FROM forget_requests WHERE withheld_at <= ? AND answered_at IS NULL"
 
 
 class ForgetRequest(NamedTuple):
@@ -26,9 +30,12 @@ class ForgetRequest(NamedTuple):
 def add(db: sqlite3.Connection, cycle_id: int, observation_ids: Iterable[int], message_ids: Iterable[int]) -> None:
     """Keep requests with a cycle.
 
-    With a note go the messages it comes from, and with a message the replies to it: recall would bring the words back.
+    With a note go those it was made of, the reflections made of it meanwhile, and the messages it comes from; with a
+    message the replies to it: each would bring the words back.
     """
-    notes = set(observation_ids)
+    named = set(observation_ids)
+    standing = {o.id for o in rows.observations(db, sorted(above(db, named))) if o.state != "superseded"}
+    notes = below(db, named) | standing
     messages = {*message_ids, *(m.id for m in messages_below(db, notes))}
     messages |= {m.id for m in replies(db, messages)}
     for observation_id in sorted(notes):
@@ -37,27 +44,22 @@ def add(db: sqlite3.Connection, cycle_id: int, observation_ids: Iterable[int], m
         insert(db, "forget_requests", {"uid": new_uid(), "cycle_id": cycle_id, "message_id": message_id})
 
 
-def withhold_committed(db: sqlite3.Connection, conversation_id: int, window: int, now: str) -> None:
+def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
     """Withhold what a conversation's observer cycles asked for, after a compaction.
 
-    Messages at or below the `window` watermark only: what is still shown raw leaves with it.
+    A message that its own conversation still shows raw waits until it has left that window.
     """
-    requests = """forget_requests WHERE cycle_id IN (
-        SELECT id FROM cycles WHERE conversation_id = :conversation AND kind = 'observer' AND status = 'succeeded')"""
-    values = {"conversation": conversation_id, "window": window, "now": now}
     db.execute(
-        f"UPDATE observations SET withheld = 1 WHERE withheld = 0 AND id IN (SELECT observation_id FROM {requests})",
-        values,
+        """UPDATE forget_requests SET withheld_at = ? WHERE withheld_at IS NULL AND cycle_id IN (
+            SELECT id FROM cycles WHERE conversation_id = ? AND kind = 'observer' AND status = 'succeeded')""",
+        (now, conversation_id),
     )
+    db.execute(f"UPDATE observations SET withheld = 1 WHERE withheld = 0 AND id IN ({_ASKED.format('observation_id')})")
     db.execute(
-        f"""UPDATE messages SET withheld = 1 WHERE withheld = 0 AND (id <= :window OR archived)
-            AND id IN (SELECT message_id FROM {requests})""",
-        values,
-    )
-    db.execute(
-        f"""UPDATE forget_requests SET withheld_at = :now
-            WHERE withheld_at IS NULL AND id IN (SELECT id FROM {requests})""",
-        values,
+        f"""UPDATE messages SET withheld = 1
+            WHERE withheld = 0 AND id IN ({_ASKED.format("message_id")}) AND (archived OR id <= ifnull((
+                SELECT w.message_id FROM watermarks AS w
+                WHERE w.conversation_id = messages.conversation_id AND w.name = 'window'), 0))"""
     )
 
 
@@ -74,6 +76,7 @@ def unanswered(db: sqlite3.Connection) -> list[ForgetRequest]:
            FROM forget_requests AS r LEFT JOIN observations AS o ON o.id = r.observation_id
            LEFT JOIN messages AS m ON m.id = r.message_id
            WHERE withheld_at IS NOT NULL AND answered_at IS NULL AND ifnull(m.role, 'user') = 'user'
+           AND o.superseded_at IS NULL
            ORDER BY r.id"""
     )
     requests = [ForgetRequest(*row) for row in rows]
@@ -81,16 +84,14 @@ def unanswered(db: sqlite3.Connection) -> list[ForgetRequest]:
     return [r for r in requests if r.message_id not in beneath]
 
 
-def leave(db: sqlite3.Connection, now: str) -> None:
-    """Note that the user was asked: what is withheld stays so."""
-    db.execute(
-        "UPDATE forget_requests SET answered_at = ? WHERE withheld_at IS NOT NULL AND answered_at IS NULL", (now,)
-    )
+def leave(db: sqlite3.Connection, asked: str, now: str) -> None:
+    """Note that the user was asked at that time: what was withheld by then stays so."""
+    db.execute(f"UPDATE forget_requests SET answered_at = ? WHERE id IN ({_OPEN})", (now, asked))
 
 
-def keep(db: sqlite3.Connection) -> None:
-    """Give back what is withheld and was not asked about yet."""
-    _give_back(db, column(db, "SELECT id FROM forget_requests WHERE withheld_at IS NOT NULL AND answered_at IS NULL"))
+def keep(db: sqlite3.Connection, asked: str) -> None:
+    """Give back what the user was asked about at that time."""
+    _give_back(db, column(db, _OPEN, (asked,)))
 
 
 def take_back(db: sqlite3.Connection, cycle_id: int) -> None:

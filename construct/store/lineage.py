@@ -1,8 +1,9 @@
 """Which observations rest on which, and on which messages: plain queries over all generations.
 
 A note is tied to every note that it replaced by a row of `observation_replaced` under its cycle: as an edit, because
-it made that outdated, or because both say the same. The row stays when the cycle is undone, so that both are still
-found when either is forgotten.
+it made that outdated, or because both say the same. One that was to be replaced but stands is tied to it as `borrowed`:
+its names may have come from there. The rows stay when the cycle is undone, so that both are still found when either is
+forgotten.
 """
 
 import sqlite3
@@ -50,7 +51,7 @@ def _linked(db: sqlite3.Connection, ids: Iterable[int], relation: str) -> list[t
 
 
 def link_replaced(db: sqlite3.Connection, pairs: Iterable[tuple[int, int]], relation: str, cycle_id: int) -> None:
-    """Say that each first observation of the pairs replaces the second, by a cycle: `outdated`, `same` or `edit`."""
+    """Tie each first observation of the pairs to the second by a cycle: `outdated`, `same`, `edit` or `borrowed`."""
     db.executemany(
         """INSERT OR IGNORE INTO observation_replaced (observation_id, replaced_id, relation, cycle_id)
            VALUES (?, ?, ?, ?)""",
@@ -58,26 +59,41 @@ def link_replaced(db: sqlite3.Connection, pairs: Iterable[tuple[int, int]], rela
     )
 
 
+def take_over(db: sqlite3.Connection, old: int, new: int) -> None:
+    """Tie an edit to all that its first version was to replace, or took words from, under that version's cycle."""
+    db.execute(
+        """INSERT INTO observation_replaced (observation_id, replaced_id, relation, cycle_id)
+           SELECT ?, replaced_id, relation, r.cycle_id FROM observation_replaced AS r
+           JOIN observations AS o ON o.id = observation_id
+           WHERE o.id = ? AND (relation = 'borrowed' OR relation = 'outdated' AND o.committed_at IS NULL)""",
+        (new, old),
+    )
+
+
 def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: str) -> None:
     """Supersede what these observations replace, now that they are committed.
 
-    What is gone by then, or the user's own by now, is skipped, and the link with it.
+    What is superseded by then, or the user's own by now, is left as it is. What is only pending applies its own first.
     """
     pairs = db.execute(
         f"""SELECT r.observation_id, r.replaced_id, r.cycle_id,
-                old.superseded_at IS NULL AND NOT old.pinned AND old.origin <> 'user'
+                old.superseded_at IS NULL AND NOT old.pinned AND old.origin <> 'user', old.committed_at IS NULL
             FROM observation_replaced AS r JOIN observations AS new ON new.id = r.observation_id
             JOIN observations AS old ON old.id = r.replaced_id
-            WHERE relation = 'outdated' AND r.cycle_id = new.cycle_id AND r.observation_id IN {GIVEN}""",
+            WHERE relation = 'outdated' AND (r.cycle_id = new.cycle_id OR new.origin = 'user')
+            AND r.observation_id IN {GIVEN}""",
         (given(committed),),
     ).fetchall()
-    for new, old, cycle_id, stands in pairs:
+    for new, old, cycle_id, stands, is_pending in pairs:
         if not stands:
             db.execute(
-                "DELETE FROM observation_replaced WHERE observation_id = ? AND replaced_id = ? AND cycle_id = ?",
+                """UPDATE observation_replaced SET relation = 'borrowed'
+                   WHERE observation_id = ? AND replaced_id = ? AND cycle_id = ?""",
                 (new, old, cycle_id),
             )
             continue
+        if is_pending:
+            apply_replacements(db, [old], now)
         # A pending one counts as committed too, so that an undo later brings back an active line.
         db.execute(
             """UPDATE observations SET committed_at = coalesce(committed_at, ?), superseded_at = ?, superseded_by = ?
@@ -124,9 +140,9 @@ def replaced_by(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, i
 
 
 def replacing(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Return (replaced, by which other observation) for those of these that were made outdated."""
+    """Return (note, which other) for those of these that another made outdated, or took words from."""
     query = f"""SELECT replaced_id, observation_id FROM observation_replaced
-                WHERE relation = 'outdated' AND replaced_id IN {GIVEN}"""
+                WHERE relation IN ('outdated', 'borrowed') AND replaced_id IN {GIVEN}"""
     return db.execute(query, (given(ids),)).fetchall()
 
 
@@ -155,7 +171,8 @@ def partners(db: sqlite3.Connection, observation_id: int, relation: str, *, newe
 def successors(db: sqlite3.Connection, old: Observation) -> list[Observation]:
     """Return what the cycle that superseded an observation put in its place."""
     source = """observations WHERE id <> :old AND (
-        id IN (SELECT observation_id FROM observation_replaced WHERE replaced_id = :old AND cycle_id = :cycle)
+        id IN (SELECT observation_id FROM observation_replaced
+               WHERE replaced_id = :old AND cycle_id = :cycle AND relation <> 'borrowed')
         OR cycle_id = :cycle AND id IN (SELECT observation_id FROM observation_sources WHERE source_id = :old)
     ) ORDER BY id"""
     return select(db, Observation, source, {"old": old.id, "cycle": old.superseded_by})
@@ -178,7 +195,9 @@ def all_successors(db: sqlite3.Connection, observation_id: int) -> list[Successo
            JOIN observations AS o ON o.id = observation_id WHERE source_id = :id
            UNION ALL SELECT relation, r.observation_id, r.cycle_id FROM observation_replaced AS r
            JOIN cycles ON cycles.id = r.cycle_id JOIN observations AS old ON old.id = r.replaced_id
-           WHERE replaced_id = :id AND (status = 'reverted' OR old.superseded_by = r.cycle_id) ORDER BY 3, 2""",
+           JOIN observations AS new ON new.id = r.observation_id
+           WHERE replaced_id = :id AND relation <> 'borrowed' AND (old.superseded_by = r.cycle_id
+               OR status = 'reverted' AND (relation <> 'outdated' OR new.committed_at IS NOT NULL)) ORDER BY 3, 2""",
         {"id": observation_id},
     ).fetchall()
     by_id = {
@@ -191,7 +210,7 @@ def replaced_observations(db: sqlite3.Connection, observation_id: int) -> list[O
     """Return what an observation made outdated or says again, once that took effect."""
     source = """observations AS o WHERE id IN (
         SELECT replaced_id FROM observation_replaced AS r JOIN cycles ON cycles.id = cycle_id
-        WHERE observation_id = ? AND relation <> 'edit' AND status = 'succeeded'
+        WHERE observation_id = ? AND relation IN ('outdated', 'same') AND status = 'succeeded'
         AND o.superseded_by = r.cycle_id) ORDER BY id"""
     return select(db, Observation, source, (observation_id,), "o")
 

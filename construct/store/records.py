@@ -10,6 +10,12 @@ REMOVED = "[removed]"
 """Stands in the place of words that were forgotten."""
 
 
+REFUSED, DROPPED = "refusal", "dropped"
+"""Values of `messages.stop_reason` for what is left out of requests: the model declined to answer
+it, or the user dropped it. The user's message and what came of a reply both have it."""
+LEFT_OUT_SQL = f"(stop_reason IS NOT NULL AND stop_reason IN ('{REFUSED}', '{DROPPED}'))"
+
+
 class Conversation(NamedTuple):
     """One thread of talk."""
 
@@ -45,6 +51,11 @@ class Message(NamedTuple):
     model: str | None
     retried: int
     withheld: int
+
+    @property
+    def left_out(self) -> str | None:
+        """Why it is left out of requests: `refusal` or `dropped`; None when it is not."""
+        return self.stop_reason if self.stop_reason in (REFUSED, DROPPED) else None
 
 
 class Observation(NamedTuple):

@@ -10,11 +10,11 @@ def m008_replaced(db: Database) -> None:
     script(
         db,
         """
-        CREATE TABLE observation_replaced (   -- edits, lines that made others outdated, lines that say the same
+        CREATE TABLE observation_replaced (   -- edits; lines that made others outdated, say the same, took names
             observation_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
             replaced_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
             cycle_id INTEGER NOT NULL REFERENCES cycles(id) ON DELETE CASCADE,
-            relation TEXT NOT NULL CHECK (relation IN ('outdated', 'same', 'edit')),
+            relation TEXT NOT NULL CHECK (relation IN ('outdated', 'same', 'edit', 'borrowed')),
             PRIMARY KEY (observation_id, replaced_id, cycle_id)
         ) WITHOUT ROWID;
         INSERT INTO observation_replaced
@@ -26,7 +26,7 @@ def m008_replaced(db: Database) -> None:
         CREATE TABLE forget_requests (        -- what the observer heard the user ask to forget: withheld until answered
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             uid TEXT NOT NULL UNIQUE,
-            cycle_id INTEGER NOT NULL REFERENCES cycles(id) ON DELETE CASCADE,
+            cycle_id INTEGER REFERENCES cycles(id) ON DELETE SET NULL,
             observation_id INTEGER REFERENCES observations(id) ON DELETE CASCADE,
             message_id INTEGER REFERENCES messages(id) ON DELETE CASCADE,
             withheld_at TEXT,                 -- null until the cycle's observations are committed

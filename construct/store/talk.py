@@ -9,7 +9,7 @@ from typing import Any
 
 from construct import tokens
 from construct.errors import NotFoundError
-from construct.store.records import REMOVED, Conversation, Message, Watermarks
+from construct.store.records import LEFT_OUT_SQL, REFUSED, REMOVED, Conversation, Message, Watermarks
 from construct.store.sql import column, columns, exists, first, insert, scalar, select
 from construct.text import storable
 
@@ -187,7 +187,8 @@ def tokens_above(db: sqlite3.Connection, conversation_id: int, marks: Watermarks
     `window` ≤ `observed`. The messages are summed up where they lie, and not read.
     """
     unobserved, shown = db.execute(
-        """SELECT total(token_count) FILTER (WHERE id > ?), total(token_count) FILTER (WHERE NOT (withheld OR retried))
+        f"""SELECT total(token_count) FILTER (WHERE id > ?),
+                  total(token_count) FILTER (WHERE NOT (withheld OR retried OR {LEFT_OUT_SQL}))
            FROM messages WHERE conversation_id = ? AND archived = 0 AND id > ?""",
         (marks.observed, conversation_id, marks.window),
     ).fetchone()
@@ -200,10 +201,16 @@ def live_ids(db: sqlite3.Connection, conversation_id: int, after: int) -> list[i
     return column(db, query, (conversation_id, after))
 
 
-def last_messages(db: sqlite3.Connection, conversation_id: int, limit: int, until: int = LAST) -> list[Message]:
-    """Return the newest `limit` messages with id <= until that may be shown, oldest first."""
-    source = """messages WHERE conversation_id = ? AND id <= ? AND NOT archived AND NOT withheld AND NOT retried
-                ORDER BY id DESC LIMIT ?"""
+def last_messages(
+    db: sqlite3.Connection, conversation_id: int, limit: int, until: int = LAST, *, with_refused: bool = False
+) -> list[Message]:
+    """Return the newest `limit` messages with id <= until that may be shown, oldest first.
+
+    `with_refused` adds those that the model declined to answer: they can be asked again.
+    """
+    left_out = f"{LEFT_OUT_SQL} AND stop_reason <> '{REFUSED}'" if with_refused else LEFT_OUT_SQL
+    source = f"""messages WHERE conversation_id = ? AND id <= ? AND NOT archived AND NOT withheld AND NOT retried
+                AND NOT ({left_out}) ORDER BY id DESC LIMIT ?"""
     return select(db, Message, source, (conversation_id, until, limit))[::-1]
 
 
@@ -214,7 +221,7 @@ def is_shown(message: Message) -> bool:
 
 def is_readable(message: Message) -> bool:
     """Tell whether an observer may read a message."""
-    return not (message.withheld or message.retried)
+    return not (message.withheld or message.retried or message.left_out)
 
 
 def message(db: sqlite3.Connection, message_id: int) -> Message:
@@ -245,6 +252,16 @@ def last_message_id(db: sqlite3.Connection, conversation_id: int, until: int = L
 def mark_retried(db: sqlite3.Connection, replies: Sequence[int]) -> None:
     """Take replies out of sight: another one to the same words stands in their place."""
     db.executemany("UPDATE messages SET retried = 1 WHERE id = ?", [(reply,) for reply in replies])
+
+
+def leave_out(db: sqlite3.Connection, messages: Sequence[int], reason: str) -> None:
+    """Leave messages out of requests from now on; they stay stored and searchable."""
+    db.executemany("UPDATE messages SET stop_reason = ? WHERE id = ?", [(reason, message) for message in messages])
+
+
+def take_back_in(db: sqlite3.Connection, message_id: int) -> None:
+    """Let a message of the user's go along in requests again: it has been answered."""
+    db.execute(f"UPDATE messages SET stop_reason = NULL WHERE id = ? AND {LEFT_OUT_SQL}", (message_id,))
 
 
 def prompt_history(db: sqlite3.Connection) -> list[str]:

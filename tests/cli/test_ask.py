@@ -46,18 +46,37 @@ def test_on_a_terminal_lines_are_broken_between_words(program: Program, api: Fak
     assert program.run("ask", "Again.", more={"COLUMNS": "20"}).stdout.count("\n") == 1
 
 
-def test_piped_input_is_appended(program: Program, api: FakeApi) -> None:
-    """Text and piped input are one message; `-` reads standard input alone."""
-    program.run("ask", "Summarise this:", stdin="A long text.\n")
+def test_piped_input_is_pasted_material(program: Program, api: FakeApi) -> None:
+    """Beside TEXT each of its lines is marked as quoted; `-` reads standard input as the message itself."""
+    program.run("ask", "Summarise this:", stdin="\nA long text.\n\n  In parts.\f\u2028And more.\r\nThe end.\n")
     program.run("ask", "-", stdin="Only this.\n")
     sent = [m["content"][0]["text"] for m in api.of("chat")[-1].body["messages"] if m["role"] == "user"]
-    assert sent == ["Summarise this:\n\nA long text.", "Only this."]
+    pasted = "> A long text.\n>\n>   In parts.\f>\u2028> And more.\r\n> The end."
+    assert sent == [f"Summarise this:\n\n{pasted}", "Only this."]
+
+
+def test_what_was_piped_in_is_learned_as_quoted(program: Program, api: FakeApi) -> None:
+    """Whatever the observer claims; by rule, with no model, nothing is learned from it."""
+    letter = "I live in Oslo.\rMy sister is called Berta.\nMy locker has the code 1234.\n"
+    program.run("ask", "--no-wait", "Make this shorter, please.", stdin=letter)
+    api.enqueue(
+        "observer",
+        "<observations>\n! 2026-03-10 M1 User lives in Oslo\n- 2026-03-10 M1 User's sister is called Berta | planned\n"
+        "</observations>\n<task></task>\n<next></next>\n<title></title>\n<forget></forget>",
+    )
+    program.run("compact")
+    assert {one["stance"] for one in program.json("memory", "list")} == {"quoted"}
+    other = {"CONSTRUCT_DB": str(program.folder / "by-rule.db"), "MEMORY_WORKER_MODEL": "extractive"}
+    program.run("ask", "--no-wait", "Make this shorter, please.", stdin=letter, more=other)
+    program.run("compact", more=other)
+    assert program.json("memory", "list", more=other) == []
 
 
 @pytest.mark.parametrize("arguments", [("ask", "  "), ("ask", "-"), ("ask",)])
-def test_nothing_to_ask_is_wrong_usage(program: Program, arguments: tuple[str, ...]) -> None:
-    """A blank message exits 2 with a plain line."""
-    done = program.run(*arguments, stdin="")
+@pytest.mark.parametrize("piped", ["", "\0\0\0", " \0\n"])
+def test_nothing_to_ask_is_wrong_usage(program: Program, arguments: tuple[str, ...], piped: str) -> None:
+    """A blank message exits 2 with a plain line, one of NULs too."""
+    done = program.run(*arguments, stdin=piped)
     assert done.returncode == 2
     assert done.stdout == ""
     assert "nothing to ask" in done.stderr
@@ -95,6 +114,22 @@ def test_the_exit_status_says_how_the_reply_ended(
     assert bool(done.stderr) == (status == 1)
     assert len(done.stderr.splitlines()) <= 2
     assert "Traceback" not in done.stderr
+
+
+def test_what_becomes_of_a_message_without_a_reply_is_said(program: Program, api: FakeApi) -> None:
+    """A refused one is left out of later requests, one that failed goes along; both are stored, and shown as such."""
+    api.fail("chat", faults.refusal("No."))
+    assert "stored, and later requests leave it out.\n" in program.run("ask", "Poison.").stderr
+    for fault in (faults.http(401), faults.drop_before(), faults.http(429, retry_after=3600)):
+        api.fail("chat", fault, times=5)
+        done = program.run("ask", "Wrongheaded.")
+        assert done.stderr.endswith("Your message goes along with the next one; in the chat, /drop takes it out.\n")
+        assert len(done.stderr.splitlines()) == 2
+        api.heal()
+    program.run("chat", "--commands", stdin="/drop\n")
+    shown = program.json("conversations", "show", "1")["messages"]
+    assert [m["left_out"] for m in shown] == ["refusal", "refusal", None, None, "dropped"]
+    assert "user (left out of requests: dropped):\nWrongheaded." in program.run("conversations", "show", "1").stdout
 
 
 def test_without_any_model_it_is_not_configured(tmp_path: Path) -> None:

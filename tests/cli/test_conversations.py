@@ -28,7 +28,7 @@ def test_show_prints_every_word(lived: Program) -> None:
         ("user", "Which chain fits a tandem?"),
         ("assistant", "A long one."),
     ]
-    assert set(talk["messages"][0]) == {"id", "role", "content", "created_at", "status", "archived"}
+    assert set(talk["messages"][0]) == {"id", "role", "content", "created_at", "status", "archived", "left_out"}
     assert "A long one." in lived.run("conversations", "show", "2").stdout
 
 
@@ -95,9 +95,9 @@ def test_a_number_is_needed(lived: Program) -> None:
 
 
 def test_piped_chat_is_a_message_a_line(program: Program, api: FakeApi) -> None:
-    """Blank lines are skipped, `/` begins a command, `//` a message with a slash; without a command it is `chat`."""
+    """Blank lines are skipped; with --commands `/` begins a command and `//` a message with a slash."""
     api.enqueue("chat", "One.", "Two.", "Three.")
-    done = program.run(stdin="first\n\n   \n//second\n/conversations\nthird")
+    done = program.run("chat", "--commands", stdin="first\n\n   \n//second\n/conversations\nthird")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("One.\nTwo.\n")
     assert done.stdout.endswith("Three.\n")
@@ -105,11 +105,24 @@ def test_piped_chat_is_a_message_a_line(program: Program, api: FakeApi) -> None:
     assert said == ["first", "/second", "third"]
 
 
+def test_piped_commands_keep_their_confirmations(program: Program) -> None:
+    """Without --commands nothing is run; with it, deleting something still takes --yes."""
+    program.run("ask", "--no-wait", "--new", "Keep this.")
+    program.run(stdin="x\n/conversations delete 1 --yes\n")
+    assert program.json("conversations", "list")[0]["messages"] == 6
+    done = program.run("chat", "--commands", stdin="/conversations delete 1\n/forget message:1\n")
+    assert done.returncode == 1
+    assert "--yes" in done.stderr
+    assert program.json("conversations", "list")[0]["messages"] == 6
+    assert program.run("chat", "--commands", stdin="/conversations delete 1 --yes\n").returncode == 0
+    assert program.json("conversations", "list") == []
+
+
 def test_piped_chat_goes_on_after_a_failed_line(program: Program, api: FakeApi) -> None:
     """The lines after it are answered, and the exit status is 1."""
     api.fail("chat", faults.http(401))
     api.enqueue("chat", "Answered.")
-    done = program.run("chat", stdin="one\n/bogus\ntwo\n")
+    done = program.run("chat", "--commands", stdin="one\n/bogus\ntwo\n")
     assert (done.returncode, done.stdout) == (1, "Answered.\n")
     assert "Unknown command" in done.stderr
 

@@ -373,3 +373,67 @@ def test_undo_says_what_the_chat_says(lived: Program) -> None:
     assert "1 observation gone:" in shown
     assert "in conversation 1, is held" in " ".join(shown.split())
     assert "2 observations active again:" in lived.run("undo").stdout
+
+
+@pytest.mark.parametrize(("answer", "left"), [("no\n", [3, 4, 5]), ("yes\n", [3, 4])])
+def test_undo_on_a_terminal_shows_what_it_would_take_back_and_asks(
+    lived: Program, answer: str, left: list[int]
+) -> None:
+    """With its conversation; `--yes` does not ask."""
+    terminal = PseudoTerminal(python("from construct.cli.run import run; run(['undo'])"), lived.environment(), 100, 40)
+    try:
+        terminal.see("Type yes to do it")
+        shown = terminal.screen.text
+        assert "This would be taken back: an observation run" in shown
+        assert "in conversation 1" in shown
+        assert "1 observation would go:" in shown
+        assert "tandem" in shown
+        assert [one["id"] for one in lived.json("memory", "list") if one["kind"] == "observation"] == [3, 4, 5]
+        terminal.type(answer)
+        assert terminal.wait() == 0
+    finally:
+        terminal.close()
+    assert [one["id"] for one in lived.json("memory", "list") if one["kind"] == "observation"] == left
+    terminal = PseudoTerminal(
+        python("from construct.cli.run import run; run(['undo', '--yes'])"), lived.environment(), 100, 40
+    )
+    try:
+        assert terminal.wait() == 0
+        assert "Take this back?" not in terminal.screen.text
+    finally:
+        terminal.close()
+
+
+def test_an_edit_warns_of_names_and_numbers_it_leaves_out(lived: Program) -> None:
+    """On standard error: the words stand all the same."""
+    lived.run("memory", "edit", "3", "Ana was born in Faro on 12 May")
+    done = lived.run("memory", "edit", "6", "Ana was born in spring")
+    assert done.returncode == 0
+    assert "spring" in done.stdout
+    assert done.stderr.startswith("Note: the old line had “Faro”, “12” and “May”, the new one does not.")
+    assert lived.run("memory", "edit", "7", "Ana was born in autumn").stderr == ""
+
+
+def test_search_can_be_narrowed_to_whose_words(program: Program, life: Life) -> None:
+    """`--by user` or `--by assistant`; anybody else is a mistake."""
+    here = life.talk()
+    mine = life.say(here, "The ferry to Seixal is blue")
+    reply = life.say(here, "The ferry to Seixal is late", "assistant")
+    life.remember("The ferry has two decks")
+    life.db.close()
+    assert ids(program.json("memory", "search", "ferry", "--by", "user")) == [f"message:{mine.id}"]
+    assert ids(program.json("memory", "search", "ferry", "--by", "assistant")) == [f"message:{reply.id}"]
+    wrong = program.run("memory", "search", "ferry", "--by", "mother")
+    assert (wrong.returncode, wrong.stdout) == (2, "")
+    assert "--by user" in wrong.stderr
+
+
+def test_search_says_which_spelling_it_searched(program: Program, life: Life) -> None:
+    """Under what was found; JSON stays a list."""
+    life.say(life.talk(), "The dentist in Porto has moved")
+    life.db.close()
+    lines = program.run("memory", "search", "dentisst").stdout.splitlines()
+    assert "The dentist in Porto has moved" in lines[0]
+    assert "No “dentisst”; also searched “dentist”." in lines
+    assert [hit["match"] for hit in program.json("memory", "search", "dentisst")] == ["respelt"]
+    assert program.run("memory", "search", "qwertz").stdout == "Nothing was found.\n"

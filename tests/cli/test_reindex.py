@@ -70,6 +70,8 @@ def test_a_loose_hit_is_marked(program: Program, life: Life) -> None:
     life.say(here, "A lamp for the corridor, and a chain")
     life.db.close()
     done = program.run("memory", "search", "tandem chain wheels repair")
-    assert done.stdout.splitlines()[-1].endswith("[loose]")
+    *_, hit, legend = done.stdout.splitlines()
+    assert hit.endswith("[loose]")
+    assert legend == "loose: only part of the words, or only beside what has them"
     found = json.loads(program.run("memory", "search", "tandem chain", "--json").stdout)
     assert [hit.get("match") for hit in found] == [None, "loose"]

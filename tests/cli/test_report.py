@@ -2,7 +2,8 @@
 
 import io
 import os
-from contextlib import redirect_stdout
+import sqlite3
+from contextlib import closing, redirect_stdout
 from pathlib import Path
 from unittest import mock
 
@@ -40,34 +41,68 @@ def test_an_encoding_that_lacks_characters_loses_none(lived: Program) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_script_replaces_what_it_wrote_before(lived: Program, tmp_path: Path, command: tuple[str, ...]) -> None:
-    """Where nobody sits there nobody is asked, as for a nightly copy; the database is never replaced."""
-    target = tmp_path / "out"
-    target.write_text("mine")
-    assert lived.run(*command, "-o", "out").returncode == 0
-    assert b"mine" not in target.read_bytes()[:100]
+def test_what_construct_wrote_is_replaced(lived: Program, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """An export or a report of another kind or an empty file too, as for a nightly copy; the database never is."""
+    lived.run("memory", "add", "Something more")
+    for before in ("export", "export --format markdown", "report"):
+        assert lived.run(*before.split(), "-o", "out").returncode == 0
+        assert lived.run(*command, "-o", "out").returncode == 0
+        (tmp_path / "out").unlink()
+    (tmp_path / "empty").touch()
+    assert lived.run(*command, "-o", "empty").returncode == 0
     assert lived.run(*command, "-o", "construct.db", "--force").returncode == 2
 
 
-def test_on_a_terminal_it_asks(lived: Program, tmp_path: Path) -> None:
-    """Anything but yes leaves the file as it is. The terminal itself is no place for a page."""
+def database_of(path: Path, application_id: int) -> bytes:
+    """Return another program's database."""
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(f"PRAGMA application_id = {application_id}")
+        db.execute("CREATE TABLE theirs (x)")
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ("export",)], ids=" ".join)
+def test_any_other_file_needs_force(lived: Program, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """One line says what to do, not a byte is changed; a page, a list or a database of others is no file of ours."""
+    target = tmp_path / "out"
+    for mine in (
+        b"mine", b"\xff\xfe", b"<!doctype html>\n<title>Mine</title>", b"# Conversations\n\n## 2026-03-01 With Ana\n",
+        b'{"type": "construct"}\n', b'{"mapping": {}}', b"[" * 9000, database_of(tmp_path / "theirs", 7),
+    ):  # fmt: skip
+        target.write_bytes(mine)
+        done = lived.run(*command, "-o", "out")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            "out is not a file of Construct's: pass --force to replace it, or name another with -o.\n"
+        )
+        assert target.read_bytes() == mine
+    target.write_text("mine")
+    assert lived.run(*command, "-o", "out", "--force").returncode == 0
+    assert b"mine" not in target.read_bytes()[:10]
+
+
+def test_a_link_leads_to_no_other_file(lived: Program, tmp_path: Path) -> None:
+    """What a link leads to is what would be replaced."""
+    (tmp_path / "notes").write_text("mine")
+    (tmp_path / "out").symlink_to(tmp_path / "notes")
+    assert lived.run("export", "-o", "out").returncode == 2
+    assert (tmp_path / "notes").read_text() == "mine"
+
+
+def test_a_terminal_is_told_too(lived: Program, tmp_path: Path) -> None:
+    """Nothing is asked there: one line says what to do. The terminal itself is no place for a page."""
     target = tmp_path / "out"
     target.write_text("mine")
-    code = "from construct.cli.run import run; f = ['report', '-o', 'out']; print([run(a) for a in (['report'], f, f)])"
+    code = "from construct.cli.run import run; print([run(a) for a in (['report'], ['report', '-o', 'out'])])"
     terminal = PseudoTerminal(python(f"import os; os.chdir({str(tmp_path)!r}); {code}"), lived.environment(), 200)
     try:
-        terminal.see("Name a file with -o")
-        terminal.see("Type yes to do it")
-        terminal.type("no\n")
-        terminal.see("Nothing was written.")
-        assert target.read_text() == "mine"
-        terminal.type("yes\n")
-        terminal.see("Written: out")
         assert terminal.wait() == 0
     finally:
         terminal.close()
-    assert terminal.screen.lines[-1].endswith("2>, 0, 0]")
-    assert target.read_text("utf-8").startswith("<!doctype html>")
+    assert "Name a file with -o" in terminal.screen.text
+    assert "pass --force" in terminal.screen.text
+    assert terminal.screen.lines[-1].endswith("2>]")
+    assert target.read_text() == "mine"
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -65,7 +65,9 @@ def test_no_line_of_a_piped_chat_moves_a_cursor(attacked: Program, api: FakeApi)
     """Neither a reply nor what a command shows."""
     api.enqueue("chat", f"Reply {ATTACK}")
     lines = ["/conversations", "/memory", "/recall words", "/why 1", "/status", "/context", "/diff", "/graph", "Hello"]
-    done = attacked.run("chat", stdin="\n".join([*lines, f"/bogus{ATTACK}", "/switch 1", "/why message:1"]) + "\n")
+    done = attacked.run(
+        "chat", "--commands", stdin="\n".join([*lines, f"/bogus{ATTACK}", "/switch 1", "/why message:1"]) + "\n"
+    )
     assert not FORBIDDEN.search(done.stdout + done.stderr)
     assert "Reply" in done.stdout
 

@@ -44,7 +44,8 @@ async def test_credentials(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "from-the-environment")
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "from-the-environment")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    model = AnthropicModel("claude-sonnet-5-5", base_url=api.url, **credentials)
+    key, token = credentials.get("api_key"), credentials.get("auth_token")
+    model = AnthropicModel("claude-sonnet-5-5", base_url=api.url, api_key=key, auth_token=token)
     assert [piece async for piece in model.stream(asking())]
     assert api.of("chat")[0].headers["authorization"] == sent
     await model.close()

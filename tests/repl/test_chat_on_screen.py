@@ -292,6 +292,30 @@ async def test_private_talk_is_not_stored(api: FakeApi, settings: Settings) -> N
     assert b"Xylophone" not in settings.db.read_bytes()
 
 
+async def test_what_was_typed_in_private_leaves_the_history(api: FakeApi, settings: Settings) -> None:
+    """At /private off, from Ctrl-R and from the arrow keys; what was said before stays in both."""
+    async with seated(settings) as seat:
+        seat.type("My sister is Rosa\r")
+        await seat.see("You said")
+        seat.type("/private on\r")
+        await seat.see("From here on nothing is stored")
+        seat.type("My secret is Xylophone\r")
+        await seat.see(lambda: seat.screen.text.count("You said") == 2)
+        seat.type("\x1b[A")
+        await seat.see(lambda: seat.session.screen.buffer.text == "My secret is Xylophone")
+        seat.type("\x15/private off\r")
+        await seat.see("it is stored again")
+        seat.type("\x12Xylo")
+        await asyncio.sleep(0.3)
+        assert "Xylophone" not in seat.session.screen.buffer.text
+        seat.type("\x07")
+        for _ in range(6):
+            seat.type("\x1b[A")
+            await asyncio.sleep(0.1)
+            assert "Xylophone" not in seat.session.screen.buffer.text
+        assert seat.session.screen.buffer.text == "My sister is Rosa"
+
+
 async def test_forgetting_asks(api: FakeApi, settings: Settings) -> None:
     """/forget shows what goes and asks; only a yes deletes, and Ctrl-D is none: it does not leave the chat."""
     async with seated(settings) as seat:

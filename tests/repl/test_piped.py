@@ -38,13 +38,20 @@ class Pipe:
         self._monkeypatch = monkeypatch
 
     def run(
-        self, text: str | bytes, *, conversation: int | None = None, new: bool = False, private: bool = False
+        self,
+        text: str | bytes,
+        *,
+        conversation: int | None = None,
+        new: bool = False,
+        private: bool = False,
+        commands: bool = False,
     ) -> int:
         """Pipe a text in; return the exit status."""
         self._input.write_bytes(text.encode() if isinstance(text, str) else text)
         with self._input.open() as file:
             self._monkeypatch.setattr("sys.stdin", file)
-            return run_piped(open_chat(self.settings, conversation, new=new, model=None, private=private))
+            opening = open_chat(self.settings, conversation, new=new, model=None, private=private)
+            return run_piped(opening, runs_commands=commands)
 
     def rows(self, query: str) -> list[tuple[object, ...]]:
         """Return what a query finds."""
@@ -67,10 +74,24 @@ def test_prints_each_reply_and_nothing_else(api: FakeApi, pipe: Pipe, capfd: pyt
     assert words == ["first", "second", "third without end"]
 
 
-def test_slashes(api: FakeApi, pipe: Pipe, capfd: pytest.CaptureFixture[str]) -> None:
-    """A line with a slash is a command, one with two is a message with one."""
+def test_piped_text_is_data(api: FakeApi, pipe: Pipe) -> None:
+    """A line with a slash is a message like any other, and so is one with two."""
+    pipe.run("one\n")
+    lines = ["/conversations delete 1 --yes", "/quit", "//usr/bin is a folder"]
+    assert pipe.run("\n".join(lines) + "\n") == 0
+    assert pipe.rows("SELECT content FROM messages WHERE role = 'user'") == [("one",), *((line,) for line in lines)]
+
+
+def test_a_line_of_nuls_is_blank(api: FakeApi, pipe: Pipe) -> None:
+    """It is skipped as a blank one is: nothing of it would be left to send."""
+    assert pipe.run(b"\0\0\n \0 \t\none\n") == 0
+    assert pipe.rows("SELECT content FROM messages WHERE role = 'user'") == [("one",)]
+
+
+def test_commands_on_request(api: FakeApi, pipe: Pipe, capfd: pytest.CaptureFixture[str]) -> None:
+    """With --commands a line with a slash is a command, one with two is a message with one."""
     api.enqueue("chat", "Yes.")
-    assert pipe.run("//usr/bin is a folder\n/usage\n/quit\nnever said\n") == 0
+    assert pipe.run("//usr/bin is a folder\n/usage\n/quit\nnever said\n", commands=True) == 0
     out = capfd.readouterr().out
     assert out.startswith("Yes.\nThe same talk")
     assert pipe.rows("SELECT content FROM messages WHERE role = 'user'") == [("/usr/bin is a folder",)]
@@ -86,7 +107,7 @@ def test_a_failed_line_does_not_end_it(api: FakeApi, pipe: Pipe, capfd: pytest.C
     assert len(err.splitlines()) <= 2
     assert "Traceback" not in err
     api.fail("chat", faults.drop_during(2))
-    assert pipe.run("three\nfour\n/nonsense\n") == 1
+    assert pipe.run("three\nfour\n/nonsense\n", commands=True) == 1
     out, err = capfd.readouterr()
     assert out == "broken o\nFourth.\n"
     assert "Unknown command /nonsense." in err

@@ -1,17 +1,22 @@
 """Deleting a conversation, with all that rests on what was said in it."""
 
+import json
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from construct.clock import Clock, to_text
 from construct.memory.curation import forget
 from construct.memory.curation.memories import promote
 from construct.memory.graph.storing import drop_unsaid_names
+from construct.memory.shown.escaping import escape
 from construct.store import erase, lineage, remnants, talk
 from construct.store import observations as rows
 from construct.store.database import transaction
-from construct.store.records import Conversation, Memory, Observation
+from construct.store.records import Conversation, Memory, Message, Observation
+
+_LEAST_QUOTE = 12
+"""Characters; what is shorter is no telling quotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,11 @@ def delete_conversation(
 def _carry_out(db: sqlite3.Connection, plan: DeletionPlan, now: str) -> tuple[int, int]:
     gone = [o.id for o in plan.observations]
     texts = [o.content for o in plan.observations]
-    remnants.abandon_readers(db, (), now)
+    remnants.abandon_readers(db, now)
+    own = talk.messages_of(db, plan.conversation.id)
+    remnants.drop_tool_rounds(db, _quoting(db, own))
+    for thread in forget.threads_without(db, (), texts):
+        remnants.store_thread(db, thread)
     forget.clear_notes(db, forget.noting_cycles(db, texts), texts)
     forget.withdraw(db, gone)
     counts = erase.delete_memories(db, [m.id for m in plan.memories])
@@ -97,8 +106,21 @@ def _carry_out(db: sqlite3.Connection, plan: DeletionPlan, now: str) -> tuple[in
     return counts
 
 
+def _quoting(db: sqlite3.Connection, own: Sequence[Message]) -> list[int]:
+    """Return the replies in other conversations of which a tool round quotes what was said in this one."""
+    said = " ".join(" ".join(escape(m.content).split()) for m in own)
+    return [
+        i
+        for i, blocks in remnants.tool_rounds(db, [m.id for m in own])
+        if any(
+            len(quoted := line.split(": ", 1)[-1].strip(" …[]")) >= _LEAST_QUOTE and quoted in said
+            for line in forget.strings(json.loads(blocks))
+        )
+    ]
+
+
 def _resting_on(db: sqlite3.Connection, conversation_id: int) -> Collection[int]:
-    """Return all observations of a conversation, and all that rest on its messages."""
+    """Return all observations of a conversation, all that rest on its messages, and what took names from these."""
     found = {
         row[0]
         for row in db.execute(
@@ -108,4 +130,4 @@ def _resting_on(db: sqlite3.Connection, conversation_id: int) -> Collection[int]
             {"id": conversation_id},
         )
     }
-    return forget.risen(db, found)
+    return forget.risen(db, forget.borrowing(db, found))

@@ -7,6 +7,7 @@ from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
 from construct.memory.curation.memories import promote
 from construct.memory.language.dates import referenced_date
+from construct.memory.language.terms import fold, opening_names, terms, tokens, words
 from construct.memory.shown.lines import line_tokens
 from construct.store import cycles, lineage
 from construct.store import observations as rows
@@ -34,8 +35,22 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
         rows.link_messages(db, new_id, [m.id for m in lineage.messages_below(db, [old.id])])
         rows.supersede(db, [old.id], cycle_id, now)
         lineage.link_replaced(db, [(new_id, old.id)], "edit", cycle_id)
+        lineage.take_over(db, old.id, new_id)
         promote(db, now)
     return new_id
+
+
+def lost_terms(old: str, new: str) -> list[str]:
+    """Return the names and numbers of an observation's words, as they are written there, that new words do not have."""
+    kept = set(words(new))
+    lost: dict[str, str] = {}
+    named = terms(old) | opening_names(old)
+    for match in tokens(old):
+        word = fold(match.group())
+        if word in named - kept:
+            lost.setdefault(word, match.group())
+    lost.pop("user", None)
+    return list(lost.values())
 
 
 def pin(db: sqlite3.Connection, observation_id: int) -> Observation:
@@ -85,7 +100,7 @@ def _edited(old: Observation, content: str, day: str | None, cycle_id: int, now:
     """Return the columns of the new observation: the old one's, but for what the edit changes."""
     new = old._replace(
         content=content, stance="stated", referenced_date=day, generation=0, cycle_id=cycle_id, created_at=now,
-        committed_at=now if old.committed_at else None, origin="user",
+        committed_at=now if old.committed_at else None, origin="user", withheld=0,
     )  # fmt: skip
     values = new._replace(token_count=line_tokens(new))._asdict()
     del values["id"], values["uid"]

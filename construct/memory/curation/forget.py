@@ -163,12 +163,12 @@ def _behind(db: sqlite3.Connection, memory: Memory) -> set[int]:
 def _facts(db: sqlite3.Connection, begin: Collection[int]) -> set[int]:
     """Return the sources of generation 0 of observations, with the edits of all in between and what repeats them."""
     found = set(begin)
-    while (grown := _borrowing(db, lineage.repeated(db, lineage.edited(db, lineage.below(db, found))))) != found:
+    while (grown := borrowing(db, lineage.repeated(db, lineage.edited(db, lineage.below(db, found))))) != found:
         found = grown
     return {o.id for o in rows.observations(db, sorted(found)) if o.generation == 0}
 
 
-def _borrowing(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
+def borrowing(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
     """Return these observations and those that took a term from one of them which they replaced."""
     found = set(ids)
     for old, new in lineage.replacing(db, ids):
@@ -226,7 +226,7 @@ def _plan(
         memories=tuple(deleted),
         messages=tuple(messages),
         replies=tuple(replies),
-        threads=tuple(_threads(db, homes, texts)),
+        threads=tuple(threads_without(db, homes, texts)),
         texts=tuple(texts),
         cycles=tuple(noting_cycles(db, texts)),
         lookups=tuple(_lookups(db, concerned, texts, [m.content for m in messages])),
@@ -265,7 +265,7 @@ def _memories(
     return [found[i] for i in sorted(found)]
 
 
-def _threads(db: sqlite3.Connection, homes: Collection[int], texts: Sequence[str]) -> list[Thread]:
+def threads_without(db: sqlite3.Connection, homes: Collection[int], texts: Sequence[str]) -> list[Thread]:
     """Return the conversations of which title, task or suggested response holds it, with those taken out.
 
     What the observer wrote in a conversation it comes from goes for a single word of it; what the
@@ -304,18 +304,18 @@ def _lookups(db: sqlite3.Connection, but: Sequence[int], texts: Sequence[str], s
     return [
         i
         for i, blocks in remnants.tool_rounds(db, but)
-        if any(map(blocks.casefold().__contains__, parts)) and any(map(holds, _strings(json.loads(blocks))))
+        if any(map(blocks.casefold().__contains__, parts)) and any(map(holds, strings(json.loads(blocks))))
     ]
 
 
-def _strings(data: object) -> Iterator[str]:
+def strings(data: object) -> Iterator[str]:
     """Yield the lines of all text in a JSON value."""
     if isinstance(data, str):
         yield from data.splitlines()
     elif isinstance(data, Mapping):
-        yield from (line for value in data.values() for line in _strings(value))
+        yield from (line for value in data.values() for line in strings(value))
     elif isinstance(data, list):
-        yield from (line for value in data for line in _strings(value))
+        yield from (line for value in data for line in strings(value))
 
 
 def noting_cycles(db: sqlite3.Connection, texts: Sequence[str]) -> list[int]:
@@ -331,7 +331,7 @@ def _count_alike(db: sqlite3.Connection, gone: Collection[int], contents: Sequen
 
 def _carry_out(db: sqlite3.Connection, plan: ForgetPlan, now: str) -> tuple[int, int]:
     """Do what was planned, inside the caller's transaction; return how many relations and entities went."""
-    remnants.abandon_readers(db, plan.message_ids, now)
+    remnants.abandon_readers(db, now)
     withdraw(db, [o.id for o in plan.observations])
     relations, entities = erase.delete_memories(db, [m.id for m in plan.memories])
     erase.delete_observations(db, [o.id for o in plan.observations])

@@ -1,4 +1,4 @@
-"""Undo: the newest memory cycle is taken back, and so on down.
+"""Undo: the newest memory cycle that changed something is taken back, and so on down.
 
 What it made is superseded by the cycle itself, what it superseded is active again, and the
 watermarks go back to before its messages. A cycle that another one builds on is never taken
@@ -10,13 +10,13 @@ import sqlite3
 from dataclasses import asdict, dataclass, replace
 
 from construct.clock import Clock, to_text
-from construct.errors import NotFoundError
+from construct.errors import ConstructError, NotFoundError
 from construct.memory.curation.memories import promote
 from construct.memory.graph.storing import revert_graph
 from construct.memory.shown.forks import reach
 from construct.store import forget_requests, lineage, talk
 from construct.store import observations as rows
-from construct.store.database import transaction
+from construct.store.database import rehearsal, transaction
 from construct.store.records import Cycle, Observation
 from construct.store.sql import exists, first, select
 
@@ -34,30 +34,73 @@ class Undone:
     relations: int
     """What graph cycles had drawn."""
     along: tuple[Cycle, ...] = ()
-    """The graph cycles behind it, which went with it; newest first."""
+    """The graph cycles behind it, and runs that found nothing, which went with it; newest first."""
+
+    @property
+    def cycle_ids(self) -> tuple[int, ...]:
+        """All that were taken back."""
+        return (self.cycle.id, *(one.id for one in self.along))
 
 
-def undo(db: sqlite3.Connection, clock: Clock) -> Undone:
-    """Take back the newest succeeded cycle, with the graph cycles behind it; raises NotFoundError when there is none.
+def undo(db: sqlite3.Connection, clock: Clock, planned: Undone | None = None) -> Undone:
+    """Take back the newest cycle that changed something; raises NotFoundError when there is none.
 
-    A graph cycle with nothing but its like before it is taken back by itself.
+    Graph cycles behind it go with it; one with nothing but its like before it is taken back by itself. Runs that found
+    nothing are passed over, unless they went on where that cycle had ended: then they go with it. With `planned`, what
+    `plan_undo` gave, exactly those cycles are taken back; raises ConstructError when there are newer ones.
     """
     with transaction(db):
-        taken: list[Undone] = []
-        while (cycle := newest_cycle(db)) and (not taken or _goes_on(db, taken[-1].cycle)):
-            taken.append(_revert(db, cycle, to_text(clock.now())))
-        if not taken:
-            raise NotFoundError("Nothing to undo.")
-        return replace(
-            taken[-1],
-            relations=sum(one.relations for one in taken),
-            along=tuple(one.cycle for one in taken[:-1]),
-        )
+        undone = _undo(db, clock)
+        if planned is not None and undone.cycle_ids != planned.cycle_ids:
+            raise ConstructError(
+                "Memory has changed meanwhile: nothing was taken back.\nTo see what would be now, undo."
+            )
+        return undone
+
+
+def plan_undo(db: sqlite3.Connection, clock: Clock) -> Undone:
+    """Return what `undo` would change, changing nothing; raises NotFoundError as that does."""
+    with rehearsal(db):
+        return _undo(db, clock)
+
+
+def _undo(db: sqlite3.Connection, clock: Clock) -> Undone:
+    taken: list[Undone] = []
+    goes_on = True
+    while goes_on and (cycle := newest_cycle(db)):
+        changed = _changed(db, cycle)
+        taken.append(_revert(db, cycle, to_text(clock.now())))
+        goes_on = not changed or (cycle.kind == "graph" and exists(db, f"{_CHANGED} AND kind <> 'graph'"))
+    if not taken:
+        raise NotFoundError("Nothing to undo.")
+    return replace(
+        taken[-1],
+        relations=sum(one.relations for one in taken),
+        along=tuple(one.cycle for one in taken[:-1]),
+    )
+
+
+_CHANGED = """cycles WHERE status = 'succeeded' AND (
+    kind = 'edit'
+    OR id IN (SELECT cycle_id FROM observations) OR id IN (SELECT superseded_by FROM observations)
+    OR id IN (SELECT cycle_id FROM forget_requests) OR id IN (SELECT cycle_id FROM relations))"""
+"""Cycles that something is to be seen of; the others found nothing, or all that they found has been forgotten since."""
+
+
+def _changed(db: sqlite3.Connection, cycle: Cycle) -> bool:
+    return exists(db, f"{_CHANGED} AND id = ?", (cycle.id,))
 
 
 def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
-    """Return the cycle that `undo` would take back first: last finished, or what has been built on that."""
-    found = first(db, Cycle, "cycles WHERE status = 'succeeded' ORDER BY finished_at DESC, id DESC")
+    """Return the cycle that `undo` would take back first: last finished, or what has been built on that.
+
+    Of those that found nothing only graph cycles, and what has been built on one that did not, are among them.
+    """
+    wanted = f"{_CHANGED} ORDER BY finished_at DESC, id DESC"
+    if exists(db, f"{_CHANGED} AND kind <> 'graph'"):
+        wanted = f"""cycles WHERE status = 'succeeded' AND (kind = 'graph' OR id IN (SELECT id FROM {_CHANGED}))
+                     ORDER BY finished_at DESC, id DESC"""
+    found = first(db, Cycle, wanted)
     passed: set[int] = set()
     while found is not None and found.id not in passed:
         passed.add(found.id)
@@ -66,11 +109,6 @@ def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
             break
         found = later[0]
     return found
-
-
-def _goes_on(db: sqlite3.Connection, taken: Cycle) -> bool:
-    """Tell whether more is to be taken back after a cycle: after a graph cycle, where there is anything else."""
-    return taken.kind == "graph" and exists(db, "cycles WHERE status = 'succeeded' AND kind <> 'graph'")
 
 
 def _built_on(db: sqlite3.Connection, cycle: Cycle) -> list[Cycle]:

@@ -34,7 +34,7 @@ def compact(db: sqlite3.Connection, conversation_id: int, retained: int, frame: 
     window = window_start(messages, marks, retained)
     talk.set_watermark(db, conversation_id, "compacted", marks.observed, now)
     talk.set_watermark(db, conversation_id, "window", window, now)
-    forget_requests.withhold_committed(db, conversation_id, window, now)
+    forget_requests.withhold_committed(db, conversation_id, now)
     promote(db, now)
     take_in(db, conversation_id, frame)
     return Compacted(committed, sum(m.id <= window for m in messages))

@@ -3,21 +3,20 @@
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
 
-from construct import tokens
 from construct.memory.language.terms import content_words, terms
-from construct.memory.shown.lines import plain_line
+from construct.memory.shown.lines import fitting
 from construct.store import observations as rows
 from construct.store.records import Descent, Message, Observation
 
-KNOWN_TOKENS = 1_500
 _MOST_WORDS = 40
 _CANDIDATES = 80
 
 
-def known_notes(db: sqlite3.Connection, talk: Descent | None, messages: Sequence[Message]) -> list[Observation]:
-    """Return active and pending notes, as many as KNOWN_TOKENS hold, the most relevant first.
+def known_notes(
+    db: sqlite3.Connection, talk: Descent | None, messages: Sequence[Message], most: int
+) -> list[Observation]:
+    """Return active and pending notes, as many as `most` tokens hold, the most relevant first.
 
     First those that share names or subject with the messages, then those of high priority, then the newest.
     """
@@ -28,9 +27,7 @@ def known_notes(db: sqlite3.Connection, talk: Descent | None, messages: Sequence
         *rows.newest(db, talk, _CANDIDATES, high_only=True),
         *rows.newest(db, talk, _CANDIDATES),
     ]
-    notes = list({o.id: o for o in found}.values())
-    sizes = accumulate(tokens.count(plain_line(o)) + 2 for o in notes)
-    return [o for o, size in zip(notes, sizes, strict=True) if size <= KNOWN_TOKENS]
+    return fitting(list({o.id: o for o in found}.values()), most)
 
 
 def _expression(messages: Sequence[Message]) -> str:

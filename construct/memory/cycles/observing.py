@@ -11,7 +11,7 @@ from construct.memory.cycles.known import known_notes
 from construct.memory.cycles.running import CHANGED, Progress, Running, Workshop, name_of
 from construct.memory.learning.asking import Account
 from construct.memory.learning.floor import Said, why_not_outdated
-from construct.memory.learning.observer import Reading, batch_tokens, observe
+from construct.memory.learning.observer import Reading, batch_tokens, known_tokens, observe
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.learning.verifier import Group, verify
 from construct.memory.shown.forks import reach, replaceable
@@ -78,8 +78,8 @@ async def _with_sound_replacements(model: Model | None, found: Extraction, batch
             kept.setdefault(proposed, []).append(old)
         else:
             batch.account.problems.append(f"kept “{by_id[old].content[:120]}”, not outdated: {wrong}")
-    observations = tuple(replace(o, replaces=tuple(kept.get(o, ()))) for o in found.observations)
-    return replace(found, observations=observations)
+    observations = [replace(o, replaces=tuple(kept.get(o, ())), borrowed=o.replaces) for o in found.observations]
+    return replace(found, observations=tuple(observations))
 
 
 def _why_not(
@@ -105,7 +105,7 @@ def _begin(
         if cycle_id is None:
             return None
         here = reach(db, shop.terms.scope, conversation_id)
-        known = [] if model is None else known_notes(db, here, batch)
+        known = [] if model is None else known_notes(db, here, batch, known_tokens(model))
         ids = [o.id for o in known]
         return _Batch(
             cycle_id, Account("observer", shop.on_call(cycle_id)), conversation_id, batch,

@@ -70,7 +70,8 @@ class Workshop:
         """Return what is to be told of each call of a cycle: the file says while its work is being checked."""
 
         async def note(purpose: str) -> None:
-            await self.store.call(cycles.set_phase, cycle_id, "checking" if purpose == "verifier" else None)
+            with suppress(ConstructError):  # a busy file: the phase is for the screen only
+                await self.store.call(cycles.set_phase, cycle_id, "checking" if purpose == "verifier" else None)
 
         return note
 

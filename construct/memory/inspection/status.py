@@ -13,7 +13,7 @@ from construct.memory.cycles.spending import spent_today
 from construct.memory.shown.forks import inherited_window, reach
 from construct.store import cycles, talk
 from construct.store import observations as rows
-from construct.store.records import Cycle, Descent, Watermarks
+from construct.store.records import LEFT_OUT_SQL, Cycle, Descent, Watermarks
 
 _PHASES = {"observer": "observing", "reflector": "reflecting"}
 
@@ -113,8 +113,8 @@ def _phase(db: sqlite3.Connection, at_work: list[str]) -> str:
 
 def _message_counts(db: sqlite3.Connection, conversation_id: int | None, marks: Watermarks) -> dict[str, int]:
     total, unobserved, window = db.execute(
-        """SELECT count(*), coalesce(sum(archived = 0 AND id > ?), 0),
-                  coalesce(sum(archived = 0 AND withheld = 0 AND retried = 0 AND id > ?), 0)
+        f"""SELECT count(*), coalesce(sum(archived = 0 AND id > ?), 0),
+                  coalesce(sum(archived = 0 AND withheld = 0 AND retried = 0 AND NOT {LEFT_OUT_SQL} AND id > ?), 0)
            FROM messages WHERE conversation_id = ?""",
         (marks.observed, marks.window, conversation_id),
     ).fetchone()

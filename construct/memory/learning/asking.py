@@ -91,6 +91,6 @@ def sound_part(answer: str) -> str:
         words = " ".join(line.split())
         if len(line) > _LONGEST_LINE or words in seen:
             break
-        seen.add(words)
+        seen |= {words} - {""}
         kept.append(line)
     return "".join(kept)

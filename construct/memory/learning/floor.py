@@ -118,8 +118,10 @@ class _Floor:
         if not sources:
             return
         line = _derived(proposed, sources)
-        reason = _why_not_line(line, sources)
         kept = tuple(o.id for o in sources)
+        reason = _why_not_line(line, sources)
+        if not self._needed().isdisjoint(kept):
+            reason = "one of its notes stands for another"
         if reason:
             self.refused.append(Refusal(proposed.content, reason, kept))
             return
@@ -233,7 +235,7 @@ def _kept_terms(o: Observation) -> frozenset[str]:
 
 
 def _must_deny(o: Observation) -> bool:
-    return o.priority == "high" and negates(o.content)
+    return o.priority != "low" and negates(o.content)
 
 
 def _words_of(o: Observation) -> frozenset[str]:

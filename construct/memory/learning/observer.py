@@ -5,7 +5,7 @@ worker, so that no batch is ever passed over (memory.md, "One way through").
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from construct.clock import Clock, from_text
@@ -15,12 +15,15 @@ from construct.memory.learning.asking import Account, ask, repeats_itself, sound
 from construct.memory.learning.extractive import extract
 from construct.memory.learning.grounding import at_least, least_stance, ungrounded_terms
 from construct.memory.learning.proposals import Extraction, ProposedObservation
-from construct.memory.shown.lines import Note, ReadNote, anchored_lines, anchors_in, phrase, read_notes, section
+from construct.memory.shown.lines import ReadNote, anchored_lines, anchors_in, fitting, phrase, read_notes, section
 from construct.memory.shown.transcript import halves, slices, transcript
 from construct.prompts import prompt
 from construct.store.records import Message, Observation
 
 BATCH_TOKENS = 16_000
+KNOWN_TOKENS = 1_500
+_PROMPT_TOKENS = 1_800
+"""At most what the prompt itself takes."""
 _REPLY_TOKENS = 8_192
 _LONGEST_PHRASE, _LONGEST_TITLE = 400, 80
 _AGAIN = "A first reading of this noted nothing. Read it once more; if there is nothing to note, answer so again."
@@ -37,18 +40,15 @@ class Reading:
     """Notes that are there already, the most relevant first."""
     clock: Clock
     earlier: tuple[ProposedObservation, ...] = ()
-    """What was written about earlier parts of the same batch."""
+    """What was written about earlier parts of the same batch: named like known notes, but not stored yet."""
+    most_notes: int = KNOWN_TOKENS
+    """Tokens of notes that it is told of."""
 
     @property
-    def notes(self) -> list[Note]:
-        """All notes it is told of, in the order of their anchors."""
-        return [*self.earlier, *self.known]
-
-    @property
-    def replaceable(self) -> dict[str, int]:
-        """The ids of stored notes by anchor: what was only written a moment ago cannot be replaced yet."""
-        first = len(self.earlier) + 1
-        return {f"K{number}": o.id for number, o in enumerate(self.known, first)}
+    def notes(self) -> dict[str, Observation | ProposedObservation]:
+        """The notes it is told of by anchor: those written a moment ago first, the newest of them first."""
+        notes: list[Observation | ProposedObservation] = [*reversed(self.earlier), *self.known]
+        return {f"K{number}": note for number, note in enumerate(fitting(notes, self.most_notes), 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,7 @@ async def observe(model: Model | None, reading: Reading, account: Account) -> Ex
     """Return what the messages say; without a model, what the extractive worker finds in them."""
     if model is None:
         return await asyncio.to_thread(extract, reading.messages, reading.clock)
+    reading = replace(reading, most_notes=known_tokens(model))
     found: list[Extraction] = []
     for part in _sized(reading.messages, batch_tokens(model)):
         found.append(await _observe_part(model, _next_part(reading, part, found), account))
@@ -71,7 +72,17 @@ async def observe(model: Model | None, reading: Reading, account: Account) -> Ex
 
 def batch_tokens(model: Model | None) -> int:
     """Return the most tokens of messages that one call reads: a small window leaves room for prompt and answer."""
-    return BATCH_TOKENS if model is None else max(200, min(BATCH_TOKENS, model.context_window // 3))
+    return BATCH_TOKENS if model is None else min(BATCH_TOKENS, _room(model))
+
+
+def known_tokens(model: Model) -> int:
+    """Return the most tokens of known notes that one call is told of."""
+    return min(KNOWN_TOKENS, model.context_window // 8)
+
+
+def _room(model: Model) -> int:
+    """Return what messages and answer may each take of the model's window."""
+    return max(200, (model.context_window - _PROMPT_TOKENS - known_tokens(model)) // 2)
 
 
 def joined(parts: Sequence[Extraction]) -> Extraction:
@@ -84,8 +95,9 @@ def joined(parts: Sequence[Extraction]) -> Extraction:
         return next((value for value in reversed(values) if value is not None), None)
 
     titled = [p for p in parts if p.title and not p.by_rule] or [p for p in parts if p.title]
+    withdrawn = {o for part in parts for o in part.withdrawn}
     return Extraction(
-        observations=tuple(o for part in parts for o in part.observations),
+        observations=tuple(o for part in parts for o in part.observations if o not in withdrawn),
         current_task=last([p.current_task for p in parts]),
         suggested_response=last([p.suggested_response for p in parts]),
         title=titled[0].title if titled else None,
@@ -129,7 +141,7 @@ async def _tried_twice(model: Model, reading: Reading, account: Account) -> _Att
         attempt = await _attempt(model, reading, account, _AGAIN if asked_again else "")
         if not attempt.is_whole or attempt.found is None:
             failures += 1
-        elif attempt.found.observations or attempt.found.forget_messages or asked_again or not _holds_terms(reading):
+        elif attempt.found.says_something or asked_again or not _holds_terms(reading):
             break
         else:
             asked_again = True
@@ -141,22 +153,23 @@ def _holds_terms(reading: Reading) -> bool:
 
 
 async def _completed_by_rule(attempt: _Attempt, reading: Reading) -> Extraction:
-    """Return the whole lines of a broken answer, and what the extractive worker finds after the last they name."""
-    if attempt.found is None or not attempt.found.observations:
+    """Return the whole lines of a broken answer, and what the extractive worker finds from the last they name on."""
+    if attempt.found is None:
         return await asyncio.to_thread(extract, reading.messages, reading.clock)
-    named = max(i for o in attempt.found.observations for i in o.sources)
-    rest = [m for m in reading.messages if m.id > named]
+    named = max((i for o in attempt.found.observations for i in o.sources), default=0)
+    rest = [m for m in reading.messages if m.id >= named]
     return joined([attempt.found, await asyncio.to_thread(extract, rest, reading.clock)])
 
 
 async def _attempt(model: Model, reading: Reading, account: Account, remark: str = "") -> _Attempt:
     text, anchors = transcript(reading.messages, reading.clock)
-    known = "\n".join(["<known>", *anchored_lines("K", reading.notes), "</known>"]) if reading.notes else ""
+    notes = reading.notes.values()
+    known = "\n".join(["<known>", *anchored_lines("K", notes), "</known>"]) if notes else ""
     size = sum(m.token_count for m in reading.messages)
     request = WorkRequest(
         system=prompt("observer"),
         user="\n\n".join(part for part in (known, text, remark) if part),
-        max_tokens=min(_REPLY_TOKENS, model.context_window // 3, 1_000 + size),
+        max_tokens=min(_REPLY_TOKENS, _room(model), 1_000 + size),
         hopeless=repeats_itself,
     )
     reply = await ask(model, request, account)
@@ -170,7 +183,7 @@ def _read(answer: str, reading: Reading, anchors: dict[str, int], account: Accou
     if main is None:
         account.problems.append("the answer has no <observations>")
         return _Attempt()
-    known = reading.replaceable
+    known = reading.notes
     notes = read_notes(main.lines, "M", anchors, known)
     if unread := len(main.lines) - len(notes):
         account.problems.append(f"lines of the answer that could not be read: {unread}")
@@ -180,13 +193,16 @@ def _read(answer: str, reading: Reading, anchors: dict[str, int], account: Accou
         account.problems.append("the answer broke off")
     wanted = section(answer, "forget")
     named = anchors_in(wanted.lines, {*anchors, *known}) if wanted else []
+    stored, fresh = _by_kind(known[a] for a in named if a in known)
+    messages = [anchors[a] for a in named if a in anchors]
     found = Extraction(
         observations=_without_repetition([o for note in notes if (o := _grounded(note, reading, anchors, account))]),
         current_task=phrase(answer, "task", _LONGEST_PHRASE),
         suggested_response=phrase(answer, "next", _LONGEST_PHRASE),
         title=phrase(answer, "title", _LONGEST_TITLE) or None,
-        forget_observations=tuple(known[a] for a in named if a in known),
-        forget_messages=tuple(anchors[a] for a in named if a in anchors),
+        forget_observations=tuple(o.id for o in stored),
+        forget_messages=tuple(dict.fromkeys((*messages, *(i for o in fresh for i in o.sources)))),
+        withdrawn=tuple(fresh),
     )
     return _Attempt(found, main.is_closed)
 
@@ -196,16 +212,16 @@ def _grounded(
 ) -> ProposedObservation | None:
     """Return a line with ids for anchors, its stance and date within what its sources prove; None when it invents."""
     ids = tuple(anchors[a] for a in note.anchors)
-    replaces = tuple(reading.replaceable[k] for k in note.replaces)
+    replaced, fresh = _by_kind(reading.notes[k] for k in note.replaces)
     heard = _heard(ids, reading)
     days = {reading.clock.local(from_text(m.created_at)).date().isoformat() for m in heard}
     sources = [m for m in heard if m.id in ids]
     last_day = max(reading.clock.local(from_text(m.created_at)).date().isoformat() for m in sources)
-    replaced = [o for o in reading.known if o.id in replaces]
     own_days = [*days, note.observation_date, note.referenced_date or ""]
-    texts = [*(m.content for m in heard), *(o.content for o in replaced)]
-    replaced_days = [day for o in replaced for day in (o.observation_date, o.referenced_date or "")]
-    if strange := ungrounded_terms(note.content, texts, own_days + replaced_days):
+    named: list[Observation | ProposedObservation] = [*replaced, *fresh]
+    texts = [*(m.content for m in heard), *(o.content for o in named)]
+    named_days = [day for o in named for day in (o.observation_date, o.referenced_date or "")]
+    if strange := ungrounded_terms(note.content, texts, own_days + named_days):
         account.problems.append(f"left out “{note.content[:120]}”: {_listed(strange)} is not in what it names")
         return None
     return ProposedObservation(
@@ -214,9 +230,17 @@ def _grounded(
         stance=at_least(note.stance, least_stance(note.content, sources, heard)),
         observation_date=min(note.observation_date, last_day),
         referenced_date=note.referenced_date,
-        sources=ids,
-        replaces=replaces,
+        sources=tuple(dict.fromkeys((*ids, *(i for o in fresh for i in o.sources)))),
+        replaces=tuple(o.id for o in replaced),
     )
+
+
+def _by_kind(
+    notes: Iterable[Observation | ProposedObservation],
+) -> tuple[list[Observation], list[ProposedObservation]]:
+    """Return those notes that are stored, and those that were written a moment ago: they cannot be replaced yet."""
+    found = list(notes)
+    return [o for o in found if isinstance(o, Observation)], [o for o in found if isinstance(o, ProposedObservation)]
 
 
 def _heard(ids: Sequence[int], reading: Reading) -> list[Message]:
@@ -236,7 +260,11 @@ def _without_repetition(observations: Sequence[ProposedObservation]) -> tuple[Pr
     for o in observations:
         key = o.content.casefold(), o.stance, o.referenced_date
         first = found.setdefault(key, o)
-        found[key] = replace(first, sources=tuple(dict.fromkeys(first.sources + o.sources)))
+        found[key] = replace(
+            first,
+            sources=tuple(dict.fromkeys(first.sources + o.sources)),
+            replaces=tuple(dict.fromkeys(first.replaces + o.replaces)),
+        )
     return tuple(found.values())
 
 

@@ -20,6 +20,8 @@ class ProposedObservation:
     """Of a reflection: the first day of its sources, where that is not `observation_date`."""
     replaces: tuple[int, ...] = ()
     """Observations that this one makes untrue or settles."""
+    borrowed: tuple[int, ...] = ()
+    """Observations that this one may have taken names from: those it was to replace, agreed to or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,15 @@ class Extraction:
     """Known observations that the user asked to forget."""
     forget_messages: tuple[int, ...] = ()
     """Messages of the batch that the user asked to forget or not to keep."""
+    withdrawn: tuple[ProposedObservation, ...] = ()
+    """What was written about an earlier part of the batch and, as a later part shows, is to be forgotten."""
     by_rule: bool = False
     """Whether no model has read the batch: its title then serves only a conversation that has none."""
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it notes anything, or names something to forget."""
+        return bool(self.observations or self.forget_observations or self.forget_messages)
 
 
 @dataclass(frozen=True, slots=True)

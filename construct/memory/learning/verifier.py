@@ -10,7 +10,7 @@ from typing import Literal
 
 from construct.llm.types import Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself
-from construct.memory.shown.lines import Note, plain_line, section
+from construct.memory.shown.lines import Note, Section, plain_line, section
 from construct.prompts import prompt
 
 PURPOSE = "verifier"
@@ -18,7 +18,7 @@ _REPLY_TOKENS = 8_192
 _TOKENS_A_GROUP = 80
 _LONGEST_REASON = 300
 _ATTEMPTS = 2
-_CHECK = re.compile(r"(?:[-*•] )?(?:group )?(\d+)[.):]? (yes|no)\b[\s,;:.–—-]*(.*)", re.IGNORECASE)
+_CHECK = re.compile(r"(?:[-*•] )?(?:group )?(\d{1,4})[.):]? (yes|no)\b[\s,;:.–—-]*(.*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,19 @@ async def verify(model: Model, groups: Sequence[Group], account: Account) -> lis
     """
     if not groups:
         return []
+    answers: dict[int, str | None] = {}
     for _ in range(_ATTEMPTS):
         reply = await ask(model, _request(model, groups), account, PURPOSE)
-        answers = {} if reply is None else _read(reply.text, len(groups))
-        if answers:
-            return [answers.get(number, "the verifier did not answer") for number in range(1, len(groups) + 1)]
-        if reply is not None:
-            account.problems.append("the verifier's answer could not be read")
-    return None
+        if reply is None:
+            continue
+        checks = section(reply.text, "checks")
+        answers = _read(checks, len(groups)) or answers
+        if checks is not None and checks.is_closed and answers:
+            break
+        account.problems.append("the verifier's answer broke off or could not be read")
+    if not answers:
+        return None
+    return [answers.get(number, "the verifier did not answer") for number in range(1, len(groups) + 1)]
 
 
 def _request(model: Model, groups: Sequence[Group]) -> WorkRequest:
@@ -61,14 +66,17 @@ def _group(number: int, group: Group) -> str:
     return "\n".join([f'<group n="{number}" is="{group.kind}">', *lines, f"=> {plain_line(group.result)}", "</group>"])
 
 
-def _read(answer: str, count: int) -> dict[int, str | None]:
-    """Return the answers by group, of several to one group a no; empty when there are none."""
-    main = section(answer, "checks")
+def _read(checks: Section | None, count: int) -> dict[int, str | None]:
+    """Return the answers by group, of several to one group a no; empty when there are none.
+
+    A yes with words after it is no yes: they would be an objection.
+    """
     found: dict[int, str | None] = {}
-    for line in main.lines if main else ():
+    for line in checks.lines if checks else ():
         match = _CHECK.fullmatch(line)
         if match is None or not 1 <= int(match[1]) <= count:
             continue
-        wrong = None if match[2].lower() == "yes" else (match[3][:_LONGEST_REASON] or "the verifier said no")
+        is_yes = match[2].lower() == "yes" and not match[3]
+        wrong = None if is_yes else (match[3][:_LONGEST_REASON] or "the verifier said no")
         found[int(match[1])] = found.get(int(match[1])) or wrong
     return found

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from construct.memory.language.wordlists import MONTHS, WEEKDAYS
+from construct.memory.language.wordlists import MONTHS, WEEKDAYS, word_set
 
 FADE_DAYS = 7.0  # what happened on a day is told within about a week of it
 
@@ -52,6 +52,16 @@ def spans(text: str, today: date | None = None) -> tuple[Span, ...]:
     if today:
         found += _relative(text, today)
     return tuple(dict.fromkeys(found))
+
+
+def may_name_time(word: str) -> bool:
+    """Tell whether a folded word may be a part of a time that is named."""
+    return (word.isdigit() and len(word) <= 4) or word in _TIME_WORDS
+
+
+_TIME_WORDS = frozenset((*_NAMES.split("|"), *WEEKDAYS, *_NUMBERS, *_UNIT, *(f"{unit}s" for unit in _UNIT))) | word_set(
+    "ago last this past weekend today tonight morning yesterday night date time long old recently"
+)
 
 
 def _years(day: date) -> list[int]:

@@ -1,7 +1,7 @@
 """What a query asks for: its words, phrases and cues. Pure; the index is not known here."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -51,6 +51,10 @@ class Query:
     bare: bool
     """There are stop words only."""
     text: str = ""
+    unsaid: int = 0
+    """How many more words were asked for that nothing holds."""
+    spelt: tuple[str, ...] = ()
+    """Words spelt almost like some of these, which are searched in their place (spelling.py)."""
 
     @property
     def has_more_than_phrases(self) -> bool:
@@ -85,6 +89,26 @@ def analyse(text: str, today: date | None = None) -> Query:
     )
 
 
+def outside_quotes(text: str, change: Callable[[str], str]) -> str:
+    """Return a query's text, changed wherever it is not in quotation marks."""
+    parts: list[str] = []
+    end = 0
+    for match in _PHRASE.finditer(text):
+        parts += [change(text[end : match.start()]), match[0]]
+        end = match.end()
+    return "".join([*parts, change(text[end:])])
+
+
+def is_cue(word: str) -> bool:
+    """Tell whether a folded word says by itself whose words are meant."""
+    return any(pattern.search(f"the {word}") for pattern in _SPEAKERS.values())
+
+
+def is_stop_word(word: str) -> bool:
+    """Tell whether a folded word is a stop word of any language."""
+    return any(word in stops for stops in _stop_words().values())
+
+
 def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
     """Return the FTS5 expression for all phrases or, without any, one of the words; "" for nothing."""
     return " AND ".join(f'"{phrase}"' for phrase in phrases) or _or(words)
@@ -100,9 +124,12 @@ def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, wei
 
     Ranking costs by the row, and reading a word's rows a little too: the words of which one is enough are the rarest
     that have `required` rows together, the words weighed those that have `weighed`; the rarest always is among them.
-    Two of the words between them are enough too: few rows have both, and those are often what is meant.
+    Two of the words between them are enough too: few rows have both, and those are often what is meant. A word that no
+    row has is no rare word: required, it would leave nothing to find.
     """
-    rarest = sorted(words, key=lambda word: frequency.get(word, 0))
+    rarest = sorted((word for word in words if frequency.get(word, 0)), key=lambda word: frequency[word])
+    if not rarest:
+        return any_of(words)
     rows = list(accumulate(frequency.get(word, 0) for word in rarest))
     enough = max(1, sum(total <= required for total in rows))
     known = rarest[: max(enough, sum(total <= weighed for total in rows))]

@@ -170,7 +170,7 @@ def _features(candidates: Sequence[Candidate], own: Sequence[float], asked: Aske
     best = max(own, default=0.0) or 1.0
     least = LEAST_NEAR if asked.near else LEAST
     near = _near(candidates, asked.near)
-    trust = min(1.0, len(asked.query.words) / ENOUGH_WORDS)
+    trust = min(1.0, (len(asked.query.words) + asked.query.unsaid) / ENOUGH_WORDS)
     session = _sessions(candidates)
     peak: dict[object, float] = {}
     for key, match in zip(session, own, strict=True):
@@ -214,11 +214,19 @@ def _near_in_context(candidate: Candidate, near: Mapping[tuple[str, int], float]
     return (own + NEIGHBOUR * math.fsum(beside)) / (1 + 2 * NEIGHBOUR)
 
 
-def share_held(candidate: Candidate, asked: Asked) -> float:
-    """Return the share of the query's words that stand in a candidate and the turns around it."""
+def held(candidate: Candidate, asked: Asked) -> set[str]:
+    """Return the words of the query that stand in a candidate and the turns around it."""
     turns = (candidate.entry, *candidate.before, *candidate.after)
-    held = {word for turn in turns for word in asked.matcher.counts(turn)}
-    return len(held) / max(1, len(asked.weight))
+    return {word for turn in turns for word in asked.matcher.counts(turn)}
+
+
+def share_held(candidate: Candidate, asked: Asked, *, with_unsaid: bool) -> float:
+    """Return the share of the query's words that stand in a candidate and the turns around it.
+
+    A word searched in the place of another counts as that one; other words that nothing holds only if asked for.
+    """
+    others = asked.query.unsaid - len(asked.query.spelt) if with_unsaid else 0
+    return len(held(candidate, asked)) / max(1, len(asked.weight) + others)
 
 
 def _told(first: Features, candidate: Candidate, query: Query) -> Features:

@@ -10,7 +10,12 @@ from construct.memory.recall.query import Query
 from construct.store import search as store
 from construct.store.search import Entry, Filters
 
-Match = Literal["direct", "related", "loose"]
+Match = Literal["direct", "related", "loose", "respelt"]
+MATCH_MEANS: dict[Match, str] = {
+    "loose": "only part of the words, or only beside what has them",
+    "related": "by way of the graph",
+    "respelt": "only a word spelt almost like one of these",
+}
 
 SHARE = 4  # of so many places one is kept for what is only related
 _ALONE = -3.0  # the standing of what is related where nothing else is found
@@ -23,6 +28,9 @@ class Found:
     entry: Entry
     standing: float
     match: Match = "direct"
+    """How it was found by the words that are said anywhere: what stands where goes by this."""
+    lacks_unsaid: bool = False
+    """Loose all the same, counting the words that nothing holds."""
 
 
 def once(db: sqlite3.Connection, found: Sequence[Found]) -> list[Found]:

@@ -16,15 +16,18 @@ TAGS = (
 """The names of all tags that our prompts and the workers' answers use."""
 
 _FILLER = "\u115f\u1160\u3164\uffa0"
-_NOTHING = rf"(?:[^\w\n]|[{_FILLER}])*"
+_NOTHING = rf"(?:[^\w\n]|[{_FILLER}])"
 _LETTER = "[MKOPmkopＭＫＯＰｍｋｏｐМКОРмкорΜΚΟΡμκορ]"  # Latin, fullwidth, Cyrillic, Greek
 _DIGIT = "[\\d⁰¹²³⁴-⁹₀-₉①-⑳]"
-_IN_BRACKETS = rf"[\[［(]{_NOTHING}{_LETTER}{_NOTHING}{_DIGIT}"
-_BARE = rf"{_LETTER}\d+(?!\w)"
-_NOTE = r"[!~-] *\d{4}-\d\d-\d\d"
-_LOOKS_LIKE_OURS = rf"(?:{_IN_BRACKETS}|{_BARE}|{_NOTE})"
-_LINE_LIKE_OURS = re.compile(rf"^((?:[^\w\n]|[{_FILLER}])*?)(?={_LOOKS_LIKE_OURS})")
-_ESCAPED_LINE = re.compile(rf"\\(?={_LOOKS_LIKE_OURS})")
+_JUNK = re.compile(f"{_NOTHING}*")
+_OPENING = re.compile(r"[\[［(]")
+_ANCHOR = re.compile(rf"{_LETTER}{_NOTHING}*{_DIGIT}")
+_BARE_ANCHOR = re.compile(rf"{_LETTER}\d+(?!\w)")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_LITTLE = _NOTHING + "{0,30}"
+_ESCAPED_LINE = re.compile(
+    rf"\\(?=[\[［(]{_LITTLE}{_LETTER}{_LITTLE}{_DIGIT}|{_BARE_ANCHOR.pattern}|[!~-] *{_DATE.pattern})"
+)
 _OPENS = re.compile("[<＜﹤]")
 _ESCAPED_OPENS = re.compile("&lt;")
 _LONGEST_JUNK = 60
@@ -38,8 +41,27 @@ def escape(text: str) -> str:
     through case, look-alike letters and invisible characters.
     """
     # printable() first would join lines at separators that it removes; splitlines() knows them all.
-    lines = (_LINE_LIKE_OURS.sub(r"\1\\", printable(line), count=1) for line in text.splitlines())
+    lines = (_escape_line(printable(line)) for line in text.splitlines())
     return _OPENS.sub(_escape_tag, "\n".join(lines))
+
+
+def _escape_line(line: str) -> str:
+    """Return a line with a backslash before what looks like an anchor or a note of ours at its beginning.
+
+    What it begins with is looked at once: brackets and signs may be many thousands.
+    """
+    junk = _JUNK.match(line)
+    end = junk.end() if junk else 0
+    opening = _OPENING.search(line, 0, end)
+    if opening and _ANCHOR.match(line, end):
+        at = opening.start()
+    elif _BARE_ANCHOR.match(line, end):
+        at = end
+    elif _DATE.match(line, end) and (stripped := line[:end].rstrip(" "))[-1:] in {"!", "~", "-"}:
+        at = len(stripped) - 1
+    else:
+        return line
+    return f"{line[:at]}\\{line[at:]}"
 
 
 def inline(text: str) -> str:

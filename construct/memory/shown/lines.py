@@ -9,7 +9,8 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Protocol
+from itertools import accumulate
+from typing import Protocol, TypeVar
 
 from construct import tokens
 from construct.memory.language.when import is_when
@@ -73,6 +74,15 @@ def plain_line(note: Note) -> str:
 def anchored_lines(letter: str, notes: Iterable[Note]) -> list[str]:
     """Return lines headed by anchors, as observer and reflector are shown them: `K1 ! 2026-01-15 User …`."""
     return [f"{letter}{number} {plain_line(note)}" for number, note in enumerate(notes, 1)]
+
+
+N = TypeVar("N", bound=Note)
+
+
+def fitting(notes: Sequence[N], most: int) -> list[N]:
+    """Return the first of the notes, as many as so many tokens hold with their anchors."""
+    sizes = accumulate(tokens.count(plain_line(note)) + 2 for note in notes)
+    return [note for note, size in zip(notes, sizes, strict=True) if size <= most]
 
 
 def line_tokens(note: Note) -> int:
@@ -171,12 +181,12 @@ def pairs_in(lines: Iterable[str], sign: str, sent: Collection[str]) -> list[tup
 
 
 def _read_note(line: str, letter: str, sent: Collection[str], known: Collection[str]) -> ReadNote | None:
-    head = _HEAD.fullmatch(line)
+    head = _HEAD.fullmatch(one_line(line))
     if head is None or not all(_is_day(day) for day in head.group(2, 3) if day):
         return None
     named, rest = _leading_anchors(head[4], letter)
     anchors = tuple(dict.fromkeys(anchor for anchor in named if anchor in sent))
-    first, *pieces = (piece.strip() for piece in _SEPARATOR.split(f" {rest}"))
+    first, *pieces = (piece.strip() for piece in _SEPARATOR.split(f" {rest} "))
     fact, stances, whens, replaces = [first], ["stated"], [], []
     for piece in pieces:
         mark = piece.lower()

@@ -1,5 +1,7 @@
 """Commands that correct what is remembered."""
 
+import sqlite3
+
 from construct.errors import ConstructError, UsageError
 from construct.memory.curation import edits, undo
 from construct.memory.curation import forget as forgetting
@@ -13,8 +15,9 @@ from construct.repl.commands.unsearched import say_unsearched
 from construct.repl.output import Output
 from construct.repl.views.forgetting import forgotten_words, plan_view, question
 from construct.repl.views.observations import observation_table
-from construct.repl.views.undone import undone_view
-from construct.store import curated
+from construct.repl.views.undone import UNDO_QUESTION, undo_plan_view, undone_view
+from construct.repl.views.words import lost_words
+from construct.store import curated, talk
 from construct.store import observations as rows
 
 group = Group("Correcting it")
@@ -35,8 +38,11 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
         old = await chat.store.call(rows.observation, number)
         out.prefill(f"/edit {number} {old.content}")
         return
+    old = await chat.store.call(rows.observation, number)
     new = await chat.store.call(edits.edit, number, text, chat.clock)
     await _show(chat, out, new)
+    if lost := lost_words(edits.lost_terms(old.content, text)):
+        out.say(f"{lost} /undo takes the edit back.")
 
 
 @group.command(_PIN, "keep it as it is", like="/pin 12", choices=observation_choices)
@@ -92,14 +98,24 @@ async def forget_asking(
     return gone
 
 
-@group.command("/undo", "take a cycle back")
+@group.command("/undo [--yes]", "take a cycle back", like="/undo")
 async def undo_last(chat: Chat, out: Output, argument: str) -> None:
-    """The newest memory cycle (an observation run, a reflection, an edit) counts as never run.
+    """The newest memory cycle that changed something (an observation run, a reflection, an edit) counts as never run.
 
-    The graph runs behind it go with it. Again for the one before it.
+    Of whatever conversation it is: you see first what would change, and are asked; --yes does not ask. The graph runs
+    behind it go with it. Again for the one before it.
     """
-    undone = await chat.store.call(undo.undo, chat.clock)
-    out.show(undone_view(undone, chat.clock.today(), chat.conversation_id))
+    if argument not in {"", "--yes"}:
+        raise UsageError("It is /undo [--yes].")
+    plan = await chat.store.call(undo.plan_undo, chat.clock)
+    title = await chat.store.call(_title, plan.cycle.conversation_id)
+    if out.interactive and not argument:
+        out.show(undo_plan_view(plan, chat.clock.today(), title))
+        if not await out.ask(UNDO_QUESTION):
+            out.say("Nothing was taken back.")
+            return
+    undone = await chat.store.call(undo.undo, chat.clock, plan)
+    out.show(undone_view(undone, chat.clock.today(), chat.conversation_id, title=title))
 
 
 async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:
@@ -109,6 +125,10 @@ async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:
     except ConstructError as error:
         return str(error)
     return "The person would not have it deleted." if gone is None else "Deleted."
+
+
+def _title(db: sqlite3.Connection, conversation_id: int | None) -> str | None:
+    return None if conversation_id is None else talk.conversation(db, conversation_id).title
 
 
 async def _show(chat: Chat, out: Output, observation_id: int) -> None:

@@ -11,7 +11,7 @@ from construct.memory.graph.answers import USER
 from construct.memory.graph.reading import neighbours
 from construct.memory.inspection import history, narrow, trace
 from construct.memory.inspection.timeline import weeks
-from construct.memory.recall.search import search
+from construct.memory.recall.search import searched
 from construct.repl.chat import Chat
 from construct.repl.commands.choices import LAST, entity_choices, narrowing_choices, remembered, why_choices
 from construct.repl.commands.references import named
@@ -81,10 +81,10 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("Say what to look for: /recall WORDS")
     filters = Filters(zone=chat.clock.zone)
     today, meaning = chat.clock.today(), chat.companion.terms.meaning
-    found = await chat.store.call(search, argument, filters, _MOST_FOUND, today=today, meaning=meaning)
-    if found:
-        chat.shown = (found[0].kind, found[0].id)
-    out.show(hits_view(found, argument))
+    found = await chat.store.call(searched, argument, filters, _MOST_FOUND, today=today, meaning=meaning)
+    if found.hits:
+        chat.shown = (found.hits[0].kind, found.hits[0].id)
+    out.show(hits_view(found.hits, argument, found.respelt))
     await say_unsearched(chat, out)
 
 

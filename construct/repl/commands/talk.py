@@ -150,6 +150,8 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
         out.say(f"Private talk is {'on' if wanted else 'off'} already.")
         return
     chat.set_private(wanted)
+    if not wanted:
+        out.forgotten()  # what was typed in private is not to come back by Ctrl-R or the arrow keys
     out.say(_PRIVATE_ON if wanted else _PRIVATE_OFF)
 
 
@@ -157,6 +159,19 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
 async def retry(chat: Chat, out: Output, argument: str) -> Then:
     """The new reply takes the place of the last one, which stays in the file."""
     return Then.RETRY
+
+
+@group.command("/drop", "leave out what failed")
+async def drop(chat: Chat, out: Output, argument: str) -> None:
+    """The last message that got no whole reply, such as one that failed because of the network or the key.
+
+    The model is not sent it again; it stays stored and searchable.
+    """
+    dropped = await chat.drop()
+    if dropped is None:
+        raise NotFoundError("Every message here has its reply: there is nothing to drop.")
+    kept = "" if chat.aside is not None else " It stays stored and searchable."
+    out.say(f"Left out of requests: “{shorten(dropped, 60)}”.{kept}")
 
 
 @group.command("/editor [TEXT]", "write in your editor")

@@ -21,6 +21,7 @@ async def ask_about_withheld(chat: Chat, out: Output) -> None:
     """Show what is withheld and was not asked about yet, and do with it what the user says."""
     if not out.interactive:
         return
+    asked = to_text(chat.clock.now())
     requests = await chat.store.call(forget_requests.unanswered)
     if not requests:
         return
@@ -33,10 +34,10 @@ async def ask_about_withheld(chat: Chat, out: Output) -> None:
         out.forgotten()
         out.say("Forgotten.")
     elif await out.ask("Keep it after all?"):
-        await chat.store.call(_keep, to_text(chat.clock.now()))
+        await chat.store.call(_keep, asked, to_text(chat.clock.now()))
         out.say("Kept.")
     else:
-        await chat.store.call(forget_requests.leave, to_text(chat.clock.now()))
+        await chat.store.call(forget_requests.leave, asked, to_text(chat.clock.now()))
         out.say("It stays withheld. /forget deletes it, /undo gives it back.")
 
 
@@ -54,7 +55,7 @@ def _reference(request: ForgetRequest) -> Reference:
     return "message", request.message_id
 
 
-def _keep(db: sqlite3.Connection, now: str) -> None:
+def _keep(db: sqlite3.Connection, asked: str, now: str) -> None:
     with transaction(db):
-        forget_requests.keep(db)
+        forget_requests.keep(db, asked)
         promote(db, now)

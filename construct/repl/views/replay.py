@@ -10,7 +10,7 @@ from construct.repl.markdown import render_markdown
 from construct.repl.themes import Theme
 from construct.repl.views.console import to_ansi
 from construct.repl.views.echo import echo_view
-from construct.repl.views.words import when
+from construct.repl.views.words import LEFT_OUT_WORDS, when
 from construct.store.records import Message
 
 _PAUSE = timedelta(hours=1)
@@ -33,5 +33,8 @@ def _parts(messages: Sequence[Message], clock: Clock, width: int, theme: Theme) 
 
 def _words(message: Message, width: int, theme: Theme) -> str:
     if message.role == "user":
-        return to_ansi(echo_view(message.content), width, theme)
+        words = to_ansi(echo_view(message.content), width, theme)
+        if message.left_out is None:
+            return words
+        return words + to_ansi(Text(f"· {LEFT_OUT_WORDS[message.left_out]}", style="dim"), width, theme)
     return render_markdown(message.content, width, theme)

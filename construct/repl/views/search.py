@@ -1,6 +1,6 @@
 """What recall found."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len
@@ -8,9 +8,12 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from construct.memory.language.stem import words
 from construct.memory.recall.excerpts import excerpt, spans
-from construct.memory.recall.query import Query, analyse
+from construct.memory.recall.query import analyse
+from construct.memory.recall.related import MATCH_MEANS
 from construct.memory.recall.search import Hit
+from construct.memory.recall.spelling import Respelt
 from construct.references import written
 from construct.repl.views.prose import Prose
 
@@ -18,23 +21,36 @@ _MOST_LINES = 2
 _SHORTEST = 60
 _BESIDE = 36
 """Columns of the id, the date, and what is said of who said it and how it was found."""
-_MATCHES = {"loose": "only some of the words, or near them", "related": "by way of the graph"}
 
 
-def hits_view(hits: Sequence[Hit], query: str) -> RenderableType:
+def hits_view(hits: Sequence[Hit], query: str, respelt: Sequence[Respelt] = ()) -> RenderableType:
     """Return hits, best first, each on two lines or so: the best should still be on the screen under the last.
 
-    What is shown of each is where the words of the query stand, and these are marked.
+    What is shown of each is where the words of the query stand, and these are marked. Below them stands which words
+    were searched in the place of misspelt ones.
     """
     if not hits:
-        return Text("Nothing was found. Other words for it may do, or fewer.", style="dim")
-    return _Hits(hits, analyse(query))
+        nothing = "Nothing was found. Other words for it may do, or fewer."
+        return Text("\n".join([nothing, *map(str, respelt)]), style="dim")
+    return _Hits(hits, words_sought(query, respelt), analyse(query).pieces, respelt)
+
+
+def words_sought(query: str, respelt: Sequence[Respelt]) -> tuple[str, ...]:
+    """Return the words that were searched, folded."""
+    return (*analyse(query).words, *(word for one in respelt for word in words(one.searched)))
+
+
+def match_legend(hits: Sequence[Hit]) -> list[str]:
+    """Return what the marks of these hits mean."""
+    return [f"{match}: {means}" for match, means in MATCH_MEANS.items() if any(hit.match == match for hit in hits)]
 
 
 @dataclass(frozen=True, slots=True)
 class _Hits:
     hits: Sequence[Hit]
-    query: Query
+    words: tuple[str, ...]
+    pieces: tuple[str, ...]
+    respelt: Sequence[Respelt]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         table = Table.grid(padding=(0, 2))
@@ -45,8 +61,8 @@ class _Hits:
         for hit in self.hits:
             table.add_row(written((hit.kind, hit.id)), hit.date, self._text(hit, columns))
         yield table
-        if legend := " · ".join(self._legend()):
-            yield Text(f"\n{legend}", style="dim")
+        if below := "\n".join([*map(str, self.respelt), *match_legend(self.hits)]):
+            yield Text(f"\n{below}", style="dim")
 
     def _text(self, hit: Hit, columns: int) -> Text:
         text = Prose()
@@ -63,10 +79,7 @@ class _Hits:
 
     def _excerpt(self, text: str, columns: int) -> Text:
         size = columns * len(text) // max(1, cell_len(text))
-        shown = Text(excerpt(text, self.query.words, size, self.query.pieces))
-        for begin, end in spans(shown.plain, self.query.words, self.query.pieces):
+        shown = Text(excerpt(text, self.words, size, self.pieces))
+        for begin, end in spans(shown.plain, self.words, self.pieces):
             shown.stylize("strong", begin, end)
         return shown
-
-    def _legend(self) -> Iterator[str]:
-        yield from (f"{m}: {words}" for m, words in _MATCHES.items() if any(hit.match == m for hit in self.hits))

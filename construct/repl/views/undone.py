@@ -8,6 +8,7 @@ from rich.text import Text
 from construct.memory.curation.undo import Undone
 from construct.repl.views.observations import observation_table
 from construct.repl.views.words import counted
+from construct.text import one_line
 
 _MOST_LISTED = 12
 _KINDS = {"edit": "your edit", "observer": "an observation run", "reflector": "a reflection", "graph": "a graph run"}
@@ -19,32 +20,54 @@ _HELD_ELSEWHERE = (
     "What it had read, in conversation {there}, is held: it is observed again after a further threshold of talk there, "
     "or by /compact there."
 )
-_FOUND_NOTHING = (
-    "Nothing that it found is remembered, so all that is remembered stays as it was. "
-    "Undo once more takes back the cycle before it."
-)
+_WITHHELD = "What it had kept from the model, since you asked for that to be forgotten, is shown again."
 
 
-def undone_view(undone: Undone, today: date, here: int | None, *, compact: str = "/compact") -> RenderableType:
+UNDO_QUESTION = "Take this back?"
+
+
+def undo_plan_view(plan: Undone, today: date, title: str | None) -> RenderableType:
+    """Return what an undo would take back, in which conversation (of this title), and what that would change."""
+    would = [Text(f"This would be taken back: {_named(plan)}{_where(plan, title)}.", style="heading3")]
+    return Group(*would, *_changes(plan, today, "would go", "would be active again"))
+
+
+def undone_view(
+    undone: Undone, today: date, here: int | None, *, compact: str = "/compact", title: str | None = None
+) -> RenderableType:
     """Return what was taken back, what is gone with it, what is active again, and what is held for now.
 
-    `compact` is what the user types to have the work of the conversation `here` done at once.
+    `title` is that of the cycle's conversation, `compact` what the user types to have the work of the conversation
+    `here` done at once.
     """
     kind = undone.cycle.kind
-    parts: list[RenderableType] = [Text(f"Taken back: {_named(undone)}.", style="heading3")]
-    for words, found in (("gone", undone.deactivated), ("active again", undone.reactivated)):
-        if found:
-            parts.append(Text(f"{counted(len(found), 'observation')} {words}:"))
-            parts.append(observation_table(found, today, _MOST_LISTED))
-    if kind == "observer" and not undone.deactivated:
-        parts.append(Text(_FOUND_NOTHING))
-    if undone.relations:
-        parts.append(Text(f"{counted(undone.relations, 'relation')} of the graph gone."))
+    parts: list[RenderableType] = [Text(f"Taken back: {_named(undone)}{_where(undone, title)}.", style="heading3")]
+    parts += _changes(undone, today, "gone", "active again")
     if kind == "observer" and undone.cycle.conversation_id != here:
         parts.append(Text(_HELD_ELSEWHERE.format(there=undone.cycle.conversation_id), style="dim"))
     elif kind in _HELD:
         parts.append(Text(_HELD[kind].format(compact=compact), style="dim"))
     return Group(*parts)
+
+
+def _changes(undone: Undone, today: date, gone: str, again: str) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for words, found in ((gone, undone.deactivated), (again, undone.reactivated)):
+        if found:
+            parts.append(Text(f"{counted(len(found), 'observation')} {words}:"))
+            parts.append(observation_table(found, today, _MOST_LISTED))
+    if undone.cycle.kind == "observer" and not undone.deactivated:
+        parts.append(Text(_WITHHELD))
+    if undone.relations:
+        parts.append(Text(f"{counted(undone.relations, 'relation')} of the graph {gone}."))
+    return parts
+
+
+def _where(undone: Undone, title: str | None) -> str:
+    """Return in which conversation a cycle ran; "" for one over several."""
+    if undone.cycle.conversation_id is None:
+        return ""
+    return f", in conversation {undone.cycle.conversation_id}" + (f" “{one_line(title)}”" if title else "")
 
 
 def _named(undone: Undone) -> str:

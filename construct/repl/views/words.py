@@ -4,11 +4,19 @@ from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 
 from construct.clock import Clock, from_text, gap_words
+from construct.store.records import DROPPED, REFUSED
 from construct.store.talk import ConversationSummary
 from construct.text import shorten
 
 _CENTS_FROM = 0.1
 _HALF_PERCENT = 0.005
+
+
+LEFT_OUT_WORDS = {
+    REFUSED: "left out of requests: the model declined to answer",
+    DROPPED: "left out of requests: dropped",
+}
+"""Why a message is not sent to the model any more."""
 
 
 def nothing_yet(imported: int, compact: str = "/compact") -> str:
@@ -24,6 +32,15 @@ def counted(number: int, noun: str) -> str:
         return f"1 {noun}"
     ends_in_y = noun[-1] == "y" and noun[-2] not in "aeiou"
     return f"{number:,} {noun[:-1]}ies" if ends_in_y else f"{number:,} {noun}s"
+
+
+def lost_words(lost: Sequence[str]) -> str:
+    """Return what to say of names and numbers that an edit left out; "" for none."""
+    if not lost:
+        return ""
+    quoted = [f"“{one}”" for one in lost]
+    listed = " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+    return f"Note: the old line had {listed}, the new one does not."
 
 
 def percent(ratio: float) -> str:

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from construct.clock import Clock
 from construct.errors import UsageError
-from construct.store.backup import backup, explaining, refuse_database, replacing, text_file
+from construct.store.backup import MARKDOWN_END, backup, explaining, refuse_database, replacing, text_file
 from construct.store.faults import explain
 from construct.store.transfer.jsonl import export_jsonl
 from construct.store.transfer.markdown import export_markdown
@@ -65,6 +65,7 @@ def _write_text(db: sqlite3.Connection, form: str, write: Callable[[str], object
         export_jsonl(db, write)
     else:
         export_markdown(db, write, clock)
+        write(MARKDOWN_END)
 
 
 def _write_backup(db: sqlite3.Connection, db_path: Path, target: Path, new: Path) -> None:

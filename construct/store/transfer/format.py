@@ -217,12 +217,12 @@ KINDS: dict[str, Kind] = {
         ), where=f"cycle_id NOT IN {_RUNNING}"),
         Kind("replaced", "observation_replaced", (
             _ref("observation", "observation", needed=True), _ref("replaced", "observation", needed=True),
-            _ref("cycle", "cycle", needed=True), Field("relation", one_of("outdated", "same", "edit")),
+            _ref("cycle", "cycle", needed=True), Field("relation", one_of("outdated", "same", "edit", "borrowed")),
         ), keyed=False, order="observation_id, replaced_id, cycle_id"),
         Kind("forget_request", "forget_requests", (
-            _ref("cycle", "cycle", needed=True), _ref("observation", "observation"), _ref("message", "message"),
+            _ref("cycle", "cycle"), _ref("observation", "observation"), _ref("message", "message"),
             _maybe("withheld_at", time), _maybe("answered_at", time),
-        )),
+        ), where=f"ifnull(cycle_id, 0) NOT IN {_RUNNING}"),
         Kind("memory", "memories", (
             Field("content", text), _maybe("category"), Field("origin", one_of("user", "assistant", "observation")),
             _ref("observation", "observation"), Field("created_at", time), _maybe("superseded_at", time),

@@ -90,7 +90,8 @@ def test_forgotten_messages_are_not_observed_again(life: Life) -> None:
     """After the cycle is undone, an observer that names them has no source to stand on."""
     here = life.talk()
     said = life.exchange(here, SECRET)
-    (fact,) = life.observe(here, (SECRET, [said]))
+    other = life.exchange(here, "It rained")
+    fact, _ = life.observe(here, (SECRET, [said]), ("It rained", [other]))
     forget(life.db, ("observation", fact.id), life.clock, words=False)
     undo(life.db, life.clock)
     assert life.observe(here, (SECRET, [said])) == []

@@ -4,9 +4,9 @@ from datetime import timedelta
 import pytest
 
 from construct.clock import Clock
-from construct.errors import NotFoundError
+from construct.errors import ConstructError, NotFoundError
 from construct.memory.curation.edits import edit, pin
-from construct.memory.curation.undo import newest_cycle, undo
+from construct.memory.curation.undo import newest_cycle, plan_undo, undo
 from construct.memory.cycles.commit import StaleError, store_extraction, store_reflection
 from construct.memory.learning.floor import Change, Reflection
 from construct.memory.learning.proposals import Extraction
@@ -53,8 +53,7 @@ def test_a_watermark_below_the_cycle_stays(life: Life) -> None:
     """Only those are lowered that had passed the beginning of what was observed."""
     here = life.talk()
     life.learn(here, "Fact one")
-    life.exchange(here, "Fact two")
-    life.observe(here)
+    life.observe(here, ("Fact two", [life.exchange(here, "Fact two")]))
     with_window = talk.watermarks(life.db, here)
     undo(life.db, life.clock)
     assert talk.watermarks(life.db, here) == replace(with_window, observed=with_window.compacted)
@@ -83,8 +82,8 @@ def test_a_cycle_over_one_message_gives_it_back(life: Life) -> None:
 def test_undone_observers_are_held_back_and_the_thread_is_cut(life: Life) -> None:
     """The newest message is kept as the point to go on from, and the task the cycle named is gone."""
     here = life.talk()
-    life.exchange(here, "Fact one")
-    life.observe(here, current_task="packing", suggested_response="Ask about socks")
+    said = life.exchange(here, "Fact one")
+    life.observe(here, ("Fact one", [said]), current_task="packing", suggested_response="Ask about socks")
     life.exchange(here, "Fact two")
     undone = undo(life.db, life.clock)
     conversation = talk.conversation(life.db, here)
@@ -241,6 +240,39 @@ def test_graph_cycles_go_with_the_cycle_before_them(life: Life) -> None:
     assert life.broken() == []
     with pytest.raises(NotFoundError):
         undo(life.db, life.clock)
+
+
+def test_runs_that_found_nothing_are_passed_over(life: Life) -> None:
+    """One elsewhere stands; one that went on where the cycle had ended goes with it, else there would be a gap."""
+    one, two = life.talk(), life.talk()
+    fact = life.learn(one, "Fact a")
+    life.exchange(two, "Hello")
+    life.observe(two)
+    life.exchange(one, "And so on")
+    life.observe(one)
+    undone = undo(life.db, life.clock)
+    assert (undone.cycle.id, [c.conversation_id for c in undone.along]) == (fact.cycle_id, [one])
+    assert talk.watermarks(life.db, one).observed == 0
+    assert talk.watermarks(life.db, two).observed > 0
+    assert life.broken() == []
+    with pytest.raises(NotFoundError, match="Nothing to undo"):
+        undo(life.db, life.clock)
+
+
+def test_what_would_be_taken_back_is_what_is_taken_back(life: Life) -> None:
+    """Seeing it beforehand changes nothing; when something newer has come meanwhile nothing is taken back."""
+    here = life.talk()
+    a, b = life.learn(here, "Fact a"), life.learn(here, "Fact b")
+    life.reflect(("a and b", [a, b]))
+    before = "\n".join(life.db.iterdump())
+    plan = plan_undo(life.db, life.clock)
+    assert "\n".join(life.db.iterdump()) == before
+    assert [o.id for o in plan.reactivated] == [a.id, b.id]
+    c = life.learn(here, "Fact c")
+    with pytest.raises(ConstructError, match="changed meanwhile"):
+        undo(life.db, life.clock, plan)
+    assert life.state(c) == "active"
+    assert undo(life.db, life.clock, plan_undo(life.db, life.clock)).cycle.id == c.cycle_id
 
 
 def test_an_observer_at_work_during_an_undo_stores_nothing(life: Life) -> None:

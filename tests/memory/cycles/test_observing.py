@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,12 +11,16 @@ import pytest
 
 from construct import tokens
 from construct.clock import Clock
+from construct.errors import ConstructError
+from construct.memory.curation.deletion import delete_conversation
 from construct.memory.curation.edits import edit, pin
+from construct.memory.curation.forget import forget
 from construct.memory.cycles import archive
 from construct.memory.recall.search import search
 from construct.memory.shown.forks import fork
-from construct.store import curated, forget_requests, talk
+from construct.store import curated, cycles, forget_requests, talk
 from construct.store import observations as rows
+from construct.store.database import open_database
 from construct.store.records import Observation
 from construct.store.transfer.importing import import_file
 from tests.memory.cycles.scripted import (
@@ -30,12 +35,13 @@ from tests.memory.cycles.scripted import (
     writes,
 )
 from tests.support.fake_api import FakeApi, careless
-from tests.support.fake_types import Answer, Json
+from tests.support.fake_types import Answer, Json, last_user_text
 from tests.support.fake_worker import note, observer_answer, read_groups, read_known, read_transcript
 from tests.support.talks import Talk, talking
 
 LISBON, PORTO = "User lives in Lisbon", "User lives in Porto now"
 MOVED = writes(PORTO, replaces="Lisbon")
+NEVER = "9999-12-31"
 EAGER = {"CONSTRUCT_OBSERVER_THRESHOLD": "1"}
 """Everything is observed at once, and committed only when asked for."""
 NARROW = {"CONSTRUCT_COMPACT_THRESHOLD": "200"}
@@ -108,14 +114,14 @@ def shown(api: FakeApi) -> str:
 async def test_what_the_verifier_does_not_confirm_replaces_nothing(
     tmp_path: Path, api: FakeApi, verifier: Callable[[Json], Answer], reason: str
 ) -> None:
-    """Both notes stay, and the reason is on record."""
+    """Both notes stay, and the reason is on record; that one may have names from the other is, too."""
     api.verifier = verifier
     async with talking(tmp_path, api) as t:
         await learn(t, api, "I live in Lisbon.", writes(LISBON))
         await learn(t, api, "I moved to Porto.", MOVED)
         assert await states(t) == {LISBON: "active", PORTO: "active"}
         assert f"kept “{LISBON}”, not outdated: {reason}" in await notes(t)
-        assert await query(t, "SELECT * FROM observation_replaced") == []
+        assert await query(t, "SELECT relation FROM observation_replaced") == [("borrowed",)]
         assert len(api.of("verifier")) == (2 if verifier is careless.garbage_checks else 1)
 
 
@@ -239,7 +245,7 @@ async def test_what_still_fails_is_read_by_rule(tmp_path: Path, api: FakeApi) ->
 
 
 async def test_whole_lines_of_a_broken_answer_count(tmp_path: Path, api: FakeApi) -> None:
-    """The extractive worker reads on behind the last message they name, so that nothing is said twice or missed."""
+    """The extractive worker reads on from the last message they name, so that nothing is missed."""
 
     def broken(body: Json) -> Answer:
         days = {said.anchor: said.date for said in read_transcript(body)}
@@ -251,7 +257,9 @@ async def test_whole_lines_of_a_broken_answer_count(tmp_path: Path, api: FakeApi
         await t.say("I have a cat called Mia.")
         await t.say("I live in Lisbon since May.")
         await t.companion.worker.now(t.id)
-        assert set(await states(t)) == {"User has a cat called Mia", "I live in Lisbon since May."}
+        assert set(await states(t)) == {
+            "User has a cat called Mia", "I have a cat called Mia.", "I live in Lisbon since May."
+        }  # fmt: skip
         assert "the answer broke off" in await notes(t)
 
 
@@ -349,7 +357,7 @@ async def test_what_the_user_keeps_after_all_is_a_memory_again(tmp_path: Path, a
         await t.companion.worker.now(t.id)
         words = [request.words for request in await call(forget_requests.unanswered)]
         assert words[0] == DEBT
-        await call(forget_requests.keep)
+        await call(forget_requests.keep, NEVER)
         assert await call(forget_requests.unanswered) == []
         await t.companion.worker.now(t.id)
         t.check()
@@ -368,6 +376,101 @@ async def test_an_observer_that_would_forget_everything_deletes_nothing(tmp_path
         await t.companion.worker.now(t.id)
         t.check()
         assert await states(t) == {LISBON: "active"}
-        await t.companion.store.call(forget_requests.keep)
+        await t.companion.store.call(forget_requests.keep, NEVER)
         assert await is_withheld(t) == ([], [])
         assert LISBON in [o.content for o in await t.companion.store.call(rows.active_in_scope, None)]
+
+
+DENTIST, OFF = "User sees the dentist Moura in March", "User called off the dentist Moura"
+
+
+@pytest.mark.parametrize("gone", ["note", "conversation"])
+async def test_what_goes_while_an_observer_reads_leaves_no_name_behind(tmp_path: Path, api: FakeApi, gone: str) -> None:
+    """It was told of a note of another conversation; its own messages stay, and are read again without it."""
+    async with talking(tmp_path, api, **NARROW) as t:
+        (old,) = await learn(t, api, DENTIST, writes(DENTIST))
+        first, t.id = t.id, await t.companion.store.call(talk.create_conversation, "2026-03-01T10:00:00.000000+00:00")
+        line = writes(OFF, replaces="Moura")
+
+        def meanwhile(body: Json) -> Answer:
+            text = line(body)
+            with closing(open_database(t.companion.settings.db)) as db:
+                clock = t.companion.settings.clock
+                if gone == "note":
+                    forget(db, ("observation", old.id), clock, words=True, wait=0)
+                else:
+                    delete_conversation(db, first, clock, wait=0)
+            return observer_answer([text])
+
+        api.enqueue("observer", meanwhile)
+        await t.say("I called off the dentist.")
+        await t.companion.worker.now(t.id)
+        assert "Moura" not in str(await states(t)) + str(await query(t, "SELECT notes, error FROM cycles"))
+
+
+async def test_an_answer_that_only_forgets_is_an_answer(tmp_path: Path, api: FakeApi) -> None:
+    """It is not asked for again, and what it names is kept."""
+    async with talking(tmp_path, api) as t:
+        await learn(t, api, "I live in Lisbon.", writes(LISBON))
+        await learn(t, api, "Forget where I live.", forget=["Lisbon"])
+        assert len(api.of("observer")) == 2
+        assert await query(t, "SELECT observation_id FROM forget_requests WHERE observation_id") == [(1,)]
+
+
+async def in_halves(t: Talk, api: FakeApi, first: str, second: str) -> None:
+    """Say two things that the worker reads one by one."""
+    api.enqueue("observer", careless.prose, careless.prose)
+    await t.say(first)
+    await t.say(second)
+
+
+async def test_the_second_half_withdraws_what_was_noted_of_the_first(tmp_path: Path, api: FakeApi) -> None:
+    """The line is not stored; the message that it came from is asked about."""
+    async with talking(tmp_path, api) as t:
+        await in_halves(t, api, "I owe Ana a thousand euros.", "Forget what I just said.")
+        api.enqueue("observer", observes(writes(DEBT)), observes(forget=["Ana"]))
+        await t.companion.worker.now(t.id)
+        t.check()
+        assert await states(t) == {}
+        assert (1,) in await query(t, "SELECT message_id FROM forget_requests")
+
+
+async def test_the_second_half_settles_what_was_noted_of_the_first(tmp_path: Path, api: FakeApi) -> None:
+    """It may use its names, and rests on its messages too; both stay, since neither is stored yet."""
+    async with talking(tmp_path, api) as t:
+        await in_halves(t, api, "I see the dentist Moura in March.", "I called off the dentist.")
+        api.enqueue("observer", observes(writes(DENTIST)), observes(writes(OFF, replaces="Moura")))
+        await t.companion.worker.now(t.id)
+        assert set(await states(t)) == {DENTIST, OFF}
+        assert await query(t, "SELECT message_id FROM observation_messages WHERE observation_id = 2") == [(1,), (3,)]
+
+
+async def test_the_known_notes_have_a_bound_in_later_parts_too(tmp_path: Path, api: FakeApi) -> None:
+    """What was written a moment ago counts into it."""
+    sizes = []
+
+    def much(body: Json) -> Answer:
+        sizes.append(tokens.count(last_user_text(body).partition("</known>")[0]) if read_known(body) else 0)
+        day = read_transcript(body)[0].date
+        facts = [f"User has {len(sizes)}{i} {'many ' * 20}pebbles" for i in range(80)]
+        return observer_answer([note(fact, ["M1"], observation_date=day) for fact in facts])
+
+    api.observer = much
+    async with talking(tmp_path, api) as t:
+        await t.say("word apple river stone. " * 6000 + " ".join(f"{i}{j}" for i in range(9) for j in range(80)))
+        await t.companion.worker.now(t.id)
+    assert len(sizes) > 2
+    assert 1_000 < max(sizes) < 1_600
+
+
+async def test_a_busy_file_stops_no_call(tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the verifier is at work is for the screen only."""
+
+    def busy(*_: object) -> None:
+        raise ConstructError("The database is busy.")
+
+    monkeypatch.setattr(cycles, "set_phase", busy)
+    async with talking(tmp_path, api) as t:
+        await learn(t, api, "I live in Lisbon.", writes(LISBON))
+        await learn(t, api, "I moved to Porto.", MOVED)
+        assert await states(t) == {LISBON: "superseded", PORTO: "active"}

@@ -171,3 +171,23 @@ def test_a_line_for_one_note_must_be_shorter() -> None:
     """What only says a note again is neither done nor refused."""
     found = judge([TEA], observations=(ProposedObservation(TEA.content, "medium", "stated", "2026-03-01", None, (3,)),))
     assert found == Reflection()
+
+
+def test_a_denial_of_medium_priority_stays_a_denial() -> None:
+    """Only what is low may lose it."""
+    denied = observation(20, "User does not eat pork, says Ana")._replace(priority="medium")
+    fish = observation(21, "User eats fish with Ana on Fridays")._replace(priority="medium")
+    line = proposed("User eats pork and fish with Ana", [20, 21])
+    assert not judge([denied, fish], observations=(line,)).changes
+    assert judge([denied._replace(priority="low"), fish], observations=(line,)).changes
+
+
+def test_what_stands_for_another_since_the_first_answer_is_joined_no_more() -> None:
+    """Else that other one would be nowhere."""
+    one, two = observation(20, "User has a dog called Rex"), observation(21, "User has a dog called Rex, a big one")
+    walks = observation(22, "User walks Rex each day in the big park by the river with friends")
+    settled = judge([one, two, walks], same=((20, 21),))
+    assert [c.stays for c in settled.changes] == [21]
+    said = {o.id: (o.created_at, o.id) for o in (one, two, walks)}
+    line = ReflectionProposal((proposed("User walks Rex, a big dog", [21, 22]),))
+    assert not checked(line, [one, two, walks], said, settled.changes).changes

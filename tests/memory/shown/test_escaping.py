@@ -118,3 +118,23 @@ def test_what_was_escaped_comes_back(text: str) -> None:
     """Whatever a worker copies stands in the fact as it was said, unless it is typed as we escape it."""
     if not re.search(r"&lt;|\\|[＜﹤]", text):
         assert unescape(escape(text)) == "\n".join(printable(line) for line in text.splitlines())
+
+
+@pytest.mark.parametrize("junk", ["(", "(M", "- ", "\\(", "[\u3164"], ids=ascii)
+def test_much_of_what_begins_an_anchor_is_read_once(junk: str) -> None:
+    """A message of nothing else would hold up the event loop for seconds if each were read up to the end."""
+    text = junk * 100_000
+    assert unescape(escape(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("line", "escaped"),
+    [
+        ("((M1)", "\\((M1)"), ("- - 2026-03-01 x", "- \\- 2026-03-01 x"), ("  M1 x", "  \\M1 x"), ("(a) M1", "(a) M1"),
+        ("!  2026-03-01", "\\!  2026-03-01"), ("[ \u3164M.1", "\\[ \u3164M.1"), ("(2026-03-01", "(2026-03-01"),
+    ],
+)  # fmt: skip
+def test_the_backslash_stands_before_what_looks_like_ours(line: str, escaped: str) -> None:
+    """Whatever stands before it."""
+    assert escape(line) == escaped
+    assert unescape(escaped) == line

@@ -155,7 +155,6 @@ def test_the_parents_window_is_inherited_as_it_was(life: Life) -> None:
     assert life.window(parent) == []
     assert inherited(life, child) == ["Raw words", "Raw reply"]
     undo(life.db, life.clock)
-    undo(life.db, life.clock)
     assert inherited(life, child) == ["Fact a", "I see.", "Raw words", "Raw reply"]
     assert shown(life, child) == []
 

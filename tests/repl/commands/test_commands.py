@@ -21,11 +21,13 @@ from construct.store.database import open_database, transaction
 from construct.store.records import Message
 from construct.store.talk import NewMessage, add_message
 from tests.repl.commands.plainly import shown, talking
+from tests.repl.commands.test_withheld import Asked
 from tests.support.fake_api import FakeApi, Reply
 
 CONTRACT = (
     "/help /memory /compact /undo /watermarks /generations /context /recall /remember /why /forget /edit /pin /diff "
-    "/private /status /usage /model /new /conversations /switch /rename /fork /graph /export /editor /retry /copy /quit"
+    "/drop /private /status /usage /model /new /conversations /switch /rename /fork /graph /export /editor /retry "
+    "/copy /quit"
 )
 
 ADDED = ("/history", "/timeline")
@@ -103,7 +105,7 @@ def test_help_on_memory_names_all_that_narrows(registry: Registry) -> None:
 
 def test_every_command_is_tried(registry: Registry) -> None:
     """Each command is in the table of this file, or tested by itself."""
-    tried = {split_command(line)[0] for line in SHOWN} | {"export", "quit", "editor", "copy", "graph"}
+    tried = {split_command(line)[0] for line in SHOWN} | {"export", "quit", "editor", "copy", "graph", "drop"}
     assert set(registry.names) <= tried
 
 
@@ -127,7 +129,7 @@ async def test_shows_what_it_says(line: str, settings: Settings, capsys: pytest.
      "/undo 5", "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes",
      "/pin off", "/conversations maybe", "/conversations delete", "/conversations delete 1",
      "/conversations delete 99 --yes", "/history x", "/history 0",
-     "/editor", "/copy", "/remember", "/graph", "/graph Zebra", "/nothing"],
+     "/editor", "/copy", "/drop", "/remember", "/graph", "/graph Zebra", "/nothing"],
 )  # fmt: skip
 async def test_wrong_use_is_one_error(line: str, settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     """What cannot be done is said in a line or two on standard error, and the chat goes on."""
@@ -291,3 +293,39 @@ async def test_what_no_search_has_reached_is_said(
     async with talking(settings) as dialogue:
         for line in ("/recall Rosa", "/forget 1 --yes"):
             assert "Not searched yet: 1 imported message " in await shown(dialogue, line, capsys)
+
+
+async def test_undo_shows_what_it_would_take_back_and_asks(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In which conversation; where nobody can be asked, or with --yes, it does it at once."""
+    out = Asked(False, True)
+    async with talking(settings, out) as dialogue:
+        refused = await shown(dialogue, "/undo", capsys)
+        assert "This would be taken back: an observation run (cycle 1), in conversation 1" in refused
+        assert "My sister Rosa" in refused
+        assert refused.endswith("Nothing was taken back.\n")
+        assert "My sister Rosa" in await shown(dialogue, "/memory", capsys)
+        assert "Taken back: an observation run (cycle 1), in conversation 1" in await shown(dialogue, "/undo", capsys)
+        assert out.questions == ["Take this back?"] * 2
+        await dialogue.line("/undo --yes")
+        assert capsys.readouterr().err == "Nothing to undo.\n"
+
+
+async def test_an_edit_warns_of_what_it_leaves_out(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """Names and numbers, as they were written."""
+    async with talking(settings) as dialogue:
+        warned = await shown(dialogue, "/edit 1 My sister Rosa lives in Faro.", capsys)
+        note = "Note: the old line had “Porto” and “2001”, the new one does not. /undo takes the edit back.\n"
+        assert warned.endswith(note)
+        assert "Note:" not in await shown(dialogue, "/edit 2 Rosa, my sister, lives in Faro!", capsys)
+
+
+async def test_recall_says_what_else_it_searched(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """And what its marks mean."""
+    async with talking(settings) as dialogue:
+        found = await shown(dialogue, "/recall sisster", capsys)
+        assert "No “sisster”; also searched “sister”." in found.splitlines()
+        assert "respelt: only a word spelt almost like one of these" in found.splitlines()
+        loose = await shown(dialogue, "/recall Rosa wheels repair", capsys)
+        assert "loose: only part of the words, or only beside what has them" in loose.splitlines()

@@ -12,7 +12,7 @@ from construct.memory.curation.deletion import delete_conversation
 from construct.repl.background import Job
 from construct.store.database import open_database
 from tests.repl.commands.plainly import shown, talking
-from tests.support.fake_api import FakeApi
+from tests.support.fake_api import FakeApi, faults
 
 
 async def test_a_talk_without_a_title_has_one_name(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,3 +135,35 @@ async def test_a_conversation_that_goes_cold_is_seen_to(settings: Settings, monk
 def _heartbeat(db: sqlite3.Connection) -> float:
     found: tuple[float] = db.execute("SELECT heartbeat FROM sessions").fetchone()
     return found[0]
+
+
+async def test_what_failed_goes_along_until_it_is_dropped(
+    settings: Settings, api: FakeApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The error says so and how to drop it; /drop and /history say what was left out. In private too."""
+    async with talking(settings) as dialogue:
+        for private in (False, True):
+            await dialogue.line(f"/private {'on' if private else 'off'}")
+            capsys.readouterr()
+            api.fail("chat", faults.http(401))
+            await dialogue.line("Wrongheaded.")
+            error = capsys.readouterr().err
+            assert error.endswith("\nYour message goes along with the next one; /drop takes it out.\n")
+            dropped = await shown(dialogue, "/drop", capsys)
+            assert dropped.startswith("Left out of requests: “Wrongheaded.”.")
+            assert ("stays stored" in dropped) is not private
+            assert "Wrongheaded" not in await shown(dialogue, "/context full", capsys)
+        await dialogue.line("/private off")
+        assert "left out of requests: dropped" in await shown(dialogue, "/history", capsys)
+
+
+async def test_a_refusal_says_what_becomes_of_the_message(
+    settings: Settings, api: FakeApi, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is left out; /history says so, and the next context does not have it."""
+    async with talking(settings) as dialogue:
+        api.fail("chat", faults.refusal())
+        await dialogue.line("Poison.")
+        assert "Later requests leave your message out." in capsys.readouterr().err
+        assert "the model declined to answer" in await shown(dialogue, "/history", capsys)
+        assert "Poison" not in await shown(dialogue, "/context full", capsys)

@@ -7,7 +7,7 @@ import pytest
 
 from construct.config import Settings
 from construct.repl.plain import PlainOutput
-from construct.store import forget_requests
+from construct.store import forget_requests, talk
 from construct.store.database import open_database, transaction
 from tests.repl.commands.plainly import talking
 
@@ -35,7 +35,8 @@ def withhold(db: sqlite3.Connection) -> None:
     with transaction(db):
         (cycle,) = db.execute("SELECT id FROM cycles WHERE kind = 'observer'").fetchone()
         forget_requests.add(db, cycle, [1], [])
-        forget_requests.withhold_committed(db, 1, 1 << 40, NOW)
+        talk.set_watermark(db, 1, "window", talk.last_message_id(db, 1), NOW)
+        forget_requests.withhold_committed(db, 1, NOW)
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ def test_what_it_is_is_said(db: sqlite3.Connection, tmp_path: Path, whole: bytes
         ("replaced", "observation", "no", "no observation"),
         ("replaced", "cycle", None, '"cycle"'), ("replaced", "type", "outdated", '"type"'),
         ("forget_request", "withheld_at", None, "no request to forget it"),
-        ("forget_request", "withheld_at", "soon", '"withheld_at"'), ("forget_request", "cycle", None, '"cycle"'),
+        ("forget_request", "withheld_at", "soon", '"withheld_at"'),
         ("forget_request", "observation", None, "no request to forget it"),
         ("memory", "superseded_by", "no", "no memory in the file"), ("memory", "origin", "x", '"origin"'),
         ("entity", "aliases", "[1]", '"aliases"'),

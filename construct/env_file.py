@@ -1,0 +1,94 @@
+"""Files of NAME=VALUE lines, and whether the user has trusted one of them.
+
+What the user answered is kept in `trusted-env.jsonl` in the configuration directory: a line for
+each answer, with the file's path and the digest of what was in it. A file that has changed since
+is a file nobody has been asked about.
+"""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+
+from construct.errors import UsageError
+
+_OURS = re.compile(r"\b(?:CONSTRUCT_|ANTHROPIC_|MEMORY_WORKER_)")
+
+
+class Trust(StrEnum):
+    """What the user has said of a `.env` in its present state."""
+
+    TRUSTED = "trusted"
+    REFUSED = "refused"
+    UNASKED = "unasked"
+
+
+@dataclass(frozen=True, slots=True)
+class EnvFile:
+    """A file of settings as it was read; `digest` is of those very bytes."""
+
+    path: Path
+    digest: str
+    values: Mapping[str, str] = field(repr=False, hash=False)
+
+
+def read_env_file(path: Path) -> EnvFile:
+    """Return what a file sets, nothing when there is none. Raises UsageError when it cannot be read."""
+    try:
+        if not path.is_file():
+            return EnvFile(path, "", {})
+        content = path.read_bytes()
+        text = content.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read ({type(error).__name__}). Correct or remove it.") from error
+    from dotenv.parser import parse_stream
+
+    found = list(parse_stream(StringIO(text, newline=None)))
+    for line in (one.original for one in found if one.error):
+        if _OURS.search(line.string):  # what other programs keep in `.env` is none of our business
+            raise UsageError(f"{path}, line {line.line}: that is not NAME=VALUE. Correct it.")
+    values = {one.key: one.value for one in found if one.key is not None and one.value is not None}
+    return EnvFile(path, sha256(content).hexdigest(), values)
+
+
+def answers_file(config_dir: Path) -> Path:
+    """Return the file in which the answers are kept."""
+    return config_dir / "trusted-env.jsonl"
+
+
+def trust_in(file: EnvFile, config_dir: Path) -> Trust:
+    """Return what the user has said of this file in this state; a later answer replaces an earlier one."""
+    if not file.digest:
+        return Trust.UNASKED
+    try:
+        lines = answers_file(config_dir).read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return Trust.UNASKED
+    trust = Trust.UNASKED
+    for line in lines:
+        try:
+            answer = json.loads(line)
+            if (answer["path"], answer["sha256"]) == (_place(file), file.digest):
+                trust = Trust.TRUSTED if answer["trusted"] is True else Trust.REFUSED
+        except (ValueError, TypeError, KeyError, RecursionError):  # not a line of ours
+            continue
+    return trust
+
+
+def keep_answer(file: EnvFile, config_dir: Path, *, trusted: bool) -> None:
+    """Keep what the user said of this file in this state, in a folder that exists. Raises OSError."""
+    line = json.dumps({"path": _place(file), "sha256": file.digest, "trusted": trusted})
+    descriptor = os.open(answers_file(config_dir), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        answers_file(config_dir).chmod(0o600)
+        stream.write(f"{line}\n")
+
+
+def _place(file: EnvFile) -> str:
+    """Return the file's path, links resolved. JSON escapes what could otherwise begin a line of its own."""
+    return os.path.realpath(file.path)

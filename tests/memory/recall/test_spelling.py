@@ -1,0 +1,242 @@
+"""Words of a query that nothing holds: they change nothing, and one that is misspelt is searched as it should be."""
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from construct.memory.curation.undo import undo
+from construct.memory.recall import search as recall
+from construct.memory.recall.search import Hit, search, searched
+from construct.memory.recall.spelling import MOST_SEEKS, Respelt, distance
+from construct.store import search as store
+from construct.store.search import Filters
+from tests.memory.builders import Life
+from tests.memory.recall.hits import keys, small_talk, texts
+
+GATES = [(0, 0), (2, 5), (5_000, 100_000)]
+"""How many rows the gate of a large file lets in: as if each file here were very large, large, and as it is."""
+
+SAID = [
+    "My sister Rosa keeps bees in Vouzela.",
+    "Rosa asked the dentist about her bill.",
+    "The ferry to Seixal was late, said my sister.",
+    "We planted 12 pear trees in March.",
+    "Who are you, and what will you do about the green door?",
+    "Ermelinda plays the accordion. Thanks, Ermelinda!",
+    "わたしは公園で黒猫を見た",
+    "Há cerejas no jardim da Inês.",
+]
+NOWHERE = ["qwrtzk", "Qwrtzk", "zzyzzyxz", "XKCDVQJW", "98127634", "ъъщщъъщщ", "wvwvwvq's"]
+"""Words that nothing holds, and that look like nothing that is said."""
+ASKED = sorted({word.strip(".,!?") for text in SAID for word in text.split()})
+
+
+def found(hits: list[Hit]) -> list[tuple[str, int, float]]:
+    """Return what was found, in order, with its score."""
+    return [(hit.kind, hit.id, hit.score) for hit in hits]
+
+
+@contextmanager
+def gate(required: int, weighed: int) -> Iterator[None]:
+    """Let the gate of a large file close at so many rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recall, "REQUIRED_ROWS", required)
+        patch.setattr(recall, "WEIGHED_ROWS", weighed)
+        yield
+
+
+@pytest.fixture(scope="module", params=[1, 4, 30])
+def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Life:
+    """A file in which all of it is said so many times, noted once and kept in part."""
+    life = Life(Path(tmp_path_factory.mktemp("spelling")))
+    here = life.talk()
+    shuffled = random.Random(request.param)
+    for _ in range(request.param):
+        for text in shuffled.sample(SAID, len(SAID)):
+            life.exchange(here, text, shuffled.choice(["I see.", "Well done, Ermelinda!", "Your sister?"]))
+        life.pass_days(1)
+    for text in SAID[:3]:
+        life.learn(here, text)
+    life.remember("Rosa sings with the dentist")
+    return life
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    asked=st.lists(st.sampled_from(ASKED), min_size=1, max_size=5),
+    quoted=st.sampled_from(["", '"green door"', "“keeps bees”", '"door green"']),
+    more=st.lists(st.tuples(st.sampled_from(NOWHERE), st.integers(0, 5)), min_size=1, max_size=3),
+    narrowed=st.sampled_from([Filters(), Filters(kind="message"), Filters(role="user"), Filters(all=True)]),
+    rows=st.sampled_from(GATES),
+)
+def test_a_word_that_nothing_holds_changes_no_result(
+    lived: Life,
+    asked: list[str],
+    quoted: str,
+    more: list[tuple[str, int]],
+    narrowed: Filters,
+    rows: tuple[int, int],
+) -> None:
+    """Wherever it stands in the query, however large the file: the same is found, in the same order and as good."""
+    longer = list(asked)
+    for word, place in more:
+        longer.insert(place, word)
+    with gate(*rows):
+        without = search(lived.db, " ".join([*asked, quoted]), narrowed)
+        assert found(search(lived.db, " ".join([*longer, quoted]), narrowed)) == found(without)
+
+
+def test_a_word_that_nothing_holds_leaves_the_others_in_a_large_file(life: Life) -> None:
+    """It is the rarest of all, and yet not the one that must be there."""
+    here = life.talk()
+    small_talk(life, here)
+    said = life.say(here, "My sister is called Rosa.")
+    with gate(0, 0):
+        assert keys(search(life.db, "sister qwertz"))[:1] == [("message", said.id)]
+
+
+def test_a_word_that_only_what_was_undone_holds_leaves_the_others(life: Life) -> None:
+    """The index still has it, and nothing that can be found does."""
+    here = life.talk()
+    said = life.exchange(here, "My sister is called Rosa.")
+    life.observe(here, ("Rosa is a zymurgist", [said]))
+    undo(life.db, life.clock)
+    with gate(0, 0):
+        assert keys(search(life.db, "sister zymurgist"))[:1] == [("message", said.id)]
+
+
+def test_a_word_that_was_not_there_is_found_once_it_is_said(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a large file what was counted is kept for a while: that nothing had it is not."""
+    monkeypatch.setattr(store, "_MANY_ROWS", 1)
+    here = life.talk()
+    small_talk(life, here, 30)
+    assert search(life.db, "tandem") == []
+    said = life.say(here, "We bought a tandem.")
+    with gate(0, 0):
+        assert keys(search(life.db, "soup tandem"))[:1] == [("message", said.id)]
+
+
+@pytest.mark.parametrize(
+    ("said", "typed", "searched_for"),
+    [
+        ("The dentist in Porto has moved.", "dentisst", "dentist"),  # a letter too many
+        ("The dentist in Porto has moved.", "dentst", "dentist"),  # one missing
+        ("The dentist in Porto has moved.", "bentist", "dentist"),  # one wrong, the first
+        ("The dentist in Porto has moved.", "detnist", "dentist"),  # two exchanged
+        ("We were happy there.", "hapyy", "happy"),  # filed as "happi"
+        ("The vaccination was on Monday.", "vaccinaton", "vaccination"),  # filed as "vaccin"
+        ("Our universities are old.", "univercities", "universities"),  # filed as "univers"
+        ("Ermelinda has a kayak.", "Ermalynda", "ermelinda"),  # two slips in a long word
+        ("Há cerejas no jardim.", "cerrejas", "cerejas"),
+        ("Vi a Conceição ontem.", "Conceisao", "conceição"),  # accents are no slips
+        ("Живёт в Лиссабоне.", "лисабоне", "лиссабоне"),
+    ],
+)
+def test_a_misspelt_word_is_searched_as_it_should_be(life: Life, said: str, typed: str, searched_for: str) -> None:
+    """And it is told, with the word as it was said."""
+    here = life.talk()
+    small_talk(life, here)
+    message = life.say(here, said)
+    results = searched(life.db, typed)
+    assert results.respelt == (Respelt(typed, searched_for),)
+    assert [(hit.kind, hit.id, hit.match) for hit in results.hits][:1] == [("message", message.id, "respelt")]
+
+
+@pytest.mark.parametrize("typed", ["qwertz", "dntst", "dentisttss", "cat", "dent1st", "2025", "abuot", "dentist"])
+def test_what_is_not_near_is_not_searched(life: Life, typed: str) -> None:
+    """Nor is a number, a short word, or a little word; a word that is there stands as it is."""
+    here = life.talk()
+    life.say(here, "The dentist asked about a car in 2026.")
+    assert searched(life.db, typed).respelt == ()
+
+
+@pytest.mark.parametrize("rows", GATES)
+def test_another_spelling_ranks_below_the_words_as_they_were_typed(life: Life, rows: tuple[int, int]) -> None:
+    """What has both is best, then what has the word that was typed right, then the rest."""
+    here = life.talk()
+    dentist = life.say(here, "The dentist, the dentist, the dentist!")
+    life.pass_days(1)
+    rosa = [life.say(here, f"Rosa called, time {number}.").id for number in range(5)]
+    life.pass_days(1)
+    both = life.say(here, "Rosa went to the dentist.")
+    with gate(*rows):
+        hits = search(life.db, "Rosa dentisst")
+    order = [hit.id for hit in hits]
+    assert (order[0], set(order[1:-1]), order[-1]) == (both.id, set(rosa), dentist.id)
+    assert [hit.match for hit in hits] == ["direct", *["loose"] * 5, "respelt"]
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+def test_a_spelling_that_may_not_be_found_is_not_told(life: Life) -> None:
+    """Words of another conversation, or of what was undone, do not come out by way of a misspelt one."""
+    there = life.talk()
+    said = life.exchange(there, "My secret is kept.")
+    life.observe(there, ("User hides the marmalade", [said]))
+    undo(life.db, life.clock)
+    here = life.talk()
+    life.say(here, "Hello.")
+    assert searched(life.db, "marmelade").respelt == ()
+    assert searched(life.db, "secrett").respelt == (Respelt("secrett", "secret"),)
+    assert searched(life.db, "secrett", Filters(talk=((here, 999),))).respelt == ()
+
+
+def test_looking_for_spellings_is_bounded(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many words of a query nothing holds."""
+    here = life.talk()
+    letters = random.Random(3)
+    for _ in range(40):
+        life.say(here, " ".join("".join(letters.choices("abcdefghij", k=9)) for _ in range(60)))
+    asked = 0
+    seeker = store.term_seeker
+
+    def counting(db: object, kind: str) -> object:
+        seek = seeker(life.db, kind)
+
+        def counted(at: str) -> str | None:
+            nonlocal asked
+            asked += 1
+            return seek(at)
+
+        return counted
+
+    monkeypatch.setattr(store, "term_seeker", counting)
+    search(life.db, " ".join("".join(letters.choices("abcdefghij", k=12)) for _ in range(30)))
+    assert 0 < asked <= MOST_SEEKS
+
+
+LETTERS = st.text("abc", max_size=6)
+
+
+@settings(max_examples=200, deadline=None)
+@given(a=LETTERS, b=LETTERS)
+def test_the_distance_is_the_same_both_ways_and_nothing_for_the_same(a: str, b: str) -> None:
+    """And no more than the letters of the longer word."""
+    assert distance(a, b) == distance(b, a)
+    assert (distance(a, b) == 0) == (a == b)
+    assert distance(a, b) <= max(len(a), len(b))
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_every_word_one_slip_away_is_found(lived: Life, data: st.DataObject) -> None:
+    """Whatever the slip and wherever it is: a word as near as that one is searched."""
+    word = data.draw(st.sampled_from(["sister", "dentist", "accordion", "planted", "ermelinda", "vouzela"]))
+    place = data.draw(st.integers(0, len(word) - 1))
+    letter = data.draw(st.sampled_from("xqjaeiy"))
+    slips = [
+        word[:place] + word[place + 1 :],
+        word[:place] + letter + word[place:],
+        word[:place] + letter + word[place + 1 :],
+        word[:place] + word[place : place + 2][::-1] + word[place + 2 :],
+    ]
+    typed = data.draw(st.sampled_from(slips))
+    results = searched(lived.db, typed)
+    assert results.hits
+    if results.respelt:
+        assert distance(typed, results.respelt[0].searched) <= 1
+    assert any(word in text.lower() for text in texts(results.hits))
