@@ -174,6 +174,8 @@ class Companion:
         if words is None:
             with transaction(db):
                 return forks.step_back(db, conversation_id)
+        if words.left_out and words.id <= talk.watermarks(db, conversation_id).observed:
+            return words.content  # the observer has passed it: said anew it is read
         replaced = tuple(m for m in last if m.id > words.id)
         answering = (words.id, *(m.id for m in replaced))
         extras = self.briefing.extras(db, conversation_id, words.content, answering)

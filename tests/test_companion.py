@@ -147,6 +147,20 @@ async def test_a_refused_message_can_be_asked_again(tmp_path: Path, api: FakeApi
     assert texts(api.of("chat")[-1])[:2] == ["Tell me of Bruno.", "A dog."]
 
 
+async def test_what_is_answered_after_the_observer_passed_it_is_observed(tmp_path: Path, api: FakeApi) -> None:
+    """It is said anew."""
+    async with talking(tmp_path, api) as t:
+        await t.say("I have a dog called Bruno.")
+        api.fail("chat", faults.refusal("I cannot"))
+        await t.say("My sister Zenobia lives in Trieste.")
+        await t.companion.worker.now(t.id)
+        again = await t.companion.retry(t.id, t.heard.append)
+        assert again is not None
+        assert again.complete
+        await t.companion.worker.now(t.id)
+    assert "Zenobia" in json.dumps([one.body for one in api.of("observer")])
+
+
 @pytest.mark.parametrize("fault", [faults.http(401), faults.drop_during(2)], ids=["the key", "the network"])
 async def test_a_failed_message_goes_along_until_it_is_dropped(
     tmp_path: Path, api: FakeApi, fault: faults.Fault

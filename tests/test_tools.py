@@ -227,3 +227,17 @@ async def test_a_broken_second_round_keeps_the_first(tmp_path: Path, api: FakeAp
         assert result.error is not None or result.complete
         assert (await t.say("And now?")).complete
     assert {r.status for r in api.of("chat") if r.status} <= {200}
+
+
+async def test_source_leaves_out_what_was_dropped(tmp_path: Path, api: FakeApi) -> None:
+    """As every request does."""
+    async with talking(tmp_path, api, CONSTRUCT_OBSERVER_THRESHOLD="1") as t:
+        await t.say("My sister Zenobia lives in Trieste.")
+        await t.companion.worker.now(t.id)
+        api.enqueue("chat", call("source", observation=1), "Trieste.")
+        await t.say("Where from?")
+        assert "Trieste" in last_result(api)
+        await t.companion.store.call(talk.leave_out, [1], "dropped")
+        api.enqueue("chat", call("source", observation=1), "I do not know.")
+        await t.say("Where from?")
+        assert "Trieste" not in last_result(api)

@@ -187,7 +187,7 @@ def _hit(hit: Hit) -> str:
 
 
 def _behind(db: sqlite3.Connection, observation_id: int) -> list[Message]:
-    return [m for m in why(db, observation_id).messages if not m.withheld]
+    return [m for m in why(db, observation_id).messages if not (m.withheld or m.left_out)]
 
 
 def _said(m: Message) -> str:

@@ -1,7 +1,8 @@
 """Cycles, open chats, and the leases of both: plain queries.
 
-A running cycle has an owner (host, pid, start time) and a heartbeat by the real clock. It
-is abandoned at once when its owner is gone from this host, else when the heartbeat is old.
+A running cycle has an owner (host, boot, pid, start time) and a heartbeat by the real clock.
+It is abandoned at once when its owner is gone from this host, else when the heartbeat is old.
+Setting the clock must not make a living process look gone.
 """
 
 import json
@@ -10,6 +11,7 @@ import socket
 import sqlite3
 import time
 from functools import cache
+from pathlib import Path
 
 from construct.store.records import Cycle
 from construct.store.sql import exists, first, insert, scalar, select
@@ -18,19 +20,33 @@ from construct.tokens import Usage
 
 HEARTBEAT_SECONDS = 5.0
 STALE_SECONDS = 90.0
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 @cache
-def _owner() -> tuple[str, int, float]:
+def _host() -> tuple[str, str]:
+    """Return this machine's name, and on Linux which of its boots this is."""
+    boot = _BOOT_ID.read_text().strip() if _BOOT_ID.exists() else ""
+    return socket.gethostname(), boot
+
+
+def _started(pid: int) -> float:
+    """Return when a process started, in seconds that stay the same when the clock is set.
+
+    On Linux psutil adds the time of boot, which moves with the clock; elsewhere the system keeps
+    the moment itself.
+    """
     import psutil
 
-    return socket.gethostname(), os.getpid(), psutil.Process().create_time()
+    started = psutil.Process(pid).create_time()
+    return started - psutil.boot_time() if psutil.LINUX else started
 
 
+@cache
 def owner() -> str:
     """Return this process as JSON for a lease."""
-    host, pid, started = _owner()
-    return json.dumps({"host": host, "pid": pid, "started": started})
+    host, boot = _host()
+    return json.dumps({"host": host, "boot": boot, "pid": os.getpid(), "started": _started(os.getpid())})
 
 
 def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool:
@@ -39,17 +55,22 @@ def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool
 
     try:
         data = json.loads(owner_json or "{}")
-        host, pid, started = str(data["host"]), int(data["pid"]), float(data["started"])
+        host, boot = str(data["host"]), data.get("boot")
+        pid, started = int(data["pid"]), float(data["started"])
     except (ValueError, KeyError, TypeError):
         return True
-    if host == _owner()[0]:
+    here, this_boot = _host()
+    if host == here:
+        if boot != this_boot:
+            return True
         try:
-            return abs(psutil.Process(pid).create_time() - started) > 2.0
+            return abs(_started(pid) - started) > 2.0
         except psutil.NoSuchProcess:
             return True
         except psutil.AccessDenied:
             pass
-    return heartbeat is None or now - heartbeat > STALE_SECONDS
+    # One that is still to come was set by a clock that was ahead: it must not count until then.
+    return heartbeat is None or abs(now - heartbeat) > STALE_SECONDS
 
 
 def abandon_dead(db: sqlite3.Connection, now: str) -> int:

@@ -93,7 +93,9 @@ def begin_erasure(db: sqlite3.Connection) -> None:
 
 
 def finish_erasure(db: sqlite3.Connection, wait: float = WAIT_SECONDS) -> bool:
-    """Clear out what was deleted; False when another process reads or writes for longer than `wait` seconds.
+    """Clear out what was deleted; False when that has to wait.
+
+    It waits while another process reads or writes for longer than `wait` seconds, or while the disk fails.
 
     Costs nothing when nothing is left to do. What was not finished is taken up by the next call.
     """

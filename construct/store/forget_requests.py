@@ -15,13 +15,14 @@ from construct.store.sql import GIVEN, column, given, insert
 from construct.store.talk import new_uid
 
 _ASKED = "SELECT {} FROM forget_requests WHERE withheld_at IS NOT NULL"
-_OPEN = "SELECT id FROM forget_requests WHERE withheld_at <= ? AND answered_at IS NULL"
+_OPEN = "SELECT id FROM forget_requests WHERE withheld_at IS NOT NULL AND answered_at IS NULL AND cycle_id IS ?"
 
 
 class ForgetRequest(NamedTuple):
     """One thing to be asked about: an observation or a message, with its words."""
 
-    id: int
+    cycle_id: int | None
+    """Of the run that heard it; None when its conversation was deleted."""
     observation_id: int | None
     message_id: int | None
     words: str
@@ -33,15 +34,19 @@ def add(db: sqlite3.Connection, cycle_id: int, observation_ids: Iterable[int], m
     With a note go those it was made of, the reflections made of it meanwhile, and the messages it comes from; with a
     message the replies to it: each would bring the words back.
     """
-    named = set(observation_ids)
-    standing = {o.id for o in rows.observations(db, sorted(above(db, named))) if o.state != "superseded"}
-    notes = below(db, named) | standing
-    messages = {*message_ids, *(m.id for m in messages_below(db, notes))}
-    messages |= {m.id for m in replies(db, messages)}
-    for observation_id in sorted(notes):
-        insert(db, "forget_requests", {"uid": new_uid(), "cycle_id": cycle_id, "observation_id": observation_id})
-    for message_id in sorted(messages):
-        insert(db, "forget_requests", {"uid": new_uid(), "cycle_id": cycle_id, "message_id": message_id})
+    notes, messages = set(observation_ids), set(message_ids)
+    beneath = below(db, notes)
+    standing = {o.id for o in rows.observations(db, sorted(above(db, notes))) if o.state != "superseded"}
+    said = messages | {m.id for m in messages_below(db, beneath)}
+    said |= {m.id for m in replies(db, said)}
+    for observation_id in sorted(beneath | standing):
+        _insert(db, cycle_id, {"observation_id": observation_id, "along": int(observation_id not in notes)})
+    for message_id in sorted(said):
+        _insert(db, cycle_id, {"message_id": message_id, "along": int(message_id not in messages)})
+
+
+def _insert(db: sqlite3.Connection, cycle_id: int, values: dict[str, int]) -> None:
+    insert(db, "forget_requests", {"uid": new_uid(), "cycle_id": cycle_id, **values})
 
 
 def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
@@ -70,28 +75,40 @@ def waiting(db: sqlite3.Connection) -> frozenset[int]:
 
 
 def unanswered(db: sqlite3.Connection) -> list[ForgetRequest]:
-    """Return what is withheld and not asked about yet: notes, and the user's messages that none of these rests on."""
-    rows = db.execute(
-        """SELECT r.id, r.observation_id, r.message_id, coalesce(o.content, m.content)
+    """Return what is withheld and not asked about yet: the notes and messages that were named, run by run.
+
+    A message that a note of the same run rests on goes with that.
+    """
+    found = db.execute(
+        """SELECT r.cycle_id, r.observation_id, r.message_id, coalesce(o.content, m.content)
            FROM forget_requests AS r LEFT JOIN observations AS o ON o.id = r.observation_id
            LEFT JOIN messages AS m ON m.id = r.message_id
-           WHERE withheld_at IS NOT NULL AND answered_at IS NULL AND ifnull(m.role, 'user') = 'user'
-           AND o.superseded_at IS NULL
-           ORDER BY r.id"""
+           WHERE withheld_at IS NOT NULL AND answered_at IS NULL AND NOT along ORDER BY r.cycle_id, r.id"""
     )
-    requests = [ForgetRequest(*row) for row in rows]
+    requests = [ForgetRequest(*row) for row in found]
     beneath = {m.id for m in messages_below(db, [r.observation_id for r in requests if r.observation_id is not None])}
     return [r for r in requests if r.message_id not in beneath]
 
 
-def leave(db: sqlite3.Connection, asked: str, now: str) -> None:
-    """Note that the user was asked at that time: what was withheld by then stays so."""
-    db.execute(f"UPDATE forget_requests SET answered_at = ? WHERE id IN ({_OPEN})", (now, asked))
+def leave(db: sqlite3.Connection, cycle_id: int | None, now: str) -> None:
+    """Note that the user was asked about what a cycle withheld: it stays so."""
+    db.execute(f"UPDATE forget_requests SET answered_at = ? WHERE id IN ({_OPEN})", (now, cycle_id))
 
 
-def keep(db: sqlite3.Connection, asked: str) -> None:
-    """Give back what the user was asked about at that time."""
-    _give_back(db, column(db, _OPEN, (asked,)))
+def keep(db: sqlite3.Connection, cycle_id: int | None) -> None:
+    """Give back what a cycle withheld and the user was asked about."""
+    _give_back(db, column(db, _OPEN, (cycle_id,)))
+
+
+def withheld_by(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
+    """Return the words of the notes and messages that a cycle withholds."""
+    rows_ = db.execute(
+        """SELECT coalesce(o.content, m.content) FROM forget_requests AS r
+           LEFT JOIN observations AS o ON o.id = r.observation_id LEFT JOIN messages AS m ON m.id = r.message_id
+           WHERE r.cycle_id = ? AND withheld_at IS NOT NULL AND ifnull(m.role, 'user') = 'user' ORDER BY r.id""",
+        (cycle_id,),
+    )
+    return tuple(row[0] for row in rows_)
 
 
 def take_back(db: sqlite3.Connection, cycle_id: int) -> None:

@@ -106,7 +106,7 @@ _CHECKS: tuple[tuple[str, str], ...] = (
     (
         """SELECT observation_id, replaced_id, relation FROM observation_replaced
            JOIN weighed ON weighed.id = observation_id
-           WHERE relation NOT IN ('outdated', 'same', 'edit', 'borrowed')""",
+           WHERE relation NOT IN ('outdated', 'same', 'edit')""",
         "Observation {0} replaces {1} in a way that is none: {2}.",
     ),
     (

@@ -1,9 +1,9 @@
 """Which observations rest on which, and on which messages: plain queries over all generations.
 
 A note is tied to every note that it replaced by a row of `observation_replaced` under its cycle: as an edit, because
-it made that outdated, or because both say the same. One that was to be replaced but stands is tied to it as `borrowed`:
-its names may have come from there. The rows stay when the cycle is undone, so that both are still found when either is
-forgotten.
+it made that outdated, or because both say the same. One that was to be replaced but stands has a row of
+`observation_borrowed` instead: names may have come from there. The rows stay when the cycle is undone, so that both are
+still found when either is forgotten.
 """
 
 import sqlite3
@@ -51,12 +51,17 @@ def _linked(db: sqlite3.Connection, ids: Iterable[int], relation: str) -> list[t
 
 
 def link_replaced(db: sqlite3.Connection, pairs: Iterable[tuple[int, int]], relation: str, cycle_id: int) -> None:
-    """Tie each first observation of the pairs to the second by a cycle: `outdated`, `same`, `edit` or `borrowed`."""
+    """Tie each first observation of the pairs to the second by a cycle: `outdated`, `same` or `edit`."""
     db.executemany(
         """INSERT OR IGNORE INTO observation_replaced (observation_id, replaced_id, relation, cycle_id)
            VALUES (?, ?, ?, ?)""",
         [(new, old, relation, cycle_id) for new, old in pairs],
     )
+
+
+def link_borrowed(db: sqlite3.Connection, pairs: Iterable[tuple[int, int]]) -> None:
+    """Say that each first observation of the pairs may have names from the second, which stands beside it."""
+    db.executemany("INSERT OR IGNORE INTO observation_borrowed (observation_id, lender_id) VALUES (?, ?)", pairs)
 
 
 def take_over(db: sqlite3.Connection, old: int, new: int) -> None:
@@ -65,7 +70,11 @@ def take_over(db: sqlite3.Connection, old: int, new: int) -> None:
         """INSERT INTO observation_replaced (observation_id, replaced_id, relation, cycle_id)
            SELECT ?, replaced_id, relation, r.cycle_id FROM observation_replaced AS r
            JOIN observations AS o ON o.id = observation_id
-           WHERE o.id = ? AND (relation = 'borrowed' OR relation = 'outdated' AND o.committed_at IS NULL)""",
+           WHERE o.id = ? AND relation = 'outdated' AND o.committed_at IS NULL""",
+        (new, old),
+    )
+    db.execute(
+        "INSERT INTO observation_borrowed SELECT ?, lender_id FROM observation_borrowed WHERE observation_id = ?",
         (new, old),
     )
 
@@ -87,10 +96,10 @@ def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: st
     for new, old, cycle_id, stands, is_pending in pairs:
         if not stands:
             db.execute(
-                """UPDATE observation_replaced SET relation = 'borrowed'
-                   WHERE observation_id = ? AND replaced_id = ? AND cycle_id = ?""",
+                "DELETE FROM observation_replaced WHERE observation_id = ? AND replaced_id = ? AND cycle_id = ?",
                 (new, old, cycle_id),
             )
+            link_borrowed(db, [(new, old)])
             continue
         if is_pending:
             apply_replacements(db, [old], now)
@@ -142,8 +151,9 @@ def replaced_by(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, i
 def replacing(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
     """Return (note, which other) for those of these that another made outdated, or took words from."""
     query = f"""SELECT replaced_id, observation_id FROM observation_replaced
-                WHERE relation IN ('outdated', 'borrowed') AND replaced_id IN {GIVEN}"""
-    return db.execute(query, (given(ids),)).fetchall()
+                WHERE relation = 'outdated' AND replaced_id IN {GIVEN}
+                UNION SELECT lender_id, observation_id FROM observation_borrowed WHERE lender_id IN {GIVEN}"""
+    return db.execute(query, (given(ids), given(ids))).fetchall()
 
 
 def resting_on(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Observation]:
@@ -171,8 +181,7 @@ def partners(db: sqlite3.Connection, observation_id: int, relation: str, *, newe
 def successors(db: sqlite3.Connection, old: Observation) -> list[Observation]:
     """Return what the cycle that superseded an observation put in its place."""
     source = """observations WHERE id <> :old AND (
-        id IN (SELECT observation_id FROM observation_replaced
-               WHERE replaced_id = :old AND cycle_id = :cycle AND relation <> 'borrowed')
+        id IN (SELECT observation_id FROM observation_replaced WHERE replaced_id = :old AND cycle_id = :cycle)
         OR cycle_id = :cycle AND id IN (SELECT observation_id FROM observation_sources WHERE source_id = :old)
     ) ORDER BY id"""
     return select(db, Observation, source, {"old": old.id, "cycle": old.superseded_by})
@@ -196,7 +205,7 @@ def all_successors(db: sqlite3.Connection, observation_id: int) -> list[Successo
            UNION ALL SELECT relation, r.observation_id, r.cycle_id FROM observation_replaced AS r
            JOIN cycles ON cycles.id = r.cycle_id JOIN observations AS old ON old.id = r.replaced_id
            JOIN observations AS new ON new.id = r.observation_id
-           WHERE replaced_id = :id AND relation <> 'borrowed' AND (old.superseded_by = r.cycle_id
+           WHERE replaced_id = :id AND (old.superseded_by = r.cycle_id
                OR status = 'reverted' AND (relation <> 'outdated' OR new.committed_at IS NOT NULL)) ORDER BY 3, 2""",
         {"id": observation_id},
     ).fetchall()
@@ -210,7 +219,7 @@ def replaced_observations(db: sqlite3.Connection, observation_id: int) -> list[O
     """Return what an observation made outdated or says again, once that took effect."""
     source = """observations AS o WHERE id IN (
         SELECT replaced_id FROM observation_replaced AS r JOIN cycles ON cycles.id = cycle_id
-        WHERE observation_id = ? AND relation IN ('outdated', 'same') AND status = 'succeeded'
+        WHERE observation_id = ? AND relation <> 'edit' AND status = 'succeeded'
         AND o.superseded_by = r.cycle_id) ORDER BY id"""
     return select(db, Observation, source, (observation_id,), "o")
 

@@ -10,11 +10,11 @@ def m008_replaced(db: Database) -> None:
     script(
         db,
         """
-        CREATE TABLE observation_replaced (   -- edits; lines that made others outdated, say the same, took names
+        CREATE TABLE observation_replaced (   -- edits, lines that made others outdated, lines that say the same
             observation_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
             replaced_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
             cycle_id INTEGER NOT NULL REFERENCES cycles(id) ON DELETE CASCADE,
-            relation TEXT NOT NULL CHECK (relation IN ('outdated', 'same', 'edit', 'borrowed')),
+            relation TEXT NOT NULL CHECK (relation IN ('outdated', 'same', 'edit')),
             PRIMARY KEY (observation_id, replaced_id, cycle_id)
         ) WITHOUT ROWID;
         INSERT INTO observation_replaced
@@ -23,12 +23,19 @@ def m008_replaced(db: Database) -> None:
         DROP TABLE outdated;
         CREATE INDEX observation_replaced_by_replaced ON observation_replaced(replaced_id);
         CREATE INDEX observation_replaced_by_cycle ON observation_replaced(cycle_id);
+        CREATE TABLE observation_borrowed (   -- lines that were to replace a note and did not: names may come from it
+            observation_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            lender_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            PRIMARY KEY (observation_id, lender_id)
+        ) WITHOUT ROWID;
+        CREATE INDEX observation_borrowed_by_lender ON observation_borrowed(lender_id);
         CREATE TABLE forget_requests (        -- what the observer heard the user ask to forget: withheld until answered
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             uid TEXT NOT NULL UNIQUE,
             cycle_id INTEGER REFERENCES cycles(id) ON DELETE SET NULL,
             observation_id INTEGER REFERENCES observations(id) ON DELETE CASCADE,
             message_id INTEGER REFERENCES messages(id) ON DELETE CASCADE,
+            along INTEGER NOT NULL DEFAULT 0, -- 1: not named, it goes along with what was
             withheld_at TEXT,                 -- null until the cycle's observations are committed
             answered_at TEXT                  -- null until the user has said what to do
         );

@@ -188,7 +188,7 @@ def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict
     known: dict[str, int] = {}
     if rows >= _MANY_ROWS:
         known = _counted.setdefault((path(db), kind, round(math.log(rows, 1.1))), known)
-    counts = _count(db, kind, [stem for stem in stems if stem not in known])
+    counts = count(db, kind, [stem for stem in stems if stem not in known])
     # What no row has costs nothing to count, and may be said next: the query would go on without it.
     known |= {stem: count for stem, count in counts.items() if count}
     return {stem: known.get(stem, 0) for stem in stems}
@@ -198,7 +198,8 @@ _MANY_ROWS = 20_000
 _counted: dict[tuple[str, str, int], dict[str, int]] = {}
 
 
-def _count(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
+def count(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
+    """Return in how many rows each stem occurs now."""
     table = _TABLES[kind]
     db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab USING fts5vocab(main, {table}_fts, row)")
     sql = f"SELECT doc FROM temp.{table}_vocab WHERE term = ?"

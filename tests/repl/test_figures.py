@@ -204,7 +204,8 @@ def test_undone_names_all_that_was_taken_back() -> None:
     head = to_text(undone_view(drawn, TODAY, 1), 200).splitlines()[0]
     named = "an observation run (cycle 7), a graph run (cycle 7) and a graph run (cycle 7)"
     assert head == f"Taken back: {named}, in conversation 1."
-    assert "What it had kept from the model" in to_text(undone_view(replace(UNDONE, deactivated=()), TODAY, 1), 200)
+    withheld = replace(UNDONE, deactivated=(), given_back=("User owes Ana money",))
+    assert "The model is shown it again:\n  “User owes Ana money”" in to_text(undone_view(withheld, TODAY, 1), 200)
 
 
 def test_scripts_without_spaces_break_anywhere() -> None:

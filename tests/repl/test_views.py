@@ -335,7 +335,7 @@ def test_forgetting_says_what_stays() -> None:
     assert "What else was drawn from them (8, 9) would stay." in emptying
     counts: dict[str, Any] = dict.fromkeys((field.name for field in fields(Forgotten)), 0)
     gone = Forgotten(**(counts | {"observations": 2, "memories": 1, "relations": 3, "pending_erasure": True}))
-    assert forgotten_words(gone).startswith("Deleted: 2 observations, 1 memory, 3 relations. Another process")
+    assert forgotten_words(gone).startswith("Deleted: 2 observations, 1 memory, 3 relations. Its bytes are still in")
     emptied = Forgotten(**(counts | {"observations": 1, "emptied": 2, "beside": (8,)}))
     assert forgotten_words(emptied) == (
         "Deleted: 1 observation, every word of 2 messages. What else was drawn from them (8) stays."

@@ -175,6 +175,7 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
     )
     if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'forget_requests'").fetchone():
         _withhold_something(w, dentist, facts[2], said[5])
+        w.insert("observation_borrowed", observation_id=edited, lender_id=facts[0])
     for block, observation in enumerate((both, edited)):
         w.insert("shown", conversation_id=dentist, observation_id=observation, block=block)
     db.execute("INSERT INTO tombstones VALUES (?, ?)", (f"{machine}-gone", w.tick()))

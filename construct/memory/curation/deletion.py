@@ -17,6 +17,8 @@ from construct.store.records import Conversation, Memory, Message, Observation
 
 _LEAST_QUOTE = 12
 """Characters; what is shorter is no telling quotation."""
+_MOST_COLONS = 4
+"""That the head of a result can hold: `message 1, 2026-03-01 user (loose: only part of the words): …`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,10 @@ class Deleted:
     entities: int
     forks: tuple[int, ...]
     pending_erasure: bool
-    """Another process reads the file: its bytes are cleared out later (`erase.finish_erasure`)."""
+    """Its bytes are still in the file and are cleared out later (`erase.finish_erasure`).
+
+    Another process reads the file, or the disk is full or failing.
+    """
 
 
 def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
@@ -112,11 +117,15 @@ def _quoting(db: sqlite3.Connection, own: Sequence[Message]) -> list[int]:
     return [
         i
         for i, blocks in remnants.tool_rounds(db, [m.id for m in own])
-        if any(
-            len(quoted := line.split(": ", 1)[-1].strip(" …[]")) >= _LEAST_QUOTE and quoted in said
-            for line in forget.strings(json.loads(blocks))
-        )
+        if any(_quotes(line, said) for line in forget.strings(json.loads(blocks)))
     ]
+
+
+def _quotes(line: str, said: str) -> bool:
+    """Return whether a line of a tool's result, or what stands behind one of its first colons, was said there."""
+    parts = " ".join(line.split()).split(": ", _MOST_COLONS)
+    quoted = (": ".join(parts[at:]).strip(" …[]") for at in range(len(parts)))
+    return any(len(text) >= _LEAST_QUOTE and text in said for text in quoted)
 
 
 def _resting_on(db: sqlite3.Connection, conversation_id: int) -> Collection[int]:
@@ -130,4 +139,6 @@ def _resting_on(db: sqlite3.Connection, conversation_id: int) -> Collection[int]
             {"id": conversation_id},
         )
     }
-    return forget.risen(db, forget.borrowing(db, found))
+    while (grown := forget.risen(db, forget.borrowing(db, found))) != found:
+        found = grown
+    return found

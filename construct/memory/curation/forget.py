@@ -89,7 +89,10 @@ class Forgotten:
     beside: tuple[int, ...]
     """Other observations drawn from messages that were emptied; they stayed."""
     pending_erasure: bool
-    """Another process reads the file: its bytes are cleared out later (`erase.finish_erasure`)."""
+    """Its bytes are still in the file and are cleared out later (`erase.finish_erasure`).
+
+    Another process reads the file, or the disk is full or failing.
+    """
 
 
 def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) -> ForgetPlan:

@@ -33,6 +33,8 @@ class Undone:
     """What it had superseded: active again, or pending as it was."""
     relations: int
     """What graph cycles had drawn."""
+    given_back: tuple[str, ...] = ()
+    """The words of notes and messages that the user had asked to forget: shown to the model again."""
     along: tuple[Cycle, ...] = ()
     """The graph cycles behind it, and runs that found nothing, which went with it; newest first."""
 
@@ -129,6 +131,7 @@ def _built_on(db: sqlite3.Connection, cycle: Cycle) -> list[Cycle]:
 def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
     made = _ids(db, "SELECT id FROM observations WHERE cycle_id = ?", cycle.id)
     back = _ids(db, "SELECT id FROM observations WHERE superseded_by = ? AND cycle_id <> superseded_by", cycle.id)
+    given_back = forget_requests.withheld_by(db, cycle.id)
     relations = revert_graph(db, cycle.id, now) if cycle.kind == "graph" else 0
     _reactivate(db, cycle)
     db.execute(
@@ -142,7 +145,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
     _mark_reverted(db, cycle, now)
     promote(db, now)
     deactivated, reactivated = tuple(rows.observations(db, made)), tuple(rows.observations(db, back))
-    return Undone(lineage.cycle(db, cycle.id), deactivated, reactivated, relations)
+    return Undone(lineage.cycle(db, cycle.id), deactivated, reactivated, relations, given_back)
 
 
 def _ids(db: sqlite3.Connection, query: str, cycle_id: int) -> list[int]:

@@ -44,8 +44,8 @@ def store_extraction(
         rows.link_messages(db, observation_id, sources)
         standing = [o.id for o in rows.observations(db, proposed.replaces) if o.state != "superseded"]
         lineage.link_replaced(db, [(observation_id, old) for old in standing], "outdated", cycle_id)
-        read = [o.id for o in rows.observations(db, proposed.borrowed)]
-        lineage.link_replaced(db, [(observation_id, old) for old in read], "borrowed", cycle_id)
+        lenders = rows.observations(db, [*proposed.replaces, *proposed.borrowed])
+        lineage.link_borrowed(db, [(observation_id, o.id) for o in lenders if o.id not in standing])
         stored += 1
     known = [o.id for o in rows.observations(db, found.forget_observations)]
     forget_requests.add(db, cycle_id, known, [i for i in found.forget_messages if i in allowed])

@@ -8,7 +8,7 @@ from construct.memory.language.wordlists import MONTHS, MONTHS_ABROAD
 from construct.memory.shown.lines import STANCES
 from construct.store.records import Message
 
-_QUOTED_LINE = re.compile(r"^\s*>.*$", re.MULTILINE)
+_QUOTED_LINE = re.compile(r"^[^\S\n]*>.*$", re.MULTILINE)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _ISO = re.compile(r"(\d{4})-\d\d(?:-\d\d)?")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
@@ -44,8 +44,8 @@ def ungrounded_terms(content: str, heard: Iterable[str], days: Iterable[str]) ->
 def least_stance(content: str, sources: Sequence[Message], heard: Sequence[Message]) -> str:
     """Return the weakest claim that the sources of a fact prove: `assistant`, `quoted`, or `stated` for no limit.
 
-    All of it is the assistant's when no source is the user's. It is quoted when its terms, or without terms its words,
-    stand only in lines that begin with `>`, of all the messages that it was `heard` in.
+    All of it is the assistant's when no source is the user's. It is quoted when one of its terms, or without terms all
+    its words, stand only in lines that begin with `>`, of all the messages that it was `heard` in.
     """
     if all(m.role == "assistant" for m in sources):
         return "assistant"
@@ -53,7 +53,9 @@ def least_stance(content: str, sources: Sequence[Message], heard: Sequence[Messa
     if not quoted:
         return "stated"
     own = frozenset(w for m in heard for w in words(_QUOTED_LINE.sub("", m.content)))
-    telling = (terms(content) & (own | quoted)) or (content_words(content) & (own | quoted))
+    if telling := terms(content) & (own | quoted):
+        return "quoted" if telling - own else "stated"
+    telling = content_words(content) & (own | quoted)
     return "quoted" if telling and telling.isdisjoint(own) else "stated"
 
 

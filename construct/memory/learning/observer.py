@@ -5,7 +5,7 @@ worker, so that no batch is ever passed over (memory.md, "One way through").
 """
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from construct.clock import Clock, from_text
@@ -103,6 +103,7 @@ def joined(parts: Sequence[Extraction]) -> Extraction:
         title=titled[0].title if titled else None,
         forget_observations=tuple(i for part in parts for i in part.forget_observations),
         forget_messages=tuple(i for part in parts for i in part.forget_messages),
+        withdrawn=tuple(withdrawn),
         by_rule=all(p.by_rule for p in titled),
     )
 
@@ -115,7 +116,7 @@ def _next_part(reading: Reading, messages: Sequence[Message], found: Sequence[Ex
         reading,
         messages=messages,
         before=[*reading.before, *reading.messages[:at]][-2:],
-        earlier=tuple(o for part in found for o in part.observations),
+        earlier=(*reading.earlier, *(o for part in found for o in part.observations)),
     )
 
 
@@ -196,7 +197,9 @@ def _read(answer: str, reading: Reading, anchors: dict[str, int], account: Accou
     stored, fresh = _by_kind(known[a] for a in named if a in known)
     messages = [anchors[a] for a in named if a in anchors]
     found = Extraction(
-        observations=_without_repetition([o for note in notes if (o := _grounded(note, reading, anchors, account))]),
+        observations=_without_repetition(
+            [o for note in notes if (o := _grounded(note, reading, anchors, known, account))]
+        ),
         current_task=phrase(answer, "task", _LONGEST_PHRASE),
         suggested_response=phrase(answer, "next", _LONGEST_PHRASE),
         title=phrase(answer, "title", _LONGEST_TITLE) or None,
@@ -208,11 +211,15 @@ def _read(answer: str, reading: Reading, anchors: dict[str, int], account: Accou
 
 
 def _grounded(
-    note: ReadNote, reading: Reading, anchors: dict[str, int], account: Account
+    note: ReadNote,
+    reading: Reading,
+    anchors: dict[str, int],
+    known: Mapping[str, Observation | ProposedObservation],
+    account: Account,
 ) -> ProposedObservation | None:
     """Return a line with ids for anchors, its stance and date within what its sources prove; None when it invents."""
     ids = tuple(anchors[a] for a in note.anchors)
-    replaced, fresh = _by_kind(reading.notes[k] for k in note.replaces)
+    replaced, fresh = _by_kind(known[k] for k in note.replaces)
     heard = _heard(ids, reading)
     days = {reading.clock.local(from_text(m.created_at)).date().isoformat() for m in heard}
     sources = [m for m in heard if m.id in ids]

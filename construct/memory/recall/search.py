@@ -278,7 +278,12 @@ def _frequencies(db: sqlite3.Connection, wanted: Sequence[str], filters: Filters
     counted = [store.frequencies(db, kind, all_roots) for kind in store.KINDS]
     left_out = [e.text for e in store.entries(db, "message", filters.without, Filters())] if filters.without else []
     counted += [dict.fromkeys(map(stem, words(text)), -1) for text in left_out]
-    return {word: sum(counts.get(root, 0) for counts in counted for root in group) for word, group in roots.items()}
+    found = {word: sum(counts.get(root, 0) for counts in counted for root in group) for word, group in roots.items()}
+    if left_out:  # counts that were kept may be from before it was stored
+        for word in [word for word, count in found.items() if count <= 0]:
+            fresh = sum(sum(store.count(db, kind, roots[word]).values()) for kind in store.KINDS)
+            found[word] = max(0, fresh + sum(counted[-1].get(root, 0) for root in roots[word]))
+    return found
 
 
 def _hit(found: Found, zone: tzinfo | None) -> Hit:

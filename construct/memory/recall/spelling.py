@@ -18,7 +18,7 @@ from construct.memory.recall.query import Query, analyse, is_cue, is_stop_word, 
 from construct.store import search as store
 from construct.store.search import Filters
 
-SHORTEST = 4  # letters; shorter words have too many neighbours
+SHORTEST, LONGEST = 4, 64  # letters; shorter words have too many neighbours, longer ones the index does not stem
 LONG = 8  # letters; from here on two slips are looked for where no word is one slip away
 MOST_RESPELT = 4  # words of a query: more are another language, not slips
 MOST_SEEKS = 3_000  # in the index for one query: a tenth of a second or so
@@ -88,7 +88,7 @@ def _taken_out(text: str, dropped: frozenset[str]) -> str:
 
 def nearest(db: sqlite3.Connection, word: str, filters: Filters, allowance: _Allowance | None = None) -> str | None:
     """Return the word spelt most like a folded word, as it is written in what can be found; None when none is near."""
-    if len(word) < SHORTEST or not word.isalpha() or is_unspaced(word):
+    if not SHORTEST <= len(word) <= LONGEST or not word.isalpha() or is_unspaced(word):
         return None
     allowance = allowance or _Allowance()
     for slips in (1, 2) if len(word) >= LONG else (1,):

@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
-from itertools import accumulate
 from typing import Protocol, TypeVar
 
 from construct import tokens
@@ -80,9 +79,14 @@ N = TypeVar("N", bound=Note)
 
 
 def fitting(notes: Sequence[N], most: int) -> list[N]:
-    """Return the first of the notes, as many as so many tokens hold with their anchors."""
-    sizes = accumulate(tokens.count(plain_line(note)) + 2 for note in notes)
-    return [note for note, size in zip(notes, sizes, strict=True) if size <= most]
+    """Return the first of the notes, as many as so many tokens hold with their anchors; what is too long is skipped."""
+    found = []
+    for note in notes:
+        size = tokens.count(plain_line(note)) + 2
+        if size <= most:
+            found.append(note)
+            most -= size
+    return found
 
 
 def line_tokens(note: Note) -> int:

@@ -1,7 +1,7 @@
 """What deleting a conversation takes along, in words."""
 
 from construct.memory.curation.deletion import Deleted, DeletionPlan
-from construct.repl.views.forgetting import STILL_READ
+from construct.repl.views.forgetting import STILL_IN_FILE
 from construct.repl.views.words import counted, title_of
 from construct.store.talk import ConversationSummary
 
@@ -20,4 +20,4 @@ def deletion_words(here: ConversationSummary, plan: DeletionPlan) -> str:
 def deleted_words(gone: Deleted) -> str:
     """Return what went."""
     words = f"{counted(gone.messages, 'message')}, {counted(gone.observations, 'observation')}"
-    return f"Deleted conversation {gone.conversation}: {words}.{STILL_READ if gone.pending_erasure else ''}"
+    return f"Deleted conversation {gone.conversation}: {words}.{STILL_IN_FILE if gone.pending_erasure else ''}"

@@ -14,7 +14,10 @@ from construct.store.records import Message
 from construct.text import one_line, shorten
 
 _MOST_LISTED = 12
-STILL_READ = " Another process reads the file: its bytes are cleared out when that has ended."
+STILL_IN_FILE = (
+    " Its bytes are still in the file: another program is reading it, or the disk is full or failing."
+    " Close that program or make room; the next `construct` command clears them out."
+)
 _QUOTED = 100
 
 
@@ -74,7 +77,7 @@ def forgotten_words(gone: Forgotten) -> str:
     if gone.beside:
         words += f" {_beside(gone.beside)} stays."
     if gone.pending_erasure:
-        words += STILL_READ
+        words += STILL_IN_FILE
     return words
 
 

@@ -1,5 +1,6 @@
 """What taking a cycle back changed."""
 
+from dataclasses import replace
 from datetime import date
 
 from rich.console import Group, RenderableType
@@ -8,7 +9,7 @@ from rich.text import Text
 from construct.memory.curation.undo import Undone
 from construct.repl.views.observations import observation_table
 from construct.repl.views.words import counted
-from construct.text import one_line
+from construct.text import one_line, shorten
 
 _MOST_LISTED = 12
 _KINDS = {"edit": "your edit", "observer": "an observation run", "reflector": "a reflection", "graph": "a graph run"}
@@ -20,7 +21,8 @@ _HELD_ELSEWHERE = (
     "What it had read, in conversation {there}, is held: it is observed again after a further threshold of talk there, "
     "or by /compact there."
 )
-_WITHHELD = "What it had kept from the model, since you asked for that to be forgotten, is shown again."
+_WITHHELD = "You had asked to forget this. The model {} it again:"
+_WIDTH = 72
 
 
 UNDO_QUESTION = "Take this back?"
@@ -29,7 +31,9 @@ UNDO_QUESTION = "Take this back?"
 def undo_plan_view(plan: Undone, today: date, title: str | None) -> RenderableType:
     """Return what an undo would take back, in which conversation (of this title), and what that would change."""
     would = [Text(f"This would be taken back: {_named(plan)}{_where(plan, title)}.", style="heading3")]
-    return Group(*would, *_changes(plan, today, "would go", "would be active again"))
+    still = tuple(o._replace(superseded_at=None, superseded_by=None) for o in plan.deactivated)
+    plan = replace(plan, deactivated=still)
+    return Group(*would, *_changes(plan, today, "would go", "would be active again", "would be shown"))
 
 
 def undone_view(
@@ -42,7 +46,7 @@ def undone_view(
     """
     kind = undone.cycle.kind
     parts: list[RenderableType] = [Text(f"Taken back: {_named(undone)}{_where(undone, title)}.", style="heading3")]
-    parts += _changes(undone, today, "gone", "active again")
+    parts += _changes(undone, today, "gone", "active again", "is shown")
     if kind == "observer" and undone.cycle.conversation_id != here:
         parts.append(Text(_HELD_ELSEWHERE.format(there=undone.cycle.conversation_id), style="dim"))
     elif kind in _HELD:
@@ -50,14 +54,15 @@ def undone_view(
     return Group(*parts)
 
 
-def _changes(undone: Undone, today: date, gone: str, again: str) -> list[RenderableType]:
+def _changes(undone: Undone, today: date, gone: str, again: str, shown: str) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for words, found in ((gone, undone.deactivated), (again, undone.reactivated)):
         if found:
             parts.append(Text(f"{counted(len(found), 'observation')} {words}:"))
             parts.append(observation_table(found, today, _MOST_LISTED))
-    if undone.cycle.kind == "observer" and not undone.deactivated:
-        parts.append(Text(_WITHHELD))
+    if undone.given_back:
+        listed = [f"  “{shorten(words, _WIDTH)}”" for words in undone.given_back[:_MOST_LISTED]]
+        parts.append(Text("\n".join([_WITHHELD.format(shown), *listed])))
     if undone.relations:
         parts.append(Text(f"{counted(undone.relations, 'relation')} of the graph {gone}."))
     return parts

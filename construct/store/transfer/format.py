@@ -217,11 +217,14 @@ KINDS: dict[str, Kind] = {
         ), where=f"cycle_id NOT IN {_RUNNING}"),
         Kind("replaced", "observation_replaced", (
             _ref("observation", "observation", needed=True), _ref("replaced", "observation", needed=True),
-            _ref("cycle", "cycle", needed=True), Field("relation", one_of("outdated", "same", "edit", "borrowed")),
+            _ref("cycle", "cycle", needed=True), Field("relation", one_of("outdated", "same", "edit",)),
         ), keyed=False, order="observation_id, replaced_id, cycle_id"),
+        Kind("borrowed", "observation_borrowed", (
+            _ref("observation", "observation", needed=True), _ref("lender", "observation", needed=True),
+        ), keyed=False, order="observation_id, lender_id"),
         Kind("forget_request", "forget_requests", (
             _ref("cycle", "cycle"), _ref("observation", "observation"), _ref("message", "message"),
-            _maybe("withheld_at", time), _maybe("answered_at", time),
+            Field("along", flag, default=0), _maybe("withheld_at", time), _maybe("answered_at", time),
         ), where=f"ifnull(cycle_id, 0) NOT IN {_RUNNING}"),
         Kind("memory", "memories", (
             Field("content", text), _maybe("category"), Field("origin", one_of("user", "assistant", "observation")),

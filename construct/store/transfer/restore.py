@@ -22,6 +22,8 @@ from construct.store.transfer.format import COUNTS, KINDS, OUTDATED, Kind, Refus
 from construct.store.transfer.settle import Reference, Unsettled, diverged, settle
 
 _Values = Mapping[str, SqlValue]
+_NOTED_WITH = {"shown": "conversation", "borrowed": "observation"}
+"""With what a line without a uid comes and stays away, where that is no cycle."""
 
 
 class Restore:
@@ -95,7 +97,7 @@ class Restore:
             marks[str(values["name"])] = (self._arrivals.get("message", values).row, values["updated_at"])
         elif kind.type == "tombstone":
             self._db.execute("INSERT OR IGNORE INTO tombstones VALUES (?, ?)", (*columns.values(),))
-        elif self._arrivals.get("conversation" if kind.type == "shown" else "cycle", values).fresh:
+        elif self._arrivals.get(_NOTED_WITH.get(kind.type, "cycle"), values).fresh:
             if kind is OUTDATED:
                 columns["relation"] = self._relation(columns["cycle_id"])
             places = ", ".join("?" * len(columns))

@@ -1,5 +1,6 @@
 """What the user asked to forget in conversation, whatever becomes of its note, its message or its conversation."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,6 @@ from tests.memory.builders import Life, stated
 PEANUTS = "User is allergic to peanuts"
 CHESS = "User plays chess with Otto"
 DENTIST, OFF = "User sees the dentist Moura in March", "User called off the dentist Moura"
-NEVER = "9999-12-31"
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_it_stays_withheld_without_the_conversation_that_asked(life: Life) -> No
     assert life.read(note).withheld
     assert forget_requests.waiting(life.db) == frozenset()
     with transaction(life.db):
-        forget_requests.keep(life.db, NEVER)
+        forget_requests.keep(life.db, None)
     assert not life.read(note).withheld
 
 
@@ -82,13 +82,13 @@ def test_what_a_reflection_was_made_of_is_withheld_with_it(life: Life) -> None:
     peanuts, chess = life.learn(here, PEANUTS), life.learn(here, CHESS)
     (both,) = life.reflect((f"{PEANUTS} and plays chess with Otto", [peanuts, chess]))
     ask_to_forget(life, here, both)
-    assert [r.words for r in forget_requests.unanswered(life.db) if r.observation_id] == [both.content]
+    assert [r.words for r in forget_requests.unanswered(life.db)] == [both.content]
     forget.forget(life.db, ("observation", chess.id), life.clock, words=True)
     assert "peanuts" not in " ".join(life.active())
 
 
 def test_a_reflection_made_meanwhile_is_withheld_too(life: Life) -> None:
-    """The observer was told of the note that it was made of."""
+    """The observer was told of the note that it was made of: only that is asked about and goes."""
     here = life.talk()
     peanuts, chess = life.learn(here, PEANUTS), life.learn(here, CHESS)
     life.exchange(here, "Forget about the peanuts.")
@@ -96,6 +96,10 @@ def test_a_reflection_made_meanwhile_is_withheld_too(life: Life) -> None:
     life.observe(here, forget_observations=(peanuts.id,))
     life.compact(here)
     assert life.active() == []
+    assert [r.observation_id for r in forget_requests.unanswered(life.db)] == [peanuts.id]
+    forget.forget(life.db, ("observation", peanuts.id), life.clock, words=True)
+    assert life.active() == [CHESS]
+    assert recalled(life, "chess Otto")
 
 
 @pytest.mark.parametrize("retained", [0, 10_000], ids=["left its window", "still raw"])
@@ -118,10 +122,10 @@ def test_the_answer_is_for_what_was_asked(life: Life) -> None:
     here = life.talk()
     peanuts, chess = life.learn(here, PEANUTS), life.learn(here, CHESS)
     ask_to_forget(life, here, peanuts)
-    asked = life.tick()
+    asked = forget_requests.unanswered(life.db)
     ask_to_forget(life, here, chess)
     with transaction(life.db):
-        forget_requests.keep(life.db, asked)
+        forget_requests.keep(life.db, asked[0].cycle_id)
     assert (life.read(peanuts).withheld, life.read(chess).withheld) == (0, 1)
 
 
@@ -147,13 +151,27 @@ def test_a_borrowed_name_goes_with_the_conversation_it_came_from(life: Life) -> 
     assert b"Moura" not in life.bytes()
 
 
-def test_a_deleted_conversation_is_quoted_nowhere(life: Life) -> None:
+def test_a_borrowed_name_goes_however_often_it_was_handed_on(life: Life) -> None:
+    """From line to line, each taking the place of the one before."""
+    here, there = life.talk(), life.talk()
+    old = life.learn(there, DENTIST)
+    off = replacing(life, here, old, "I called off the dentist.", OFF)
+    life.compact(here)
+    replacing(life, here, off, "I went after all.", "User went to the dentist Moura after all")
+    life.compact(here)
+    delete_conversation(life.db, there, life.clock)
+    assert b"Moura" not in life.bytes()
+
+
+@pytest.mark.parametrize("head", ["", " (loose: only part of the words: or less)"])
+def test_a_deleted_conversation_is_quoted_nowhere(life: Life, head: str) -> None:
     """Neither in another one's task nor by a tool that recalled it there."""
     here, there = life.talk(), life.talk()
-    life.learn(there, "User has a son called Zebulon")
+    life.learn(there, "User has a  son called Zebulon")
     life.exchange(here, "How do I plan his birthday?")
     life.observe(here, current_task="User has a son called Zebulon: planning his birthday")
-    result = '[{"type": "tool_result", "content": "message 1, 2026-03-01 user: User has a son called Zebulon"}]'
+    content = f"message 1, 2026-03-01 user{head}: User has a  son called Zebulon"
+    result = json.dumps([{"type": "tool_result", "content": content}])
     life.say(here, "It is in May.", "assistant", blocks=result)
     delete_conversation(life.db, there, life.clock)
     assert b"Zebulon" not in life.bytes()

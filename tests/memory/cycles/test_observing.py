@@ -41,7 +41,6 @@ from tests.support.talks import Talk, talking
 
 LISBON, PORTO = "User lives in Lisbon", "User lives in Porto now"
 MOVED = writes(PORTO, replaces="Lisbon")
-NEVER = "9999-12-31"
 EAGER = {"CONSTRUCT_OBSERVER_THRESHOLD": "1"}
 """Everything is observed at once, and committed only when asked for."""
 NARROW = {"CONSTRUCT_COMPACT_THRESHOLD": "200"}
@@ -121,7 +120,8 @@ async def test_what_the_verifier_does_not_confirm_replaces_nothing(
         await learn(t, api, "I moved to Porto.", MOVED)
         assert await states(t) == {LISBON: "active", PORTO: "active"}
         assert f"kept “{LISBON}”, not outdated: {reason}" in await notes(t)
-        assert await query(t, "SELECT relation FROM observation_replaced") == [("borrowed",)]
+        assert await query(t, "SELECT * FROM observation_replaced") == []
+        assert await query(t, "SELECT * FROM observation_borrowed") == [(2, 1)]
         assert len(api.of("verifier")) == (2 if verifier is careless.garbage_checks else 1)
 
 
@@ -355,9 +355,9 @@ async def test_what_the_user_keeps_after_all_is_a_memory_again(tmp_path: Path, a
         call = t.companion.store.call
         assert await call(forget_requests.unanswered) == []
         await t.companion.worker.now(t.id)
-        words = [request.words for request in await call(forget_requests.unanswered)]
-        assert words[0] == DEBT
-        await call(forget_requests.keep, NEVER)
+        asked = await call(forget_requests.unanswered)
+        assert asked[0].words == DEBT
+        await call(forget_requests.keep, asked[0].cycle_id)
         assert await call(forget_requests.unanswered) == []
         await t.companion.worker.now(t.id)
         t.check()
@@ -376,7 +376,8 @@ async def test_an_observer_that_would_forget_everything_deletes_nothing(tmp_path
         await t.companion.worker.now(t.id)
         t.check()
         assert await states(t) == {LISBON: "active"}
-        await t.companion.store.call(forget_requests.keep, NEVER)
+        asked = await t.companion.store.call(forget_requests.unanswered)
+        await t.companion.store.call(forget_requests.keep, asked[0].cycle_id)
         assert await is_withheld(t) == ([], [])
         assert LISBON in [o.content for o in await t.companion.store.call(rows.active_in_scope, None)]
 
@@ -433,6 +434,16 @@ async def test_the_second_half_withdraws_what_was_noted_of_the_first(tmp_path: P
         t.check()
         assert await states(t) == {}
         assert (1,) in await query(t, "SELECT message_id FROM forget_requests")
+
+
+async def test_a_broken_second_half_withdraws_all_the_same(tmp_path: Path, api: FakeApi) -> None:
+    """Its whole lines count, and what it names to forget."""
+    async with talking(tmp_path, api) as t:
+        await in_halves(t, api, "I owe Ana a thousand euros.", "Forget what I just said.")
+        api.enqueue("observer", observes(writes(DEBT)))
+        api.enqueue("observer", lambda body: "<forget>K1</forget>\n<observations>\n- 2026")
+        await t.companion.worker.now(t.id)
+        assert DEBT not in await states(t)
 
 
 async def test_the_second_half_settles_what_was_noted_of_the_first(tmp_path: Path, api: FakeApi) -> None:

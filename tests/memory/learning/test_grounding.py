@@ -66,6 +66,19 @@ def test_what_was_quoted_before_is_quoted_still() -> None:
     assert least_stance("User's rent rises to 1300 euros", [thanks], [OWN, REPLY, thanks]) == "quoted"
 
 
+@pytest.mark.parametrize("fact", ["User's sister Ana moved to Porto", "User should ask Ana about Aspirin"])
+def test_what_was_piped_in_is_quoted_though_the_question_names_it(fact: str) -> None:
+    """One term that stands in the quoted lines only is enough."""
+    asked = message(3, "user", "Summarise this mail from Ana\n\n> I, Ana, moved to Porto\n> and take Aspirin")
+    assert least_stance(fact, [asked], [asked]) == "quoted"
+
+
+def test_many_blank_lines_are_read_once() -> None:
+    """Else a message of them would take minutes."""
+    blank = message(3, "user", "\n" * 1_000_000 + "I moved to Porto")
+    assert least_stance("User moved to Porto", [blank], [blank]) == "stated"
+
+
 def test_a_limit_never_strengthens() -> None:
     """The model's word stands where it is weaker than the limit."""
     assert at_least("stated", "assistant") == "assistant"

@@ -240,3 +240,23 @@ def test_every_word_one_slip_away_is_found(lived: Life, data: st.DataObject) -> 
     if results.respelt:
         assert distance(typed, results.respelt[0].searched) <= 1
     assert any(word in text.lower() for text in texts(results.hits))
+
+
+def test_a_word_of_any_length_is_looked_for_in_bounded_time(life: Life) -> None:
+    """What is longer than any word is not respelt: each step would cost as much as the word is long."""
+    here = life.talk()
+    for i in range(60):
+        life.say(here, " ".join("acgt"[(i + j) % 4] * (j % 7 + 4) for j in range(20)))
+    assert search(life.db, "acgt" * 8_000) == []
+
+
+def test_a_count_from_before_the_question_is_not_taken_down_to_nothing(life: Life) -> None:
+    """In a large file counts are kept: the only message that holds the word was counted, and the question was not."""
+    here = life.talk()
+    told = life.exchange(here, "The locker code is 4711")
+    life.db.execute("UPDATE messages SET id = 30000 WHERE id = (SELECT max(id) FROM messages)")
+    assert [hit.id for hit in search(life.db, "4711")] == [told.id]
+    asking = life.say(here, "What was 4711 for?")
+    found = searched(life.db, "4711", Filters(without=(asking.id,)))
+    assert [(hit.id, hit.match) for hit in found.hits] == [(told.id, "direct")]
+    assert not found.respelt

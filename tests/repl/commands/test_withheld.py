@@ -7,7 +7,7 @@ import pytest
 
 from construct.config import Settings
 from construct.repl.plain import PlainOutput
-from construct.store import forget_requests, talk
+from construct.store import cycles, forget_requests, talk
 from construct.store.database import open_database, transaction
 from tests.repl.commands.plainly import talking
 
@@ -67,3 +67,24 @@ async def test_nobody_is_asked_by_a_pipe(settings: Settings) -> None:
         async with talking(settings) as dialogue:
             await dialogue.before_prompt()
         assert len(forget_requests.unanswered(db)) == 1
+
+
+async def test_each_request_is_a_question_of_its_own(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    """With all that it would empty; what went with an earlier answer is not asked about again."""
+    with closing(open_database(settings.db)) as db:
+        with transaction(db):
+            (first,) = db.execute("SELECT id FROM cycles WHERE kind = 'observer'").fetchone()
+            second = cycles.start_cycle(db, "observer", 1, NOW)
+            assert second is not None
+            assert cycles.finish_cycle(db, second, "succeeded", NOW)
+            forget_requests.add(db, first, [1], [])
+            forget_requests.add(db, second, [], [2])
+            talk.set_watermark(db, 1, "window", talk.last_message_id(db, 1), NOW)
+            forget_requests.withhold_committed(db, 1, NOW)
+        assert [request.cycle_id for request in forget_requests.unanswered(db)] == [first, second]
+        out = Asked(True)
+        async with talking(settings, out) as dialogue:
+            await dialogue.before_prompt()
+        assert out.questions == ["Forget it for good?"]
+        assert "every word of these goes:\n  message:1 “My sister Rosa" in capsys.readouterr().out
+        assert forget_requests.unanswered(db) == []

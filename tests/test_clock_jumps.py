@@ -1,0 +1,89 @@
+"""A clock that jumps a year, between turns and while the models answer."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+from construct.clock import Clock
+from construct.memory.curation.undo import newest_cycle, undo
+from construct.memory.cycles.spending import spent_today
+from construct.store import cycles, talk
+from tests.support.fake_api import FakeApi
+from tests.support.fake_types import Answer, Answerer, Json
+from tests.support.talks import LOW, Talk, facts, talking
+
+YEAR = timedelta(days=365)
+
+
+@dataclass
+class Hand:
+    """The hand of a clock that anybody may move."""
+
+    now: datetime = field(default_factory=lambda: datetime(2026, 3, 1, 9, tzinfo=UTC))
+
+
+@dataclass(frozen=True, slots=True)
+class MovedClock(Clock):
+    """A clock whose time a test sets while the program runs."""
+
+    hand: Hand = field(default_factory=Hand)
+
+    def now(self) -> datetime:
+        """Return the time the hand shows."""
+        return self.hand.now
+
+
+def use(t: Talk, clock: Clock) -> None:
+    """Let the companion go by this clock."""
+    t.companion.settings = replace(t.companion.settings, clock=clock)
+    t.companion.terms = replace(t.companion.terms, clock=clock)
+    t.companion.worker.terms = t.companion.terms
+
+
+def jumping(answer: Answerer, jump: Callable[[], None]) -> Answerer:
+    """Return an answerer during whose answer the clock jumps."""
+
+    def answer_later(body: Json) -> Answer:
+        jump()
+        return answer(body)
+
+    return answer_later
+
+
+@pytest.mark.parametrize("first", [YEAR, -YEAR])
+async def test_a_clock_that_jumps_a_year_breaks_nothing(tmp_path: Path, api: FakeApi, first: timedelta) -> None:
+    """Every turn is answered, every cycle ends, the invariants hold, the money is counted, and all can be undone."""
+    clock = MovedClock()
+    jumps = cycle((first, -first, timedelta()))
+
+    def jump() -> None:
+        clock.hand.now += next(jumps)
+
+    for purpose in ("chat", "observer", "reflector", "verifier", "graph"):
+        setattr(api, purpose, jumping(getattr(api, purpose), jump))
+    async with asyncio.timeout(60), talking(tmp_path, api, **LOW) as t:
+        use(t, clock)
+        for text in facts(14):
+            clock.hand.now += timedelta(minutes=2)
+            jump()
+            assert (await t.live([text]))[0].complete
+            t.check()
+            assert await t.companion.store.call(cycles.running) == []
+        await t.companion.worker.now(t.id)
+        t.check()
+        assert len(api.of("observer")) >= 2
+        assert len(api.of("reflector")) >= 1
+        said = [m.created_at for m in await t.companion.store.call(talk.messages_of, t.id)]
+        assert len(said) == 28
+        assert said == sorted(said)
+        clock.hand.now += 5 * YEAR
+        assert await t.companion.store.call(spent_today, t.companion.terms) == 0
+        while await t.companion.store.call(newest_cycle):
+            await t.companion.store.call(undo, clock)
+            t.check()
+        assert (await t.companion.store.call(talk.watermarks, t.id)).observed == 0
