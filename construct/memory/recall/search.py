@@ -137,7 +137,13 @@ def rank(
         asked = replace(asked, near=_nearness(near, read))
     most_ranked = len(read) if query.spelt else 2 * limit
     best_first = [_judged(candidate, features, asked) for candidate, features in ranked(read, asked, most_ranked)]
-    return _respelt_last(best_first) if query.spelt else best_first
+    if not query.spelt:
+        return best_first
+    holding = {f.entry.key for f in best_first if not matcher.counts(f.entry).keys().isdisjoint(query.spelt)}
+    return [
+        replace(f, match="loose") if f.match == "respelt" and f.entry.key not in holding else f
+        for f in _respelt_last(best_first)
+    ]
 
 
 def _respelt_last(found: Sequence[Found]) -> list[Found]:

@@ -260,3 +260,12 @@ def test_a_count_from_before_the_question_is_not_taken_down_to_nothing(life: Lif
     found = searched(life.db, "4711", Filters(without=(asking.id,)))
     assert [(hit.id, hit.match) for hit in found.hits] == [(told.id, "direct")]
     assert not found.respelt
+
+
+def test_only_what_holds_the_other_spelling_is_marked_so(life: Life) -> None:
+    """What merely stands around it is loose."""
+    here = life.talk()
+    life.exchange(here, "My wisdom tooth hurts", "I am sorry for that")
+    found = {hit.text: hit.match for hit in search(life.db, "wisdm toth")}
+    assert found.pop("My wisdom tooth hurts") == "respelt"
+    assert set(found.values()) <= {"loose"}
