@@ -25,7 +25,10 @@ from construct.memory.recall.search import search
 from construct.store.database import open_database
 from construct.store.search import Filters
 
-RIVALS = {"agentrecall-db==0.2.0": "with_agentrecall.py", "geny-memory-adaptor==1.11.1": "with_geny.py"}
+RIVALS = {
+    "agentrecall-db==0.2.0": "with_agentrecall.py",
+    "geny-memory-adaptor==1.11.1": "with_geny.py",
+}
 MOST = 10
 Answers = list[tuple[list[int], float]]
 Finder = Callable[[dict[str, Any], list[str]], Answers]
@@ -34,7 +37,9 @@ Finder = Callable[[dict[str, Any], list[str]], Answers]
 
 def main() -> None:
     """Ask everyone everything and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("path", type=Path, help="the dataset's JSON file")
     parser.add_argument("--alone", action="store_true", help="without the rivals")
     options = parser.parse_args()
@@ -60,7 +65,10 @@ def _print(name: str, samples: list[dict[str, Any]], find: Finder) -> None:
 
 
 def _construct(sample: dict[str, Any], questions: list[str]) -> Answers:
-    with tempfile.TemporaryDirectory() as folder, closing(open_database(Path(folder) / "construct.db")) as db:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(open_database(Path(folder) / "construct.db")) as db,
+    ):
         places = {id_: i for i, id_ in enumerate(import_talk(db, sample, Path(folder)).values())}
         answers = []
         for question in questions:
@@ -71,11 +79,27 @@ def _construct(sample: dict[str, Any], questions: list[str]) -> Answers:
 
 
 def _rival(package: str, script: Path) -> Finder:
-    command = ["uv", "run", "--quiet", "--isolated", "--no-project", "--with", package, "python", str(script)]
+    command = [
+        "uv",
+        "run",
+        "--quiet",
+        "--isolated",
+        "--no-project",
+        "--with",
+        package,
+        "python",
+        str(script),
+    ]
 
     def find(sample: dict[str, Any], questions: list[str]) -> Answers:
-        given = {"turns": [line["content"] for _, line in turns(sample)], "questions": questions, "most": MOST}
-        done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, check=True)
+        given = {
+            "turns": [line["content"] for _, line in turns(sample)],
+            "questions": questions,
+            "most": MOST,
+        }
+        done = subprocess.run(
+            command, input=json.dumps(given), capture_output=True, text=True, check=True
+        )
         return [(answer["found"], answer["seconds"]) for answer in json.loads(done.stdout)]
 
     return find

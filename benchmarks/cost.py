@@ -27,7 +27,7 @@ from benchmarks.world import BEGINS, Played, Speech, observer, playing, reflecto
 from construct.llm.catalog import cost_usd, main_model
 from construct.llm.providers import choose_models
 from construct.llm.types import CacheLife
-from construct.memory.cycles import policy
+from construct.memory import policy
 from construct.tokens import Usage, by_bytes
 from tests.support.fake_api import FakeApi
 
@@ -104,10 +104,19 @@ class Report:
     thresholds: dict[str, dict[str, Figures]] = field(default_factory=dict)
 
 
-async def drive(turns: int, rhythm: str, changed: dict[str, str], life: str = "auto") -> list[Spent]:
-    """Play a talk through the program; `life` other than auto forces the cache life that is asked for."""
+async def drive(
+    turns: int, rhythm: str, changed: dict[str, str], life: str = "auto"
+) -> list[Spent]:
+    """Play a talk through the program.
+
+    `life` other than auto forces the cache life that is asked for.
+    """
     chosen = policy.choose_life if life == "auto" else lambda _: life
-    with FakeApi() as api, tempfile.TemporaryDirectory() as folder, patch.object(policy, "choose_life", chosen):
+    with (
+        FakeApi() as api,
+        tempfile.TemporaryDirectory() as folder,
+        patch.object(policy, "choose_life", chosen),
+    ):
         settings = settings_in(Path(folder), **api.env(), **changed)
         async with playing(settings, choose_models(settings), Speech()) as played:
             _answer(api, played)
@@ -173,7 +182,9 @@ def full_history(turns: int, rhythm: str, first: Usage) -> list[Spent]:
     for i, (words, reply) in enumerate(said):
         life = policy.choose_life(times[max(0, i - 11) : i + 1])
         before = policy.choose_life(times[max(0, i - 12) : i])
-        prompt = fixed + sum(map(sum, said[:i])) + words if i == 0 else marked + said[i - 1][1] + words
+        prompt = (
+            fixed + sum(map(sum, said[:i])) + words if i == 0 else marked + said[i - 1][1] + words
+        )
         read = marked if i and not policy.is_cold(times[i - 1], before, times[i]) else 0
         usage = Usage(first.input_tokens, read, prompt - read, reply - _WRAPPING)
         spent.append(Spent({"chat": usage}, _dollars(usage, life)))
@@ -184,7 +195,9 @@ def full_history(turns: int, rhythm: str, first: Usage) -> list[Spent]:
 def _uncached(one: Spent) -> Spent:
     """Return a turn without its cache writes: a window that slides every turn never reads them again."""
     chat = one.usage["chat"]
-    chat = Usage(chat.input_tokens + chat.cache_write_tokens, chat.cache_read_tokens, 0, chat.output_tokens)
+    chat = Usage(
+        chat.input_tokens + chat.cache_write_tokens, chat.cache_read_tokens, 0, chat.output_tokens
+    )
     return Spent({"chat": chat}, _dollars(chat, "5m"), talk_tokens=one.talk_tokens)
 
 
@@ -210,8 +223,16 @@ def figures(spent: Sequence[Spent]) -> Figures:
 
 
 def pays_from(ours: Sequence[Spent], theirs: Sequence[Spent]) -> int | None:
-    """Return the turn from which on ours has cost less in all, up to the end; None when it has not."""
-    behind = [a >= b for a, b in zip(accumulate(s.usd for s in ours), accumulate(s.usd for s in theirs), strict=True)]
+    """Return the turn from which on ours has cost less in all, up to the end.
+
+    None when it has not.
+    """
+    behind = [
+        a >= b
+        for a, b in zip(
+            accumulate(s.usd for s in ours), accumulate(s.usd for s in theirs), strict=True
+        )
+    ]
     last = max((i for i, more in enumerate(behind, 1) if more), default=0)
     return last + 1 if last < len(ours) else None
 
@@ -232,7 +253,9 @@ async def measure(options: argparse.Namespace) -> Report:
     report = Report(options.turns, main_model())
     talks = await three_ways(options.turns, STEADY)
     for name, spent in talks.items():
-        report.talks[name] = [figures(spent[:n]) for n in sorted({*POINTS, options.turns}) if n <= options.turns]
+        report.talks[name] = [
+            figures(spent[:n]) for n in sorted({*POINTS, options.turns}) if n <= options.turns
+        ]
     for name in ("full history", "last 20"):
         report.pays_from[name] = pays_from(talks["construct"], talks[name])
         report.marginal_from[name] = cheaper_from(talks["construct"], talks[name])
@@ -242,7 +265,8 @@ async def measure(options: argparse.Namespace) -> Report:
     if options.thresholds:
         for name, settings in _settings():
             report.thresholds[name] = {
-                rhythm: figures(await drive(options.sweep_turns, rhythm, settings)) for rhythm in (STEADY, MIXED)
+                rhythm: figures(await drive(options.sweep_turns, rhythm, settings))
+                for rhythm in (STEADY, MIXED)
             }
             _note(name)
     if options.figures:
@@ -286,7 +310,10 @@ def draw(report: Report, talks: Mapping[str, Sequence[Spent]]) -> None:
     for name, spent in talks.items():
         total = list(accumulate(one.usd for one in spent))
         left.plot(range(1, len(total) + 1), total, label=name)
-        means = [sum(one.usd for one in spent[i : i + 50]) / len(spent[i : i + 50]) for i in range(0, len(spent), 50)]
+        means = [
+            sum(one.usd for one in spent[i : i + 50]) / len(spent[i : i + 50])
+            for i in range(0, len(spent), 50)
+        ]
         right.plot(range(25, 25 + 50 * len(means), 50), [1000 * mean for mean in means], label=name)
     left.set(title="Dollars so far", xlabel="turns")
     right.set(title="Dollars for a thousand turns, at this length", xlabel="turns")
@@ -298,7 +325,9 @@ def draw(report: Report, talks: Mapping[str, Sequence[Spent]]) -> None:
         for offset, rhythm in ((0.2, STEADY), (-0.2, MIXED)):
             dollars = [1000 * report.thresholds[name][rhythm].usd for name in names]
             axes.barh([i + offset for i in range(len(names))], dollars, 0.38, label=rhythm)
-        axes.set_yticks(range(len(names)), [name.removeprefix("CONSTRUCT_").lower() for name in names])
+        axes.set_yticks(
+            range(len(names)), [name.removeprefix("CONSTRUCT_").lower() for name in names]
+        )
         axes.set(title="Dollars for a thousand turns, one setting changed")
         fig.legend(loc="outside lower center", ncols=2, frameon=False)
         fig.savefig(FIGURES / "thresholds.svg", metadata={"Date": None})
@@ -319,13 +348,17 @@ def _print_tables(report: Report) -> None:
                 f"{name:16}{row.turns:>7,}{row.read:>9,.0f}{row.written:>9,.0f}{row.new:>7,.0f}{row.produced:>10,.0f}"
                 f"{row.worker_in:>11.2f}{row.worker_out:>7.2f}{1000 * row.usd:>9.2f}"
             )
-    print("\nTokens of the main model a turn; worker tokens for a token of talk; dollars for a thousand turns.")
+    print(
+        "\nTokens of the main model a turn; worker tokens for a token of talk; dollars for a thousand turns."
+    )
     for name, turn in report.pays_from.items():
         print(
             f"Cheaper than {name}: in all from turn {turn}, by the turn from about turn {report.marginal_from[name]}."
         )
     for rhythm, found in report.pauses.items():
-        print(f"\n{rhythm}: " + ", ".join(f"{name} {1000 * usd:.2f}" for name, usd in found.items()))
+        print(
+            f"\n{rhythm}: " + ", ".join(f"{name} {1000 * usd:.2f}" for name, usd in found.items())
+        )
     if report.thresholds:
         print(f"\n{'$ for a thousand turns':40}{STEADY:>24}{MIXED:>26}{'worker':>9}")
     for name, by_rhythm in report.thresholds.items():
@@ -336,12 +369,18 @@ def _print_tables(report: Report) -> None:
 
 def main() -> None:
     """Measure, and print tables, or JSON and nothing else."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--turns", type=int, default=2_000)
-    parser.add_argument("--sweep-turns", type=int, default=600, help="turns of each talk of the two sweeps")
+    parser.add_argument(
+        "--sweep-turns", type=int, default=600, help="turns of each talk of the two sweeps"
+    )
     parser.add_argument("--pauses", action="store_true", help="over rhythms and cache lives")
     parser.add_argument("--thresholds", action="store_true", help="over settings")
-    parser.add_argument("--figures", action="store_true", help="save SVG figures (needs the group `bench`)")
+    parser.add_argument(
+        "--figures", action="store_true", help="save SVG figures (needs the group `bench`)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     report = asyncio.run(measure(options))

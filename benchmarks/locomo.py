@@ -56,12 +56,18 @@ class Result:
 
 def main() -> None:
     """Run the benchmark and print the table, or JSON and nothing else."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("path", type=Path, help="the dataset's JSON file")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--one-file", action="store_true", help="import all conversations into one database")
+    parser.add_argument(
+        "--one-file", action="store_true", help="import all conversations into one database"
+    )
     parser.add_argument("--semantic", action="store_true", help="compare by meaning too")
-    parser.add_argument("--passages", action="store_true", help="judge what comes back by itself instead")
+    parser.add_argument(
+        "--passages", action="store_true", help="judge what comes back by itself instead"
+    )
     options = parser.parse_args()
     samples = json.loads(options.path.read_text("utf-8"))
     meaning = meaning_for(load_settings({})) if options.semantic else None
@@ -84,7 +90,9 @@ def main() -> None:
         _print_table(results, by_conversation)
 
 
-def ask_all(samples: list[dict[str, Any]], folder: Path, meaning: Meaning | None) -> Iterator[tuple[str, Result]]:
+def ask_all(
+    samples: list[dict[str, Any]], folder: Path, meaning: Meaning | None
+) -> Iterator[tuple[str, Result]]:
     """Import conversations into one database and yield the result of each question with its conversation's name."""
     with closing(open_database(folder / "construct.db")) as db:
         imported = [(sample, import_talk(db, sample, folder)) for sample in samples]
@@ -95,10 +103,15 @@ def ask_all(samples: list[dict[str, Any]], folder: Path, meaning: Meaning | None
                 filters = Filters(kind="message", zone=UTC)
                 hits = search(db, question["question"], filters, max(DEPTHS), meaning=meaning)
                 seconds = time.process_time() - start
-                yield str(sample["sample_id"]), _judge(question, [h.id for h in hits], evidence, seconds)
+                yield (
+                    str(sample["sample_id"]),
+                    _judge(question, [h.id for h in hits], evidence, seconds),
+                )
 
 
-def judged(sample: dict[str, Any], ids: dict[str, int]) -> Iterator[tuple[dict[str, Any], set[int]]]:
+def judged(
+    sample: dict[str, Any], ids: dict[str, int]
+) -> Iterator[tuple[dict[str, Any], set[int]]]:
     """Yield the questions of categories 1 to 4 with the messages that hold the answer."""
     for question in sample["qa"]:
         evidence = {ids[i] for i in evidence_of(question) if i in ids}
@@ -113,7 +126,9 @@ def import_talk(db: sqlite3.Connection, sample: dict[str, Any], folder: Path) ->
     file.write_text("".join(json.dumps(line) + "\n" for _, line in said), "utf-8")
     import_file(db, file, Clock(zone=UTC))
     (conversation,) = db.execute("SELECT max(id) FROM conversations").fetchone()
-    rows = db.execute("SELECT id FROM messages WHERE conversation_id = ? ORDER BY id", (conversation,))
+    rows = db.execute(
+        "SELECT id FROM messages WHERE conversation_id = ? ORDER BY id", (conversation,)
+    )
     return {dia_id: row[0] for (dia_id, _), row in zip(said, rows, strict=True)}
 
 
@@ -130,7 +145,9 @@ def turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
     talk = sample["conversation"]
     number = 1
     while f"session_{number}" in talk:
-        begins = datetime.strptime(talk[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        begins = datetime.strptime(
+            talk[f"session_{number}_date_time"], "%I:%M %p on %d %B, %Y"
+        ).replace(tzinfo=UTC)
         for i, turn in enumerate(talk[f"session_{number}"]):
             role = "user" if turn["speaker"] == talk["speaker_a"] else "assistant"
             yield (
@@ -147,12 +164,17 @@ def turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def evidence_of(question: dict[str, Any]) -> Iterator[str]:
-    """Yield the ids of the turns that hold the answer; some are given several in one string."""
+    """Yield the ids of the turns that hold the answer.
+
+    Some are given several in one string.
+    """
     for entry in question.get("evidence", []):
         yield from re.findall(r"D\d+:\d+", entry)
 
 
-def _judge(question: dict[str, Any], found: list[int], evidence: set[int], seconds: float) -> Result:
+def _judge(
+    question: dict[str, Any], found: list[int], evidence: set[int], seconds: float
+) -> Result:
     recall = {k: len(evidence & set(found[:k])) / len(evidence) for k in DEPTHS}
     first = next((rank for rank, i in enumerate(found, 1) if i in evidence), None)
     return Result(question["category"], recall, 1 / first if first else 0.0, seconds)
@@ -171,14 +193,21 @@ def _means(results: Iterable[Result]) -> dict[str, float]:
     found = list(results)
     if not found:
         return {"n": 0}
-    means: dict[str, float] = {f"r@{k}": round(statistics.fmean(r.recall[k] for r in found), 4) for k in DEPTHS}
-    return means | {"mrr": round(statistics.fmean(r.reciprocal_rank for r in found), 4), "n": len(found)}
+    means: dict[str, float] = {
+        f"r@{k}": round(statistics.fmean(r.recall[k] for r in found), 4) for k in DEPTHS
+    }
+    return means | {
+        "mrr": round(statistics.fmean(r.reciprocal_rank for r in found), 4),
+        "n": len(found),
+    }
 
 
 def _interval(results: list[Result]) -> list[float]:
     """Return the 95 % bootstrap interval of the mean recall at 10."""
     values, chance = [r.recall[10] for r in results], random.Random(0)
-    means = sorted(statistics.fmean(chance.choices(values, k=len(values))) for _ in range(_RESAMPLES))
+    means = sorted(
+        statistics.fmean(chance.choices(values, k=len(values))) for _ in range(_RESAMPLES)
+    )
     return [round(means[int(0.025 * _RESAMPLES)], 4), round(means[int(0.975 * _RESAMPLES)], 4)]
 
 
@@ -189,10 +218,18 @@ def _print_table(results: list[Result], by_conversation: dict[str, list[Result]]
     for name, own in (rows | by_conversation).items():
         m = _means(own)
         if m["n"]:
-            print(f"{name:24}{m['n']:>6}" + "".join(f"{m[f'r@{k}']:>8.3f}" for k in DEPTHS) + f"{m['mrr']:>8.3f}")
+            print(
+                f"{name:24}{m['n']:>6}"
+                + "".join(f"{m[f'r@{k}']:>8.3f}" for k in DEPTHS)
+                + f"{m['mrr']:>8.3f}"
+            )
     low, high = _interval(results)
     print(f"\nR@10 95 % interval [{low:.3f}, {high:.3f}] (bootstrap over questions)")
-    print("CPU a query: p50 {:.1f} ms, p95 {:.1f} ms".format(*p50_p95([r.seconds * 1000 for r in results])))
+    print(
+        "CPU a query: p50 {:.1f} ms, p95 {:.1f} ms".format(
+            *p50_p95([r.seconds * 1000 for r in results])
+        )
+    )
 
 
 _BROUGHT = ("categories 1 to 4", "category 5", "about another talk")
@@ -201,14 +238,21 @@ _BROUGHT = ("categories 1 to 4", "category 5", "about another talk")
 def _print_passages(samples: list[dict[str, Any]], meaning: Meaning | None) -> None:
     results: dict[str, list[tuple[bool, bool, float]]] = {kind: [] for kind in _BROUGHT}
     for sample in samples:
-        with tempfile.TemporaryDirectory() as folder, closing(open_database(Path(folder) / "construct.db")) as db:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            closing(open_database(Path(folder) / "construct.db")) as db,
+        ):
             ids = import_talk(db, sample, Path(folder))
             index(db, meaning)
             for kind, text, evidence in _asked_of(sample, samples):
                 start = time.process_time()
-                brought = {hit.id for hit in passages(db, text, filters=Filters(zone=UTC), meaning=meaning)}
+                brought = {
+                    hit.id for hit in passages(db, text, filters=Filters(zone=UTC), meaning=meaning)
+                }
                 seconds = time.process_time() - start
-                results[kind].append((bool(brought), bool(brought & {ids.get(i) for i in evidence}), seconds))
+                results[kind].append(
+                    (bool(brought), bool(brought & {ids.get(i) for i in evidence}), seconds)
+                )
     print(f"{'':24}{'n':>6}{'brought':>10}{'evidence':>10}")
     for kind, asked in results.items():
         came = [holds for something, holds, _ in asked if something]
@@ -218,7 +262,9 @@ def _print_passages(samples: list[dict[str, Any]], meaning: Meaning | None) -> N
     print("\nCPU a turn: p50 {:.1f} ms, p95 {:.1f} ms".format(*p50_p95(times)))
 
 
-def _asked_of(sample: dict[str, Any], samples: list[dict[str, Any]]) -> Iterator[tuple[str, str, list[str]]]:
+def _asked_of(
+    sample: dict[str, Any], samples: list[dict[str, Any]]
+) -> Iterator[tuple[str, str, list[str]]]:
     """Yield the questions put to a conversation: its own, and those of others with its speakers' names."""
     for question in sample["qa"]:
         evidence = list(evidence_of(question))

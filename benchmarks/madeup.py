@@ -49,7 +49,9 @@ class Zipf:
     def turn(self) -> str:
         """Return the next turn's words."""
         if self._turns % TURNS_A_TALK == 0:
-            self._topic = [self.words[self.chance.randrange(STOP_RANK, 20_000)] for _ in range(TOPIC_WORDS)]
+            self._topic = [
+                self.words[self.chance.randrange(STOP_RANK, 20_000)] for _ in range(TOPIC_WORDS)
+            ]
         self._turns += 1
         length = min(200, max(3, int(self.chance.lognormvariate(3.2, 0.6))))
         own = sum(self.chance.random() < TOPIC_SHARE for _ in range(length))
@@ -62,7 +64,9 @@ class Zipf:
         """Return two to four of a turn's words, the hundred commonest left out, and one or two others."""
         telling = sorted({word for word in turn.split() if word not in self.common})
         own = self.chance.sample(telling, min(len(telling), self.chance.randint(2, 4)))
-        return " ".join(own + self.chance.sample(self.words[STOP_RANK:3_000], self.chance.randint(1, 2)))
+        return " ".join(
+            own + self.chance.sample(self.words[STOP_RANK:3_000], self.chance.randint(1, 2))
+        )
 
 
 class Echo:
@@ -89,7 +93,10 @@ class Echo:
 
 
 def fill(db: sqlite3.Connection, speaker: Speaker, count: int, batch: int = BATCH) -> float:
-    """Store so many more messages, `batch` to a transaction; return the database's own CPU seconds."""
+    """Store so many more messages, `batch` to a transaction.
+
+    Return the database's own CPU seconds.
+    """
     seconds = 0.0
     for done in range(0, count, batch):
         turns = [speaker.turn() for _ in range(min(batch, count - done))]
@@ -113,5 +120,12 @@ def _store(db: sqlite3.Connection, turns: list[str]) -> None:
         db.execute(
             "INSERT INTO messages(uid, conversation_id, role, content, archived, token_count, created_at) "
             "VALUES (?, ?, ?, ?, 1, ?, ?)",
-            (f"madeup-{number}", talk, ("user", "assistant")[number % 2], text, len(text) // 4, said),
+            (
+                f"madeup-{number}",
+                talk,
+                ("user", "assistant")[number % 2],
+                text,
+                len(text) // 4,
+                said,
+            ),
         )

@@ -31,24 +31,39 @@ FOUND = 10
 
 def main() -> None:
     """Build the file, ask, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("path", type=Path, help="the dataset's JSON file")
     parser.add_argument("--messages", type=int, default=100_000, help="how many to fill up with")
     parser.add_argument("--queries", type=int, default=786, help="questions asked, taken at random")
     parser.add_argument("--gate", type=float, default=0.1, help="what the gate is scaled by")
     options = parser.parse_args()
     samples = json.loads(options.path.read_text("utf-8"))
-    with tempfile.TemporaryDirectory() as folder, closing(open_database(Path(folder) / "construct.db")) as db:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(open_database(Path(folder) / "construct.db")) as db,
+    ):
         asked = _built(db, samples, options.messages, Path(folder))
         asked = random.Random(0).sample(asked, min(options.queries, len(asked)))
-        print(f"{options.messages:,} messages, {len(asked)} questions{'R@10':>14}{'p50 ms':>10}{'p95 ms':>10}")
-        for name, scale in (("as it is", 1.0), (f"times {options.gate:g}", options.gate), ("open", OPEN)):
+        print(
+            f"{options.messages:,} messages, {len(asked)} questions{'R@10':>14}{'p50 ms':>10}{'p95 ms':>10}"
+        )
+        for name, scale in (
+            ("as it is", 1.0),
+            (f"times {options.gate:g}", options.gate),
+            ("open", OPEN),
+        ):
             with gate(scale):
                 _print(f"gate {name}", *ask(asked, lambda text: _ids(db, text)))
-        _print("comes back by itself", *ask(asked, lambda text: [hit.id for hit in passages(db, text)]))
+        _print(
+            "comes back by itself", *ask(asked, lambda text: [hit.id for hit in passages(db, text)])
+        )
 
 
-def _built(db: sqlite3.Connection, samples: list[dict[str, Any]], messages: int, folder: Path) -> Asked:
+def _built(
+    db: sqlite3.Connection, samples: list[dict[str, Any]], messages: int, folder: Path
+) -> Asked:
     """Fill the database and return the questions with the messages that hold the answers."""
     said = (line["content"] for sample in samples for _, line in turns(sample))
     echo = Echo(said)

@@ -33,7 +33,14 @@ from pathlib import Path
 
 from platformdirs import user_cache_path
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from benchmarks.remembering.asking import WAYS, Answer, Files, Room, ask, cycles, play
 from benchmarks.remembering.figure import draw
@@ -44,9 +51,10 @@ from benchmarks.remembering.report import Scored, figures, print_table, scored
 from construct.config import Thresholds, load_settings
 from construct.errors import ConstructError, ContextOverflowError
 from construct.llm.local_engine import Pace
-from construct.llm.local_model import LocalModel, find_weights
-from construct.llm.providers import EXTRACTIVE, LOCAL, choose_models
+from construct.llm.local_model import LocalModel
+from construct.llm.providers import EXTRACTIVE, choose_models
 from construct.llm.types import Model
+from construct.vocabulary import Provider
 
 _LOCAL_REPLY, _SERVED_REPLY = 120, 4096
 """Tokens of an answer at most; what is served may think before it speaks."""
@@ -67,8 +75,12 @@ class Bench:
     async def run(self, lives: Sequence[Life]) -> list[Scored]:
         """Play all lives and ask all questions."""
         ways = self.options.ways.split(",")
-        sittings = self.progress.add_task("playing", total=2 * sum(len(life.sessions) for life in lives))
-        questions = self.progress.add_task("asking", total=len(ways) * sum(len(life.questions) for life in lives))
+        sittings = self.progress.add_task(
+            "playing", total=2 * sum(len(life.sessions) for life in lives)
+        )
+        questions = self.progress.add_task(
+            "asking", total=len(ways) * sum(len(life.questions) for life in lives)
+        )
         results = []
         for life in lives:
             with tempfile.TemporaryDirectory() as temporary:
@@ -87,7 +99,9 @@ class Bench:
         return folder
 
     async def _play(self, life: Life, folder: Path, task: TaskID) -> Files:
-        return await play(life, folder, self.worker, self._room, lambda: self.progress.advance(task))
+        return await play(
+            life, folder, self.worker, self._room, lambda: self.progress.advance(task)
+        )
 
     @property
     def _room(self) -> Room:
@@ -115,7 +129,9 @@ def main() -> None:
     if unknown := set(options.ways.split(",")) - set(WAYS):
         sys.exit(f"--ways: {', '.join(sorted(unknown))}? There are {', '.join(WAYS)}.")
     try:
-        lives = chosen(read_lives(options.path), options.conversations, options.sessions, options.questions)
+        lives = chosen(
+            read_lives(options.path), options.conversations, options.sessions, options.questions
+        )
     except (OSError, ValueError, KeyError) as error:
         sys.exit(f"{options.path} cannot be read: {error}")
     if not lives:
@@ -135,8 +151,15 @@ def main() -> None:
         print_table(found)
 
 
-async def _run(options: argparse.Namespace, lives: Sequence[Life]) -> tuple[list[Scored], Counter[str]]:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+async def _run(
+    options: argparse.Namespace, lives: Sequence[Life]
+) -> tuple[list[Scored], Counter[str]]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     async with AsyncExitStack() as stack:
         cabinet = _Cabinet(options, stack)
         worker, judging = cabinet.model(options.worker), cabinet.model(options.judge)
@@ -158,40 +181,58 @@ class _Cabinet:
         if name in {"", EXTRACTIVE}:
             return None
         if name not in self._made:
-            model, identity, most = self._local() if name == LOCAL else self._served(name)
+            model, identity, most = self._local() if name == Provider.LOCAL else self._served(name)
             self._stack.push_async_callback(model.close)
             self._made[name] = KeptModel(model, self._options.cache, identity, most)
         return self._made[name]
 
     def _local(self) -> tuple[Model, str, int]:
         settings = load_settings()
-        weights = self._options.gguf or find_weights(settings)
+        weights = self._options.gguf or settings.local_model
         if weights is None:
-            sys.exit("There are no weights for a local model: name a file with --gguf.")
+            sys.exit("There is no local model: name a GGUF file with --gguf.")
         model = LocalModel(weights, Pace(self._options.threads, batch=512, repack=True))
         return model, f"{model.name} of {weights.stat().st_size} bytes", _LOCAL_REPLY
 
     def _served(self, name: str) -> tuple[Model, str, int]:
-        settings = replace(load_settings(), provider="anthropic", model=name, worker_model=EXTRACTIVE)
+        settings = replace(
+            load_settings(), provider="anthropic", model=name, worker_model=EXTRACTIVE
+        )
         model = choose_models(settings).main
         return model, model.name, _SERVED_REPLY
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = parser.add_argument
     add("path", type=Path, help="the dataset's JSON file")
-    add("--worker", default=EXTRACTIVE, help="who observes and reflects: extractive, local, or a model's name")
+    add(
+        "--worker",
+        default=EXTRACTIVE,
+        help="who observes and reflects: extractive, local, or a model's name",
+    )
     add("--reader", default=EXTRACTIVE, help="who answers: extractive, local, or a model's name")
     add("--judge", default="", help="who marks the answers: local, or a model's name")
     add("--gguf", type=Path, help="weights of the local model")
     add("--threads", type=int, default=2, help="threads of the local model")
     add("--conversations", default="", help="so many lives, or names of conversations or lives")
-    add("--sessions", type=int, default=0, help="so many sittings of each life, and what is asked of them")
+    add(
+        "--sessions",
+        type=int,
+        default=0,
+        help="so many sittings of each life, and what is asked of them",
+    )
     add("--questions", type=int, default=0, help="so many questions of each life, drawn by lot")
     add("--ways", default=",".join(WAYS), help="ways to ask")
     add("--budget", type=int, default=Thresholds().budget, help="CONSTRUCT_OBSERVATION_BUDGET")
-    add("--cache", type=Path, default=user_cache_path("construct") / "quality", help="where answers are kept")
+    add(
+        "--cache",
+        type=Path,
+        default=user_cache_path("construct") / "quality",
+        help="where answers are kept",
+    )
     add("--keep", type=Path, help="a new folder in which the lives' databases are left")
     add("--show", action="store_true", help="print each answer")
     add("--figure", type=Path, help="an SVG file to draw (needs the group bench)")

@@ -1,6 +1,6 @@
 """Measures how many honest reflections floor and verifier accept, and how many subtly wrong ones they refuse.
 
-    uv run python benchmarks/reflections.py CASES [--verifier MODEL] [--batch N] [--json]
+    uv run --group dev python benchmarks/reflections.py CASES [--verifier MODEL] [--batch N] [--json]
 
 CASES is a JSON list of proposals: `sources` (the notes to be replaced), `merge` (the new line), `kind` (`honest` or
 `corrupt`) and `what` (which honest form, or which defect). Without --verifier only code judges: the floor. With it,
@@ -86,7 +86,9 @@ def by_floor(case: Case) -> Judged:
     found = checked(ReflectionProposal((case.line,)), case.notes, said)
     if found.changes:
         return Judged(case, "floor", None)
-    return Judged(case, "floor", found.refused[0].reason if found.refused else "no shorter than the one note")
+    return Judged(
+        case, "floor", found.refused[0].reason if found.refused else "no shorter than the one note"
+    )
 
 
 async def by_verifier(model: Model, cases: Sequence[Case], batch: int) -> list[Judged]:
@@ -96,10 +98,14 @@ async def by_verifier(model: Model, cases: Sequence[Case], batch: int) -> list[J
     for start in range(0, len(order), batch):
         part = order[start : start + batch]
         account = Account("verifier")
-        answers = await verify(model, [Group("line", case.notes, _as_proposed(case)) for case in part], account)
+        answers = await verify(
+            model, [Group("line", case.notes, _as_proposed(case)) for case in part], account
+        )
         if answers is None:
             raise SystemExit(f"the verifier failed: {'; '.join(account.problems)}")
-        judged += [Judged(case, "verifier", reason) for case, reason in zip(part, answers, strict=True)]
+        judged += [
+            Judged(case, "verifier", reason) for case, reason in zip(part, answers, strict=True)
+        ]
     return judged
 
 
@@ -114,34 +120,51 @@ def figures(judged: Sequence[Judged]) -> dict[str, Any]:
     kinds: defaultdict[str, list[bool]] = defaultdict(list)
     for one in judged:
         kinds["honest" if one.case.is_honest else "corrupt"].append(one.is_right)
-        kinds[f"{'honest' if one.case.is_honest else 'corrupt'}: {one.case.what}"].append(one.is_right)
+        kinds[f"{'honest' if one.case.is_honest else 'corrupt'}: {one.case.what}"].append(
+            one.is_right
+        )
     shares = {kind: round(sum(right) / len(right), 3) for kind, right in sorted(kinds.items())}
     honest, corrupt = shares.pop("honest", None), shares.pop("corrupt", None)
-    return {"n": len(judged), "honest_accepted": honest, "corrupt_refused": corrupt, "by_kind": shares}
+    return {
+        "n": len(judged),
+        "honest_accepted": honest,
+        "corrupt_refused": corrupt,
+        "by_kind": shares,
+    }
 
 
 def main() -> None:
     """Run the benchmark and print what was judged wrong and the shares, or JSON and nothing else."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("cases", type=Path)
-    parser.add_argument("--verifier", metavar="MODEL", help="the model that checks what passes the floor")
+    parser.add_argument(
+        "--verifier", metavar="MODEL", help="the model that checks what passes the floor"
+    )
     parser.add_argument("--batch", type=int, default=20, help="proposals a call")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     judged = [by_floor(case) for case in read_cases(options.cases)]
     if options.verifier:
-        models = choose_models(load_settings({**os.environ, "MEMORY_WORKER_MODEL": options.verifier}))
+        models = choose_models(
+            load_settings({**os.environ, "MEMORY_WORKER_MODEL": options.verifier})
+        )
         if models.worker is None:
             raise SystemExit("--verifier needs a model")
         passed = [one.case for one in judged if one.reason is None]
-        judged = [one for one in judged if one.reason] + asyncio.run(by_verifier(models.worker, passed, options.batch))
+        judged = [one for one in judged if one.reason] + asyncio.run(
+            by_verifier(models.worker, passed, options.batch)
+        )
     found = figures(judged)
     if options.json:
         print(json.dumps(found))
         return
     for one in judged:
         if not one.is_right:
-            print(f"{one.case.name} {one.case.what}: {one.case.line.content} [{one.by}: {one.reason or 'accepted'}]")
+            print(
+                f"{one.case.name} {one.case.what}: {one.case.line.content} [{one.by}: {one.reason or 'accepted'}]"
+            )
     print(json.dumps(found, indent=2))
 
 

@@ -27,7 +27,7 @@ from construct.memory.recall.search import search
 from construct.store import search as store
 from construct.store.database import open_database
 from construct.store.search import Filters
-from construct.store.segments import merge_some
+from construct.store.search_index import merge_some
 
 TURNS = 40
 SINGLY = 100
@@ -62,15 +62,25 @@ class Row:
 
 def main() -> None:
     """Measure each size in turn and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="1000,10000,100000", help="numbers of messages, ascending")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--sizes", default="1000,10000,100000", help="numbers of messages, ascending"
+    )
     parser.add_argument("--queries", type=int, default=200, help="questions asked at each size")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, closing(open_database(Path(folder) / "construct.db")) as db:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(open_database(Path(folder) / "construct.db")) as db,
+    ):
         rows = []
         for row in _measured(
-            db, Path(folder) / "construct.db", sorted(map(int, options.sizes.split(","))), options.queries
+            db,
+            Path(folder) / "construct.db",
+            sorted(map(int, options.sizes.split(","))),
+            options.queries,
         ):
             rows.append(row)
             print(f"{row.messages} messages measured", file=sys.stderr)
@@ -129,7 +139,8 @@ def _brought_back(db: sqlite3.Connection, text: str) -> list[int]:
 def _plain(db: sqlite3.Connection, text: str) -> list[int]:
     either = " OR ".join(f'"{word}"' for word in text.split())
     rows = db.execute(
-        "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rank LIMIT ?", (either, FOUND)
+        "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ? ORDER BY rank LIMIT ?",
+        (either, FOUND),
     )
     return [row[0] for row in rows]
 

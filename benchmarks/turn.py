@@ -36,7 +36,7 @@ from construct.llm.catalog import main_model, worker_model
 from construct.llm.providers import Models
 from construct.llm.types import Reply, Request, WorkReply, WorkRequest
 from construct.store.database import open_database
-from construct.store.segments import merge_some
+from construct.store.search_index import merge_some
 from construct.tokens import Usage, by_bytes
 from tests.support.emulator import PseudoTerminal, python
 from tests.support.fake_types import purpose_of
@@ -50,9 +50,9 @@ TURNS_TRACED = 30
 _PROGRAM = (
     "anthropic",
     "prompt_toolkit",
-    "construct.repl.app",
-    "construct.repl.chat",
-    "construct.repl.markdown_render",
+    "construct.chat.app",
+    "construct.chat.chat",
+    "construct.views.markdown_render",
 )
 _BARE = 'import prompt_toolkit, sqlite3, time, os; open(os.environ["TOOK"], "w").write(str(time.process_time()))'
 _DRAWN = """
@@ -224,7 +224,9 @@ def measure_start(times: int) -> dict[str, float]:
         for _ in range(times + 1):
             for name, code in (("bare imports", _BARE), ("first prompt", _DRAWN)):
                 found[name].append(_run(code, env))
-    medians = {name: statistics.median(all_of[1:]) for name, all_of in found.items()}  # the first run makes the file
+    medians = {
+        name: statistics.median(all_of[1:]) for name, all_of in found.items()
+    }  # the first run makes the file
     return medians | {"ratio": medians["first prompt"] / medians["bare imports"]}
 
 
@@ -240,9 +242,15 @@ def _run(code: str, env: dict[str, str]) -> float:
 def measure(options: argparse.Namespace) -> Report:
     """Run what was asked for."""
     report = Report()
-    plays = [(options.turns, 0), *((TURNS_AT_A_SIZE, int(size)) for size in options.sizes.split(",") if size)]
+    plays = [
+        (options.turns, 0),
+        *((TURNS_AT_A_SIZE, int(size)) for size in options.sizes.split(",") if size),
+    ]
     for turns, stored in plays:
-        with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(1, get_context("spawn")) as own:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            ProcessPoolExecutor(1, get_context("spawn")) as own,
+        ):
             make_file(Path(folder), stored)
             report.rows.append(own.submit(play, Path(folder), turns, stored).result())
         print(f"{stored} messages, {turns} turns: measured", file=sys.stderr)
@@ -260,16 +268,23 @@ def _print_tables(report: Report) -> None:
     }  # fmt: skip
     for key, name in names.items():
         values = [asdict(row)[key] for row in report.rows]
-        print(f"{name:30}" + "".join(f"{v:>12,}" if isinstance(v, int) else f"{v:>12.2f}" for v in values))
+        print(
+            f"{name:30}"
+            + "".join(f"{v:>12,}" if isinstance(v, int) else f"{v:>12.2f}" for v in values)
+        )
     for name, value in report.start_ms.items():
         print(f"{name:30}{value:>12.2f}")
 
 
 def main() -> None:
     """Measure, and print tables, or JSON and nothing else."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--turns", type=int, default=2_500)
-    parser.add_argument("--sizes", default="1000,100000,1000000", help="messages stored before; empty: none")
+    parser.add_argument(
+        "--sizes", default="1000,100000,1000000", help="messages stored before; empty: none"
+    )
     parser.add_argument("--start", type=int, default=15, help="starts to measure; 0: none")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()

@@ -10,7 +10,7 @@ from construct.companion import Companion
 from construct.config import Settings
 from construct.llm.providers import Models
 from construct.llm.types import Reply, Request, Text, WorkReply, WorkRequest
-from construct.store import talk
+from construct.store.conversations import create_conversation
 from construct.tokens import Usage
 
 WARMING = 5
@@ -50,7 +50,10 @@ class Nodding:
 
 
 def turn_times(path: Path, texts: Sequence[str]) -> list[float]:
-    """Say these things in a new conversation; return the CPU milliseconds of each turn but the first, ascending."""
+    """Say these things in a new conversation.
+
+    Return the CPU milliseconds of each turn but the first, ascending.
+    """
     return asyncio.run(_talk(path, texts))
 
 
@@ -59,7 +62,7 @@ async def _talk(path: Path, texts: Sequence[str]) -> list[float]:
     companion = Companion(settings, Models(Nodding(), None, "extractive", settings))
     times = []
     try:
-        here = await companion.store.call(talk.create_conversation, to_text(settings.clock.now()))
+        here = await companion.store.call(create_conversation, to_text(settings.clock.now()))
         for text in texts:
             start = time.process_time()
             await companion.turn(here, text, lambda _: None)

@@ -21,7 +21,7 @@ from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.config import Settings, load_settings
 from construct.llm.providers import Models
-from construct.store import talk
+from construct.store.conversations import create_conversation
 from tests.support.fake_types import Json
 from tests.support.fake_worker import (
     Line,
@@ -45,7 +45,10 @@ _VERBS = "likes brought found repaired painted sold bought ordered finished lost
 
 
 class Speech:
-    """Made-up words, the same for the same seed; every fourth is one of the small words of English."""
+    """Made-up words, the same for the same seed.
+
+    Every fourth is one of the small words of English.
+    """
 
     def __init__(self, seed: int = 20261122, vocabulary: int = 8_000) -> None:
         self.chance = random.Random(seed)
@@ -56,7 +59,9 @@ class Speech:
     def turn(self) -> tuple[str, str]:
         """Return what the user says, about 80 tokens, and the reply, about 120."""
         facts = [self.fact(), self.fact()]
-        return " ".join([self.sentence(8), *facts, self.sentence(8)]), " ".join(self.sentence(14) for _ in range(5))
+        return " ".join([self.sentence(8), *facts, self.sentence(8)]), " ".join(
+            self.sentence(14) for _ in range(5)
+        )
 
     def sentence(self, length: int) -> str:
         """Return a sentence that is worth no line."""
@@ -93,7 +98,12 @@ def _facts(message: Said) -> Iterator[str]:
     for sentence in sentences(message.text):
         if sentence.startswith("My "):
             content = "User's " + sentence.removeprefix("My ").rstrip(".")
-            yield note(content, [message.anchor], priority=_priority(sentence), observation_date=message.date)
+            yield note(
+                content,
+                [message.anchor],
+                priority=_priority(sentence),
+                observation_date=message.date,
+            )
 
 
 def _priority(sentence: str) -> str:
@@ -109,7 +119,9 @@ def reflector(body: Json) -> str:
     fresh = [line for line in medium if _JOINED not in line.text]
     joined = [line for line in medium if _JOINED in line.text and len(line.text) < _LONG]
     groups = [*_by(3, fresh), *_by(2, joined)]
-    return reflector_answer(map(_joined, groups), drop=(line.anchor for line in lines if line.priority == "low"))
+    return reflector_answer(
+        map(_joined, groups), drop=(line.anchor for line in lines if line.priority == "low")
+    )
 
 
 def _matter(line: Line) -> str:
@@ -122,9 +134,14 @@ def _by(size: int, lines: Sequence[Line]) -> Iterator[Sequence[Line]]:
 
 
 def _joined(group: Sequence[Line]) -> str:
-    parts = [_shorter(line.text.removeprefix("User's "), 0.9 if _JOINED in line.text else 0.55) for line in group]
+    parts = [
+        _shorter(line.text.removeprefix("User's "), 0.9 if _JOINED in line.text else 0.55)
+        for line in group
+    ]
     content = "User's " + _JOINED.join(parts)
-    return note(content, [line.anchor for line in group], observation_date=max(line.date for line in group))
+    return note(
+        content, [line.anchor for line in group], observation_date=max(line.date for line in group)
+    )
 
 
 def _shorter(text: str, share: float) -> str:
@@ -152,8 +169,8 @@ class Played:
         self.now += pause
         clock = Clock(self.now, UTC)
         self.companion.settings = replace(self.companion.settings, clock=clock)
-        self.companion.terms = replace(self.companion.terms, clock=clock)
-        self.companion.worker.terms = self.companion.terms
+        self.companion.memory_config = replace(self.companion.memory_config, clock=clock)
+        self.companion.worker.config = self.companion.memory_config
         words, self.reply = self._speech.turn()
         return words
 
@@ -175,7 +192,7 @@ async def playing(settings: Settings, models: Models, speech: Speech) -> AsyncIt
     """Open a companion with a new conversation."""
     companion = Companion(settings, models)
     try:
-        conversation_id = await companion.store.call(talk.create_conversation, to_text(BEGINS))
+        conversation_id = await companion.store.call(create_conversation, to_text(BEGINS))
         yield Played(companion, conversation_id, speech)
     finally:
         await companion.close()
@@ -183,4 +200,6 @@ async def playing(settings: Settings, models: Models, speech: Speech) -> AsyncIt
 
 def settings_in(folder: Path, **more: str) -> Settings:
     """Return settings with a database in the folder, untouched by the machine's."""
-    return load_settings({"CONSTRUCT_DB": str(folder / "construct.db"), "CONSTRUCT_TZ": "UTC", **more})
+    return load_settings(
+        {"CONSTRUCT_DB": str(folder / "construct.db"), "CONSTRUCT_TZ": "UTC", **more}
+    )

@@ -21,7 +21,10 @@ class Clock:
         return self.fixed.astimezone(UTC) if self.fixed else datetime.now(UTC)
 
     def local(self, moment: datetime) -> datetime:
-        """Return the same moment as the user's wall clock shows it; as it is where no calendar holds that."""
+        """Return the same moment as the user's wall clock shows it.
+
+        As it is where no calendar holds that.
+        """
         try:
             return moment.astimezone(self.zone)
         except OverflowError:  # an import may speak of the first and the last hours there are
@@ -30,7 +33,9 @@ class Clock:
     def midnight(self, days: int = 0) -> datetime:
         """Return the moment at which the user's day began, or a day so many days from it."""
         start = datetime.combine(self.today() + timedelta(days=days), time(), self.zone)
-        return start if start.tzinfo else start.astimezone()  # the system's zone, as it was at that moment
+        return (
+            start if start.tzinfo else start.astimezone()
+        )  # the system's zone, as it was at that moment
 
     def today(self) -> date:
         """Return the user's date."""
@@ -54,7 +59,13 @@ def from_text(text: str) -> datetime:
 def gap_words(gap: timedelta) -> str:
     """Return a length of time in the largest fitting unit, rounded."""
     seconds = gap.total_seconds()
-    for unit, size in (("year", 31_557_600), ("month", 2_629_800), ("week", 604_800), ("day", 86_400), ("hour", 3_600)):
+    for unit, size in (
+        ("year", 31_557_600),
+        ("month", 2_629_800),
+        ("week", 604_800),
+        ("day", 86_400),
+        ("hour", 3_600),
+    ):
         if seconds >= 0.95 * size and (unit not in {"week", "month"} or seconds >= 1.9 * size):
             count = round(seconds / size)
             return f"{count} {unit}" + ("s" if count != 1 else "")

@@ -19,10 +19,11 @@ from platformdirs import user_config_path, user_data_path
 from construct.clock import Clock
 from construct.env_file import EnvFile, Trust, read_env_file, trust_in
 from construct.errors import UsageError
+from construct.vocabulary import Provider
 
 T = TypeVar("T")
 
-PROVIDERS = ("auto", "anthropic", "local")
+PROVIDERS = ("auto", *Provider)
 SCOPES = ("user", "conversation")
 MEMORY_MODES = ("on", "read-only", "off")
 THEMES = ("auto", "light", "dark")
@@ -45,6 +46,10 @@ HARMLESS_IN_ENV_FILE = frozenset(
     }
 )
 """What a `.env` may set before anybody has trusted it."""
+LOOK_FOR = "CONSTRUCT_LOOK_FOR"
+CHOSEN = "CONSTRUCT_SETUP"
+"""Names, in `config.env`, the settings there that `construct setup` wrote, with commas."""
+_LEAST_WINDOW = 2_048
 # Beyond these, dates a few days off could not be told.
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
@@ -82,6 +87,8 @@ class Settings:
     thresholds: Thresholds = Thresholds()
     provider: str = "auto"
     model: str | None = None
+    context_window: int | None = None
+    """Tokens that the main model can be sent; None: what the server or the catalog says."""
     worker_model: str | None = None
     local_model: Path | None = None
     semantic_model: Path | None = None
@@ -98,13 +105,24 @@ class Settings:
     """Names like those of settings that are none: misspelt, or of a newer version."""
     untrusted: UntrustedFile | None = None
     """The `.env` of which something was ignored, because the user has not trusted it."""
+    setup_names: frozenset[str] = frozenset()
+    """Names of settings in `config.env` that `construct setup` wrote."""
+    is_chosen_by_setup: bool = False
+    """Whether these count: no credentials come from before `config.env`."""
     is_address_from_env_file: bool = False
     """Whether the server's address comes from a `.env`: no key from elsewhere is sent to it."""
 
     def must_learn(self) -> None:
         """Raise UsageError where the memory is not to learn anything."""
         if self.memory != "on":
-            raise UsageError(f"CONSTRUCT_MEMORY is {self.memory}: nothing is learned. Set it to on for that.")
+            raise UsageError(
+                f"CONSTRUCT_MEMORY is {self.memory}: nothing is learned. Set it to on for that."
+            )
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether anything says where replies come from."""
+        return self.has_credentials or self.is_chosen_by_setup or self.local_model is not None
 
     @property
     def has_credentials(self) -> bool:
@@ -121,11 +139,17 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
     config_dir = user_config_path("construct", appauthor=False)
     env_file = read_env_file(Path(".env"))
     trust = trust_in(env_file, config_dir)
-    values = _Values(environ, env_file, read_env_file(config_dir / "config.env"), is_trusted=trust is Trust.TRUSTED)
+    values = _Values(
+        environ,
+        env_file,
+        read_env_file(config_dir / "config.env"),
+        is_trusted=trust is Trust.TRUSTED,
+    )
     usual = Settings(user_data_path("construct", appauthor=False) / "construct.db", config_dir)
     limits = usual.thresholds
     zone = values.get("CONSTRUCT_TZ", _zone, None)
     credentials = values.credentials()
+    values.pass_over(LOOK_FOR)  # read where servers are looked for, from the environment only
     if db is None:
         db = values.get("CONSTRUCT_DB", _path, usual.db)
     else:
@@ -140,10 +164,13 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
             reflector=values.get("CONSTRUCT_REFLECTOR_THRESHOLD", _positive, limits.reflector),
             budget=values.get("CONSTRUCT_OBSERVATION_BUDGET", _positive, limits.budget),
             retain=values.get("CONSTRUCT_RETAIN", _number(0, 1), limits.retain),
-            block_after=values.get("CONSTRUCT_BLOCK_AFTER", _number(1, math.inf), limits.block_after),
+            block_after=values.get(
+                "CONSTRUCT_BLOCK_AFTER", _number(1, math.inf), limits.block_after
+            ),
         ),
         provider=values.get("CONSTRUCT_PROVIDER", _one_of(PROVIDERS), usual.provider),
         model=values.get("CONSTRUCT_MODEL", model_name, None),
+        context_window=values.get("CONSTRUCT_CONTEXT_WINDOW", _window, None),
         worker_model=values.get("MEMORY_WORKER_MODEL", model_name, None),
         local_model=values.get("CONSTRUCT_LOCAL_MODEL", _path, None),
         semantic_model=values.get("CONSTRUCT_SEMANTIC_MODEL", _path, None),
@@ -153,11 +180,19 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, usual.recent_messages),
         scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), usual.scope),
         memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_MODES), usual.memory),
-        worker_daily_usd=values.get("CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), usual.worker_daily_usd),
+        worker_daily_usd=values.get(
+            "CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), usual.worker_daily_usd
+        ),
         theme=values.get("CONSTRUCT_THEME", _one_of(THEMES), usual.theme),
-        editing_mode=values.get("CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), usual.editing_mode),
+        editing_mode=values.get(
+            "CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), usual.editing_mode
+        ),
         unknown=values.unknown(),
-        untrusted=UntrustedFile(env_file, values.ignored, trust is Trust.REFUSED) if values.ignored else None,
+        untrusted=UntrustedFile(env_file, values.ignored, trust is Trust.REFUSED)
+        if values.ignored
+        else None,
+        setup_names=values.setup_names,
+        is_chosen_by_setup=values.is_chosen_by_setup,
         is_address_from_env_file=credentials.is_address_from_env_file,
     )
 
@@ -173,13 +208,23 @@ class _Credentials:
 class _Values:
     """The settings as text, from all sources, in their order of precedence."""
 
-    def __init__(self, environ: Mapping[str, str], env_file: EnvFile, config: EnvFile, *, is_trusted: bool) -> None:
-        self._sources = [environ, env_file.values, config.values]
+    def __init__(
+        self, environ: Mapping[str, str], env_file: EnvFile, config: EnvFile, *, is_trusted: bool
+    ) -> None:
         self._env_file = env_file.values
         self._is_trusted = is_trusted
-        self._asked: set[str] = set()
+        self._asked: set[str] = {CHOSEN}
         self.ignored: dict[str, str] = {}
         """What the `.env` sets and may not."""
+        given = [environ, *([env_file.values] if is_trusted else [])]
+        named = frozenset(filter(None, config.values.get(CHOSEN, "").split(",")))
+        is_over = any(source.get(name, "").strip() for source in given for name in CREDENTIALS)
+        self.setup_names = named
+        self.is_chosen_by_setup = bool(named) and not is_over
+        # The choice is one thing: a key of yours must not go to an address that setup wrote.
+        dormant = named if is_over else frozenset(CREDENTIALS) - named if named else frozenset()
+        kept = {name: value for name, value in config.values.items() if name not in dormant}
+        self._sources = [environ, env_file.values, kept]
 
     def get(self, name: str, parse: Callable[[str], T], default: T) -> T:
         """Return the parsed value of a setting, its default when no source has one."""
@@ -189,8 +234,8 @@ class _Values:
     def credentials(self) -> _Credentials:
         """Return the server's address and the key for it.
 
-        An address from a `.env` gets a key from that same file or none: whoever wrote the file
-        decides where the key goes.
+        An address from a `.env` gets a key from that same file or none: whoever wrote
+        the file decides where the key goes.
         """
         address = self._find("ANTHROPIC_BASE_URL")
         is_from_env_file = address is not None and address[1] is self._env_file
@@ -200,7 +245,7 @@ class _Values:
             value = self._usable(name, self._env_file) if is_from_env_file else found and found[0]
             secrets[name] = _parsed(name, value, _secret, is_secret=True) if value else None
         return _Credentials(
-            base_url=self.get("ANTHROPIC_BASE_URL", _url, None),
+            base_url=self.get("ANTHROPIC_BASE_URL", server_address, None),
             api_key=secrets["ANTHROPIC_API_KEY"],
             auth_token=secrets["ANTHROPIC_AUTH_TOKEN"],
             is_address_from_env_file=is_from_env_file,
@@ -216,7 +261,10 @@ class _Values:
         return tuple(sorted(given - self._asked))
 
     def _find(self, name: str) -> tuple[str, Mapping[str, str]] | None:
-        """Return the first value of a setting and the source it comes from; blank values count as not set."""
+        """Return the first value of a setting and the source it comes from.
+
+        Blank values count as not set.
+        """
         self._asked.add(name)
         for source in self._sources:
             value = self._usable(name, source)
@@ -236,6 +284,8 @@ class _Values:
 
 _PREFIXES = ("CONSTRUCT_", "MEMORY_WORKER_")
 SECRETS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+CREDENTIALS = (*SECRETS, "ANTHROPIC_BASE_URL")
+"""Where any of these is set in the environment, what `construct setup` chose does not count."""
 
 
 def _parsed(name: str, text: str, parse: Callable[[str], T], *, is_secret: bool = False) -> T:
@@ -243,7 +293,9 @@ def _parsed(name: str, text: str, parse: Callable[[str], T], *, is_secret: bool 
         return parse(text)
     except ValueError as error:
         value = "" if is_secret else f" is {text[:60]!r}"
-        raise UsageError(f"{name}{value}: {error}. Correct it in the environment, .env or config.env.") from error
+        raise UsageError(
+            f"{name}{value}: {error}. Correct it in the environment, .env or config.env."
+        ) from error
 
 
 def _positive(text: str) -> int:
@@ -256,6 +308,13 @@ def _positive(text: str) -> int:
     return value
 
 
+def _window(text: str) -> int:
+    tokens = _positive(text)
+    if tokens < _LEAST_WINDOW:
+        raise ValueError(f"it must be at least {_LEAST_WINDOW}")
+    return tokens
+
+
 def _number(low: float, high: float) -> Callable[[str], float]:
     def parse(text: str) -> float:
         try:
@@ -263,7 +322,10 @@ def _number(low: float, high: float) -> Callable[[str], float]:
         except ValueError:
             value = math.nan
         if not (low <= value <= high and math.isfinite(value)):
-            raise ValueError(f"it must be a number from {low:g}" + (f" to {high:g}" if math.isfinite(high) else " up"))
+            raise ValueError(
+                f"it must be a number from {low:g}"
+                + (f" to {high:g}" if math.isfinite(high) else " up")
+            )
         return value
 
     return parse
@@ -300,9 +362,15 @@ def _secret(text: str) -> str:
     return text
 
 
-def _url(text: str) -> str:
+def server_address(text: str) -> str:
+    """Return the address of a server; raises ValueError when it is none."""
     parts = urlsplit(text)
-    if parts.scheme not in {"http", "https"} or not parts.hostname or not text.isprintable() or " " in text:
+    if (
+        parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or not text.isprintable()
+        or " " in text
+    ):
         raise ValueError("it must be an address that begins with http:// or https://")
     _ = parts.port  # raises ValueError
     return text
@@ -318,7 +386,13 @@ def _moment(zone: tzinfo | None) -> Callable[[str], datetime | None]:
             moment = datetime.min  # noqa: DTZ901 (no year that is taken)
         if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
             raise ValueError("it must be an ISO 8601 time such as 2026-03-01T14:30:00+01:00")
-        return moment if moment.tzinfo else moment.replace(tzinfo=zone) if zone else moment.astimezone()
+        return (
+            moment
+            if moment.tzinfo
+            else moment.replace(tzinfo=zone)
+            if zone
+            else moment.astimezone()
+        )
 
     return parse
 
@@ -328,5 +402,9 @@ def _zone(text: str) -> tzinfo | None:
 
     try:
         return cast(tzinfo, ZoneInfo(text))
-    except (KeyError, ValueError, OSError):  # ZoneInfoNotFoundError is a KeyError; a folder's name an OSError
+    except (
+        KeyError,
+        ValueError,
+        OSError,
+    ):  # ZoneInfoNotFoundError is a KeyError; a folder's name an OSError
         raise ValueError("it must be a time zone such as Europe/Lisbon") from None

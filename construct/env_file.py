@@ -1,13 +1,14 @@
 """Files of NAME=VALUE lines, and whether the user has trusted one of them.
 
-What the user answered is kept in `trusted-env.jsonl` in the configuration directory: a line for
-each answer, with the file's path and the digest of what was in it. A file that has changed since
-is a file nobody has been asked about.
+What the user answered is kept in `trusted-env.jsonl` in the configuration directory: a
+line for each answer, with the file's path and the digest of what was in it. A file that
+has changed since is a file nobody has been asked about.
 """
 
 import json
 import os
 import re
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -17,6 +18,8 @@ from pathlib import Path
 
 from construct.errors import UsageError
 
+_NAME = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=")
+_PLAIN = re.compile(r"[A-Za-z0-9_./:@+,-]+")
 _OURS = re.compile(r"\b(?:CONSTRUCT_|ANTHROPIC_|MEMORY_WORKER_)")
 
 
@@ -38,14 +41,19 @@ class EnvFile:
 
 
 def read_env_file(path: Path) -> EnvFile:
-    """Return what a file sets, nothing when there is none. Raises UsageError when it cannot be read."""
+    """Return what a file sets, nothing when there is none.
+
+    Raises UsageError when it cannot be read.
+    """
     try:
         if not path.is_file():
             return EnvFile(path, "", {})
         content = path.read_bytes()
         text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read ({type(error).__name__}). Correct or remove it.") from error
+        raise UsageError(
+            f"{path} cannot be read ({type(error).__name__}). Correct or remove it."
+        ) from error
     from dotenv.parser import parse_stream
 
     found = list(parse_stream(StringIO(text, newline=None)))
@@ -56,13 +64,64 @@ def read_env_file(path: Path) -> EnvFile:
     return EnvFile(path, sha256(content).hexdigest(), values)
 
 
+def write_settings(path: Path, values: Mapping[str, str | None]) -> None:
+    """Set names in a file of settings, and remove those whose value is None.
+
+    All other lines stay as they are. The file is replaced in one step and is 0600; the
+    folder must be there. Raises OSError, UsageError when the file is no text.
+    """
+    lines: list[str] = []
+    if path.exists():
+        lines = [
+            line
+            for line in _text(path.read_bytes(), path).splitlines()
+            if _name_in(line) not in values
+        ]
+    given = ((name, value) for name, value in values.items() if value is not None)
+    lines += [f"{name}={_quoted(value)}" for name, value in given]
+    descriptor, new = tempfile.mkstemp(dir=path.parent, prefix=".config-")  # 0600
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+            stream.write("".join(f"{line}\n" for line in lines))
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(new, os.path.realpath(path))  # noqa: PTH105 - keeps a link
+    except BaseException:
+        Path(new).unlink(missing_ok=True)
+        raise
+
+
+def _name_in(line: str) -> str:
+    found = _NAME.match(line)
+    return found[1] if found else ""
+
+
+def _quoted(value: str) -> str:
+    """Return a value as `read_env_file` reads it back."""
+    if _PLAIN.fullmatch(value):
+        return value
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _text(content: bytes, path: Path) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path} cannot be read: it is not UTF-8. Correct or remove it."
+        ) from error
+
+
 def answers_file(config_dir: Path) -> Path:
     """Return the file in which the answers are kept."""
     return config_dir / "trusted-env.jsonl"
 
 
 def trust_in(file: EnvFile, config_dir: Path) -> Trust:
-    """Return what the user has said of this file in this state; a later answer replaces an earlier one."""
+    """Return what the user has said of this file in this state.
+
+    A later answer replaces an earlier one.
+    """
     if not file.digest:
         return Trust.UNASKED
     try:
@@ -81,7 +140,10 @@ def trust_in(file: EnvFile, config_dir: Path) -> Trust:
 
 
 def keep_answer(file: EnvFile, config_dir: Path, *, trusted: bool) -> None:
-    """Keep what the user said of this file in this state, in a folder that exists. Raises OSError."""
+    """Keep what the user said of this file in this state, in a folder that exists.
+
+    Raises OSError.
+    """
     line = json.dumps({"path": _place(file), "sha256": file.digest, "trusted": trusted})
     descriptor = os.open(answers_file(config_dir), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
@@ -90,5 +152,8 @@ def keep_answer(file: EnvFile, config_dir: Path, *, trusted: bool) -> None:
 
 
 def _place(file: EnvFile) -> str:
-    """Return the file's path, links resolved. JSON escapes what could otherwise begin a line of its own."""
+    """Return the file's path, links resolved.
+
+    JSON escapes what could otherwise begin a line of its own.
+    """
     return os.path.realpath(file.path)

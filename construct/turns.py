@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from construct.errors import ModelError
 from construct.llm.types import Block, ChatMessage, Reply, Request, Text, ToolResult
-from construct.store.briefings import Told
 from construct.store.records import REMOVED
+from construct.store.reply_context import ContextItem
 from construct.tokens import Usage
 
 
@@ -53,7 +53,11 @@ def heard(request: Request, listen: Listener) -> Request:
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
-    """How a turn ended; `error` is set when the model failed, `message_id` when something of a reply was kept."""
+    """How a turn ended.
+
+    `error` is set when the model failed, `message_id` when something of a reply was
+    kept.
+    """
 
     conversation_id: int
     text: str
@@ -76,7 +80,7 @@ class Replying:
 
     rounds: list[ChatMessage] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    brought: dict[str, list[Told]] = field(default_factory=lambda: defaultdict(list))
+    brought: dict[str, list[ContextItem]] = field(default_factory=lambda: defaultdict(list))
     """What tools gave of memory, by call."""
     usage: Usage = Usage()
     first: Usage = Usage()
@@ -84,7 +88,7 @@ class Replying:
     stop_reason: str | None = None
 
     @property
-    def told(self) -> list[Told]:
+    def items(self) -> list[ContextItem]:
         """What tools gave of memory, in order."""
         return [one for of_call in self.brought.values() for one in of_call]
 
@@ -96,10 +100,15 @@ class Replying:
         assert isinstance(last, ToolResult)
         return (*before, ChatMessage("user", (*others, replace(last, mark=True))))
 
-    def forget(self, gone: Collection[Told]) -> None:
+    def forget(self, gone: Collection[ContextItem]) -> None:
         """Take out of the rounds what tools gave and has been forgotten since."""
-        empty = {call for call, brought in self.brought.items() if not set(gone).isdisjoint(brought)}
-        self.rounds = [replace(part, blocks=tuple(_emptied(b, empty) for b in part.blocks)) for part in self.rounds]
+        empty = {
+            call for call, brought in self.brought.items() if not set(gone).isdisjoint(brought)
+        }
+        self.rounds = [
+            replace(part, blocks=tuple(_emptied(b, empty) for b in part.blocks))
+            for part in self.rounds
+        ]
 
     def add_round(self, reply: Reply, results: Sequence[ToolResult]) -> None:
         """Keep a call of tools with its results."""
@@ -108,7 +117,10 @@ class Replying:
         self.rounds.append(ChatMessage("user", tuple(results)))
 
     def finish(self, reply: Reply) -> None:
-        """Keep what came last, and how it ended; calls that nobody answers are left out."""
+        """Keep what came last, and how it ended.
+
+        Calls that nobody answers are left out.
+        """
         self._keep_words(reply)
         self.stop_reason = reply.stop_reason
         if self.rounds and reply.text.strip():
@@ -121,4 +133,8 @@ class Replying:
 
 def _emptied(block: Block, calls: Collection[str]) -> Block:
     """Return a block, the result of one of these calls without its words."""
-    return replace(block, content=REMOVED) if isinstance(block, ToolResult) and block.tool_use_id in calls else block
+    return (
+        replace(block, content=REMOVED)
+        if isinstance(block, ToolResult) and block.tool_use_id in calls
+        else block
+    )

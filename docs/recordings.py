@@ -36,19 +36,31 @@ TMUX = "set -g status off\nset -g default-terminal tmux-256color\nset -g history
 
 
 class Recording(Emulator):
-    """A terminal that keeps what it was sent, and when, as an asciicast; what comes within one frame is one event."""
+    """A terminal that keeps what it was sent, and when, as an asciicast.
+
+    What comes within one frame is one event.
+    """
 
     def __init__(self, columns: int, rows: int) -> None:
         super().__init__(columns, rows)
         self._began = time.monotonic()
-        self._head = {"version": 2, "width": columns, "height": rows, "idle_time_limit": LONGEST_PAUSE}
+        self._head = {
+            "version": 2,
+            "width": columns,
+            "height": rows,
+            "idle_time_limit": LONGEST_PAUSE,
+        }
         self._events: list[tuple[float, str, str]] = []
 
     def write(self, text: str) -> int:
         """Note it, and draw."""
         now = time.monotonic() - self._began
         before = ""
-        if self._events and self._events[-1][1] == "o" and now - self._events[-1][0] < FRAME_SECONDS:
+        if (
+            self._events
+            and self._events[-1][1] == "o"
+            and now - self._events[-1][0] < FRAME_SECONDS
+        ):
             now, _, before = self._events.pop()
         self._events.append((now, "o", before + text))
         return super().write(text)
@@ -61,8 +73,13 @@ class Recording(Emulator):
     @property
     def cast(self) -> str:
         """The asciicast."""
-        rows = [self._head, *([round(at, 2), kind, data.replace(TO_ASCII, "")] for at, kind, data in self._events)]
-        return "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
+        rows = [
+            self._head,
+            *([round(at, 2), kind, data.replace(TO_ASCII, "")] for at, kind, data in self._events),
+        ]
+        return "".join(
+            json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows
+        )
 
 
 class Sitting:
@@ -72,8 +89,18 @@ class Sitting:
         self.db = home / ".local/share/construct/construct.db"
         self.size = size
         (home / "tmux.conf").write_text(TMUX, "utf-8")
-        self._tmux = ["/usr/bin/env", "tmux", "-u", "-S", str(home / "tmux"), "-f", str(home / "tmux.conf")]
-        self.terminal = PseudoTerminal([*self._tmux, "new-session", "bash", "--norc", "--noprofile"], env, *size)
+        self._tmux = [
+            "/usr/bin/env",
+            "tmux",
+            "-u",
+            "-S",
+            str(home / "tmux"),
+            "-f",
+            str(home / "tmux.conf"),
+        ]
+        self.terminal = PseudoTerminal(
+            [*self._tmux, "new-session", "bash", "--norc", "--noprofile"], env, *size
+        )
         self.terminal.screen = self.recording = Recording(*size)
 
     def play(self, script: Json) -> None:
@@ -130,10 +157,14 @@ def answers(api: FakeApi, script: Json) -> None:
     def chat(body: Json) -> Answer:
         words = last_user_words(body)
         step = next(step for said, step in steps.items() if said in words)
-        return Reply(step["reply"].strip(), delay=step.get("thinks", 1.2), chunk_delay=0.15, chunk_size=60)
+        return Reply(
+            step["reply"].strip(), delay=step.get("thinks", 1.2), chunk_delay=0.15, chunk_size=60
+        )
 
     api.chat = chat
-    api.observer = lambda body: _slowly(observed(body, script["observed"], title=script["title"]), 6.0)
+    api.observer = lambda body: _slowly(
+        observed(body, script["observed"], title=script["title"]), 6.0
+    )
     api.reflector = lambda body: _slowly(reflected(body, script["merged"], []))
     api.graph = lambda body: _slowly(_drawn(body, script["graph"]))
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from typer.main import get_command
 
+from construct.chat.commands import all_commands
+from construct.chat.help_view import KEYS
 from construct.cli.app import app
-from construct.repl.commands import all_commands
-from construct.repl.views.help import KEYS
 
 PAGE = Path(__file__).parent / "commands.md"
 COLUMNS = 80
@@ -39,7 +39,8 @@ def main() -> None:
 def page() -> str:
     """Return the whole page."""
     commands = [
-        f"## {' '.join(('construct', *path))}\n\n```text\n{help_of(path)}\n```\n" for path in commands_by_path()
+        f"## {' '.join(('construct', *path))}\n\n```text\n{help_of(path)}\n```\n"
+        for path in commands_by_path()
     ]
     return "\n".join([HEAD, *commands, CHAT, *_chat()])
 
@@ -55,7 +56,9 @@ def help_of(path: tuple[str, ...]) -> str:
     """Return what `--help` prints for a command."""
     printed = io.StringIO()
     with redirect_stdout(printed):
-        commands_by_path()[()]([*path, "--help"], prog_name="construct", standalone_mode=False, terminal_width=COLUMNS)
+        commands_by_path()[()](
+            [*path, "--help"], prog_name="construct", standalone_mode=False, terminal_width=COLUMNS
+        )
     return printed.getvalue().strip()
 
 
@@ -68,7 +71,9 @@ def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
 def _chat() -> Iterator[str]:
     for group in all_commands().groups:
         yield f"### {group.title}\n"
-        yield from (" ".join(f"- `{c.usage}`: {c.help}. {c.details}".split()) for c in group.commands)
+        yield from (
+            " ".join(f"- `{c.usage}`: {c.help}. {c.details}".split()) for c in group.commands
+        )
         yield ""
     yield "### Keys\n"
     yield from (f"- {keys}: {what}." for keys, what in KEYS)

@@ -1,8 +1,8 @@
 """Makes the pictures of the documentation: `uv run python -m docs.screenshots`.
 
 The program is real: the chat in a pseudo-terminal, the memory made turn by turn out of
-data/samples/life.jsonl. What a model would answer is read from a script: the sample's own
-replies, and the observations of pictures/observer.jsonl.
+data/samples/life.jsonl. What a model would answer is read from a script: the sample's
+own replies, and the observations of pictures/observer.jsonl.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from construct.clock import to_text
-from construct.store import talk
+from construct.store.conversations import create_conversation
 from docs.scripted import observed, reflected, rests, with_ids
 from tests.support.emulator import PseudoTerminal
 from tests.support.fake_api import FakeApi
@@ -49,7 +49,10 @@ SCENES: dict[str, tuple[str, ...]] = {
     "timeline": ("/timeline", "/generations"),
     "forget": ("/forget {Zambujal} --words", "no"),
 }
-"""What is typed for each picture; {words} stands for the id of the observation that holds them."""
+"""What is typed for each picture.
+
+{words} stands for the id of the observation that holds them.
+"""
 
 OUTDATED = (
     ("lives in Lisbon", "moved to Porto"),
@@ -99,26 +102,36 @@ def main() -> None:
         asyncio.run(live(Path(folder), api))
         api.chat = lambda _: REPLY
         for name in wanted:
-            (PICTURES / f"{name}.svg").write_text(picture(play(Path(folder), api, SCENES[name])), "utf-8")
+            (PICTURES / f"{name}.svg").write_text(
+                picture(play(Path(folder), api, SCENES[name])), "utf-8"
+            )
             print(PICTURES / f"{name}.svg")
 
 
 async def live(folder: Path, api: FakeApi) -> None:
     """Say the user's lines of the sample, at their times, a session a day, left at its end."""
     lines = spoken()
-    replies = {line["content"]: after["content"] for line, after in pairwise(lines) if after["role"] == "assistant"}
-    api.chat = lambda body: next((reply for said, reply in replies.items() if said in last_user_words(body)), "Gladly.")
+    replies = {
+        line["content"]: after["content"]
+        for line, after in pairwise(lines)
+        if after["role"] == "assistant"
+    }
+    api.chat = lambda body: next(
+        (reply for said, reply in replies.items() if said in last_user_words(body)), "Gladly."
+    )
     api.observer = observe
     api.reflector = lambda body: reflected(body, [MERGED], OUTDATED)
     lines = [line for line in lines if line["role"] == "user"]
     homes: dict[str, int] = {}
     async with companion_of(folder, api, "model", lines[0]["created_at"]) as c:
-        for (title, _), session in groupby(lines, key=lambda line: (line["conversation"], line["created_at"][:10])):
+        for (title, _), session in groupby(
+            lines, key=lambda line: (line["conversation"], line["created_at"][:10])
+        ):
             for line in session:
                 set_now(c, datetime.fromisoformat(line["created_at"]))
                 if title not in homes:
                     now = to_text(c.settings.clock.now())
-                    homes[title] = await c.store.call(talk.create_conversation, now, title)
+                    homes[title] = await c.store.call(create_conversation, now, title)
                 await c.turn(homes[title], line["content"], lambda _: None)
                 await c.worker.run_due(homes[title])
             await c.worker.run_due(homes[title], leaving=True)
@@ -127,7 +140,13 @@ async def live(folder: Path, api: FakeApi) -> None:
 
 def observe(body: Json) -> Answer:
     """Answer as the script has it, for the messages that are in it."""
-    return observed(body, [json.loads(line) for line in (PICTURES / "observer.jsonl").read_text("utf-8").splitlines()])
+    return observed(
+        body,
+        [
+            json.loads(line)
+            for line in (PICTURES / "observer.jsonl").read_text("utf-8").splitlines()
+        ],
+    )
 
 
 def play(folder: Path, api: FakeApi, lines: tuple[str, ...]) -> str:
@@ -152,7 +171,11 @@ def _type(terminal: PseudoTerminal, line: str) -> None:
     """Press the keys of a line, and wait for what it does."""
     before = terminal.screen.raw.count("\n")
     terminal.type(line + "\r")
-    terminal.see(lambda screen: screen.raw.count("\n") > before and rests(terminal) and "queued" not in screen.text)
+    terminal.see(
+        lambda screen: (
+            screen.raw.count("\n") > before and rests(terminal) and "queued" not in screen.text
+        )
+    )
 
 
 class FaintScreen(pyte.Screen):
@@ -169,17 +192,25 @@ def picture(raw: str) -> str:
     screen = FaintScreen(COLUMNS, ROWS)
     pyte.Stream(screen).feed(raw)
     last = max(i for i, line in enumerate(screen.display) if line.strip())
-    console = Console(record=True, width=COLUMNS, file=StringIO(), force_terminal=True, color_system="truecolor")
+    console = Console(
+        record=True, width=COLUMNS, file=StringIO(), force_terminal=True, color_system="truecolor"
+    )
     for y in range(last + 1):
         console.print(Text.assemble(*_cells(screen, y)), no_wrap=True, overflow="crop")
-    return console.export_svg(title="construct", theme=THEME, code_format=SVG, unique_id="construct")
+    return console.export_svg(
+        title="construct", theme=THEME, code_format=SVG, unique_id="construct"
+    )
 
 
 def _cells(screen: pyte.Screen, y: int) -> Iterator[tuple[str, Style]]:
     for x in range(COLUMNS):
         cell = screen.buffer[y][x]
-        colours = [None if c == "default" else "yellow" if c == "brown" else c for c in (cell.fg, cell.bg)]
-        named = [f"#{c}" if c and len(c) == 6 and c.isalnum() and not c.isalpha() else c for c in colours]
+        colours = [
+            None if c == "default" else "yellow" if c == "brown" else c for c in (cell.fg, cell.bg)
+        ]
+        named = [
+            f"#{c}" if c and len(c) == 6 and c.isalnum() and not c.isalpha() else c for c in colours
+        ]
         yield cell.data, Style(
             color=named[0], bgcolor=named[1], bold=cell.bold, italic=cell.italics, dim=cell.blink,
             underline=cell.underscore, strike=cell.strikethrough, reverse=cell.reverse,

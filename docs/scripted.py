@@ -6,7 +6,13 @@ from pathlib import Path
 
 from tests.support.emulator import PseudoTerminal
 from tests.support.fake_types import Json
-from tests.support.fake_worker import note, observer_answer, read_lines, read_transcript, reflector_answer
+from tests.support.fake_worker import (
+    note,
+    observer_answer,
+    read_lines,
+    read_transcript,
+    reflector_answer,
+)
 
 
 def observed(body: Json, script: Iterable[Json], title: str = "") -> str:
@@ -40,7 +46,9 @@ def reflected(body: Json, merged: Iterable[Json], outdated: Iterable[tuple[str, 
 
 def _note(row: Json, sources: Sequence[str], day: str) -> str:
     marks = {name: row[name] for name in ("stance", "referenced_date") if name in row}
-    return note(row["content"], sources, priority=row.get("priority", "high"), observation_date=day, **marks)
+    return note(
+        row["content"], sources, priority=row.get("priority", "high"), observation_date=day, **marks
+    )
 
 
 def rests(terminal: PseudoTerminal) -> bool:

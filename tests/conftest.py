@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.memory.builders import Life
 from tests.support.fake_api import FakeApi
 
 MEMORY = Path("/dev/shm")
@@ -27,14 +28,28 @@ def pytest_configure() -> None:
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the machine's settings, files and proxies out of the tests."""
     for name in list(os.environ):
-        if name.startswith(("ANTHROPIC_", "CONSTRUCT_", "MEMORY_", "XDG_")) or name.lower().endswith("_proxy"):
+        if name.startswith(
+            ("ANTHROPIC_", "CONSTRUCT_", "MEMORY_", "XDG_")
+        ) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
-    monkeypatch.setattr("construct.llm.embedding._PACKAGE", "no_weights_here")  # installed or not, as if they were not
-    monkeypatch.setattr("construct.llm.anthropic_stream.FIRST_PAUSE", 0.01)  # the tests of the pauses set their own
+    monkeypatch.setattr(
+        "construct.llm.embedding._PACKAGE", "no_weights_here"
+    )  # installed or not, as if they were not
+    monkeypatch.setattr(
+        "construct.llm.anthropic_stream.FIRST_PAUSE", 0.01
+    )  # the tests of the pauses set their own
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(home)
+
+
+@pytest.fixture
+def life(tmp_path: Path) -> Iterator[Life]:
+    """A new database to live in."""
+    lived = Life(tmp_path)
+    yield lived
+    lived.db.close()
 
 
 @pytest.fixture

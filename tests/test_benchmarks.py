@@ -15,11 +15,22 @@ TALK = {
         "speaker_b": "Ben",
         "session_1_date_time": "1:56 pm on 8 May, 2023",
         "session_1": [
-            {"speaker": "Ana", "dia_id": "D1:1", "text": "I planted a walnut tree behind the house."},
+            {
+                "speaker": "Ana",
+                "dia_id": "D1:1",
+                "text": "I planted a walnut tree behind the house.",
+            },
             {"speaker": "Ben", "dia_id": "D1:2", "text": "How tall is it?"},
         ],
     },
-    "qa": [{"question": "What did Ana plant?", "answer": "a walnut tree", "evidence": ["D1:1"], "category": 4}],
+    "qa": [
+        {
+            "question": "What did Ana plant?",
+            "answer": "a walnut tree",
+            "evidence": ["D1:1"],
+            "category": 4,
+        }
+    ],
 }
 
 
@@ -28,7 +39,11 @@ TALK = {
     [
         ("locomo.py", ["PATH", "--json"], '"r@10": 1.0'),
         ("locomo.py", ["PATH", "--passages"], "category 5"),
-        ("padded.py", ["PATH", "--messages", "4"], "gate open                                1.000"),
+        (
+            "padded.py",
+            ["PATH", "--messages", "4"],
+            "gate open                                1.000",
+        ),
         ("compare.py", ["PATH", "--alone"], "Construct                        1   1.000"),
         ("scale.py", ["--sizes", "60", "--queries", "6", "--json"], '"messages": 60'),
     ],
@@ -45,6 +60,8 @@ def test_runs(
     path = tmp_path / "talk.json"
     path.write_text(json.dumps([TALK]), "utf-8")
     monkeypatch.syspath_prepend(str(FOLDER))
-    monkeypatch.setattr(sys, "argv", [script, *(str(path) if word == "PATH" else word for word in arguments)])
+    monkeypatch.setattr(
+        sys, "argv", [script, *(str(path) if word == "PATH" else word for word in arguments)]
+    )
     runpy.run_path(str(FOLDER / script), run_name="__main__")
     assert printed in capsys.readouterr().out

@@ -25,7 +25,9 @@ def lines(count: int) -> list[str]:
 
 
 @pytest.mark.parametrize("reflector", ["4000", "800"])
-async def test_a_long_talk_is_read_from_the_cache(tmp_path: Path, api: FakeApi, reflector: str) -> None:
+async def test_a_long_talk_is_read_from_the_cache(
+    tmp_path: Path, api: FakeApi, reflector: str
+) -> None:
     """100 turns of about 100 tokens at default thresholds: nearly all that is not new is read."""
     async with talking(tmp_path, api, CONSTRUCT_REFLECTOR_THRESHOLD=reflector) as t:
         for text in lines(100):
@@ -41,7 +43,9 @@ async def test_a_long_talk_is_read_from_the_cache(tmp_path: Path, api: FakeApi, 
 
 
 async def test_a_window_that_slides_is_not_marked(tmp_path: Path, api: FakeApi) -> None:
-    """With memory off the talk is marked while it grows; once messages fall out in front nothing of it is read again.
+    """With memory off the talk is marked while it grows.
+
+    Once messages fall out in front nothing of it is read again.
 
     What stands before it is.
     """

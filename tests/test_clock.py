@@ -12,7 +12,11 @@ from construct.clock import Clock, from_text, to_text
 LISBON, KOLKATA = ZoneInfo("Europe/Lisbon"), ZoneInfo("Asia/Kolkata")
 
 
-MOMENTS = st.datetimes(datetime(1000, 1, 1), datetime(9000, 1, 1), timezones=st.sampled_from([UTC, LISBON, KOLKATA]))  # noqa: DTZ001
+MOMENTS = st.datetimes(
+    datetime(1000, 1, 1),  # noqa: DTZ001 - hypothesis wants naive bounds
+    datetime(9000, 1, 1),  # noqa: DTZ001
+    timezones=st.sampled_from([UTC, LISBON, KOLKATA]),
+)
 
 
 @settings(deadline=None)
@@ -27,7 +31,10 @@ def test_a_stored_time_comes_back(moment: datetime) -> None:
 
 
 def test_a_time_without_offset_is_utc() -> None:
-    """What other programs wrote without an offset is taken as UTC; what is no time is refused."""
+    """What other programs wrote without an offset is taken as UTC.
+
+    What is no time is refused.
+    """
     assert from_text("2026-03-01T14:30:00") == datetime(2026, 3, 1, 14, 30, tzinfo=UTC)
     with pytest.raises(ValueError):
         from_text("yesterday")

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from construct.clock import Clock
-from construct.memory.curation.undo import newest_cycle, undo
-from construct.memory.cycles.spending import spent_today
-from construct.store import cycles, talk
+from construct.memory.cycles.situation import spent_today
+from construct.memory.undo import newest_cycle, undo
+from construct.store import cycles
+from construct.store.conversations import get_watermarks
+from construct.store.messages import messages_of
 from tests.support.fake_api import FakeApi
 from tests.support.fake_types import Answer, Answerer, Json
 from tests.support.talks import LOW, Talk, facts, talking
@@ -41,8 +43,8 @@ class MovedClock(Clock):
 def use(t: Talk, clock: Clock) -> None:
     """Let the companion go by this clock."""
     t.companion.settings = replace(t.companion.settings, clock=clock)
-    t.companion.terms = replace(t.companion.terms, clock=clock)
-    t.companion.worker.terms = t.companion.terms
+    t.companion.memory_config = replace(t.companion.memory_config, clock=clock)
+    t.companion.worker.config = t.companion.memory_config
 
 
 def jumping(answer: Answerer, jump: Callable[[], None]) -> Answerer:
@@ -56,7 +58,9 @@ def jumping(answer: Answerer, jump: Callable[[], None]) -> Answerer:
 
 
 @pytest.mark.parametrize("first", [YEAR, -YEAR])
-async def test_a_clock_that_jumps_a_year_breaks_nothing(tmp_path: Path, api: FakeApi, first: timedelta) -> None:
+async def test_a_clock_that_jumps_a_year_breaks_nothing(
+    tmp_path: Path, api: FakeApi, first: timedelta
+) -> None:
     """Every turn is answered, every cycle ends, the invariants hold, the money is counted, and all can be undone."""
     clock = MovedClock()
     jumps = cycle((first, -first, timedelta()))
@@ -78,12 +82,12 @@ async def test_a_clock_that_jumps_a_year_breaks_nothing(tmp_path: Path, api: Fak
         t.check()
         assert len(api.of("observer")) >= 2
         assert len(api.of("reflector")) >= 1
-        said = [m.created_at for m in await t.companion.store.call(talk.messages_of, t.id)]
+        said = [m.created_at for m in await t.companion.store.call(messages_of, t.id)]
         assert len(said) == 28
         assert said == sorted(said)
         clock.hand.now += 5 * YEAR
-        assert await t.companion.store.call(spent_today, t.companion.terms) == 0
+        assert await t.companion.store.call(spent_today, t.companion.memory_config) == 0
         while await t.companion.store.call(newest_cycle):
             await t.companion.store.call(undo, clock)
             t.check()
-        assert (await t.companion.store.call(talk.watermarks, t.id)).observed == 0
+        assert (await t.companion.store.call(get_watermarks, t.id)).observed == 0

@@ -9,12 +9,12 @@ import pytest
 
 from construct.errors import ModelRejectedError
 from construct.llm.types import ToolUse
-from construct.memory.curation.deletion import delete_conversation
-from construct.memory.inspection.status import status as panel
+from construct.memory.forgetting import delete_conversation
 from construct.memory.recall.search import search
 from construct.memory.tools import ToolBox
 from construct.offrecord import OffRecord
-from construct.store import talk
+from construct.store.conversations import create_conversation
+from construct.store.messages import messages_of
 from construct.store.search import Filters
 from construct.turns import Delta, Waiting
 from tests.support.fake_api import FakeApi, Reply, faults
@@ -25,7 +25,12 @@ from tests.support.talks import LOW, facts, talking
 def texts(request: object) -> list[str]:
     """Return the texts of a recorded chat request's messages."""
     body = request.body  # type: ignore[attr-defined]
-    return [block["text"] for message in body["messages"] for block in message["content"] if block["type"] == "text"]
+    return [
+        block["text"]
+        for message in body["messages"]
+        for block in message["content"]
+        if block["type"] == "text"
+    ]
 
 
 async def test_a_turn_stores_both_sides_and_the_usage(tmp_path: Path, api: FakeApi) -> None:
@@ -33,8 +38,10 @@ async def test_a_turn_stores_both_sides_and_the_usage(tmp_path: Path, api: FakeA
     api.enqueue("chat", "Hello, Ana.")
     async with talking(tmp_path, api) as t:
         result = await t.say("I am Ana.")
-        messages = await t.companion.store.call(talk.messages_of, t.id)
-        booked = await t.companion.store.call(lambda db: db.execute("SELECT purpose, model FROM usage").fetchall())
+        messages = await t.companion.store.call(messages_of, t.id)
+        booked = await t.companion.store.call(
+            lambda db: db.execute("SELECT purpose, model FROM usage").fetchall()
+        )
     assert (result.text, result.stop_reason, result.complete) == ("Hello, Ana.", "end_turn", True)
     assert [(m.role, m.content, m.status) for m in messages] == [
         ("user", "I am Ana.", "complete"),
@@ -44,7 +51,9 @@ async def test_a_turn_stores_both_sides_and_the_usage(tmp_path: Path, api: FakeA
     assert "".join(e.text for e in t.heard if isinstance(e, Delta)) == "Hello, Ana."
 
 
-async def test_the_users_words_are_stored_before_anything_is_sent(tmp_path: Path, api: FakeApi) -> None:
+async def test_the_users_words_are_stored_before_anything_is_sent(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """When the model fails, the message is there, and the next request holds it."""
     api.fail("chat", faults.http(401))
     async with talking(tmp_path, api) as t:
@@ -73,14 +82,16 @@ async def test_what_came_of_a_broken_reply_is_kept_and_marked(
     async with talking(tmp_path, api) as t:
         result = await t.say("Tell me a story.")
         assert not result.complete
-        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+        kept = (await t.companion.store.call(messages_of, t.id))[-1]
         assert (kept.role, kept.status, kept.content) == ("assistant", "interrupted", result.text)
         assert (await t.say("Go on.")).complete
     assert [r.status for r in api.of("chat")] == [200, 200]
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 500])
-async def test_a_failed_request_leaves_the_talk_going(tmp_path: Path, api: FakeApi, status: int) -> None:
+async def test_a_failed_request_leaves_the_talk_going(
+    tmp_path: Path, api: FakeApi, status: int
+) -> None:
     """Every rejected request becomes a named error, and the turn after it works."""
     api.fail("chat", faults.http(status), times=3)
     async with talking(tmp_path, api) as t:
@@ -95,26 +106,29 @@ async def test_a_refused_reply_is_marked(tmp_path: Path, api: FakeApi) -> None:
     api.fail("chat", faults.refusal("I cannot"))
     async with talking(tmp_path, api) as t:
         result = await t.say("Something bad.")
-        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+        kept = (await t.companion.store.call(messages_of, t.id))[-1]
     assert not result.complete
     assert (kept.status, kept.stop_reason) == ("interrupted", "refusal")
 
 
 async def test_a_refused_message_is_left_out_of_every_request(tmp_path: Path, api: FakeApi) -> None:
-    """With what came of its reply; neither the talk nor the observer nor recall sends it. The user still finds it."""
+    """With what came of its reply.
+
+    Neither the talk nor the observer nor recall sends it. The user still finds it.
+    """
     async with talking(tmp_path, api) as t:
         await t.say("I have a dog called Bruno.")
         api.fail("chat", faults.refusal("I cannot"))
         refused = await t.say("Poison the zanzibar dog.")
         assert (refused.complete, refused.left_out) == (False, True)
         assert (await t.say("Never mind.")).complete
-        elsewhere = await t.companion.store.call(talk.create_conversation, "2026-03-01T00:00:00+00:00")
+        elsewhere = await t.companion.store.call(create_conversation, "2026-03-01T00:00:00+00:00")
         await t.companion.turn(elsewhere, "What about the zanzibar dog?", t.heard.append)
         await t.companion.worker.now(t.id)
-        tools = ToolBox(t.companion.store, t.companion.terms, elsewhere, learns=True)
+        tools = ToolBox(t.companion.store, t.companion.memory_config, elsewhere, learns=True)
         found = await tools.use(ToolUse("t1", "recall", {"query": "zanzibar poison"}))
         t.check()
-        status = await t.companion.store.call(panel, t.id, t.companion.settings, t.companion.terms)
+        status = await t.status()
         hits = await t.companion.store.call(search, "poison zanzibar", Filters(), 5)
     assert len(api.of("chat")) == 4
     assert api.of("observer")
@@ -123,11 +137,14 @@ async def test_a_refused_message_is_left_out_of_every_request(tmp_path: Path, ap
         assert "I cannot" not in json.dumps(sent.body)
     assert "Poison" not in found.content
     assert next(hit.text for hit in hits if hit.role == "user") == "Poison the zanzibar dog."
-    assert status["messages"]["total"] == 6
+    assert status.messages.total == 6
 
 
 async def test_a_refused_message_can_be_asked_again(tmp_path: Path, api: FakeApi) -> None:
-    """Answered, it goes along again; a refusal of words that have their reply takes nothing out."""
+    """Answered, it goes along again.
+
+    A refusal of words that have their reply takes nothing out.
+    """
     async with talking(tmp_path, api) as t:
         api.fail("chat", faults.refusal("I cannot"), times=2)
         await t.say("Tell me of Bruno.")
@@ -147,7 +164,9 @@ async def test_a_refused_message_can_be_asked_again(tmp_path: Path, api: FakeApi
     assert texts(api.of("chat")[-1])[:2] == ["Tell me of Bruno.", "A dog."]
 
 
-async def test_what_is_answered_after_the_observer_passed_it_is_observed(tmp_path: Path, api: FakeApi) -> None:
+async def test_what_is_answered_after_the_observer_passed_it_is_observed(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """It is said anew."""
     async with talking(tmp_path, api) as t:
         await t.say("I have a dog called Bruno.")
@@ -161,7 +180,9 @@ async def test_what_is_answered_after_the_observer_passed_it_is_observed(tmp_pat
     assert "Zenobia" in json.dumps([one.body for one in api.of("observer")])
 
 
-@pytest.mark.parametrize("fault", [faults.http(401), faults.drop_during(2)], ids=["the key", "the network"])
+@pytest.mark.parametrize(
+    "fault", [faults.http(401), faults.drop_during(2)], ids=["the key", "the network"]
+)
 async def test_a_failed_message_goes_along_until_it_is_dropped(
     tmp_path: Path, api: FakeApi, fault: faults.Fault
 ) -> None:
@@ -179,15 +200,21 @@ async def test_a_failed_message_goes_along_until_it_is_dropped(
         await t.say("Three.")
         sent = texts(api.of("chat")[-1])
         assert "Wrongheaded" not in str(sent)
-        assert [text for text in sent if text in {"One.", "Two.", "Three."}] == ["One.", "Two.", "Three."]
+        assert [text for text in sent if text in {"One.", "Two.", "Three."}] == [
+            "One.",
+            "Two.",
+            "Three.",
+        ]
         hits = await t.companion.store.call(search, "wrongheaded", Filters(), 5)
-        kept = await t.companion.store.call(talk.messages_of, t.id)
+        kept = await t.companion.store.call(messages_of, t.id)
         t.check()
     assert "Wrongheaded." in [hit.text for hit in hits]
     assert {m.left_out for m in kept if m.id in (3, 4) and "Two" not in m.content} == {"dropped"}
 
 
-async def test_off_the_record_nothing_refused_or_dropped_goes_along(tmp_path: Path, api: FakeApi) -> None:
+async def test_off_the_record_nothing_refused_or_dropped_goes_along(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """What was refused can be asked again there too, what was dropped cannot."""
     async with talking(tmp_path, api) as t:
         aside = OffRecord(t.companion, [])
@@ -217,7 +244,9 @@ async def test_an_empty_reply_leaves_no_blank_block(tmp_path: Path, api: FakeApi
 
 async def test_cancelling_keeps_what_arrived(tmp_path: Path, api: FakeApi) -> None:
     """A cancelled turn stores the words so far, marked, and passes the cancellation on."""
-    api.enqueue("chat", Reply("one two three four five six seven eight", chunk_delay=0.1, chunk_size=6))
+    api.enqueue(
+        "chat", Reply("one two three four five six seven eight", chunk_delay=0.1, chunk_size=6)
+    )
     async with talking(tmp_path, api) as t:
         turn = asyncio.create_task(t.say("Count."))
         while not t.heard:
@@ -225,7 +254,7 @@ async def test_cancelling_keeps_what_arrived(tmp_path: Path, api: FakeApi) -> No
         turn.cancel()
         with pytest.raises(asyncio.CancelledError):
             await turn
-        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+        kept = (await t.companion.store.call(messages_of, t.id))[-1]
         assert kept.status == "interrupted"
         assert kept.content
         assert "one two three four five six seven eight".startswith(kept.content)
@@ -239,7 +268,7 @@ async def test_retry_asks_again_and_hides_the_first_reply(tmp_path: Path, api: F
     async with talking(tmp_path, api) as t:
         await t.say("Tell me.")
         again = await t.companion.retry(t.id, t.heard.append)
-        messages = await t.companion.store.call(talk.messages_of, t.id)
+        messages = await t.companion.store.call(messages_of, t.id)
         await t.say("Thanks.")
     assert again is not None
     assert again.text == "Second."
@@ -263,10 +292,16 @@ SHOWN = "SELECT content FROM messages WHERE role = 'assistant' AND NOT retried"
     ids=["failed", "broken", "refused", "both broken", "only the first broken"],
 )
 async def test_retry_leaves_the_better_reply_in_sight(
-    tmp_path: Path, api: FakeApi, first: faults.Fault | None, second: faults.Fault | None, shown: str
+    tmp_path: Path,
+    api: FakeApi,
+    first: faults.Fault | None,
+    second: faults.Fault | None,
+    shown: str,
 ) -> None:
     """A whole reply yields only to another whole one, a broken one to whatever comes next; all stay stored."""
-    api.enqueue("chat", Reply("First words, whole.", chunk_size=4), Reply("Second words.", chunk_size=4))
+    api.enqueue(
+        "chat", Reply("First words, whole.", chunk_size=4), Reply("Second words.", chunk_size=4)
+    )
     async with talking(tmp_path, api) as t:
         if first is not None:
             api.fail("chat", first)
@@ -281,7 +316,9 @@ async def test_retry_leaves_the_better_reply_in_sight(
         t.check()
 
 
-async def test_a_retry_off_the_record_that_fails_leaves_the_reply(tmp_path: Path, api: FakeApi) -> None:
+async def test_a_retry_off_the_record_that_fails_leaves_the_reply(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """Off the record, too, a reply is there until a whole one has come."""
     api.enqueue("chat", "First.", "Second.")
     async with talking(tmp_path, api) as t:
@@ -296,11 +333,19 @@ async def test_a_retry_off_the_record_that_fails_leaves_the_reply(tmp_path: Path
 
 async def test_memory_off_sends_the_recent_messages_alone(tmp_path: Path, api: FakeApi) -> None:
     """With memory off the request holds the last messages and no observation, and nothing is learned."""
-    async with talking(tmp_path, api, CONSTRUCT_MEMORY="off", CONSTRUCT_RECENT_MESSAGES="4", **LOW) as t:
+    async with talking(
+        tmp_path, api, CONSTRUCT_MEMORY="off", CONSTRUCT_RECENT_MESSAGES="4", **LOW
+    ) as t:
         for text in facts(6):
             await t.say(text)
     last = api.of("chat")[-1].body
-    assert [m["role"] for m in last["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    assert [m["role"] for m in last["messages"]] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+        "user",
+    ]
     assert texts(api.of("chat")[-1])[0] == "[Earlier messages are not shown.]"
     assert "<observations>" not in json.dumps(last["messages"])
     assert not api.of("observer")
@@ -341,7 +386,7 @@ async def test_words_are_not_lost_to_the_wait(tmp_path: Path, api: FakeApi) -> N
         with pytest.raises(asyncio.CancelledError):
             await turn
         held.may.set()
-        last = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+        last = (await t.companion.store.call(messages_of, t.id))[-1]
         assert last.content.startswith("These words count.")
         again = await t.companion.retry(t.id, t.heard.append)
         assert again is not None
@@ -366,8 +411,15 @@ async def test_a_waiting_turn_waits_for_no_reflection(tmp_path: Path, api: FakeA
 
 
 async def test_a_waiting_turn_asks_for_no_more_than_it_needs(tmp_path: Path, api: FakeApi) -> None:
-    """When reading the oldest batch has made room enough, the turn goes on; the rest is read beside it."""
-    limit = {"CONSTRUCT_COMPACT_THRESHOLD": "16400", "CONSTRUCT_BLOCK_AFTER": "1", "CONSTRUCT_RETAIN": "0.1"}
+    """When reading the oldest batch has made room enough, the turn goes on.
+
+    The rest is read beside it.
+    """
+    limit = {
+        "CONSTRUCT_COMPACT_THRESHOLD": "16400",
+        "CONSTRUCT_BLOCK_AFTER": "1",
+        "CONSTRUCT_RETAIN": "0.1",
+    }
     async with talking(tmp_path, api, **limit) as t:
         for count in (2200, 360):  # tokens: 14,300 and 2,340, more than one batch together
             await t.say("My words fill the window. " * count)
@@ -405,7 +457,9 @@ async def test_a_long_talk_keeps_every_fact_within_reach(tmp_path: Path, api: Fa
     assert {r.status for r in api.requests} == {200}
 
 
-async def test_a_conversation_deleted_meanwhile_takes_its_reply_along(tmp_path: Path, api: FakeApi) -> None:
+async def test_a_conversation_deleted_meanwhile_takes_its_reply_along(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """When another process deletes the conversation while a reply streams, the turn still ends well."""
     api.enqueue("chat", Reply("one two three", delay=0.5))
     async with talking(tmp_path, api) as t:
@@ -426,7 +480,7 @@ async def test_a_reply_nobody_hears_any_more_is_kept(tmp_path: Path, api: FakeAp
     async with talking(tmp_path, api) as t:
         with pytest.raises(BrokenPipeError):
             await t.companion.turn(t.id, "Hello.", deaf)
-        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+        kept = (await t.companion.store.call(messages_of, t.id))[-1]
     assert (kept.role, kept.status) == ("assistant", "interrupted")
 
 

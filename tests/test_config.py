@@ -29,15 +29,28 @@ def test_the_defaults() -> None:
     assert found.db == Path.home() / ".local/share/construct/construct.db"
     assert found.config_dir == Path.home() / ".config/construct"
     assert found.thresholds == Thresholds(3000, 6000, 4000, 8000, 0.2, 1.5)
-    assert (found.provider, found.model, found.worker_model, found.local_model) == ("auto", None, None, None)
-    assert (found.recent_messages, found.scope, found.memory, found.worker_daily_usd) == (20, "user", "on", 1.0)
+    assert (found.provider, found.model, found.worker_model, found.local_model) == (
+        "auto",
+        None,
+        None,
+        None,
+    )
+    assert (found.recent_messages, found.scope, found.memory, found.worker_daily_usd) == (
+        20,
+        "user",
+        "on",
+        1.0,
+    )
     assert not found.has_credentials
     assert found.clock.zone is None
     assert abs(found.clock.now() - datetime.now(UTC)) < timedelta(seconds=5)
 
 
 def test_where_a_setting_comes_from(config_env: Path) -> None:
-    """The environment goes before `.env`, which goes before `config.env`; a blank value is none."""
+    """The environment goes before `.env`, which goes before `config.env`.
+
+    A blank value is none.
+    """
     name = "CONSTRUCT_RECENT_MESSAGES"
     config_env.write_text(f"{name}=1\nCONSTRUCT_SCOPE=conversation\n")
     assert load_settings({}).recent_messages == 1
@@ -50,7 +63,9 @@ def test_where_a_setting_comes_from(config_env: Path) -> None:
     assert load_settings({}).scope == "conversation"
 
 
-@pytest.mark.parametrize("text", ["\ufeff{}=m", "{}=m\r\n", "{} = m # mine", "MODEL\n{}=m", "export {}='m'"])
+@pytest.mark.parametrize(
+    "text", ["\ufeff{}=m", "{}=m\r\n", "{} = m # mine", "MODEL\n{}=m", "export {}='m'"]
+)
 def test_env_files_of_other_editors(text: str) -> None:
     """A byte order mark, other line ends, comments and lines that say nothing do no harm."""
     Path(".env").write_text(text.format("CONSTRUCT_MODEL"), encoding="utf-8", newline="")
@@ -58,10 +73,17 @@ def test_env_files_of_other_editors(text: str) -> None:
 
 
 def test_names_that_are_no_settings_are_noted(config_env: Path) -> None:
-    """A misspelt one is found wherever it stands; other programs' names are none of ours."""
+    """A misspelt one is found wherever it stands.
+
+    Other programs' names are none of ours.
+    """
     Path(".env").write_text("CONSTRUCT_MODLE=m\nPATH_TO_IT=x\nCONSTRUCT_MODEL=m\n")
     config_env.write_text("MEMORY_WORKER=x\nMEMORY_WORKER_MODLE=x\n")
-    assert load_settings({"CONSTRUCT_": "x"}).unknown == ("CONSTRUCT_", "CONSTRUCT_MODLE", "MEMORY_WORKER_MODLE")
+    assert load_settings({"CONSTRUCT_": "x"}).unknown == (
+        "CONSTRUCT_",
+        "CONSTRUCT_MODLE",
+        "MEMORY_WORKER_MODLE",
+    )
 
 
 def test_an_env_file_is_taken_literally(config_env: Path) -> None:
@@ -78,9 +100,16 @@ def test_an_env_file_that_is_no_text(content: bytes) -> None:
         load_settings({})
 
 
-@pytest.mark.parametrize("line", ["CONSTRUCT_SCOPE conversation", "'CONSTRUCT_SCOPE=x", "CONSTRUCT_TZ='Europe"])
-def test_a_line_that_sets_nothing(config_env: Path, line: str, caplog: pytest.LogCaptureFixture) -> None:
-    """One that means us is a wrong setting, named with its file; other programs' lines are passed over silently."""
+@pytest.mark.parametrize(
+    "line", ["CONSTRUCT_SCOPE conversation", "'CONSTRUCT_SCOPE=x", "CONSTRUCT_TZ='Europe"]
+)
+def test_a_line_that_sets_nothing(
+    config_env: Path, line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """One that means us is a wrong setting, named with its file.
+
+    Other programs' lines are passed over silently.
+    """
     config_env.write_text(f"if true; then\nCONSTRUCT_MEMORY=off\n{line}\n")
     with pytest.raises(UsageError, match=r"config\.env, line 3"):
         load_settings({})
@@ -130,7 +159,9 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in BAD.items() for value in values]
+)
 def test_a_bad_value_is_named(name: str, value: str) -> None:
     """Every bad value is wrong usage: one or two plain lines that name the variable."""
     with pytest.raises(UsageError) as caught:
@@ -176,13 +207,17 @@ def test_thresholds() -> None:
     """Each threshold has its variable; the bounds of a share are allowed."""
     names = ("OBSERVER_THRESHOLD", "COMPACT_THRESHOLD", "REFLECTOR_THRESHOLD", "OBSERVATION_BUDGET")
     environ = {f"CONSTRUCT_{name}": str(i) for i, name in enumerate(names, 1)}
-    found = load_settings(environ | {"CONSTRUCT_RETAIN": "0", "CONSTRUCT_BLOCK_AFTER": "1"}).thresholds
+    found = load_settings(
+        environ | {"CONSTRUCT_RETAIN": "0", "CONSTRUCT_BLOCK_AFTER": "1"}
+    ).thresholds
     assert found == Thresholds(1, 2, 3, 4, 0.0, 1.0)
 
 
 def test_the_command_line_goes_first() -> None:
     """`--db` goes before the variable, even before a bad one."""
-    assert load_settings({"CONSTRUCT_DB": "~nobody-at-all/x"}, db=Path("mine.db")).db == Path("mine.db")
+    assert load_settings({"CONSTRUCT_DB": "~nobody-at-all/x"}, db=Path("mine.db")).db == Path(
+        "mine.db"
+    )
 
 
 def test_db_beside_its_variable_is_not_a_misspelt_name() -> None:
@@ -224,8 +259,17 @@ def test_by_itself_an_env_file_sets_what_is_harmless() -> None:
     found = load_settings({})
     assert found.untrusted is None
     assert found.thresholds == Thresholds(11, 12, 13, 14, 0.5, 3.0)
-    assert (found.recent_messages, found.scope, found.theme, found.editing_mode) == (15, "conversation", "dark", "vi")
-    assert (found.model, found.worker_model, str(found.clock.zone)) == ("a-model", "a-worker", "UTC")
+    assert (found.recent_messages, found.scope, found.theme, found.editing_mode) == (
+        15,
+        "conversation",
+        "dark",
+        "vi",
+    )
+    assert (found.model, found.worker_model, str(found.clock.zone)) == (
+        "a-model",
+        "a-worker",
+        "UTC",
+    )
 
 
 @pytest.mark.parametrize("name", NEEDING_TRUST)
@@ -248,8 +292,13 @@ def test_anything_else_in_an_env_file_needs_trust(config_env: Path, name: str) -
     assert (found.clock, replace(found, clock=usual.clock)) != (usual.clock, usual)
 
 
-def test_trust_is_in_one_state_of_one_file(config_env: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One changed byte, or the same file in another place, has to be trusted anew; the first state stays trusted."""
+def test_trust_is_in_one_state_of_one_file(
+    config_env: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One changed byte, or the same file in another place, has to be trusted anew.
+
+    The first state stays trusted.
+    """
     env_file({"CONSTRUCT_MEMORY": "off"})
     trust(config_env.parent)
     assert load_settings({}).memory == "off"
@@ -311,24 +360,41 @@ def test_an_address_from_an_env_file_gets_no_key_of_the_users(
     trust(config_env.parent, trusted=trusted)
     found = load_settings({} if from_config else KEYS)
     if trusted:
-        assert (found.base_url, found.api_key, found.auth_token) == ("http://evil.example", None, None)
+        assert (found.base_url, found.api_key, found.auth_token) == (
+            "http://evil.example",
+            None,
+            None,
+        )
     else:
         assert (found.base_url, found.api_key, found.auth_token) == (None, "own-key", "own-token")
     assert found.is_address_from_env_file is trusted
 
 
 def test_an_address_and_a_key_of_one_trusted_file_belong_together(config_env: Path) -> None:
-    """The file's key goes to the file's address, though the environment has another; the user's address gets his."""
+    """The file's key goes to the file's address, though the environment has another.
+
+    The user's address gets his.
+    """
     env_file({"ANTHROPIC_BASE_URL": "http://work.example", "ANTHROPIC_API_KEY": "work-key"})
     trust(config_env.parent)
     found = load_settings(KEYS)
-    assert (found.base_url, found.api_key, found.auth_token) == ("http://work.example", "work-key", None)
+    assert (found.base_url, found.api_key, found.auth_token) == (
+        "http://work.example",
+        "work-key",
+        None,
+    )
     found = load_settings({**KEYS, "ANTHROPIC_BASE_URL": "http://own.example"})
-    assert (found.base_url, found.api_key, found.auth_token) == ("http://own.example", "own-key", "own-token")
+    assert (found.base_url, found.api_key, found.auth_token) == (
+        "http://own.example",
+        "own-key",
+        "own-token",
+    )
     assert not found.is_address_from_env_file
 
 
-@pytest.mark.parametrize("name", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"])
+@pytest.mark.parametrize(
+    "name", ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"]
+)
 def test_credentials(name: str) -> None:
     """A key, a token, or a base URL is enough to ask a server."""
     assert load_settings({name: "http://localhost"}).has_credentials
@@ -347,7 +413,10 @@ def test_credentials(name: str) -> None:
     ],
 )
 def test_a_time_that_stands_for_now(now: str, zone: str, moment: str, today: str | None) -> None:
-    """`CONSTRUCT_NOW` with an offset is that moment; without one it is the user's own wall clock."""
+    """`CONSTRUCT_NOW` with an offset is that moment.
+
+    Without one it is the user's own wall clock.
+    """
     clock = load_settings({"CONSTRUCT_NOW": now, "CONSTRUCT_TZ": zone}).clock
     assert clock.now() == datetime.fromisoformat(moment)
     assert clock.now().utcoffset() == timedelta(0)

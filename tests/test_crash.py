@@ -79,11 +79,17 @@ def test_several_processes_on_one_file_lose_nothing(program: Program, api: FakeA
             process.stdin.close()
         api.wait_for(2, timeout=30)
         asked = [program.run("ask", text) for text in facts(4)]
-        done = [Done(process.wait(60), "", process.stderr.read()) for process in (first, second) if process.stderr]
+        done = [
+            Done(process.wait(60), "", process.stderr.read())
+            for process in (first, second)
+            if process.stderr
+        ]
     assert {(result.returncode, result.stderr) for result in [*asked, *done]} == {(0, "")}
     assert len(done) == 2
     expected = {*facts(4), *facts(6, start=100), *facts(6, start=200)}
     assert expected <= stored_words(program)
     with closing(sqlite3.connect(program.db)) as db:
-        assert db.execute("SELECT count(*) FROM messages WHERE role = 'assistant'").fetchone() == (16,)
+        assert db.execute("SELECT count(*) FROM messages WHERE role = 'assistant'").fetchone() == (
+            16,
+        )
     sound(program)

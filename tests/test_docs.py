@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from construct.config import load_settings
+from construct.config import LOOK_FOR, load_settings
 from docs import reference
 from tests.support.fake_api import FakeApi
 from tests.support.program import Program
@@ -34,17 +34,24 @@ def settings_page() -> dict[str, str]:
 
 
 def test_every_setting_is_documented() -> None:
-    """The page and `.env.example` have just those that the program reads."""
+    """The page and `.env.example` have just those that the program reads.
+
+    CONSTRUCT_LOOK_FOR counts from the environment only, so that no file can set it.
+    """
     asked = Asked()
     load_settings(asked)
-    assert settings_page().keys() == asked.keys()
+    assert settings_page().keys() == asked.keys() | {LOOK_FOR}
     example = re.findall(r"^([A-Z_]+)=", (ROOT / ".env.example").read_text("utf-8"), re.MULTILINE)
     assert sorted(example) == sorted(asked)
 
 
 def test_the_defaults_of_the_page_are_those_of_the_program() -> None:
     """Setting each to what the page says changes nothing."""
-    literal = {name: text.strip("`") for name, text in settings_page().items() if re.fullmatch("`[^`]+`", text)}
+    literal = {
+        name: text.strip("`")
+        for name, text in settings_page().items()
+        if re.fullmatch("`[^`]+`", text)
+    }
     assert len(literal) > 10
     assert load_settings(literal) == load_settings({})
 
@@ -78,9 +85,16 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_step_of_the_tour_works(tmp_path: Path, api: FakeApi) -> None:
-    """Each command of the page, in order, ends well; with a plain reply for what the embedded model says."""
+    """Each command of the page, in order, ends well.
+
+    With a plain reply for what the embedded model says.
+    """
     page = (ROOT / "docs/tour.md").read_text("utf-8")
-    lines = [line for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    lines = [
+        line
+        for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+        for line in block.splitlines()
+    ]
     steps = [shlex.split(line)[1:] for line in lines if line.startswith("construct ")]
     assert len(steps) > 15
     program = Program(tmp_path, {**api.env(), "MEMORY_WORKER_MODEL": "extractive"})
@@ -91,8 +105,13 @@ def test_every_step_of_the_tour_works(tmp_path: Path, api: FakeApi) -> None:
 
 
 def test_recordings_are_small_and_whole() -> None:
-    """Each is an asciicast of its size, forward in time, that ends back at the shell; together they are small."""
-    casts = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs/recordings").glob("*.cast")}
+    """Each is an asciicast of its size, forward in time, that ends back at the shell.
+
+    Together they are small.
+    """
+    casts = {
+        path.stem: path.read_text("utf-8") for path in (ROOT / "docs/recordings").glob("*.cast")
+    }
     assert set(casts) == {"80x24", "200x50"}
     assert sum(len(text.encode()) for text in casts.values()) < 400_000
     for size, text in casts.items():

@@ -21,7 +21,9 @@ async def client(api: FakeApi) -> AsyncIterator[anthropic.AsyncAnthropic]:
     """Connect the real SDK to it, without retries."""
     # Without `verify=False` each client would load the certificates, for 25 ms.
     plain = anthropic.DefaultAsyncHttpxClient(verify=False)
-    async with anthropic.AsyncAnthropic(api_key="key", base_url=api.url, max_retries=0, http_client=plain) as sdk:
+    async with anthropic.AsyncAnthropic(
+        api_key="key", base_url=api.url, max_retries=0, http_client=plain
+    ) as sdk:
         yield sdk
 
 
@@ -59,13 +61,20 @@ def test_turns_down_what_does_not_fit() -> None:
 
 async def test_sdk_gets_an_answer(api: FakeApi, client: anthropic.AsyncAnthropic) -> None:
     """A plain request through the SDK gives a message, and is recorded with its key and figures."""
-    message = await client.messages.create(**request(user([text("I like figs"), text("<ambient>now</ambient>")])))
+    message = await client.messages.create(
+        **request(user([text("I like figs"), text("<ambient>now</ambient>")]))
+    )
     said = message.content[0]
     assert said.type == "text"
     assert said.text.startswith('You said: "I like figs".')
     assert message.stop_reason == "end_turn"
     (one,) = api.requests
-    assert (one.purpose, one.status, one.answer, one.path) == ("chat", 200, said.text, "/v1/messages")
+    assert (one.purpose, one.status, one.answer, one.path) == (
+        "chat",
+        200,
+        said.text,
+        "/v1/messages",
+    )
     assert one.headers["authorization"] == "Bearer key"
     assert one.usage is not None
     assert one.usage.prompt == one.prompt.tokens == message.usage.input_tokens
@@ -75,7 +84,10 @@ async def test_sdk_gets_an_answer(api: FakeApi, client: anthropic.AsyncAnthropic
 
 async def test_sdk_streams(api: FakeApi, client: anthropic.AsyncAnthropic) -> None:
     """A stream brings thinking, text in parts and tool calls, and ends with the same figures."""
-    api.enqueue("chat", Reply("Größe: “ok”. " * 9, (("recall", {"query": "é"}),), thinking="hm", chunk_size=10))
+    api.enqueue(
+        "chat",
+        Reply("Größe: “ok”. " * 9, (("recall", {"query": "é"}),), thinking="hm", chunk_size=10),
+    )
     async with client.messages.stream(**request()) as stream:
         parts = [part async for part in stream.text_stream]
         message = await stream.get_final_message()
@@ -86,7 +98,10 @@ async def test_sdk_streams(api: FakeApi, client: anthropic.AsyncAnthropic) -> No
     assert message.stop_reason == "tool_use"
     usage = api.requests[0].usage
     assert usage is not None
-    assert (message.usage.input_tokens, message.usage.output_tokens) == (usage.input_tokens, usage.output_tokens)
+    assert (message.usage.input_tokens, message.usage.output_tokens) == (
+        usage.input_tokens,
+        usage.output_tokens,
+    )
 
 
 async def test_sdk_lists_models(api: FakeApi, client: anthropic.AsyncAnthropic) -> None:
@@ -103,12 +118,17 @@ def test_sdk_finds_it_by_environment(api: FakeApi) -> None:
         "q.add_header('x-api-key', os.environ['ANTHROPIC_API_KEY'])\n"
         "print(u.urlopen(q).status)"
     )
-    done = subprocess.run([sys.executable, "-c", script], env=os.environ | api.env(), capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | api.env(), capture_output=True, check=True
+    )
     assert done.stdout == b"200\n"
 
 
 def test_answers_can_be_scripted(api: FakeApi) -> None:
-    """Enqueued answers serve once each and in order; then the purpose's own answerer does."""
+    """Enqueued answers serve once each and in order.
+
+    Then the purpose's own answerer does.
+    """
     api.chat = lambda body: f"{len(body['messages'])} messages"
     api.enqueue("chat", "first", lambda _body: Reply("second"))
     said = [send(api, request())[1]["content"][0]["text"] for _ in range(3)]
@@ -172,7 +192,10 @@ async def test_counts_clients_that_hang_up(client: anthropic.AsyncAnthropic, api
 async def streamed(
     client: anthropic.AsyncAnthropic, parts: list[str] | None = None
 ) -> tuple[str, anthropic.types.Message]:
-    """Stream one reply and return its text with the final message; `parts` keeps what came before an error."""
+    """Stream one reply and return its text with the final message.
+
+    `parts` keeps what came before an error.
+    """
     parts = [] if parts is None else parts
     async with client.messages.stream(**request()) as stream:
         async for part in stream.text_stream:
@@ -193,7 +216,10 @@ async def streamed(
     ],
 )
 async def test_fault_http(
-    api: FakeApi, client: anthropic.AsyncAnthropic, status: int, kind: type[anthropic.APIStatusError]
+    api: FakeApi,
+    client: anthropic.AsyncAnthropic,
+    status: int,
+    kind: type[anthropic.APIStatusError],
 ) -> None:
     """An error status arrives as the SDK's own error, with retry-after, and strikes only once."""
     api.fail("chat", faults.http(status, retry_after=7))
@@ -218,7 +244,9 @@ def test_faults_can_stay_and_be_healed(api: FakeApi) -> None:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-async def test_fault_drop_before(api: FakeApi, client: anthropic.AsyncAnthropic, stream: bool) -> None:
+async def test_fault_drop_before(
+    api: FakeApi, client: anthropic.AsyncAnthropic, stream: bool
+) -> None:
     """A connection that closes before the response is a connection error."""
     api.fail("chat", faults.drop_before)
     with pytest.raises(anthropic.APIConnectionError):
@@ -300,8 +328,13 @@ async def test_fault_max_tokens(api: FakeApi, client: anthropic.AsyncAnthropic) 
 
 
 @pytest.mark.parametrize("after", [None, 2])
-async def test_fault_hang(api: FakeApi, client: anthropic.AsyncAnthropic, after: int | None) -> None:
-    """An answer that hangs comes whole, but late; a timeout of the client's is noticed by it alone."""
+async def test_fault_hang(
+    api: FakeApi, client: anthropic.AsyncAnthropic, after: int | None
+) -> None:
+    """An answer that hangs comes whole, but late.
+
+    A timeout of the client's is noticed by it alone.
+    """
     api.fail("chat", faults.hang(0.15, after))
     begin = time.monotonic()
     said, message = await streamed(client)
@@ -313,7 +346,10 @@ async def test_fault_hang(api: FakeApi, client: anthropic.AsyncAnthropic, after:
 
 
 def test_what_is_dropped_was_cached(api: FakeApi) -> None:
-    """A stream that breaks off has filled the cache; a request that was turned down has not."""
+    """A stream that breaks off has filled the cache.
+
+    A request that was turned down has not.
+    """
     body = request(user([block("a"), block("b"), block("c", cache_control=MARK)]))
     api.fail("chat", faults.http(529))
     send(api, body)

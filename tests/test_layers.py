@@ -11,32 +11,46 @@ import construct
 PACKAGE = Path(construct.__file__).parent
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if "_shipped" not in path.parts)
 BELOW = {
-    "cli": {"report", "repl", "talk", "memory", "llm", "store", "leaf"},
-    "report": {"repl", "memory", "store", "leaf"},
-    "repl": {"talk", "memory", "llm", "store", "leaf"},
-    "talk": {"memory", "llm", "store", "leaf"},
-    "memory": {"llm", "store", "leaf"},
+    "cli": {"chat", "views", "operations", "talk", "memory", "language", "llm", "store", "leaf"},
+    "chat": {"views", "operations", "talk", "memory", "language", "llm", "store", "leaf"},
+    "views": {"operations", "talk", "memory", "language", "llm", "store", "leaf"},
+    "operations": {"talk", "memory", "language", "llm", "store", "leaf"},
+    "talk": {"memory", "language", "llm", "store", "leaf"},
+    "memory": {"language", "llm", "store", "leaf"},
+    "language": {"leaf"},
     "llm": {"leaf"},
     "store": {"leaf"},
     "leaf": set[str](),
 }
-LEAVES = frozenset("config env_file prompts tokens text errors clock references installation tasks".split())
+LEAVES = frozenset(
+    "config env_file prompts tokens text errors clock references installation tasks vocabulary".split()
+)
 FOREIGN = {
     "typer": {"cli"},
-    "rich": {"cli", "repl"},
-    "prompt_toolkit": {"repl"},
-    "jinja2": {"report"},
-    "markupsafe": {"report"},
+    "rich": {"cli", "chat", "views"},
+    "prompt_toolkit": {"chat"},
+    "jinja2": {"views"},
+    "markupsafe": {"views"},
     "anthropic": {"llm"},
     "httpx2": {"llm"},
     "xllamacpp": {"llm"},
     "onnxruntime": {"llm"},
     "sqlite_utils": {"store"},
+    "ijson": {"store"},
 }
-ROOMS = "language shown learning graph recall curation cycles inspection".split()
-"""Of the memory, the lowest first. What stands beside them is its front: it uses them all, and they nothing of it."""
+ROOMS = "policy shown learning graph recall promotion forgetting corrections undo cycles".split()
+"""Of the memory, the lowest first.
+
+What stands beside them is its front: it uses them all, and they nothing of it.
+"""
 NOT_FOR = {("store", "prompts")}
 """A leaf that is not for everyone: the store knows no prompts."""
+
+STILL_A_PAIR = {
+    ("construct.llm.anthropic_model", "construct.llm.anthropic_stream"),
+    ("construct.store.copy_before_migration", "construct.store.database"),
+}
+"""What is left to part."""
 
 
 def module_of(path: Path) -> str:
@@ -49,7 +63,7 @@ def layer_of(module: str) -> str:
     """Return the layer a module of ours belongs to."""
     parts = module.split(".")
     name = parts[1] if len(parts) > 1 else ""
-    if name in {"cli", "report", "repl", "memory", "llm", "store"}:
+    if name in {"cli", "chat", "views", "operations", "memory", "language", "llm", "store"}:
         return name
     if name == "__main__":
         return "cli"
@@ -70,7 +84,10 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
             yield base, node.lineno
             for alias in node.names:
                 name = f"{base}.{alias.name}"
-                if base.startswith("construct") and (PACKAGE.parent / f"{name.replace('.', '/')}.py").exists():
+                if (
+                    base.startswith("construct")
+                    and (PACKAGE.parent / f"{name.replace('.', '/')}.py").exists()
+                ):
                     yield name, node.lineno
 
 
@@ -81,7 +98,9 @@ def wrong_imports(path: Path) -> Iterator[str]:
         top = name.split(".")[0]
         if top == "construct":
             there = layer_of(name)
-            allowed = there in BELOW[here] | {here} and (here, name.rpartition(".")[2]) not in NOT_FOR
+            allowed = (
+                there in BELOW[here] | {here} and (here, name.rpartition(".")[2]) not in NOT_FOR
+            )
         else:
             allowed = here in FOREIGN.get(top, {here})
         if not allowed and name != "construct":
@@ -91,6 +110,22 @@ def wrong_imports(path: Path) -> Iterator[str]:
 def test_imports_point_down() -> None:
     """cli, report, repl, companion, memory, llm and store, leaves: nothing imports from above or beside it."""
     assert [wrong for path in FILES for wrong in wrong_imports(path)] == []
+
+
+def test_no_two_files_import_each_other() -> None:
+    """What two files need of each other stands in a third, for type checking too."""
+    modules = {module_of(path): path for path in FILES}
+    imported = {
+        module: {name for name, _ in imports(path) if name in modules and name != module}
+        for module, path in modules.items()
+    }
+    pairs = {
+        (one, other)
+        for one, names in imported.items()
+        for other in names
+        if one < other and one in imported[other]
+    }
+    assert pairs <= STILL_A_PAIR
 
 
 def room_of(module: str) -> int:
@@ -112,9 +147,11 @@ def test_rooms_of_the_memory_stand_on_each_other() -> None:
 
 
 def test_files_are_small() -> None:
-    """No file of the package has more than 400 lines."""
-    sizes = {str(path.relative_to(PACKAGE)): len(path.read_text("utf-8").splitlines()) for path in FILES}
-    assert {name: size for name, size in sizes.items() if size > 400} == {}
+    """No file of the package has more than 500 lines."""
+    sizes = {
+        str(path.relative_to(PACKAGE)): len(path.read_text("utf-8").splitlines()) for path in FILES
+    }
+    assert {name: size for name, size in sizes.items() if size > 500} == {}
 
 
 def test_leaves_import_none_of_ours_but_leaves() -> None:
@@ -129,17 +166,22 @@ def test_leaves_import_none_of_ours_but_leaves() -> None:
         ("store/x.py", "from construct.prompts import prompt", True),
         ("store/x.py", "from construct import prompts", True),
         ("store/x.py", "def f():\n    import construct.llm.types", True),
-        ("llm/x.py", "from ..store import talk", True),
-        ("memory/x.py", "from construct.repl import app", True),
+        ("llm/x.py", "from ..store import messages", True),
+        ("memory/x.py", "from construct.chat import app", True),
         ("memory/x.py", "import rich.text", True),
         ("memory/x.py", "from construct.companion import Companion", True),
-        ("repl/x.py", "import typer", True),
-        ("repl/x.py", "from construct.report import page", True),
-        ("report/x.py", "import sqlite3\nfrom construct.cli import app", True),
+        ("chat/x.py", "import typer", True),
+        ("views/x.py", "from construct.cli import app", True),
+        ("views/x.py", "from construct.chat import app", True),
+        ("operations/x.py", "import sqlite3\nfrom construct.cli import app", True),
         ("companion.py", "from construct.cli import app", True),
-        ("text.py", "from construct.store import talk", True),
-        ("cli/x.py", "import typer\nfrom construct.repl import app", False),
-        ("memory/x.py", "from construct.store import talk\nfrom construct.llm.types import Text", False),
+        ("text.py", "from construct.store import messages", True),
+        ("cli/x.py", "import typer\nfrom construct.chat import app", False),
+        (
+            "memory/x.py",
+            "from construct.store import messages\nfrom construct.llm.types import Text",
+            False,
+        ),
         ("llm/x.py", "from construct.prompts import shipped\nimport anthropic", False),
         ("store/x.py", "from . import talk\nfrom ..text import storable", False),
     ],
@@ -149,7 +191,7 @@ def test_the_test_sees_wrong_imports(
 ) -> None:
     """What must not be is seen in every form of import, also inside a function."""
     package = tmp_path / "construct"
-    for name in ("store/talk.py", "prompts.py", "text.py", "repl/app.py", "cli/app.py", path):
+    for name in ("store/messages.py", "prompts.py", "text.py", "chat/app.py", "cli/app.py", path):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("")
     (package / path).write_text(code)

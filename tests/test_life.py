@@ -19,21 +19,25 @@ import pytest
 
 from construct.clock import Clock, to_text
 from construct.companion import Companion
+from construct.language.terms import words
 from construct.llm.providers import choose_models
-from construct.memory.curation import forget as forgetting
-from construct.memory.curation.edits import edit, pin
-from construct.memory.curation.undo import newest_cycle, undo
-from construct.memory.inspection.history import as_of, diff, parse_moment
-from construct.memory.inspection.trace import why
-from construct.memory.language.terms import words
+from construct.memory import forgetting
+from construct.memory.corrections import edit, pin
+from construct.memory.provenance import why
+from construct.memory.undo import newest_cycle, undo
+from construct.operations.history import diff
+from construct.operations.moments import parse_moment
 from construct.store import observations as rows
-from construct.store import talk
+from construct.store.conversations import create_conversation, get_watermarks, list_conversations
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
+from construct.store.messages import live_messages, messages_of
+from construct.store.provenance import active_at
 from construct.store.records import Observation
 from construct.store.transfer.jsonl import export_jsonl
 from tests.support import fake_worker
-from tests.support.fake_api import FakeApi, careless
+from tests.support.context import context
+from tests.support.fake_api import FakeApi, adversarial
 from tests.support.fake_types import Answer, Json, last_user_text
 from tests.support.talks import LOW, settings_for
 
@@ -74,21 +78,30 @@ def attentive(body: Json) -> Answer:
         if before in old.text and after in by.text
     ]
     answer = fake_worker.reflector(body)
-    return re.sub(r"<outdated>.*</outdated>", fake_worker.section("outdated", pairs), answer, flags=re.DOTALL)
+    return re.sub(
+        r"<outdated>.*</outdated>", fake_worker.section("outdated", pairs), answer, flags=re.DOTALL
+    )
 
 
 def set_now(companion: Companion, moment: datetime) -> None:
     """Let it be another time, as CONSTRUCT_NOW does."""
     clock = Clock(moment, LISBON)
     companion.settings = replace(companion.settings, clock=clock)
-    companion.terms = replace(companion.terms, clock=clock)
-    companion.worker.terms = companion.terms
+    companion.memory_config = replace(companion.memory_config, clock=clock)
+    companion.worker.config = companion.memory_config
 
 
 @asynccontextmanager
-async def companion_of(folder: Path, api: FakeApi, worker: str, moment: str) -> AsyncIterator[Companion]:
+async def companion_of(
+    folder: Path, api: FakeApi, worker: str, moment: str
+) -> AsyncIterator[Companion]:
     """Open a companion with low thresholds at some time of the life."""
-    more = {**LOW, "CONSTRUCT_OBSERVER_THRESHOLD": "150", "CONSTRUCT_TZ": "Europe/Lisbon", "CONSTRUCT_NOW": moment}
+    more = {
+        **LOW,
+        "CONSTRUCT_OBSERVER_THRESHOLD": "150",
+        "CONSTRUCT_TZ": "Europe/Lisbon",
+        "CONSTRUCT_NOW": moment,
+    }
     if worker == "extractive":
         more["MEMORY_WORKER_MODEL"] = "extractive"
     settings = settings_for(folder, api, **more)
@@ -107,11 +120,15 @@ async def live(folder: Path, worker: str) -> Lived:
     with FakeApi() as api:
         api.reflector = attentive
         async with companion_of(folder, api, worker, lines[0]["created_at"]) as c:
-            for _, session in groupby(lines, key=lambda line: (line["conversation"], line["created_at"][:10])):
+            for _, session in groupby(
+                lines, key=lambda line: (line["conversation"], line["created_at"][:10])
+            ):
                 for line in session:
                     set_now(c, datetime.fromisoformat(line["created_at"]))
                     if line["conversation"] not in homes:
-                        new = await c.store.call(talk.create_conversation, to_text(c.settings.clock.now()))
+                        new = await c.store.call(
+                            create_conversation, to_text(c.settings.clock.now())
+                        )
                         homes[line["conversation"]] = new
                     here = homes[line["conversation"]]
                     assert (await c.turn(here, line["content"], lambda _: None)).complete
@@ -125,7 +142,9 @@ async def live(folder: Path, worker: str) -> Lived:
 
 
 @pytest.fixture(scope="module", params=WORKERS)
-def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Lived]:
+def played(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, Lived]:
     """A life played once for all test processes: its database, to be copied, and what was sent."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "popen-" in base.name else base) / f"life-{request.param}"
@@ -146,7 +165,10 @@ def lived(played: tuple[Path, Lived]) -> Lived:
 
 @pytest.fixture
 def db(played: tuple[Path, Lived], tmp_path: Path) -> Iterator[sqlite3.Connection]:
-    """A copy of the life's database; whatever is done to it, the invariants hold afterwards."""
+    """A copy of the life's database.
+
+    Whatever is done to it, the invariants hold afterwards.
+    """
     for file in played[0].parent.glob("construct.db*"):
         shutil.copy(file, tmp_path)
     with closing(open_database(tmp_path / "construct.db")) as db:
@@ -171,19 +193,29 @@ def moment(text: str) -> str:
 
 
 def test_what_matters_is_known_at_the_end(db: sqlite3.Connection, lived: Lived) -> None:
-    """The allergy, the sister, the cats and the new home are active; little is left unobserved.
+    """The allergy, the sister, the cats and the new home are active.
+
+    Little is left unobserved.
 
     That the old home is none any more takes a model to see.
     """
     found = active(db)
-    for fact in ("allergic to peanuts", "sister Inês is a nurse", "two cats", "moved to Porto", "rent is 950"):
+    for fact in (
+        "allergic to peanuts",
+        "sister Inês is a nurse",
+        "two cats",
+        "moved to Porto",
+        "rent is 950",
+    ):
         assert holding(found, fact), fact
     assert bool(holding(found, "live in Lisbon")) == (lived.worker == "extractive")
     assert not holding([o for o in found if o.stance == "stated"], "chef")
-    assert {o.stance for o in holding(found, "allergic to peanuts", "moved to Porto", "rent is 950")} == {"stated"}
-    for summary in talk.conversations(db):
-        marks = talk.watermarks(db, summary.conversation.id)
-        left = talk.live_messages(db, summary.conversation.id, marks.observed)
+    assert {
+        o.stance for o in holding(found, "allergic to peanuts", "moved to Porto", "rent is 950")
+    } == {"stated"}
+    for summary in list_conversations(db):
+        marks = get_watermarks(db, summary.conversation.id)
+        left = live_messages(db, summary.conversation.id, marks.observed)
         assert sum(m.token_count for m in left) <= 201
 
 
@@ -192,18 +224,25 @@ def test_what_is_no_fact_is_none(db: sqlite3.Connection) -> None:
     found = rows.all_observations(db)
     for no_fact in ("hire a chef", "colder than Lisbon", "register the cats"):
         assert not {o.stance for o in holding(found, no_fact)} & {"stated", "planned", "inferred"}
-    mail = next(m for line in talk.conversations(db) for m in talk.messages_of(db, line.conversation.id)
+    mail = next(m for line in list_conversations(db) for m in messages_of(db, line.conversation.id)
                 if "Recover Services" in m.content and m.role == "user")  # fmt: skip
     rest = [o for o in found if any(m.id == mail.id for m in why(db, o.id).messages)]
     assert {o.stance for o in holding(rest, "Recover", "5000", "claims")} <= {"quoted"}
     assert not holding([o for o in found if o.stance != "quoted"], "5000", "this sum since 2019")
-    for fact, whose in (("20000", "Rui"), ("shellfish", "Duarte"), ("vegan", "Tiago"), ("cello", "Duarte")):
+    for fact, whose in (
+        ("20000", "Rui"),
+        ("shellfish", "Duarte"),
+        ("vegan", "Tiago"),
+        ("cello", "Duarte"),
+    ):
         assert all(whose in o.content for o in holding(found, fact)), fact
 
 
 def test_why_leads_to_the_words(db: sqlite3.Connection, lived: Lived) -> None:
     """Every observation of every generation leads to messages of the file, and says nothing they do not say."""
-    file = {(line["content"], to_text(datetime.fromisoformat(line["created_at"]))) for line in spoken()}
+    file = {
+        (line["content"], to_text(datetime.fromisoformat(line["created_at"]))) for line in spoken()
+    }
     found = rows.all_observations(db)
     for o in found:
         trace = why(db, o.id)
@@ -215,21 +254,25 @@ def test_why_leads_to_the_words(db: sqlite3.Connection, lived: Lived) -> None:
     assert {o.generation for o in found} >= ({0, 1} if lived.worker == "model" else {0})
 
 
-async def test_undoing_everything_brings_the_words_back(db: sqlite3.Connection, lived: Lived, tmp_path: Path) -> None:
+async def test_undoing_everything_brings_the_words_back(
+    db: sqlite3.Connection, lived: Lived, tmp_path: Path
+) -> None:
     """When every cycle is taken back nothing is believed, and each next request holds every word that was said."""
     clock = Clock(datetime.fromisoformat("2026-06-22T09:00:00+01:00"), LISBON)
     while newest_cycle(db):
         undo(db, clock)
     assert rows.unsuperseded(db) == []
-    assert as_of(db, moment("2026-06-22")) == []
+    assert active_at(db, moment("2026-06-22")) == []
     with FakeApi() as api:
         async with companion_of(tmp_path, api, lived.worker, "2026-06-22T09:00:00+01:00") as c:
-            for summary in talk.conversations(db):
+            for summary in list_conversations(db):
                 here = summary.conversation.id
-                assert talk.watermarks(db, here).window == 0
+                assert get_watermarks(db, here).window == 0
                 request = await c.preview(here)
-                raw = [getattr(block, "text", "") for part in request.messages for block in part.blocks]
-                assert [m.content for m in talk.messages_of(db, here)] == [t for t in raw if is_said(t)]
+                raw = [
+                    getattr(block, "text", "") for part in request.messages for block in part.blocks
+                ]
+                assert [m.content for m in messages_of(db, here)] == [t for t in raw if is_said(t)]
 
 
 def is_said(text: str) -> bool:
@@ -238,18 +281,21 @@ def is_said(text: str) -> bool:
 
 
 def test_the_past_is_as_it_was(db: sqlite3.Connection, lived: Lived) -> None:
-    """In March it was Lisbon and 900; since then both changed, and the diff names what took their place."""
+    """In March it was Lisbon and 900.
+
+    Since then both changed, and the diff names what took their place.
+    """
     march, june = moment("2026-03-15"), moment("2026-06-21")
-    assert holding(as_of(db, march), "live in Lisbon")
-    assert not holding(as_of(db, march), "moved to Porto", "married", "swim")
-    found = diff(db, march, june)
+    assert holding(active_at(db, march), "live in Lisbon")
+    assert not holding(active_at(db, march), "moved to Porto", "married", "swim")
+    found = diff(context(db), march, june)
     pairs = [(old.content, new.content) for old, new in found.changed]
     moved = any("live in Lisbon" in old and "moved to Porto" in new for old, new in pairs)
     assert moved == (lived.worker == "model")
     assert holding(found.learned, "Inês is getting married")
     assert not holding(found.gone, "peanuts", "Inês", "cats", "Porto")
     assert not holding(found.learned, "peanuts")
-    nothing = diff(db, june, june)
+    nothing = diff(context(db), june, june)
     assert (nothing.learned, nothing.changed, nothing.gone) == ((), (), ())
 
 
@@ -259,31 +305,47 @@ def test_a_confidence_withdrawn_leaves_no_byte(db: sqlite3.Connection, tmp_path:
     before = {o.id for o in active(db)}
     assert holding(active(db), *SECRET)
     while held := holding(rows.all_observations(db), *SECRET):
-        assert not forgetting.forget(db, ("observation", held[0].id), clock, words=True).pending_erasure
+        assert not forgetting.forget(
+            db, ("observation", held[0].id), clock, words=True
+        ).pending_erasure
     with (tmp_path / "export.jsonl").open("w", encoding="utf-8") as file:
         export_jsonl(db, file.write)
     left = {f.name: f.read_bytes().lower() for f in tmp_path.iterdir() if f.is_file()}
     assert {"construct.db", "export.jsonl"} <= left.keys()
-    assert [(name, word) for word in SECRET for name, data in left.items() if word.lower().encode() in data] == []
+    assert [
+        (name, word)
+        for word in SECRET
+        for name, data in left.items()
+        if word.lower().encode() in data
+    ] == []
     assert len(before - {o.id for o in active(db)}) <= 2
     assert holding(active(db), "allergic to peanuts")
 
 
-async def test_edits_and_pins_survive_ten_careless_reflections(tmp_path: Path, played: tuple[Path, Lived]) -> None:
+async def test_edits_and_pins_survive_ten_careless_reflections(
+    tmp_path: Path, played: tuple[Path, Lived]
+) -> None:
     """What the user wrote or pinned stays active word for word, whatever the reflector proposes."""
     for file in played[0].parent.glob("construct.db*"):
         shutil.copy(file, tmp_path)
     with FakeApi() as api, closing(open_database(tmp_path / "construct.db")) as db:
         clock = Clock(datetime.fromisoformat("2026-06-22T09:00:00+01:00"), LISBON)
         pinned = pin(db, holding(active(db), "allergic to peanuts")[0].id)
-        mine = edit(db, holding(active(db), "rent is 950")[0].id, "User pays 955 euros for the flat in Porto", clock)
-        here = talk.conversations(db)[0].conversation.id
+        mine = edit(
+            db,
+            holding(active(db), "rent is 950")[0].id,
+            "User pays 955 euros for the flat in Porto",
+            clock,
+        )
+        here = list_conversations(db)[0].conversation.id
         async with companion_of(tmp_path, api, "model", "2026-06-22T09:00:00+01:00") as c:
             for seed in range(10):
-                api.reflector = careless.careless_reflector(random.Random(seed))
+                api.reflector = adversarial.adversarial_reflector(random.Random(seed))
                 await c.worker.now(here)
         assert len(api.of("reflector")) >= 10
-        kept = {o.id: (o.content, o.stance, o.state) for o in rows.observations(db, [pinned.id, mine])}
+        kept = {
+            o.id: (o.content, o.stance, o.state) for o in rows.observations(db, [pinned.id, mine])
+        }
         assert kept == {
             pinned.id: (pinned.content, "stated", "active"),
             mine: ("User pays 955 euros for the flat in Porto", "stated", "active"),
@@ -306,14 +368,26 @@ DUE = (
     ("2026-06-08T21:12:00+01:00", "Due tomorrow", "swimming"),
     ("2026-06-10T21:50:00+01:00", None, "swimming lessons begin"),
 )
-"""What the ambience says of a plan; 00:15 on 30 March is 23:15 of the day before in UTC."""
+"""What the ambience says of a plan.
+
+00:15 on 30 March is 23:15 of the day before in UTC.
+"""
 
 
 def test_plans_are_due_by_the_wall_clock(lived: Lived) -> None:
-    """Across midnight and daylight saving; a plan nobody speaks of again is not taken for done."""
+    """Across midnight and daylight saving.
+
+    A plan nobody speaks of again is not taken for done.
+    """
     for sent, words_before, plan in DUE:
-        lines = [line for line in lived.ambient(sent).splitlines() if re.match("Due|Outcome", line) and plan in line]
-        assert [line.partition(":")[0] for line in lines] == ([words_before] if words_before else []), sent
+        lines = [
+            line
+            for line in lived.ambient(sent).splitlines()
+            if re.match("Due|Outcome", line) and plan in line
+        ]
+        assert [line.partition(":")[0] for line in lines] == (
+            [words_before] if words_before else []
+        ), sent
     assert "Now: Sunday 2026-03-29 02:20" in lived.ambient("2026-03-29T02:20:00+01:00")
 
 
@@ -323,6 +397,8 @@ def test_long_pauses_are_marked(lived: Lived) -> None:
     blocks = [block["text"] for block in body["messages"][-1]["content"]]
     assert blocks[0] == "[6 weeks later, 2026-02-24 19:05]"
     assert "Last message: 6 weeks ago" in blocks[-1]
-    assert "later" not in lived.sent["2026-02-24T19:12:00+00:00"]["messages"][-1]["content"][0]["text"]
+    assert (
+        "later" not in lived.sent["2026-02-24T19:12:00+00:00"]["messages"][-1]["content"][0]["text"]
+    )
     hour = lived.ambient("2026-03-29T02:20:00+01:00")
     assert "Last message: 1 hour ago" in hour

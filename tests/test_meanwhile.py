@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from construct.errors import ConstructError, NotFoundError
-from construct.memory.curation.forget import forget
+from construct.memory.forgetting import forget
 from construct.memory.shown.forks import fork
-from construct.store import talk
 from construct.store.database import open_database
-from construct.store.talk import NewMessage
+from construct.store.messages import NewMessage, add_message, messages_of, newest_messages
 from construct.turns import Waiting
 from tests.support.fake_api import FakeApi, Reply
 from tests.support.talks import LOW, Talk, facts, talking
@@ -39,7 +38,9 @@ def sent(api: FakeApi, at: int = -1) -> str:
     return json.dumps(api.of("chat")[at].body)
 
 
-async def test_what_the_tool_forgets_is_not_sent_again_and_not_stored(tmp_path: Path, api: FakeApi) -> None:
+async def test_what_the_tool_forgets_is_not_sent_again_and_not_stored(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """The model looks it up and has it forgotten: the round that follows no longer holds it, nor does the file."""
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(12))
@@ -50,10 +51,12 @@ async def test_what_the_tool_forgets_is_not_sent_again_and_not_stored(tmp_path: 
             return "Deleted."
 
         t.companion.forget = willing
-        api.enqueue("chat", call("recall", query="locker 2 code"), call("forget", id=number), "It is gone.")
+        api.enqueue(
+            "chat", call("recall", query="locker 2 code"), call("forget", id=number), "It is gone."
+        )
         assert (await t.say("Forget what my second locker is.")).complete
         t.check()
-        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+        kept = (await t.companion.store.call(messages_of, t.id))[-1]
     assert "1002" in sent(api, -2)
     assert "1002" not in sent(api)
     assert "Deleted." in sent(api)
@@ -72,16 +75,22 @@ async def test_what_is_forgotten_during_the_wait_is_not_sent(tmp_path: Path, api
             if isinstance(event, Waiting):
                 forget_code(t)
 
-        tomorrow = f"UPDATE observations SET referenced_date = date('now', '+1 day') WHERE id IN ({CODE})"
+        tomorrow = (
+            f"UPDATE observations SET referenced_date = date('now', '+1 day') WHERE id IN ({CODE})"
+        )
         await t.companion.store.call(lambda db: db.execute(tomorrow).rowcount)
-        assert "Due tomorrow" in str(await t.companion.store.call(t.companion.unstored, t.id, (), "Hello."))
+        assert "Due tomorrow" in str(
+            await t.companion.store.call(t.companion.unstored, t.id, (), "Hello.")
+        )
         result = await t.companion.turn(t.id, "Hello.", listen)
         assert result.complete
     assert "1002" not in sent(api)
 
 
 @pytest.mark.parametrize("words", [True, False])
-async def test_words_forgotten_while_they_wait_are_not_sent(tmp_path: Path, api: FakeApi, words: bool) -> None:
+async def test_words_forgotten_while_they_wait_are_not_sent(
+    tmp_path: Path, api: FakeApi, words: bool
+) -> None:
     """Another process observed them and had them forgotten: nothing goes out, and it is said why."""
     async with talking(tmp_path, api, **LOW) as t:
         await t.say("My words fill the window. " * 200)
@@ -90,7 +99,10 @@ async def test_words_forgotten_while_they_wait_are_not_sent(tmp_path: Path, api:
             if isinstance(event, Waiting):
                 db = open_database(t.companion.settings.db)
                 content = "[removed]" if words else "My secret is 77."
-                db.execute("UPDATE messages SET withheld = 1, content = ? WHERE content LIKE '%77%'", (content,))
+                db.execute(
+                    "UPDATE messages SET withheld = 1, content = ? WHERE content LIKE '%77%'",
+                    (content,),
+                )
                 db.close()
 
         with pytest.raises(ConstructError, match="forgotten meanwhile"):
@@ -98,20 +110,26 @@ async def test_words_forgotten_while_they_wait_are_not_sent(tmp_path: Path, api:
         assert len(api.of("chat")) == 1
 
 
-async def test_no_reply_is_kept_to_words_forgotten_while_it_streams(tmp_path: Path, api: FakeApi) -> None:
+async def test_no_reply_is_kept_to_words_forgotten_while_it_streams(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """It would say again what was said."""
     api.enqueue("chat", Reply("Your secret is 77, I see.", delay=0.5))
     async with talking(tmp_path, api) as t:
         turn = asyncio.create_task(t.say("My secret is 77."))
         await asyncio.to_thread(api.wait_for, 1)
-        await t.companion.store.call(lambda db: db.execute("UPDATE messages SET withheld = 1").rowcount)
+        await t.companion.store.call(
+            lambda db: db.execute("UPDATE messages SET withheld = 1").rowcount
+        )
         result = await turn
         assert result.message_id is None
-        assert len(await t.companion.store.call(talk.messages_of, t.id)) == 1
+        assert len(await t.companion.store.call(messages_of, t.id)) == 1
 
 
 @pytest.mark.parametrize("memory", ["on", "off"])
-async def test_nothing_is_said_in_a_conversation_deleted_meanwhile(tmp_path: Path, api: FakeApi, memory: str) -> None:
+async def test_nothing_is_said_in_a_conversation_deleted_meanwhile(
+    tmp_path: Path, api: FakeApi, memory: str
+) -> None:
     """Another process deleted it: that is said, and nothing is wrong with the file."""
     async with talking(tmp_path, api, CONSTRUCT_MEMORY=memory) as t:
         await t.companion.store.call(lambda db: db.execute("DELETE FROM conversations").rowcount)
@@ -120,16 +138,28 @@ async def test_nothing_is_said_in_a_conversation_deleted_meanwhile(tmp_path: Pat
     assert not api.of("chat")
 
 
-async def test_words_from_before_a_fork_are_asked_again_though_the_window_is_full(tmp_path: Path, api: FakeApi) -> None:
-    """All that was said in the fork itself was forgotten; the turn waits for the observer, and is not lost."""
+async def test_words_from_before_a_fork_are_asked_again_though_the_window_is_full(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """All that was said in the fork itself was forgotten.
+
+    The turn waits for the observer, and is not lost.
+    """
     async with talking(tmp_path, api, **LOW) as t:
         for text in ("My words fill the window. " * 200, "Where was I?"):
             await t.say(text)
         call = t.companion.store.call
         child = await call(fork, t.id, t.companion.settings.clock)
-        await call(talk.add_message, child, NewMessage("user", "My secret is 77."), "2026-03-01")
-        await call(lambda db: db.execute("UPDATE messages SET withheld = 1 WHERE content LIKE '%77%'").rowcount)
+        await call(add_message, child, NewMessage("user", "My secret is 77."), "2026-03-01")
+        await call(
+            lambda db: (
+                db.execute("UPDATE messages SET withheld = 1 WHERE content LIKE '%77%'").rowcount
+            )
+        )
         again = await t.companion.retry(child, t.heard.append)
         assert again is not None
         assert again.complete
-        assert [m.content for m in await call(talk.last_messages, child, 2)] == ["Where was I?", again.text]
+        assert [m.content for m in await call(newest_messages, child, 2)] == [
+            "Where was I?",
+            again.text,
+        ]

@@ -47,7 +47,12 @@ def test_pieces_print_as_the_whole(text: str, cuts: list[int]) -> None:
 
 
 @settings(deadline=None)
-@given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs", "M"], exclude_characters="\xad"), max_size=60))
+@given(
+    st.text(
+        st.characters(categories=["L", "N", "P", "S", "Zs", "M"], exclude_characters="\xad"),
+        max_size=60,
+    )
+)
 def test_plain_words_survive(text: str) -> None:
     """Letters of any script, digits, punctuation, symbols and accents are left as they are."""
     assert printable(text) == text
@@ -99,13 +104,27 @@ def test_odd_ends(text: str, clean: str) -> None:
 def test_a_string_too_long_for_a_sequence() -> None:
     """A sequence that goes on for ever holds nothing up, and the next one is still known as one."""
     stream = PrintableStream()
-    shown = "".join(stream.feed(piece) for piece in ["\x1b]", "a" * 5000, "b\x1b[", "31", "mc", "\x07"])
+    shown = "".join(
+        stream.feed(piece) for piece in ["\x1b]", "a" * 5000, "b\x1b[", "31", "mc", "\x07"]
+    )
     assert shown + stream.finish() == "a" * 5000 + "bc"
 
 
 @pytest.mark.parametrize(
     "unit",
-    ["\x1bP", "\x9d", "\x1bP\x1b", "\x1bP\x1b\x1b", "\x1b]", "\x1b", "\x1b [", "\x1b[;", "\x9b1", "\x1bPa", "\r"],
+    [
+        "\x1bP",
+        "\x9d",
+        "\x1bP\x1b",
+        "\x1bP\x1b\x1b",
+        "\x1b]",
+        "\x1b",
+        "\x1b [",
+        "\x1b[;",
+        "\x9b1",
+        "\x1bPa",
+        "\r",
+    ],
 )
 def test_no_text_takes_long(unit: str) -> None:
     """A quarter of a megabyte of beginnings is clean in a moment, also when it streams."""

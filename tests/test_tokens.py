@@ -23,7 +23,8 @@ def no_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é" * 4, 2), ("猫" * 4, 3), ("👍", 1)]
+    ("text", "size"),
+    [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é" * 4, 2), ("猫" * 4, 3), ("👍", 1)],
 )
 def test_a_quarter_of_the_bytes(text: str, size: int) -> None:
     """Without a vocabulary four bytes of UTF-8 are a token, so that Chinese counts too."""
@@ -39,7 +40,9 @@ def test_only_nothing_has_no_tokens(a: str, b: str) -> None:
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a vocabulary"])
-def test_nothing_is_fetched(content: bytes | None, no_vocabulary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_fetched(
+    content: bytes | None, no_vocabulary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A vocabulary that is missing or broken is neither loaded nor asked for: tiktoken is not even imported."""
     if content is not None:
         name = "fb374d419588a4632f3f557e76b4b70aebbca790"

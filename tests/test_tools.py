@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from construct.clock import to_text
-from construct.store import curated, talk
-from construct.store.talk import NewMessage
+from construct.store.conversations import create_conversation, set_watermark
+from construct.store.memories import list_memories
+from construct.store.messages import NewMessage, add_message, leave_out, messages_of
 from construct.turns import Delta, ToolCalled
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking
@@ -27,24 +28,33 @@ def last_result(api: FakeApi) -> str:
 
 
 async def test_recall_brings_back_what_left_the_window(tmp_path: Path, api: FakeApi) -> None:
-    """The model searches, is given dated passages, and answers; the call is one event for the screen."""
+    """The model searches, is given dated passages, and answers.
+
+    The call is one event for the screen.
+    """
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(12))
         api.enqueue("chat", call("recall", query="locker 2 code"), "It is 1002.")
         result = await t.say("What was the code of my second locker?")
         assert result.text == "Let me look.\n\nIt is 1002."
         assert "1002" in last_result(api)
-        assert [e.summary for e in t.heard if isinstance(e, ToolCalled)] == ["recall: locker 2 code"]
+        assert [e.summary for e in t.heard if isinstance(e, ToolCalled)] == [
+            "recall: locker 2 code"
+        ]
         assert (await t.say("Thanks.")).complete
         t.check()
 
 
-async def test_recall_keeps_to_the_talk_where_only_that_is_in_scope(tmp_path: Path, api: FakeApi) -> None:
+async def test_recall_keeps_to_the_talk_where_only_that_is_in_scope(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """With CONSTRUCT_SCOPE=conversation what was said in another talk is not found."""
     async with talking(tmp_path, api, CONSTRUCT_SCOPE="conversation") as t:
         now = to_text(t.companion.settings.clock.now())
-        other = await t.companion.store.call(talk.create_conversation, now)
-        await t.companion.store.call(talk.add_message, other, NewMessage("user", "My locker has the code 1002."), now)
+        other = await t.companion.store.call(create_conversation, now)
+        await t.companion.store.call(
+            add_message, other, NewMessage("user", "My locker has the code 1002."), now
+        )
         api.enqueue("chat", call("recall", query="locker code"), "I do not know.")
         await t.say("What was it?")
     assert last_result(api) == "Nothing was found."
@@ -53,7 +63,10 @@ async def test_recall_keeps_to_the_talk_where_only_that_is_in_scope(tmp_path: Pa
 
 
 async def test_the_question_is_no_result_of_recall(tmp_path: Path, api: FakeApi) -> None:
-    """Its words are all in it, and it says nothing of them; nor does it hide that nobody else has said one of them."""
+    """Its words are all in it, and it says nothing of them.
+
+    Nor does it hide that nobody else has said one of them.
+    """
     async with talking(tmp_path, api) as t:
         await t.say("My dentist is in Porto.")
         api.enqueue("chat", call("recall", query="dentisst code"), "I do not know.")
@@ -67,19 +80,24 @@ async def test_the_question_is_no_result_of_recall(tmp_path: Path, api: FakeApi)
     assert "What is the code" in last_result(api)
 
 
-async def test_a_retried_question_and_the_reply_it_had_are_no_results(tmp_path: Path, api: FakeApi) -> None:
+async def test_a_retried_question_and_the_reply_it_had_are_no_results(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """Neither by the tool nor by itself, though it has left the window."""
     async with talking(tmp_path, api) as t:
         api.enqueue("chat", "A zeppelin over Guarda?")
         await t.say("Which zeppelin flew over Guarda?")
-        messages = await t.companion.store.call(talk.messages_of, t.id)
+        messages = await t.companion.store.call(messages_of, t.id)
         now = to_text(t.companion.settings.clock.now())
-        await t.companion.store.call(talk.set_watermark, t.id, "window", messages[-1].id, now)
+        await t.companion.store.call(set_watermark, t.id, "window", messages[-1].id, now)
         api.enqueue("chat", call("recall", query="zeppelin Guarda"), "I do not know.")
         await t.companion.retry(t.id, t.heard.append)
     assert last_result(api) == "Nothing was found."
     assert "<ambient>" in json.dumps(api.of("chat")[-1].body)
-    assert "zeppelin flew" not in json.dumps(api.of("chat")[-1].body).split("<ambient>")[1].split("</ambient>")[0]
+    assert (
+        "zeppelin flew"
+        not in json.dumps(api.of("chat")[-1].body).split("<ambient>")[1].split("</ambient>")[0]
+    )
 
 
 @pytest.mark.parametrize("by", ["user", "assistant"])
@@ -106,10 +124,12 @@ async def test_a_loose_match_says_what_that_means(tmp_path: Path, api: FakeApi) 
 async def test_days_ago_are_counted_from_the_turn(tmp_path: Path, api: FakeApi) -> None:
     """Of two days on which as much was said the one that is meant comes first, not the newest."""
     api.enqueue("chat", call("recall", query="lighthouse five days ago"), "It was shut.")
-    async with talking(tmp_path, api, CONSTRUCT_NOW="2026-03-10T12:00:00+00:00", CONSTRUCT_TZ="UTC") as t:
+    async with talking(
+        tmp_path, api, CONSTRUCT_NOW="2026-03-10T12:00:00+00:00", CONSTRUCT_TZ="UTC"
+    ) as t:
         for day, words in (("05", "The lighthouse was shut."), ("08", "The lighthouse was open.")):
             said = NewMessage("user", words)
-            await t.companion.store.call(talk.add_message, t.id, said, f"2026-03-{day}T09:00:00+00:00")
+            await t.companion.store.call(add_message, t.id, said, f"2026-03-{day}T09:00:00+00:00")
         await t.say("What was it like then?")
     assert "was shut" in last_result(api).splitlines()[0]
 
@@ -137,16 +157,22 @@ async def test_what_is_heard_is_the_reply(tmp_path: Path, api: FakeApi) -> None:
     async with talking(tmp_path, api) as t:
         result = await t.say("Tea, or cake?")
     assert (
-        "".join(e.text for e in t.heard if isinstance(e, Delta)) == result.text == "Let me look.\n\n" * 2 + "Nothing."
+        "".join(e.text for e in t.heard if isinstance(e, Delta))
+        == result.text
+        == "Let me look.\n\n" * 2 + "Nothing."
     )
 
 
 async def test_remember_stores_a_memory(tmp_path: Path, api: FakeApi) -> None:
     """What the model keeps is a memory of its own, with origin assistant."""
-    api.enqueue("chat", call("remember", content="User's sister is called Ana.", category="person"), "Noted.")
+    api.enqueue(
+        "chat",
+        call("remember", content="User's sister is called Ana.", category="person"),
+        "Noted.",
+    )
     async with talking(tmp_path, api) as t:
         await t.say("Remember that my sister is called Ana.")
-        kept = await t.companion.store.call(curated.memories)
+        kept = await t.companion.store.call(list_memories)
     assert [(m.content, m.category, m.origin) for m in kept] == [
         ("User's sister is called Ana.", "person", "assistant")
     ]
@@ -157,7 +183,7 @@ async def test_read_only_memory_stores_nothing(tmp_path: Path, api: FakeApi) -> 
     api.enqueue("chat", call("remember", content="Something."), "I cannot keep it.")
     async with talking(tmp_path, api, CONSTRUCT_MEMORY="read-only") as t:
         await t.say("Remember this.")
-        assert not await t.companion.store.call(curated.memories)
+        assert not await t.companion.store.call(list_memories)
     assert "read-only" in last_result(api)
 
 
@@ -176,7 +202,9 @@ async def test_read_only_memory_stores_nothing(tmp_path: Path, api: FakeApi) -> 
         ("remember", {"content": ""}),
     ],
 )
-async def test_a_wrong_call_is_answered(tmp_path: Path, api: FakeApi, name: str, given: dict[str, object]) -> None:
+async def test_a_wrong_call_is_answered(
+    tmp_path: Path, api: FakeApi, name: str, given: dict[str, object]
+) -> None:
     """Whatever the model calls, it is told what is wrong, and the turn goes on."""
     api.enqueue("chat", call(name, **given), "Never mind.")
     async with talking(tmp_path, api) as t:
@@ -196,9 +224,15 @@ async def test_rounds_are_bounded(tmp_path: Path, api: FakeApi) -> None:
     assert {r.status for r in api.of("chat")} == {200}
 
 
-async def test_an_interrupt_between_rounds_leaves_a_sound_history(tmp_path: Path, api: FakeApi) -> None:
+async def test_an_interrupt_between_rounds_leaves_a_sound_history(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """Cancelled after a tool ran, what came is kept and the next request is accepted."""
-    api.enqueue("chat", call("recall", query="locker"), Reply("one two three", chunk_delay=0.2, chunk_size=4))
+    api.enqueue(
+        "chat",
+        call("recall", query="locker"),
+        Reply("one two three", chunk_delay=0.2, chunk_size=4),
+    )
     async with talking(tmp_path, api) as t:
         turn = asyncio.create_task(t.say("Look."))
         while not any(isinstance(e, ToolCalled) for e in t.heard):
@@ -207,7 +241,7 @@ async def test_an_interrupt_between_rounds_leaves_a_sound_history(tmp_path: Path
         turn.cancel()
         with pytest.raises(asyncio.CancelledError):
             await turn
-        kept = (await t.companion.store.call(talk.messages_of, t.id))[-1]
+        kept = (await t.companion.store.call(messages_of, t.id))[-1]
         assert kept.status == "interrupted"
         assert json.loads(kept.blocks or "[]")
         assert (await t.say("Go on.")).complete
@@ -237,7 +271,7 @@ async def test_source_leaves_out_what_was_dropped(tmp_path: Path, api: FakeApi) 
         api.enqueue("chat", call("source", observation=1), "Trieste.")
         await t.say("Where from?")
         assert "Trieste" in last_result(api)
-        await t.companion.store.call(talk.leave_out, [1], "dropped")
+        await t.companion.store.call(leave_out, [1], "dropped")
         api.enqueue("chat", call("source", observation=1), "I do not know.")
         await t.say("Where from?")
         assert "Trieste" not in last_result(api)

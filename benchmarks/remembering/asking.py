@@ -1,6 +1,7 @@
 """Playing a life through the real program, and asking about it afterwards, once a way.
 
-Every question goes the way a turn goes, over a copy of the file, so that none sees another.
+Every question goes the way a turn goes, over a copy of the file, so that none sees
+another.
 """
 
 import shutil
@@ -21,15 +22,21 @@ from construct.config import Settings, Thresholds
 from construct.errors import ModelError
 from construct.llm.providers import EXTRACTIVE, Models
 from construct.llm.types import Model, Request
-from construct.memory.briefing import SMALL_WINDOW
+from construct.memory.request_builder import SMALL_WINDOW
 from construct.memory.shown.context import block_text, request_tokens
 from construct.offrecord import OffRecord
-from construct.store import talk
+from construct.store.conversations import create_conversation, latest_conversation
 from construct.store.database import open_database, transaction
-from construct.store.talk import NewMessage
+from construct.store.messages import NewMessage, add_message
 from construct.turns import TurnResult
 
-RECENT, FULL, RECALL, OBSERVATIONS, CONSTRUCT = "recent", "full", "recall", "observations", "construct"
+RECENT, FULL, RECALL, OBSERVATIONS, CONSTRUCT = (
+    "recent",
+    "full",
+    "recall",
+    "observations",
+    "construct",
+)
 WAYS = {
     RECENT: "the last 20 messages",
     FULL: "the whole talk, cut to the reader's window",
@@ -90,8 +97,13 @@ def settings_for(db: Path, life: Life, moment: datetime, memory: str, room: Room
     )  # fmt: skip
 
 
-async def play(life: Life, folder: Path, worker: Model | None, room: Room, step: Callable[[], None]) -> Files:
-    """Live a life twice, learning and not; `room` is the reader's, `step` is called after each sitting."""
+async def play(
+    life: Life, folder: Path, worker: Model | None, room: Room, step: Callable[[], None]
+) -> Files:
+    """Live a life twice, learning and not.
+
+    `room` is the reader's, `step` is called after each sitting.
+    """
     files = Files(folder / "plain.db", folder / "lived.db")
     for db, memory in ((files.plain, "off"), (files.lived, "on")):
         for session in life.sessions:
@@ -109,16 +121,18 @@ async def play(life: Life, folder: Path, worker: Model | None, room: Room, step:
 def cycles(db: Path) -> Counter[str]:
     """Return who did the memory work of a life: cycles by kind and worker, the extractive one where a model failed."""
     with closing(open_database(db)) as opened:
-        found = opened.execute("SELECT kind, model, count(*) FROM cycles WHERE status = 'succeeded' GROUP BY 1, 2")
+        found = opened.execute(
+            "SELECT kind, model, count(*) FROM cycles WHERE status = 'succeeded' GROUP BY 1, 2"
+        )
         return Counter({f"{kind} by {model}": n for kind, model, n in found})
 
 
 async def _sit(companion: Companion, script: Script, exchanges: tuple[Exchange, ...]) -> None:
     """Go through one sitting as the REPL would: memory work after each turn, and when the user leaves."""
-    conversation_id = await companion.store.call(talk.latest_conversation)
+    conversation_id = await companion.store.call(latest_conversation)
     if conversation_id is None:
         now = to_text(companion.settings.clock.now())
-        conversation_id = await companion.store.call(talk.create_conversation, now)
+        conversation_id = await companion.store.call(create_conversation, now)
     for exchange in exchanges:
         script.next = exchange.heard
         if exchange.said:
@@ -137,12 +151,14 @@ async def _hear(companion: Companion, conversation_id: int, words: str) -> None:
     def store(db: sqlite3.Connection) -> None:
         with transaction(db):
             now = to_text(companion.settings.clock.now())
-            talk.add_message(db, conversation_id, NewMessage("assistant", words), now)
+            add_message(db, conversation_id, NewMessage("assistant", words), now)
 
     await companion.store.call(store)
 
 
-async def ask(life: Life, question: Question, way: str, files: Files, reader: KeptModel, room: Room) -> Answer:
+async def ask(
+    life: Life, question: Question, way: str, files: Files, reader: KeptModel, room: Room
+) -> Answer:
     """Ask one question one way."""
     source = files.lived if way in {OBSERVATIONS, CONSTRUCT} else files.plain
     copy = source.with_name("asked.db")
@@ -157,7 +173,9 @@ async def ask(life: Life, question: Question, way: str, files: Files, reader: Ke
         copy.unlink()
     first, last = reader.requests[0], reader.requests[-1]
     size = sum(request_tokens(first).values())
-    return Answer(life.name, question.id, way, result.text, _shown(last, question.text), size, result.error)
+    return Answer(
+        life.name, question.id, way, result.text, _shown(last, question.text), size, result.error
+    )
 
 
 def _settings_of(way: str, db: Path, life: Life, room: Room) -> Settings:
@@ -171,7 +189,7 @@ async def _turn(companion: Companion, way: str, words: str) -> TurnResult:
     if way == OBSERVATIONS:
         return await OffRecord(companion, []).turn(None, words, lambda _: None)
     now = to_text(companion.settings.clock.now())
-    make = talk.create_conversation if way == RECALL else lambda db, _: talk.latest_conversation(db)
+    make = create_conversation if way == RECALL else lambda db, _: latest_conversation(db)
     conversation_id = await companion.store.call(make, now)
     assert conversation_id is not None
     return await companion.turn(conversation_id, words, lambda _: None)

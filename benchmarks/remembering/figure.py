@@ -30,8 +30,12 @@ def draw(found: Mapping[str, Any], path: Path) -> None:
             [m - low for m, (low, _) in zip(means, edges, strict=True)],
             [h - m for m, (_, h) in zip(means, edges, strict=True)],
         ]
-        axes.barh(rows, means, height, xerr=errors, label=_NAMES[metric], error_kw={"linewidth": 0.8})
-    axes.set_yticks(range(len(ways)), [f"{way}\n{found['overall'][way]['tokens']:,} tokens" for way in ways])
+        axes.barh(
+            rows, means, height, xerr=errors, label=_NAMES[metric], error_kw={"linewidth": 0.8}
+        )
+    axes.set_yticks(
+        range(len(ways)), [f"{way}\n{found['overall'][way]['tokens']:,} tokens" for way in ways]
+    )
     axes.set_xlim(0, 1)
     fig.legend(loc="outside upper center", ncols=len(metrics), frameon=False)
     fig.savefig(path, metadata={"Date": None})

@@ -14,7 +14,9 @@ _MARKS = {"right": 1.0, "wrong": 0.0}
 async def judge(model: Model, question: Question, reply: str) -> float | None:
     """Return 1 or 0; None when the model gave no verdict."""
     answer = question.answer or "No information"
-    user = f"Question: {question.text}\nAnswer given: {answer}\nReply to mark: {reply or '(nothing)'}"
+    user = (
+        f"Question: {question.text}\nAnswer given: {answer}\nReply to mark: {reply or '(nothing)'}"
+    )
     try:
         verdict = await model.complete(WorkRequest(_SYSTEM, user, max_tokens=1_024))
     except ModelError:

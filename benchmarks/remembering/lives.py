@@ -1,4 +1,7 @@
-"""Datasets as lives: what was said on which days, and what is asked afterwards. Reads LoCoMo and LongMemEval."""
+"""Datasets as lives: what was said on which days, and what is asked afterwards.
+
+Reads LoCoMo and LongMemEval.
+"""
 
 import json
 import random
@@ -34,7 +37,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question; `answer` is None where the talk holds none and the right reply says so."""
+    """One question.
+
+    `answer` is None where the talk holds none and the right reply says so.
+    """
 
     id: str
     text: str
@@ -57,7 +63,9 @@ class Life:
 
 
 def read_lives(path: Path) -> list[Life]:
-    """Return a file's lives: of LoCoMo two a conversation, each speaker the user once; of LongMemEval one a question.
+    """Return a file's lives: of LoCoMo two a conversation, each speaker the user once.
+
+    Of LongMemEval one a question.
 
     Raises ValueError when it is neither.
     """
@@ -80,7 +88,11 @@ def chosen(lives: Sequence[Life], names: str, sessions: int, questions: int) -> 
         kept = list(lives[: int(names)])
     else:
         wanted = [name.strip() for name in names.split(",") if name.strip()]
-        kept = [one for one in lives if not wanted or one.name in wanted or one.name.split("/")[0] in wanted]
+        kept = [
+            one
+            for one in lives
+            if not wanted or one.name in wanted or one.name.split("/")[0] in wanted
+        ]
     return [_cut(one, sessions or len(one.sessions), questions) for one in kept]
 
 
@@ -92,7 +104,9 @@ def _cut(life: Life, sessions: int, questions: int) -> Life:
     if sessions >= len(life.sessions):
         return replace(life, questions=tuple(asked))
     kept = life.sessions[:sessions]
-    return replace(life, sessions=kept, questions=tuple(asked), asked_at=kept[-1].begins + timedelta(days=1))
+    return replace(
+        life, sessions=kept, questions=tuple(asked), asked_at=kept[-1].begins + timedelta(days=1)
+    )
 
 
 def _locomo(item: Item) -> Iterator[Life]:
@@ -101,13 +115,25 @@ def _locomo(item: Item) -> Iterator[Life]:
     numbers = [n for n in _while_there(talk) if talk[f"session_{n}"]]
     for user, other in (speakers, speakers[::-1]):
         sessions = tuple(
-            Session(_moment(talk[f"session_{n}_date_time"]), _exchanges(_spoken(talk[f"session_{n}"]), user))
+            Session(
+                _moment(talk[f"session_{n}_date_time"]),
+                _exchanges(_spoken(talk[f"session_{n}"]), user),
+            )
             for n in numbers
         )
         asked = enumerate(item["qa"])
-        questions = tuple(_locomo_question(i, q, len(numbers)) for i, q in asked if _asker(q, talk, speakers) == user)
+        questions = tuple(
+            _locomo_question(i, q, len(numbers))
+            for i, q in asked
+            if _asker(q, talk, speakers) == user
+        )
         yield Life(
-            f"{item['sample_id']}/{user}", user, other, sessions, questions, sessions[-1].begins + timedelta(days=1)
+            f"{item['sample_id']}/{user}",
+            user,
+            other,
+            sessions,
+            questions,
+            sessions[-1].begins + timedelta(days=1),
         )
 
 
@@ -119,10 +145,16 @@ def _while_there(talk: Item) -> Iterator[int]:
 
 
 def _spoken(turns: Iterable[Item]) -> Iterator[tuple[str, str]]:
-    """Yield speaker and words; a picture is what its caption says, as the dataset's own evaluation has it."""
+    """Yield speaker and words.
+
+    A picture is what its caption says, as the dataset's own evaluation has it.
+    """
     for turn in turns:
         picture = f"[Picture: {turn['blip_caption']}]" if turn.get("blip_caption") else ""
-        yield turn["speaker"], "\n".join(part for part in (turn.get("text", "").strip(), picture) if part)
+        yield (
+            turn["speaker"],
+            "\n".join(part for part in (turn.get("text", "").strip(), picture) if part),
+        )
 
 
 def _exchanges(spoken: Iterable[tuple[str, str]], user: str) -> tuple[Exchange, ...]:
@@ -143,7 +175,9 @@ def _locomo_question(number: int, q: Item, sessions: int) -> Question:
     evidence = [int(n) for entry in q.get("evidence", []) for n in re.findall(r"D(\d+):\d+", entry)]
     category = CATEGORIES[q["category"]]
     answer = None if category == "adversarial" else str(q["answer"])
-    if answer and category == "open":  # behind the semicolon stand reasons, which its own evaluation drops too
+    if (
+        answer and category == "open"
+    ):  # behind the semicolon stand reasons, which its own evaluation drops too
         answer = answer.split(";")[0]
     return Question(str(number), q["question"], answer, category, max(evidence, default=sessions))
 
@@ -155,12 +189,16 @@ def _asker(q: Item, talk: Item, speakers: Sequence[str]) -> str:
         return min(named)[1]
     first = re.search(r"D(\d+):\d+", " ".join(q.get("evidence", [])))
     turns = talk.get(f"session_{first[1]}", []) if first else []
-    return next((str(t["speaker"]) for t in turns if first and t["dia_id"] == first[0]), speakers[0])
+    return next(
+        (str(t["speaker"]) for t in turns if first and t["dia_id"] == first[0]), speakers[0]
+    )
 
 
 def _longmemeval(item: Item) -> Life:
     dated = zip(item["haystack_dates"], item["haystack_sessions"], _session_ids(item), strict=True)
-    in_order = sorted(((_moment(when), turns, name) for when, turns, name in dated), key=lambda one: one[0])
+    in_order = sorted(
+        ((_moment(when), turns, name) for when, turns, name in dated), key=lambda one: one[0]
+    )
     sessions = tuple(
         Session(when, _exchanges(((turn["role"], turn["content"]) for turn in turns), "user"))
         for when, turns, _ in in_order
@@ -168,8 +206,12 @@ def _longmemeval(item: Item) -> Life:
     needed = set(item.get("answer_session_ids") or [])
     places = [n for n, (_, _, name) in enumerate(in_order, 1) if name in needed]
     answer = None if str(item["question_id"]).endswith("_abs") else str(item["answer"])
-    question = Question("0", item["question"], answer, item["question_type"], max(places, default=len(sessions)))
-    return Life(str(item["question_id"]), "", "", sessions, (question,), _moment(item["question_date"]))
+    question = Question(
+        "0", item["question"], answer, item["question_type"], max(places, default=len(sessions))
+    )
+    return Life(
+        str(item["question_id"]), "", "", sessions, (question,), _moment(item["question_date"])
+    )
 
 
 def _session_ids(item: Item) -> Sequence[object]:
@@ -179,4 +221,6 @@ def _session_ids(item: Item) -> Sequence[object]:
 def _moment(text: str) -> datetime:
     """Return the moment that either dataset writes: `1:56 pm on 8 May, 2023`, `2023/05/20 (Sat) 02:21`."""
     bare = re.sub(r"\s*\(\w+\)", "", text)
-    return datetime.strptime(bare, _NUMBER_DATE if bare[:4].isdigit() else _TEXT_DATE).replace(tzinfo=UTC)
+    return datetime.strptime(bare, _NUMBER_DATE if bare[:4].isdigit() else _TEXT_DATE).replace(
+        tzinfo=UTC
+    )

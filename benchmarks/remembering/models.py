@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from construct.language.index_words import index_words, stem
 from construct.llm.types import (
     Block,
     Model,
@@ -24,21 +25,30 @@ from construct.llm.types import (
     WorkReply,
     WorkRequest,
 )
-from construct.memory.language.stem import stem, words
 from construct.memory.shown.context import block_text
 
-_BLOCKS: dict[str, Callable[..., Block]] = {kind.__name__: kind for kind in (Text, ToolUse, ToolResult, Opaque)}
+_BLOCKS: dict[str, Callable[..., Block]] = {
+    kind.__name__: kind for kind in (Text, ToolUse, ToolResult, Opaque)
+}
 
 
 class KeptModel:
-    """A model whose answers are kept in a folder by the hash of the whole request; asked again it answers from there.
+    """A model whose answers are kept in a folder by the hash of the whole request.
 
-    What failed or broke off is not kept; without a folder nothing is. `requests` are those of the present turn, for
-    whoever wants to look at them.
+    Asked again it answers from there.
+
+    What failed or broke off is not kept; without a folder nothing is. `requests` are
+    those of the present turn, for whoever wants to look at them.
     """
 
-    def __init__(self, model: Model, folder: Path | None, identity: str = "", most_tokens: int = 8192) -> None:
-        self.name, self.context_window, self.parameters = model.name, model.context_window, model.parameters
+    def __init__(
+        self, model: Model, folder: Path | None, identity: str = "", most_tokens: int = 8192
+    ) -> None:
+        self.name, self.context_window, self.parameters = (
+            model.name,
+            model.context_window,
+            model.parameters,
+        )
         self.requests: list[Request] = []
         self._model, self._folder, self._most = model, folder, most_tokens
         self._identity = identity or model.name
@@ -49,7 +59,9 @@ class KeptModel:
         self.requests.append(request)
         if kept := self._kept(request):
             return Said(_loaded(kept))
-        return _Keeping(self._model.stream(request), lambda reply: self._keep(request, _dumped(reply)))
+        return _Keeping(
+            self._model.stream(request), lambda reply: self._keep(request, _dumped(reply))
+        )
 
     async def complete(self, request: WorkRequest) -> WorkReply:
         """Return the kept answer, or the model's own."""
@@ -75,7 +87,9 @@ class KeptModel:
         file = self._file(self._folder, request)
         file.parent.mkdir(parents=True, exist_ok=True)
         half = file.with_suffix(".new")
-        half.write_text(json.dumps({"request": _asked(request), "reply": reply}, default=str), "utf-8")
+        half.write_text(
+            json.dumps({"request": _asked(request), "reply": reply}, default=str), "utf-8"
+        )
         half.replace(file)
 
     def _file(self, folder: Path, request: Request | WorkRequest) -> Path:
@@ -87,12 +101,21 @@ class KeptModel:
 
 def _asked(request: Request | WorkRequest) -> dict[str, Any]:
     """Return what the model sees of a request: who listens is another one in every run."""
-    return {name: value for name, value in asdict(request).items() if name not in {"hopeless", "on_retry"}}
+    return {
+        name: value
+        for name, value in asdict(request).items()
+        if name not in {"hopeless", "on_retry"}
+    }
 
 
 def _dumped(reply: Reply) -> dict[str, Any]:
     blocks = [{"kind": type(block).__name__, **asdict(block)} for block in reply.blocks]
-    return {"text": reply.text, "blocks": blocks, "usage": asdict(reply.usage), "stop_reason": reply.stop_reason}
+    return {
+        "text": reply.text,
+        "blocks": blocks,
+        "usage": asdict(reply.usage),
+        "stop_reason": reply.stop_reason,
+    }
 
 
 def _loaded(kept: dict[str, Any]) -> Reply:
@@ -143,7 +166,10 @@ class Said:
 
 
 class Script:
-    """Says what it is told to: the other one in a talk that has been. `window` is that of the model it stands for."""
+    """Says what it is told to: the other one in a talk that has been.
+
+    `window` is that of the model it stands for.
+    """
 
     def __init__(self, window: int) -> None:
         self.name = "script"
@@ -171,7 +197,9 @@ class Picker:
 
     def stream(self, request: Request) -> ReplyStream:
         """Return the best line."""
-        *before, last = [block_text(block) for message in request.messages for block in message.blocks]
+        *before, last = [
+            block_text(block) for message in request.messages for block in message.blocks
+        ]
         ambient = last if last.startswith("<ambient>") else ""
         question = before.pop() if ambient else last
         lines = [line for text in (*before, ambient) for line in _lines(text)]
@@ -186,14 +214,21 @@ class Picker:
 
 
 def _lines(text: str) -> list[str]:
-    return [part.strip() for line in text.splitlines() for part in re.split(r"(?<=[.!?])\s+", line) if part.strip()]
+    return [
+        part.strip()
+        for line in text.splitlines()
+        for part in re.split(r"(?<=[.!?])\s+", line)
+        if part.strip()
+    ]
 
 
 def _best(lines: list[str], question: str) -> str:
-    stems = [frozenset(stem(word) for word in words(line)) for line in lines]
+    stems = [frozenset(stem(word) for word in index_words(line)) for line in lines]
     spread = Counter(root for found in stems for root in found)
-    asked = {stem(word) for word in words(question)}
-    worth = [sum(math.log(1 + len(lines) / spread[root]) for root in found & asked) for found in stems]
+    asked = {stem(word) for word in index_words(question)}
+    worth = [
+        sum(math.log(1 + len(lines) / spread[root]) for root in found & asked) for found in stems
+    ]
     best = max(range(len(lines)), key=lambda i: (worth[i], i), default=None)
     return lines[best] if best is not None and worth[best] > 0 else "No information."
 

@@ -23,7 +23,10 @@ class Scored:
     category: str
     tokens: int
     scores: Mapping[str, float]
-    """`f1`; `contained`: the answer's words in the reply; `shown`: in what the reader saw; `judged`: by a model."""
+    """`f1`; `contained`: the answer's words in the reply.
+
+    `shown`: in what the reader saw; `judged`: by a model.
+    """
 
 
 def scored(answer: Answer, question: Question, judged: float | None) -> Scored:
@@ -48,7 +51,10 @@ def figures(results: Sequence[Scored]) -> dict[str, Any]:
     return {
         "overall": {way: _summary(_of(answerable, way)) for way in ways},
         "categories": {
-            category: {way: _summary(r for r in _of(results, way) if r.category == category) for way in ways}
+            category: {
+                way: _summary(r for r in _of(results, way) if r.category == category)
+                for way in ways
+            }
             for category in categories
         },
         "construct_minus": {
@@ -79,16 +85,26 @@ def _summary(results: Iterable[Scored]) -> dict[str, Any]:
 def _difference(results: Sequence[Scored], way: str, metric: str) -> dict[str, Any]:
     """Return how much better Construct does than another way, question by question."""
     other = {one.key: one.scores[metric] for one in _of(results, way)}
-    paired = [one.scores[metric] - other[one.key] for one in _of(results, CONSTRUCT) if one.key in other]
+    paired = [
+        one.scores[metric] - other[one.key] for one in _of(results, CONSTRUCT) if one.key in other
+    ]
     mean = statistics.fmean(paired) if paired else 0.0
-    return {"mean": round(mean, 4), "interval": [round(edge, 4) for edge in scores.interval(paired)], "n": len(paired)}
+    return {
+        "mean": round(mean, 4),
+        "interval": [round(edge, 4) for edge in scores.interval(paired)],
+        "n": len(paired),
+    }
 
 
 def print_table(found: Mapping[str, Any], show: Callable[[str], None] = print) -> None:
     """Print the figures for people."""
     categories = list(found["categories"])
     judged = any("judged" in own for own in found["overall"].values())
-    head = f"{'':14}{'n':>5}{'F1':>7} {'95 %':15}{'holds':>7}{'shown':>7}" + f"{'judge':>7}" * judged + f"{'tokens':>8}"
+    head = (
+        f"{'':14}{'n':>5}{'F1':>7} {'95 %':15}{'holds':>7}{'shown':>7}"
+        + f"{'judge':>7}" * judged
+        + f"{'tokens':>8}"
+    )
     show(head + "".join(f"{name[:11]:>12}" for name in categories))
     for way, own in found["overall"].items():
         low, high = own.get("f1_interval", (0.0, 0.0))

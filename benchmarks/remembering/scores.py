@@ -7,10 +7,12 @@ import string
 from collections import Counter
 from collections.abc import Sequence
 
-from construct.memory.language.stem import stem
+from construct.language.index_words import stem
 
 _RESAMPLES = 2000
-_MONTHS = "january february march april may june july august september october november december".split()
+_MONTHS = (
+    "january february march april may june july august september october november december".split()
+)
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _ARTICLES = frozenset("a an the and".split())
 _IDLE = _ARTICLES | frozenset(
@@ -30,7 +32,9 @@ def tokens(text: str) -> list[str]:
     Unlike there, `2023-05-07` is read as `7 May 2023`, since Construct's lines write dates so.
     """
     spelt = _ISO.sub(_in_words, text).lower()
-    bare = "".join(" " if c in "-–/" else c for c in spelt if c not in string.punctuation or c in "-/")
+    bare = "".join(
+        " " if c in "-–/" else c for c in spelt if c not in string.punctuation or c in "-/"
+    )
     return [stem(word) for word in bare.split() if word not in _ARTICLES]
 
 
@@ -70,7 +74,10 @@ def share(text: str, answer: str) -> float:
 
 
 def contained(reply: str, answer: str | None) -> float:
-    """Return the share of the answer's words in a reply; where there is no answer, whether the reply says so."""
+    """Return the share of the answer's words in a reply.
+
+    Where there is no answer, whether the reply says so.
+    """
     return float(abstains(reply)) if answer is None else share(reply, answer)
 
 
@@ -79,5 +86,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     if not values:
         return 0.0, 0.0
     chance = random.Random(0)
-    means = sorted(statistics.fmean(chance.choices(values, k=len(values))) for _ in range(_RESAMPLES))
+    means = sorted(
+        statistics.fmean(chance.choices(values, k=len(values))) for _ in range(_RESAMPLES)
+    )
     return means[int(0.025 * _RESAMPLES)], means[int(0.975 * _RESAMPLES)]

@@ -1,4 +1,7 @@
-"""agentrecall-db as it comes, without extras; run by `benchmarks/compare.py` in an environment of its own."""
+"""agentrecall-db as it comes, without extras.
+
+Run by `benchmarks/compare.py` in an environment of its own.
+"""
 
 import json
 import sys
@@ -15,5 +18,7 @@ with tempfile.TemporaryDirectory() as folder, Memory(Path(folder) / "memory.db")
     for question in given["questions"]:
         start = time.process_time()
         found = memory.search(question, k=given["most"])
-        answers.append({"seconds": time.process_time() - start, "found": [ids[hit.id] for hit in found]})
+        answers.append(
+            {"seconds": time.process_time() - start, "found": [ids[hit.id] for hit in found]}
+        )
 json.dump(answers, sys.stdout)

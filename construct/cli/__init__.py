@@ -1,4 +1,7 @@
-"""The command line: typer commands, one small module each group; nothing here knows SQL or prompts."""
+"""The command line: typer commands, one small module each group.
+
+Nothing here knows SQL or prompts.
+"""
 
 import gc
 import logging
@@ -6,10 +9,15 @@ import os
 import sys
 
 COLLECT_AFTER = 20_000
-"""Objects made and not yet let go; with Python's 700 a tenth of the time to the prompt goes into looking for garbage
-among modules just imported."""
+"""Objects made and not yet let go.
 
-logging.getLogger("construct").addHandler(logging.NullHandler())  # without --log-file nothing is logged anywhere
+With Python's 700 a tenth of the time to the prompt goes into looking for garbage among
+modules just imported.
+"""
+
+logging.getLogger("construct").addHandler(
+    logging.NullHandler()
+)  # without --log-file nothing is logged anywhere
 
 
 def main() -> None:
@@ -20,6 +28,8 @@ def main() -> None:
     from construct.errors import ExitStatus
 
     status = run(sys.argv[1:])
-    if status == ExitStatus.INTERRUPTED:  # for no thread: one may wait for the file, or generate, for a minute more
+    if (
+        status == ExitStatus.INTERRUPTED
+    ):  # for no thread: one may wait for the file, or generate, for a minute more
         os._exit(status)
     sys.exit(status)

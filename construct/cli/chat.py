@@ -1,8 +1,12 @@
-"""`chat`: the REPL, or piped lines. Apart from `ask`, since the prompt waits for what this imports."""
+"""`chat`: the REPL, or piped lines.
+
+Apart from `ask`, since the prompt waits for what this imports.
+"""
 
 import sys
 
 from construct.cli.environment import Environment
+from construct.config import Settings
 
 
 def chat(
@@ -15,14 +19,46 @@ def chat(
     commands: bool = False,
 ) -> int:
     """Run the REPL, or answer piped lines; return the exit status."""
-    from construct.repl.start import open_chat
+    settings = env.settings
+    if _is_on_terminal() and settings.provider == "auto" and not settings.is_configured:
+        from construct.cli.setup import Picked, first_choice
 
-    opening = open_chat(env.settings, conversation, new=new, model=model, private=private)
-    if sys.stdin.isatty() and sys.stdout.isatty():
-        from construct.repl.app import run_chat
+        picked, settings = first_choice(env)
+        if picked is not Picked.CHOSEN:
+            return 0
+    return chat_with(
+        settings,
+        conversation=conversation,
+        new=new,
+        model=model,
+        private=private,
+        commands=commands,
+    )
+
+
+def chat_with(
+    settings: Settings,
+    *,
+    conversation: int | None = None,
+    new: bool = False,
+    model: str | None = None,
+    private: bool = False,
+    commands: bool = False,
+) -> int:
+    """Run the REPL, or answer piped lines, with these settings; return the exit status."""
+    from construct.operations.opening import open_chat
+
+    opening = open_chat(settings, conversation, new=new, model=model, private=private)
+    if _is_on_terminal():
+        from construct.chat.app import run_chat
 
         return run_chat(opening)
-    from construct.repl.piped import run_piped
+    from construct.chat.line_mode import run_piped
 
-    # With the output alone redirected, the lines are typed, and commands are the user's own.
+    # With the output alone redirected, the lines are typed, and commands are the user's
+    # own.
     return run_piped(opening, runs_commands=commands or sys.stdin.isatty())
+
+
+def _is_on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()

@@ -1,27 +1,39 @@
 """`construct memory …`: look into memory and correct it."""
 
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from construct.cli.completing import observation_ids
-from construct.cli.options import Json, environment, examples, in_range
+from construct.cli.options import Json, environment, examples, in_range, observation_ids
+from construct.cli.streams import complain, confirmed, print_json, say, show, tell
+from construct.clock import Clock
 from construct.references import parse_reference
+
+if TYPE_CHECKING:
+    from construct.operations.memory import StoredMemory
+    from construct.store.records import Message, Observation
 
 memory = typer.Typer(help="Look into memory and correct it.", rich_markup_mode=None)
 
 Id = Annotated[
     str,
     typer.Argument(
-        metavar="ID", help="An observation's number, message:N or memory:N.", autocompletion=observation_ids
+        metavar="ID",
+        help="An observation's number, message:N or memory:N.",
+        autocompletion=observation_ids,
     ),
 ]
 AsOf = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="DATE", help="As it was then: a date, a time, 7d, 2w, yesterday."),
+    typer.Option(
+        "--as-of", metavar="DATE", help="As it was then: a date, a time, 7d, 2w, yesterday."
+    ),
 ]
 All = Annotated[bool, typer.Option("--all", help="Also what newer observations have replaced.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most so many.", callback=in_range)]
+Limit = Annotated[
+    int, typer.Option("--limit", min=1, metavar="N", help="At most so many.", callback=in_range)
+]
 
 
 @memory.command(
@@ -31,7 +43,8 @@ Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="At most
 def list_memory(
     context: typer.Context,
     wanted: Annotated[
-        list[str] | None, typer.Argument(metavar="[FILTER]", help="Such as: high planned since 2026-03 dentist.")
+        list[str] | None,
+        typer.Argument(metavar="[FILTER]", help="Such as: high planned since 2026-03 dentist."),
     ] = None,
     as_of: AsOf = None,
     include_all: All = False,
@@ -40,52 +53,96 @@ def list_memory(
 ) -> None:
     """List what is remembered, by day.
 
-    `!` matters much, `-` some, `~` little. The number is what `why`, `edit`, `pin` and `forget` take.
+    `!` matters much, `-` some, `~` little. The number is what `why`, `edit`, `pin` and
+    `forget` take.
 
-    FILTER: a priority (high, medium, low), a stance (stated, asked, planned, hypothetical, inferred, assistant,
-    quoted), pending, pinned, unknown (outcome), reflections, yours, since|until|on DAY, or any other words.
+    FILTER: a priority (high, medium, low), a stance (stated, asked, planned,
+    hypothetical, inferred, assistant, quoted), pending, pinned, unknown (outcome),
+    reflections, yours, since|until|on DAY, or any other words.
     """
-    from construct.cli import looking
+    from construct.operations.memory import list_memory as operation
+    from construct.views import memory as views
 
-    view = looking.View(" ".join(wanted or ()), as_of, include_all, limit)
-    looking.list_memory(environment(context), view, as_json)
+    env = environment(context)
+    with env.reading() as ctx:
+        found = operation(ctx, " ".join(wanted or ()), as_of, include_all=include_all)
+    clock, for_people = env.settings.clock, sys.stdout.isatty() and not as_json
+    if for_people:
+        found = found.without_promoted()
+    newest = found.newest(limit, clock)
+    if as_json:
+        print_json(views.memory_list_json(newest, clock))
+    elif not newest.observations and not newest.memories:
+        say(views.nothing_listed(found, compact="construct compact"))
+    elif for_people:
+        kept, rest = newest.memories, "a larger --limit"
+        show(views.memory_list_view(found, most=limit, memories=kept, rest=rest))
+    else:
+        for line in views.memory_list_lines(newest, clock):
+            say(line)
 
 
 @memory.command()
 def timeline(context: typer.Context, as_json: Json = False) -> None:
     """Show what was learned week by week, and what was superseded."""
-    from construct.cli import looking
+    from construct.operations.history import timeline as operation
+    from construct.views.history import timeline_json, timeline_view
 
-    looking.timeline(environment(context), as_json)
+    with environment(context).reading() as ctx:
+        found = operation(ctx)
+    print_json(timeline_json(found)) if as_json else show(timeline_view(found))
 
 
 @memory.command(
     context_settings={"ignore_unknown_options": True},  # a word may begin with a dash
-    epilog=examples('construct memory search "dentist"', "construct memory search Porto flat --as-of 2w --by user"),
+    epilog=examples(
+        'construct memory search "dentist"',
+        "construct memory search Porto flat --as-of 2w --by user",
+    ),
 )
 def search(
     context: typer.Context,
-    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words to look for, in any form.")],
+    query: Annotated[
+        list[str], typer.Argument(metavar="QUERY", help="Words to look for, in any form.")
+    ],
     as_of: AsOf = None,
     include_all: All = False,
     limit: Limit = 20,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="user|assistant", help="Only what you said, or only the replies.")
+        str | None,
+        typer.Option(
+            "--by", metavar="user|assistant", help="Only what you said, or only the replies."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Search all that was ever said or noted, best first."""
-    from construct.cli import looking
+    from construct.cli.progress import searchable_soon
+    from construct.operations.memory import search as operation
+    from construct.views.search import found_json, found_lines, found_view
 
-    looking.search_memory(environment(context), " ".join(query), as_of, include_all, limit, by, as_json)
+    with environment(context).reading() as ctx:
+        searchable_soon(ctx.db)
+        found = operation(
+            ctx, " ".join(query), limit=limit, as_of=as_of, include_all=include_all, by=by
+        )
+    if as_json:
+        print_json(found_json(found))
+    else:
+        tell(lambda: found_view(found), "\n".join(found_lines(found)))
 
 
-@memory.command(epilog=examples("construct memory show 42", "construct memory show message:7"))
-def show(context: typer.Context, reference: Id, as_json: Json = False) -> None:
+@memory.command(
+    "show", epilog=examples("construct memory show 42", "construct memory show message:7")
+)
+def show_one(context: typer.Context, reference: Id, as_json: Json = False) -> None:
     """Show one observation, message or memory."""
-    from construct.cli import looking
+    from construct.operations.memory import show as operation
 
-    looking.show(environment(context), parse_reference(reference), as_json)
+    env = environment(context)
+    with env.reading() as ctx:
+        found = operation(ctx, parse_reference(reference))
+    _print_one(found, env.settings.clock, as_json)
 
 
 @memory.command(epilog=examples("construct memory why 42", "construct memory why last"))
@@ -96,34 +153,57 @@ def why(
 ) -> None:
     """Show where it comes from, down to the words that were said.
 
-    The tree goes through every generation of condensing; below it stands what became of it. `why last` shows what of
-    memory the last reply was given.
+    The tree goes through every generation of condensing; below it stands what became of
+    it. `why last` shows what of memory the last reply was given.
     """
-    from construct.cli import looking
+    from construct.operations import provenance
+    from construct.views import provenance as views
 
-    if reference == "last":
-        looking.why_last(environment(context), as_json)
-        return
-    looking.why(environment(context), parse_reference(reference), as_json)
+    env, clock = environment(context), environment(context).settings.clock
+    with env.reading() as ctx:
+        if reference == "last":
+            reply = provenance.why_last(ctx)
+            view, data = views.why_last_view(reply, clock), views.why_last_json(reply, clock)
+        else:
+            found = provenance.why(ctx, parse_reference(reference))
+            view, data = views.why_view(found, clock), views.why_json(found)
+    print_json(data) if as_json else show(view)
 
 
-@memory.command(epilog=examples("construct memory forget 42", "construct memory forget message:7 --words"))
+@memory.command(
+    epilog=examples("construct memory forget 42", "construct memory forget message:7 --words")
+)
 def forget(
     context: typer.Context,
     reference: Id,
-    words: Annotated[bool, typer.Option("--words", help="Also empty the messages, and the replies to them.")] = False,
+    words: Annotated[
+        bool, typer.Option("--words", help="Also empty the messages, and the replies to them.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
     as_json: Json = False,
 ) -> None:
     """Delete it for good, with all that rests on it.
 
-    A message goes with all that was drawn from it. It says first what goes, and asks. Not a byte of it stays in the
-    file, and the same messages are not observed again. Without --words the messages themselves are kept, out of
-    recall and out of the context.
+    A message goes with all that was drawn from it. It says first what goes, and asks.
+    Not a byte of it stays in the file, and the same messages are not observed again.
+    Without --words the messages themselves are kept, out of recall and out of the
+    context.
     """
-    from construct.cli import correcting
+    from construct.cli.progress import searchable
+    from construct.operations import forgetting
+    from construct.views import forgetting as views
 
-    correcting.forget(environment(context), parse_reference(reference), words=words, yes=yes, as_json=as_json)
+    wanted = parse_reference(reference)
+    with environment(context).context() as ctx:
+        searchable(ctx.db)
+        plan = forgetting.plan_forget(ctx, wanted, words=words)
+        if not yes:
+            show(views.forget_plan_view(plan, ctx.clock.today()), sys.stderr)
+            if not confirmed(views.forget_question(plan)):
+                complain("Nothing was deleted.")
+                return
+        gone = forgetting.forget(ctx, wanted, words=words)
+    print_json(views.forgotten_json(gone)) if as_json else show(views.forgotten_view(gone))
 
 
 @memory.command(epilog=examples('construct memory edit 42 "Ana\'s cat is called Mila"'))
@@ -135,11 +215,18 @@ def edit(
 ) -> None:
     """Say it right, in your own words.
 
-    Your words take the old ones' place, and no later cycle overrules them. `construct undo` takes an edit back.
+    Your words take the old ones' place, and no later cycle overrules them. `construct
+    undo` takes an edit back.
     """
-    from construct.cli import correcting
+    from construct.operations.memory import edit as operation
+    from construct.views.memory import lost_words
 
-    correcting.edit(environment(context), parse_reference(reference), text, as_json)
+    env = environment(context)
+    with env.context() as ctx:
+        edited = operation(ctx, parse_reference(reference), text)
+    if edited.lost and not as_json:
+        complain(lost_words(edited.lost, "`construct undo`"))
+    _print_one(edited.observation, env.settings.clock, as_json, before=f"{edited.observation.id}  ")
 
 
 @memory.command(epilog=examples("construct memory pin 42", "construct memory pin 42 --off"))
@@ -150,40 +237,115 @@ def pin(
     as_json: Json = False,
 ) -> None:
     """Keep it word for word, and always in sight of the model."""
-    from construct.cli import correcting
+    from construct.operations.memory import pin as operation
 
-    correcting.pin(environment(context), parse_reference(reference), off=off, as_json=as_json)
+    env = environment(context)
+    with env.context() as ctx:
+        found = operation(ctx, parse_reference(reference), off=off)
+    before = f"{'Unpinned' if off else 'Pinned'}: {found.id}  "
+    _print_one(found, env.settings.clock, as_json, before=before)
 
 
-@memory.command(epilog=examples('construct memory add "The spare key is with Rui" --category place'))
+@memory.command(
+    epilog=examples('construct memory add "The spare key is with Rui" --category place')
+)
 def add(
     context: typer.Context,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to keep, in one sentence.")],
     category: Annotated[
         str | None,
         typer.Option(
-            "--category", metavar="WORD", help="person, place, health, work, preference, plan, or a word of yours."
+            "--category",
+            metavar="WORD",
+            help="person, place, health, work, preference, plan, or a word of yours.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Keep one thing for good, in your own words."""
-    from construct.cli import correcting
+    from construct.operations.memory import remember
+    from construct.views.memory import memory_json
 
-    correcting.add(environment(context), text, category, as_json)
+    with environment(context).context() as ctx:
+        kept = remember(ctx, text, category)
+        data = memory_json(kept, ctx.clock)
+    print_json(data) if as_json else say(f"memory:{kept.memory.id}  {kept.memory.content}")
 
 
-@memory.command(epilog=examples("construct memory diff", "construct memory diff 2026-03-01 yesterday"))
+@memory.command(
+    epilog=examples("construct memory diff", "construct memory diff 2026-03-01 yesterday")
+)
 def diff(
     context: typer.Context,
-    since: Annotated[str, typer.Argument(metavar="FROM", help="A date, or 7d, 2w, yesterday.")] = "7d",
-    until: Annotated[str | None, typer.Argument(metavar="TO", help="A date; now when missing.")] = None,
+    since: Annotated[
+        str, typer.Argument(metavar="FROM", help="A date, or 7d, 2w, yesterday.")
+    ] = "7d",
+    until: Annotated[
+        str | None, typer.Argument(metavar="TO", help="A date; now when missing.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show what was learned, what changed and what is gone.
 
     Between FROM, a week ago when missing, and TO, now when missing.
     """
-    from construct.cli import looking
+    from construct.operations.history import diff as operation
+    from construct.views.history import diff_json, diff_view
 
-    looking.diff(environment(context), since, until, as_json)
+    env = environment(context)
+    with env.reading() as ctx:
+        found = operation(ctx, since, until)
+    print_json(diff_json(found)) if as_json else show(diff_view(found, env.settings.clock))
+
+
+@memory.command(epilog=examples("construct memory graph", "construct memory graph Rosa"))
+def graph(
+    context: typer.Context,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A person, place or thing; you when missing.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Show people, places and things, and how they are related."""
+    from construct.operations.memory import graph as operation
+    from construct.views.memory import graph_json, graph_view
+
+    with environment(context).reading() as ctx:
+        found = operation(ctx, name)
+    print_json(graph_json(found)) if as_json else show(graph_view(found))
+
+
+@memory.command("context")
+def show_context(
+    context: typer.Context,
+    full: Annotated[bool, typer.Option("--full", help="Every word of it.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show what the next message would send to the model.
+
+    Part by part, and where its tokens go. ◄ is a mark of the prompt cache.
+    """
+    from construct.cli.memory_work import with_companion
+    from construct.operations.status import next_request
+    from construct.views.context import context_json, context_view
+
+    env = environment(context)
+    with env.reading() as ctx:
+        here = ctx.conversation_id
+    found = with_companion(env, lambda companion: next_request(companion, here))
+    print_json(context_json(found)) if as_json else show(context_view(found, full=full))
+
+
+def _print_one(
+    found: "Observation | Message | StoredMemory", clock: Clock, as_json: bool, before: str = ""
+) -> None:
+    """Print one thing. An observation is a single line, unless on a terminal."""
+    from construct.store.records import Observation
+    from construct.views.memory import observation_line, shown_json, shown_view
+
+    if as_json:
+        print_json(shown_json(found, clock))
+    elif isinstance(found, Observation) and not sys.stdout.isatty():
+        say(before + observation_line(found, clock.today()))
+    else:
+        show(shown_view(found, clock))

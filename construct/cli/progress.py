@@ -1,24 +1,31 @@
-"""What takes its time, on standard error, where somebody looks and it takes longer than a moment."""
+"""What long work shows on standard error, and how it is interrupted in good order."""
 
 import asyncio
+import signal
 import sqlite3
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from types import FrameType
 
-from construct.cli.environment import complain
+from construct.cli.streams import complain
+from construct.errors import StoppedError
 from construct.store import search_index
 from construct.tasks import stop
 
 Advance = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and of how much (0: nobody knows)."""
+"""Called with what is being done, how much is done, and of how much (0: unknown)."""
+_TOLD_TO_STOP = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _MOMENT, _PATIENCE = 0.5, 1.0  # seconds
 
 
 @contextmanager
 def progress_bar() -> Iterator[Advance]:
-    """Give what draws the bar, which is gone at the end; at once where the first step is still to be done."""
+    """Give a function that draws a bar, on a terminal and after a moment.
+
+    Where the total is known beforehand the bar is there at once. It is gone at the end.
+    """
     if not sys.stderr.isatty():
         yield lambda doing, done, total: None
         return
@@ -45,7 +52,7 @@ def progress_bar() -> Iterator[Advance]:
 
 @asynccontextmanager
 async def waiting(words: str) -> AsyncIterator[None]:
-    """Say what is waited for, where somebody looks and it takes longer than a moment; gone at the end."""
+    """Show what is waited for, on a terminal and after a moment, until the end."""
     if not sys.stderr.isatty():
         yield
         return
@@ -65,7 +72,10 @@ async def _spin(words: str) -> None:
 
 
 def searchable(db: sqlite3.Connection) -> int:
-    """Complete the search index where an import was interrupted; return how many messages were not in it."""
+    """Complete the search index after an interrupted import.
+
+    Return how many messages were not in it.
+    """
     total = search_index.count_missing(db)
     if not total:
         return 0
@@ -76,7 +86,9 @@ def searchable(db: sqlite3.Connection) -> int:
             nonlocal told
             if not told and time.monotonic() - begun > _PATIENCE:
                 told = True
-                complain(f"First {total - done:,} imported messages are entered into the search index.")
+                complain(
+                    f"First {total - done:,} imported messages are entered into the search index."
+                )
             advance("Indexing", done, total)
 
         search_index.complete(db, tell)
@@ -84,8 +96,32 @@ def searchable(db: sqlite3.Connection) -> int:
 
 
 def searchable_soon(db: sqlite3.Connection) -> None:
-    """Complete the search index as far as it is done in a moment; say how many messages are not in it."""
+    """Complete the search index for a second at most, and say what is missing then."""
     search_index.complete(db, seconds=_PATIENCE)
     left = search_index.count_missing(db)
     if left:
         complain(f"Not searched yet: {left:,} imported messages. `construct reindex` enters them.")
+
+
+@contextmanager
+def left_off(words: Callable[[], str]) -> Iterator[None]:
+    """Let the block end in good order when it is interrupted, and say where it stands.
+
+    Ctrl-C, SIGTERM and a closed terminal interrupt it; the interruption is raised on.
+    """
+    heeded = [number for number in _TOLD_TO_STOP if signal.getsignal(number) is signal.SIG_DFL]
+    for number in heeded:
+        signal.signal(number, _stop)
+    try:
+        yield
+    except (KeyboardInterrupt, StoppedError):
+        complain(words())
+        raise
+    finally:
+        for number in heeded:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _stop(number: int, _: FrameType | None) -> None:
+    signal.signal(number, signal.SIG_DFL)  # a second signal ends the process at once
+    raise StoppedError(number)

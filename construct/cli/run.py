@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
+from construct.cli.streams import complain, let_go
 from construct.errors import ConstructError, ExitStatus, StoppedError
 
 if TYPE_CHECKING:
     from typer import Typer
 
-# How typer says that a group needs one of its commands, and that there are more words than it takes.
+# What typer says when a command is missing, and when there are too many words.
 _NO_COMMAND, _TOO_MANY = "Missing command.", "Got unexpected extra argument"
 
 
@@ -25,11 +26,9 @@ def run(arguments: Sequence[str]) -> int:
     try:
         sys.stdout.flush()
     except OSError as error:
-        from construct.cli.environment import let_go
-
         if not isinstance(error, BrokenPipeError) and status == ExitStatus.OK:
-            _fail(
-                f"Standard output cannot be written: {error.strerror}.\nMake room, then try again.", ExitStatus.FAILED
+            complain(
+                f"Standard output cannot be written: {error.strerror}.\nMake room, then try again."
             )
         let_go(sys.stdout)
         status = status or ExitStatus.FAILED
@@ -37,10 +36,11 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _open_streams() -> None:
-    """Give the standard streams that are closed an end, and let none fail at a character it has no code for."""
+    """Point closed standard streams to nowhere, and let none fail at a character."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - for the whole run
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115, PTH123 - for the whole run
+            setattr(sys, name, stream)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -55,9 +55,7 @@ def _outcome(arguments: Sequence[str]) -> int:
         return error.status
     except KeyboardInterrupt:
         return ExitStatus.INTERRUPTED
-    except BrokenPipeError:  # the reader of our output went away: nothing more to say, and not to fail at exit
-        from construct.cli.environment import let_go
-
+    except BrokenPipeError:  # nobody reads our output any more, so there is nothing to say
         let_go(sys.stdout)
         return ExitStatus.FAILED
     except sqlite3.Error as error:
@@ -66,14 +64,19 @@ def _outcome(arguments: Sequence[str]) -> int:
         explained = explain(error, "")
         return _fail(str(explained), explained.status)
     except OSError as error:
-        what = f"{os.fsdecode(error.filename)} failed" if isinstance(error.filename, str | bytes) else "Writing failed"
-        return _fail(f"{what}: {error.strerror or error}.\nCheck it and the disk, then try again.", ExitStatus.FAILED)
+        is_named = isinstance(error.filename, str | bytes)
+        what = f"{os.fsdecode(error.filename)} failed" if is_named else "Writing failed"
+        return _fail(
+            f"{what}: {error.strerror or error}.\nCheck it and the disk, then try again.",
+            ExitStatus.FAILED,
+        )
     except Exception as error:  # noqa: BLE001 - the last resort: a traceback is a defect whatever the input
         return _unexpected(error)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
-    # The way people start it every day: without the cost of importing typer. A shell that completes gives none either.
+    # The way people start it every day: without the cost of importing typer. A shell
+    # that completes gives no arguments either.
     if not arguments and "_CONSTRUCT_COMPLETE" not in os.environ:
         from construct.cli.chat import chat
         from construct.cli.environment import Environment
@@ -95,17 +98,20 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
         path, below = _addressed(app, arguments)
         message = error.format_message()
         if message == _NO_COMMAND:
-            message = f"Say which: {', '.join(below)}."
+            message = f"Name one of: {', '.join(below)}."
         elif message.startswith(_TOO_MANY):
-            message += ": several words are one text only in quotation marks."
-        return _fail(f"{one_line(message)}\n`{path} --help` shows what there is.", ExitStatus.USAGE)
+            message += ". Put the text in quotes."
+        return _fail(f"{one_line(message)}\n`{path} --help` lists the options.", ExitStatus.USAGE)
     except Abort:
         return ExitStatus.INTERRUPTED
     return int(status or 0)
 
 
 def _addressed(app: "Typer", arguments: Sequence[str]) -> tuple[str, Iterable[str]]:
-    """Return the command that arguments are for, and those below it; not every error of typer's knows."""
+    """Return the command that arguments are for, and those below it.
+
+    Not every error of typer's knows.
+    """
     from typer.main import get_command
 
     path, below = "construct", getattr(get_command(app), "commands", {})
@@ -116,8 +122,6 @@ def _addressed(app: "Typer", arguments: Sequence[str]) -> tuple[str, Iterable[st
 
 
 def _fail(message: str, status: ExitStatus) -> int:
-    from construct.cli.environment import complain
-
     complain(message)
     return status
 
@@ -127,10 +131,12 @@ def _unexpected(error: Exception) -> int:
     import traceback
 
     name = type(error).__name__
-    frames = "".join(traceback.format_tb(error.__traceback__))  # without the message, which may hold words of the talk
+    # Without the message, which may hold words of the talk.
+    frames = "".join(traceback.format_tb(error.__traceback__))
     logging.getLogger("construct").error("unexpected %s\n%s", name, frames)
     return _fail(
         f"Something in Construct went wrong ({name}: {str(error)[:200]}).\n"
-        "Nothing stored is lost. Please report it; `--log-file PATH` before the command keeps the details.",
+        "Nothing stored is lost. Please report it; `--log-file PATH` before the command "
+        "keeps the details.",
         ExitStatus.FAILED,
     )

@@ -20,7 +20,8 @@ from construct.text import shorten
 DEFAULT_URL = "https://api.anthropic.com"
 ANSWER_SECONDS = 120
 
-# The status that an error type stands for when it comes inside a stream, under status 200.
+# The status that an error type stands for when it comes inside a stream, under status
+# 200.
 _STATUS_OF_TYPE = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -35,7 +36,8 @@ _STATUS_OF_TYPE = {
 _BUSY = frozenset({408, 409, 429, 503, 504, 529})
 # Anthropic's words, those of llama.cpp and of vLLM, for one and the same thing.
 _TOO_LONG = re.compile(
-    r"prompt is too long|exceeds?\b.{0,40}\bcontext|maximum context length|exceed_context_size", re.IGNORECASE
+    r"prompt is too long|exceeds?\b.{0,40}\bcontext|maximum context length|exceed_context_size",
+    re.IGNORECASE,
 )
 _SECRET = re.compile(r"\bsk-[\w-]{8,}")
 
@@ -104,27 +106,47 @@ def from_event(end: Endpoint, body: object) -> Failure:
 
 
 def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) -> Failure:
-    """Return the failure to connect; what fails at once may be tried again, what took its time may not."""
-    proxy = " The proxy named in HTTPS_PROXY may be why." if "proxy" in type(error).__name__.lower() else ""
+    """Return the failure to connect.
+
+    What fails at once may be tried again, what took its time may not.
+    """
+    proxy = (
+        " The proxy named in HTTPS_PROXY may be why."
+        if "proxy" in type(error).__name__.lower()
+        else ""
+    )
     reason = end.quote(str(error)) or "it takes too long"
     text = f"{end.host} cannot be reached ({reason}).\n{end.check_url}{proxy}"
     return Failure(ModelUnreachableError(text), may_retry)
 
 
 def silent(end: Endpoint) -> Failure:
-    """Return the failure of a server that stays silent too long; asking again would double the wait."""
-    return Failure(ModelUnreachableError(f"{end.who} was silent for {ANSWER_SECONDS} seconds. Try again."))
+    """Return the failure of a server that stays silent too long.
+
+    Asking again would double the wait.
+    """
+    return Failure(
+        ModelUnreachableError(f"{end.who} was silent for {ANSWER_SECONDS} seconds. Try again.")
+    )
 
 
 def broken(end: Endpoint) -> Failure:
     """Return the failure of a connection that broke while the answer came."""
-    return Failure(ModelBrokenError(f"The connection to {end.host} broke off. Try again."), may_retry=True)
+    return Failure(
+        ModelBrokenError(f"The connection to {end.host} broke off. Try again."), may_retry=True
+    )
 
 
 def no_answer(end: Endpoint) -> Failure:
     """Return the failure of a response that was no answer of a model at all."""
-    hint = "Try again." if end.base_url is None else "Check that ANTHROPIC_BASE_URL is a server of the Messages API."
-    return Failure(ModelBrokenError(f"{end.who} sent no answer that can be read. {hint}"), may_retry=True)
+    hint = (
+        "Try again."
+        if end.base_url is None
+        else "Check that ANTHROPIC_BASE_URL is a server of the Messages API."
+    )
+    return Failure(
+        ModelBrokenError(f"{end.who} sent no answer that can be read. {hint}"), may_retry=True
+    )
 
 
 def bad_key(end: Endpoint) -> ModelError:
@@ -135,12 +157,17 @@ def bad_key(end: Endpoint) -> ModelError:
 def bad_url(end: Endpoint) -> ModelError:
     """Return the error of an address, or a proxy's address, that no client can be made for."""
     ours = "" if end.base_url is None else "ANTHROPIC_BASE_URL, "
-    return ModelRejectedError(f"These settings allow no connection. Check {ours}HTTPS_PROXY and SSL_CERT_FILE.")
+    return ModelRejectedError(
+        f"These settings allow no connection. Check {ours}HTTPS_PROXY and SSL_CERT_FILE."
+    )
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds the server asks to wait, None when it does not say."""
-    from email.utils import mktime_tz, parsedate_tz  # seldom needed, and not worth its milliseconds at start-up
+    from email.utils import (
+        mktime_tz,
+        parsedate_tz,
+    )  # seldom needed, and not worth its milliseconds at start-up
 
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
@@ -163,16 +190,23 @@ def in_words(seconds: float) -> str:
     return f"{count} second{'s' * (count != 1)}"
 
 
-def _from_status(end: Endpoint, status: int, error: Mapping[str, Any], wait: float | None) -> Failure:
+def _from_status(
+    end: Endpoint, status: int, error: Mapping[str, Any], wait: float | None
+) -> Failure:
     said = end.quote(error.get("message"))
     quoted = f" ({said})" if said else ""
     if status == 413 or _TOO_LONG.search(f"{said} {error.get('type')}"):
-        words = f"This is more than {end.model} can read at once{quoted}. {ContextOverflowError.ADVICE}"
+        words = (
+            f"This is more than {end.model} can read at once{quoted}. {ContextOverflowError.ADVICE}"
+        )
         return Failure(ContextOverflowError(words))
     if status in _BUSY:
         return Failure(ModelBusyError(_busy(end, status, quoted, wait)), may_retry=True)
     if status >= 500:
-        return Failure(ModelBrokenError(f"{end.who} failed with status {status}{quoted}. Try again."), may_retry=True)
+        return Failure(
+            ModelBrokenError(f"{end.who} failed with status {status}{quoted}. Try again."),
+            may_retry=True,
+        )
     return Failure(ModelRejectedError(_rejected(end, status, quoted)))
 
 
@@ -197,7 +231,10 @@ def _rejected(end: Endpoint, status: int, quoted: str) -> str:
 
 
 def _error_of(body: object) -> Mapping[str, Any]:
-    """Return the `error` object of a body; text instead of JSON counts as its message."""
+    """Return the `error` object of a body.
+
+    Text instead of JSON counts as its message.
+    """
     if isinstance(body, dict):
         inner = body.get("error", body)
         return inner if isinstance(inner, dict) else {"message": inner}

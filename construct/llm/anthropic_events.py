@@ -1,7 +1,8 @@
 """A streamed answer of the Messages API, put together event by event.
 
 The events are taken as plain JSON and nothing in them is relied on: servers other than
-Anthropic's leave things out, and blocks of kinds unknown here must go back as they came.
+Anthropic's leave things out, and blocks of kinds unknown here must go back as they
+came.
 """
 
 import json
@@ -38,7 +39,9 @@ class ReplyBuilder:
                 self._close(event.get("index"), whole=True)
             case "message_delta":
                 self._count(event)
-                self.reply.stop_reason = _text(_part(event, "delta"), "stop_reason") or self.reply.stop_reason
+                self.reply.stop_reason = (
+                    _text(_part(event, "delta"), "stop_reason") or self.reply.stop_reason
+                )
             case "message_stop":
                 self.ended = True
                 self.reply.stop_reason = self.reply.stop_reason or "end_turn"
@@ -68,12 +71,17 @@ class ReplyBuilder:
                 self.reply.blocks.append(block)
 
     def _count(self, event: Event) -> None:
-        """Take the counts that are there; those of a later event are totals, not additions."""
+        """Take the counts that are there.
+
+        Those of a later event are totals, not additions.
+        """
         usage, before = _part(event, "usage"), self.reply.usage
         self.reply.usage = Usage(
             input_tokens=_number(usage, "input_tokens", before.input_tokens),
             cache_read_tokens=_number(usage, "cache_read_input_tokens", before.cache_read_tokens),
-            cache_write_tokens=_number(usage, "cache_creation_input_tokens", before.cache_write_tokens),
+            cache_write_tokens=_number(
+                usage, "cache_creation_input_tokens", before.cache_write_tokens
+            ),
             output_tokens=_number(usage, "output_tokens", before.output_tokens),
         )
 
@@ -109,7 +117,10 @@ class _OpenBlock:
         return Text(text) if text else None
 
     def whole(self) -> Block | None:
-        """Return the finished block; None when it is empty, or not what its server meant."""
+        """Return the finished block.
+
+        None when it is empty, or not what its server meant.
+        """
         if self._data.get("type") == "text":
             return self.words()
         if not self._is_understood or not self._has_input():
@@ -129,8 +140,16 @@ class _OpenBlock:
         return True
 
     def _tool_use(self) -> ToolUse | None:
-        call, name, arguments = _text(self._data, "id"), _text(self._data, "name"), self._data.get("input")
-        return ToolUse(call, name, arguments) if call and name and isinstance(arguments, dict) else None
+        call, name, arguments = (
+            _text(self._data, "id"),
+            _text(self._data, "name"),
+            self._data.get("input"),
+        )
+        return (
+            ToolUse(call, name, arguments)
+            if call and name and isinstance(arguments, dict)
+            else None
+        )
 
 
 def _refuse(constant: str) -> None:

@@ -1,9 +1,9 @@
 """A model behind Anthropic's Messages API, or any server that speaks it.
 
-The SDK gives us its client, authentication and event decoder. Its typed layer is left out:
-that relies on fields which other servers omit, warns on the terminal, and hides blocks that
-it does not know. Its retries are left out too: it sleeps as long as `retry-after` says, an
-hour if need be, while somebody waits at a prompt.
+The SDK gives us its client, authentication and event decoder. Its typed layer is left
+out: that relies on fields which other servers omit, warns on the terminal, and hides
+blocks that it does not know. Its retries are left out too: it sleeps as long as
+`retry-after` says, an hour if need be, while somebody waits at a prompt.
 """
 
 import asyncio
@@ -26,13 +26,17 @@ if TYPE_CHECKING:
     from construct.llm.types import Request, WorkReply, WorkRequest
 
 CONNECT_SECONDS = 8.0
-# Local servers mostly want no key, but the SDK wants one, and would look for it in the environment and on disk.
+# Local servers mostly want no key, but the SDK wants one, and would look for it in the
+# environment and on disk.
 _NO_KEY = "none"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class AnthropicModel:
-    """One model of one server. What a request takes is imported by `warm`, or when first needed: a prompt waits."""
+    """One model of one server.
+
+    What a request takes is imported by `warm`, or when first needed: a prompt waits.
+    """
 
     def __init__(
         self,
@@ -44,7 +48,9 @@ class AnthropicModel:
         setting: str = "CONSTRUCT_MODEL",
         sends_custom_headers: bool = True,
     ) -> None:
-        """Take credentials as they are, the environment is not consulted; `setting` is what names the model.
+        """Take credentials as they are, the environment is not consulted.
+
+        `setting` is what names the model.
 
         `sends_custom_headers`: whether the SDK may add the environment's ANTHROPIC_CUSTOM_HEADERS,
         which can hold a key.
@@ -65,7 +71,10 @@ class AnthropicModel:
         return AnthropicStream(self, chat_body(self.name, request), request.on_retry)
 
     async def complete(self, request: "WorkRequest") -> "WorkReply":
-        """Return a worker's answer. It is streamed too, or a long answer would be a long silence."""
+        """Return a worker's answer.
+
+        It is streamed too, or a long answer would be a long silence.
+        """
         from construct.llm.anthropic_stream import AnthropicStream
         from construct.llm.anthropic_wire import work_body
         from construct.llm.work import collect
@@ -104,7 +113,9 @@ class AnthropicModel:
         response: object = await client.post(
             "/v1/messages",
             content=body,
-            options={"headers": {"Content-Type": "application/json", "Accept": "text/event-stream"}},
+            options={
+                "headers": {"Content-Type": "application/json", "Accept": "text/event-stream"}
+            },
             cast_to=httpx2.Response,
             stream=True,
             stream_cls=AsyncStream[object],
@@ -134,7 +145,8 @@ def _new_client(end: Endpoint) -> "AsyncAnthropic":
             http_client=_direct_client(url),
         )
     except (httpx2.InvalidURL, ValueError, ImportError, OSError) as error:
-        # ImportError: a SOCKS proxy wants another package; OSError: certificates that are not where they should be.
+        # ImportError: a SOCKS proxy wants another package; OSError: certificates that
+        # are not where they should be.
         raise errors.bad_url(end) from error
 
 
@@ -145,4 +157,6 @@ def _direct_client(url: str) -> "httpx2.AsyncClient | None":
     parts = urlsplit(url)
     if parts.hostname not in _LOOPBACK:
         return None
-    return httpx2.AsyncClient(trust_env=False, verify=parts.scheme == "https")  # certificates take 25 ms to load
+    return httpx2.AsyncClient(
+        trust_env=False, verify=parts.scheme == "https"
+    )  # certificates take 25 ms to load

@@ -26,7 +26,9 @@ LONGEST_WAIT = 10.0
 class AnthropicStream:
     """One reply on its way. Iterate once; `reply` keeps what came, however it ends."""
 
-    def __init__(self, model: "AnthropicModel", body: Body, on_retry: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self, model: "AnthropicModel", body: Body, on_retry: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.reply = Reply()
         self._on_retry = on_retry
         self._model = model
@@ -95,7 +97,9 @@ def _wait(failure: Failure, attempt: int) -> float | None:
         return None
     if failure.wait is not None:
         return failure.wait if failure.wait <= LONGEST_WAIT else None
-    return FIRST_PAUSE * 2.0**attempt * random.uniform(0.75, 1.0)  # so that clients that failed together part
+    return (
+        FIRST_PAUSE * 2.0**attempt * random.uniform(0.75, 1.0)
+    )  # so that clients that failed together part
 
 
 async def _server_sent(response: "httpx2.Response") -> AsyncGenerator["ServerSentEvent"]:
@@ -107,7 +111,10 @@ async def _server_sent(response: "httpx2.Response") -> AsyncGenerator["ServerSen
 
 
 def _parsed(end: Endpoint, event: "ServerSentEvent") -> dict[str, Any]:
-    """Return what an event holds; raise the failure that it reports, or ValueError when it is garbage."""
+    """Return what an event holds.
+
+    Raise the failure that it reports, or ValueError when it is garbage.
+    """
     try:
         value = event.json()
     except ValueError:
@@ -130,7 +137,10 @@ async def _drain(events: AsyncGenerator["ServerSentEvent"]) -> None:
 
 
 def _failure(end: Endpoint, error: Exception) -> Failure | None:
-    """Return what an exception means; None when it means nothing that is expected here."""
+    """Return what an exception means.
+
+    None when it means nothing that is expected here.
+    """
     if isinstance(error, _FailedError):
         return error.failure
     import anthropic

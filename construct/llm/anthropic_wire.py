@@ -48,8 +48,13 @@ def work_body(model: str, request: WorkRequest) -> Body:
 
 
 def encoded(body: Body) -> bytes:
-    """Return the body's bytes; a lone surrogate, which JSON text can smuggle in, becomes a question mark."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=dict).encode("utf-8", "replace")
+    """Return the body's bytes.
+
+    A lone surrogate, which JSON text can smuggle in, becomes a question mark.
+    """
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=dict).encode(
+        "utf-8", "replace"
+    )
 
 
 def _max_tokens(model: str, wanted: int) -> int:
@@ -62,7 +67,11 @@ def _message(message: ChatMessage) -> Body:
 
 def _blocks(blocks: Iterable[Block]) -> list[Body]:
     # The API refuses a text block without a word in it.
-    return [_block(block) for block in blocks if not (isinstance(block, Text) and not block.text.strip())]
+    return [
+        _block(block)
+        for block in blocks
+        if not (isinstance(block, Text) and not block.text.strip())
+    ]
 
 
 def _block(block: Block) -> Body:
@@ -73,7 +82,11 @@ def _block(block: Block) -> Body:
             return {"type": "tool_use", "id": call, "name": name, "input": dict(arguments)}
         case ToolResult(call, content, is_error, mark):
             error = {"is_error": True} if is_error else {}
-            return {"type": "tool_result", "tool_use_id": call, "content": content} | error | _mark(mark)
+            return (
+                {"type": "tool_result", "tool_use_id": call, "content": content}
+                | error
+                | _mark(mark)
+            )
         case Opaque(data):
             return dict(data)
 
@@ -97,5 +110,7 @@ def _settle_marks(body: Body, life: CacheLife) -> None:
 
 
 def _marked_blocks(body: Body) -> Iterator[Body]:
-    blocks = [*body.get("system", [])] + [block for message in body["messages"] for block in message["content"]]
+    blocks = [*body.get("system", [])] + [
+        block for message in body["messages"] for block in message["content"]
+    ]
     return (block for block in blocks if "cache_control" in block)

@@ -7,9 +7,12 @@ if TYPE_CHECKING:  # the prompt waits for what this module imports
     from construct.llm.types import Model
 
 FEWEST_PARAMETERS = 4_000_000_000
-# "1.5b" in "qwen2.5:1.5b", "135M" in "SmolLM2-135M", "8x7b" in "mixtral-8x7b". One digit before
-# an M is a window ("Instruct-1M"), and an E or A before the number counts something else.
-_SIZE = re.compile(r"(?<![a-z0-9.])(?:(\d+)x)?(?:(\d+(?:\.\d+)?)b|(\d{2,})m)(?![a-z0-9])", re.IGNORECASE)
+# "1.5b" in "qwen2.5:1.5b", "135M" in "SmolLM2-135M", "8x7b" in "mixtral-8x7b". One
+# digit before an M is a window ("Instruct-1M"), and an E or A before the number counts
+# something else.
+_SIZE = re.compile(
+    r"(?<![a-z0-9.])(?:(\d+)x)?(?:(\d+(?:\.\d+)?)b|(\d{2,}(?:\.\d+)?)m)(?![a-z0-9])", re.IGNORECASE
+)
 
 
 def is_capable(model: "Model") -> bool:
@@ -20,7 +23,8 @@ def is_capable(model: "Model") -> bool:
 def parameters_in(name: str) -> int | None:
     """Return the number of parameters that a model's name or size label gives, None for none."""
     sizes = [
-        int(experts or 1) * (round(float(billions) * 1e9) if billions else int(millions) * 1_000_000)
+        int(experts or 1)
+        * (round(float(billions) * 1e9) if billions else round(float(millions) * 1e6))
         for experts, billions, millions in _SIZE.findall(name)
     ]
     return max(sizes, default=None)

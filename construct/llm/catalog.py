@@ -14,7 +14,8 @@ if TYPE_CHECKING:  # the prompt waits for what this imports
 
 LOCAL_PREFIX = "local:"
 _WRITE_FACTOR: dict["CacheLife", float] = {"5m": 1.25, "1h": 2.0}
-# `claude-haiku-5-5-20260901`, `claude-haiku-5-5@20260901` and `claude-haiku-5-5-latest` are all `claude-haiku-5-5`.
+# `claude-haiku-5-5-20260901`, `claude-haiku-5-5@20260901` and `claude-haiku-5-5-latest`
+# are all `claude-haiku-5-5`.
 _RELEASE = re.compile(r"(?:[-@]20\d{6}|-latest)$")
 
 
@@ -71,7 +72,10 @@ def worker_model() -> str:
 
 
 def cost_usd(name: str, usage: Usage, life: "CacheLife" = "5m") -> float | None:
-    """Return what a call cost, None when the model's prices are not known; `life` is that of its cache writes."""
+    """Return what a call cost, None when the model's prices are not known.
+
+    `life` is that of its cache writes.
+    """
     prices = model_info(name).prices
     if prices is None:
         return None
@@ -92,7 +96,9 @@ def _catalog() -> dict[str, Any]:
 
 def _info(name: str, entry: dict[str, Any]) -> ModelInfo:
     facts = {**_catalog()["default"], **entry}
-    return ModelInfo(name, facts["window"], facts["max_output"], facts["cache_minimum"], _prices(entry))
+    return ModelInfo(
+        name, facts["window"], facts["max_output"], facts["cache_minimum"], _prices(entry)
+    )
 
 
 def _prices(entry: dict[str, Any]) -> Prices | None:

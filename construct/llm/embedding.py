@@ -1,7 +1,10 @@
-"""Sentence vectors: MiniLM, or a model like it, run by onnxruntime in this process. Nothing is imported before use.
+"""Sentence vectors: MiniLM, or a model like it, run by onnxruntime in this process.
 
-Weights come as an ONNX file with a WordPiece vocabulary. A vector is the mean over a text's pieces, stored as int8: its
-direction is what counts, so each is scaled by itself.
+Nothing is imported before use.
+
+Weights come as an ONNX file with a WordPiece vocabulary. A vector is the mean over a
+text's pieces, stored as int8: its direction is what counts, so each is scaled by
+itself.
 """
 
 import hashlib
@@ -49,7 +52,9 @@ def find_weights(settings: Settings) -> Weights | None:
     """
     folder = settings.semantic_model
     if folder is not None:
-        found = [folder / name for name in ("model.onnx", "onnx/model.onnx") if (folder / name).is_file()]
+        found = [
+            folder / name for name in ("model.onnx", "onnx/model.onnx") if (folder / name).is_file()
+        ]
         if not found or not (folder / "vocab.txt").is_file():
             raise UsageError(
                 f"CONSTRUCT_SEMANTIC_MODEL is {str(folder)!r}: that folder has no model.onnx with a vocab.txt.\n"
@@ -76,7 +81,10 @@ def _onnxruntime() -> Any:
 
 
 class Embedder:
-    """One model, loaded by `load` or when first needed. Safe to use from several threads."""
+    """One model, loaded by `load` or when first needed.
+
+    Safe to use from several threads.
+    """
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
@@ -85,14 +93,20 @@ class Embedder:
 
     @cached_property
     def name(self) -> str:
-        """What tells the model from others; vectors of two models cannot be compared."""
+        """What tells the model from others.
+
+        Vectors of two models cannot be compared.
+        """
         with self.weights.model.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL))
             return hashlib.sha256(b"%d" % size + file.read()).hexdigest()[:16]
 
     def load(self) -> None:
-        """Load the model: a quarter of a second. Raises OSError, ValueError or onnxruntime's errors."""
+        """Load the model: a quarter of a second.
+
+        Raises OSError, ValueError or onnxruntime's errors.
+        """
         with self._loading:
             if self._session is not None:
                 return
@@ -102,13 +116,16 @@ class Embedder:
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_BASIC
             options.log_severity_level = 4
             self._words = WordPiece(self.weights.vocabulary)
-            self._session = ort.InferenceSession(self.weights.model, options, providers=["CPUExecutionProvider"])
+            self._session = ort.InferenceSession(
+                self.weights.model, options, providers=["CPUExecutionProvider"]
+            )
             self._inputs = {i.name for i in self._session.get_inputs()}
 
     def encode(self, texts: Sequence[str]) -> "list[list[NDArray[np.int8]]]":
         """Return for each text the vectors of its parts, one at least.
 
-        One part after the other: padding would change what int8 arithmetic makes of a text, and gains a tenth at best.
+        One part after the other: padding would change what int8 arithmetic makes of a
+        text, and gains a tenth at best.
         """
         self.load()
         return [[self._vector(part) for part in self._parts(text)] for text in texts]
@@ -127,7 +144,11 @@ class Embedder:
             "attention_mask": np.ones_like(numbers),
             "token_type_ids": np.zeros_like(numbers),
         }
-        (hidden, *_) = self._session.run(None, {name: given[name] for name in given.keys() & self._inputs})
+        (hidden, *_) = self._session.run(
+            None, {name: given[name] for name in given.keys() & self._inputs}
+        )
         mean = hidden[0].mean(axis=0)
-        scaled: NDArray[np.int8] = np.round(mean * (127 / max(float(np.abs(mean).max()), 1e-9))).astype(np.int8)
+        scaled: NDArray[np.int8] = np.round(
+            mean * (127 / max(float(np.abs(mean).max()), 1e-9))
+        ).astype(np.int8)
         return scaled

@@ -7,7 +7,10 @@ from pathlib import Path
 from construct.llm.capable import parameters_in
 
 _HEAD = 1 << 20
-"""Bytes. What is read here comes before the vocabulary; llama.cpp finds what else is wrong with a file."""
+"""Bytes. What is read here comes before the vocabulary.
+
+Llama.cpp finds what else is wrong with a file.
+"""
 # The end of a key, the number of its type, the value.
 _NUMBER = rb"(?:[\x04\x05]\0\0\0(.{4})|[\x0a\x0b]\0\0\0(.{8}))"
 _LENGTH = re.compile(rb"\.context_length" + _NUMBER, re.DOTALL)
@@ -25,7 +28,10 @@ class Gguf:
 
 
 def read_gguf(path: Path) -> Gguf:
-    """Read the head of a file. Raises ValueError when it is no GGUF file, OSError when it cannot be read."""
+    """Read the head of a file.
+
+    Raises ValueError when it is no GGUF file, OSError when it cannot be read.
+    """
     with path.open("rb") as file:
         head = file.read(_HEAD)
     if not head.startswith(b"GGUF") or len(head) < 24:

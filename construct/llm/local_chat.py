@@ -7,22 +7,49 @@ from typing import Any
 
 from construct.errors import ContextOverflowError, ModelBrokenError, ModelError
 from construct.llm.local_engine import CHAT_SLOT, WORK_SLOT, Body, Chunk
-from construct.llm.types import Block, Opaque, Reply, Request, Text, ToolResult, ToolUse, Usage, WorkRequest
+from construct.llm.types import (
+    Block,
+    Opaque,
+    Reply,
+    Request,
+    Text,
+    ToolResult,
+    ToolUse,
+    Usage,
+    WorkRequest,
+)
 from construct.text import shorten, storable
 
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens"}
 # Without the penalty the smallest models repeat themselves for ever.
-_TALK = {"temperature": 0.5, "top_p": 0.9, "min_p": 0.05, "repeat_penalty": 1.1, "id_slot": CHAT_SLOT}
+_TALK = {
+    "temperature": 0.5,
+    "top_p": 0.9,
+    "min_p": 0.05,
+    "repeat_penalty": 1.1,
+    "id_slot": CHAT_SLOT,
+}
 _WORK = {"temperature": 0.0, "id_slot": WORK_SLOT}
-# Progress is asked for since only a callback can stop a generation, and reading a prompt has no other.
-_ALWAYS = {"stream": True, "stream_options": {"include_usage": True}, "return_progress": True, "cache_prompt": True}
+# Progress is asked for since only a callback can stop a generation, and reading a
+# prompt has no other.
+_ALWAYS = {
+    "stream": True,
+    "stream_options": {"include_usage": True},
+    "return_progress": True,
+    "cache_prompt": True,
+}
 
 
 def chat_body(request: Request, most: int) -> Body:
     """Return the body of a chat call; tools are not offered."""
     said = [("system", "\n\n".join(text.text for text in request.system))]
     said += [(message.role, _flat(message.blocks)) for message in request.messages]
-    return {"messages": _merged(said), "max_tokens": min(request.max_tokens, most), **_TALK, **_ALWAYS}
+    return {
+        "messages": _merged(said),
+        "max_tokens": min(request.max_tokens, most),
+        **_TALK,
+        **_ALWAYS,
+    }
 
 
 def work_body(request: WorkRequest, most: int) -> Body:
@@ -33,7 +60,10 @@ def work_body(request: WorkRequest, most: int) -> Body:
 
 
 def take(reply: Reply, chunk: Chunk) -> str:
-    """Take one chunk into the reply and return the words it brought; raise the error that it reports."""
+    """Take one chunk into the reply and return the words it brought.
+
+    Raise the error that it reports.
+    """
     if error := chunk.get("error"):
         raise _error(error if isinstance(error, dict) else {"message": error})
     words = ""
@@ -46,7 +76,10 @@ def take(reply: Reply, chunk: Chunk) -> str:
 
 
 def _usage(chunk: Chunk, before: Usage, spoke: bool) -> Usage:
-    """Return the counts so far; before the end, when the server tells them, a chunk of words is one token."""
+    """Return the counts so far.
+
+    Before the end, when the server tells them, a chunk of words is one token.
+    """
     if usage := chunk.get("usage"):
         cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
         return Usage(usage["prompt_tokens"] - cached, cached, 0, usage["completion_tokens"])

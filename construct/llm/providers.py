@@ -1,32 +1,35 @@
 """Which models serve: the settings' choice (contract.md, "Settings").
 
-A chat's prompt waits for this: what only a request or the embedded model takes is imported when that is wanted.
+A chat's prompt waits for this: what only a request or a local model takes is imported
+when that is wanted.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from construct.config import Settings
 from construct.errors import ModelError, NotConfiguredError, UsageError
+from construct.llm import servers
 from construct.llm.anthropic_model import AnthropicModel
-from construct.llm.catalog import LOCAL_PREFIX, main_model, worker_model
+from construct.llm.capable import FEWEST_PARAMETERS, is_capable
+from construct.llm.catalog import LOCAL_PREFIX, is_known, main_model, worker_model
+from construct.llm.notebook import Notebook
+from construct.llm.servers.types import FoundModel, Source
 from construct.text import shorten
+from construct.vocabulary import Provider
 
 if TYPE_CHECKING:
     from construct.llm.local_model import LocalModel
     from construct.llm.types import Model
 
 EXTRACTIVE = "extractive"
-LOCAL = "local"
-
-_NOTHING = (
-    "No model is configured. Set ANTHROPIC_API_KEY with a key from https://console.anthropic.com, or"
-    " ANTHROPIC_BASE_URL to a server of your own that speaks the Messages API,\n"
-    "or use the embedded model: {how}"
-)
-_EXTRA = "local"
+_BY_RULE = "memory is made by rule"
+_UNSAID_WINDOW = 8_192
+SMALL_WINDOW = 8_192
+"""Below this a model sees so little of a conversation that its user should know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +41,47 @@ class Models:
     """None: memory is made by rule, without a model."""
     worker_name: str
     settings: Settings = field(repr=False)
+    provider: Provider = Provider.ANTHROPIC
+    worker_reason: str = ""
+    """Why memory is made by rule, in a few words; empty when a model makes it."""
+    advice: str = ""
+    """A sentence about the main model's small window and how to enlarge it, or empty."""
+
+    @property
+    def is_notebook(self) -> bool:
+        """Whether no model answers."""
+        return self.provider is Provider.NOTEBOOK
 
     def with_model(self, name: str) -> "Models":
-        """Return the same with another main model, of any provider that is configured; close the old one or not.
+        """Return the same with another main model, of any provider that is configured.
 
-        Raises NotConfiguredError when there is no way to reach it.
+        Does not close the old one. Raises NotConfiguredError when there is no way to reach it.
         """
-        main = _model(self.settings, name, "CONSTRUCT_MODEL", self.main, self.worker)
-        return Models(main, self.worker, self.worker_name, self.settings)
+        if _is_local(name):
+            known = [m for m in (self.main, self.worker) if m is not None]
+            local = next((m for m in known if m.name.startswith(LOCAL_PREFIX)), None)
+            main: Model = local or _local_model(self.settings)
+            return replace(self, main=main, provider=Provider.LOCAL, advice="")
+        chosen = _server_model(self.settings, name, "CONSTRUCT_MODEL")
+        return replace(self, main=chosen.model, provider=Provider.ANTHROPIC, advice=chosen.advice)
+
+    def with_found(self, found: FoundModel) -> "Models":
+        """Return the same with a model of a server on this machine, which is sent no key."""
+        bare = replace(self.settings, api_key=None, auth_token=None, base_url=found.server)
+        model = _client(bare, found.name, "CONSTRUCT_MODEL", found)
+        advice = _advice(model, found.source)
+        return replace(self, main=model, provider=Provider.ANTHROPIC, advice=advice)
 
     def warm(self) -> None:
-        """Import and load what the models need; to be called in a thread, once the prompt is drawn."""
-        from construct.llm.local_model import LocalModel
+        """Import and load what the models need.
 
+        To be called in a thread, once the prompt is drawn.
+        """
         for model in (self.main, self.worker):
-            if isinstance(model, AnthropicModel | LocalModel):
+            warm = getattr(model, "warm", None)
+            if warm is not None:
                 with suppress(ModelError):  # whoever asks the model will hear of it
-                    model.warm()
+                    warm()
 
     async def close(self) -> None:
         """Close both models, which may be one."""
@@ -63,84 +90,107 @@ class Models:
             await self.worker.close()
 
 
+def named_provider(settings: Settings) -> Provider:
+    """Return where replies come from by the settings, whether it can be reached or not."""
+    if settings.provider != "auto":
+        return Provider(settings.provider)
+    if settings.has_credentials:
+        return Provider.ANTHROPIC
+    has_local = settings.local_model is not None and find_spec("xllamacpp") is not None
+    return Provider.LOCAL if has_local else Provider.NOTEBOOK
+
+
+def provider_of(settings: Settings) -> Provider:
+    """Return where replies come from.
+
+    Raises NotConfiguredError, saying what to do, when that needs credentials and has none.
+    """
+    provider = named_provider(settings)
+    if provider is Provider.ANTHROPIC and not settings.has_credentials:
+        raise NotConfiguredError(
+            "CONSTRUCT_PROVIDER is anthropic, but there are no credentials.\n"
+            "Run `construct setup`, or set ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL."
+        )
+    return provider
+
+
 def choose_models(settings: Settings) -> Models:
     """Return the models that the settings ask for.
 
-    Raises NotConfiguredError, saying what to do, when there is none; UsageError when a setting is wrong.
+    A server that is not Anthropic's is asked what the settings leave open: its models, and
+    the window of the chosen one. Raises NotConfiguredError, saying what to do, when the
+    provider that was asked for is not there; UsageError when a setting is wrong.
     """
-    provider = _provider(settings)
-    main = _model(settings, LOCAL if provider == "local" else settings.model or main_model(), "CONSTRUCT_MODEL")
-    worker_name = settings.worker_model or (worker_model() if provider == "anthropic" else EXTRACTIVE)
-    if worker_name.lower() == EXTRACTIVE:
-        return Models(main, None, EXTRACTIVE, settings)
-    worker = _model(settings, worker_name, "MEMORY_WORKER_MODEL", main)
-    return Models(main, worker, worker.name, settings)
+    provider = provider_of(settings)
+    if provider is Provider.NOTEBOOK:
+        chosen = _Chosen(Notebook())
+    elif provider is Provider.LOCAL or (settings.model is not None and _is_local(settings.model)):
+        chosen = _Chosen(_local_model(settings))
+    else:
+        chosen = _server_model(settings, settings.model, "CONSTRUCT_MODEL")
+    main = chosen.model
+    worker, reason = _worker(settings, provider, main)
+    worker_name = EXTRACTIVE if worker is None else worker.name
+    return Models(main, worker, worker_name, settings, provider, reason, chosen.advice)
 
 
-def _model(settings: Settings, name: str, setting: str, *known: "Model | None") -> "Model":
-    """Return the model of this name; `setting` is where the name comes from.
-
-    A local one that is known is used again: loading it twice takes its memory twice.
-    """
-    if name.lower() != LOCAL and not name.startswith(LOCAL_PREFIX):
-        return _anthropic_model(settings, name, setting)
-    is_local = (model for model in known if model is not None and model.name.startswith(LOCAL_PREFIX))
-    return next(is_local, None) or _local_model(settings)
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    model: "Model"
+    advice: str = ""
 
 
-def _provider(settings: Settings) -> Literal["anthropic", "local"]:
-    if settings.provider == "local":
-        return "local"
-    if settings.has_credentials:
-        return "anthropic"
-    if settings.provider == "anthropic":
-        raise NotConfiguredError(
-            "CONSTRUCT_PROVIDER is anthropic, but there are no credentials.\n"
-            "Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL to a server that speaks the Messages API."
-        )
-    from construct.llm.local_model import find_weights, is_available
-
-    if not is_available() or find_weights(settings) is None:
-        raise NotConfiguredError(_NOTHING.format(how=_how_to_embed(installed=is_available())))
-    return "local"
-
-
-def _how_to_embed(*, installed: bool) -> str:
-    """Return the commands that are missing to have the embedded model in this copy of the program, and its weights."""
-    from construct.installation import this_installation
-
-    here = this_installation()
-    own = "or set CONSTRUCT_LOCAL_MODEL to a GGUF file of yours"
-    if installed:
-        return f"{here.with_weights()}, {own}"
-    weights = "its weights come along" if here.kind == "clone" else f"then {here.with_weights()}"
-    return f"{here.with_extra(_EXTRA)} ({weights}, {own})"
+def _worker(settings: Settings, provider: Provider, main: "Model") -> tuple["Model | None", str]:
+    """Return the memory worker; where it is None, also why memory is made by rule."""
+    name = settings.worker_model
+    if name is None:
+        if provider is Provider.NOTEBOOK:
+            return None, f"without a model {_BY_RULE}"
+        if provider is Provider.LOCAL:
+            return None, f"with a model in this process {_BY_RULE}"
+        if _is_anthropics(settings.base_url):
+            return _server_model(settings, worker_model(), "MEMORY_WORKER_MODEL").model, ""
+        if is_capable(main):
+            return main, ""
+        size = f"{FEWEST_PARAMETERS // 1_000_000_000} billion parameters"
+        return None, f"{main.name} has fewer than {size}, so {_BY_RULE}"
+    if name.lower() == EXTRACTIVE:
+        return None, f"MEMORY_WORKER_MODEL is {EXTRACTIVE}: {_BY_RULE}"
+    if _is_local(name):
+        return (main if main.name.startswith(LOCAL_PREFIX) else _local_model(settings)), ""
+    if name == main.name:
+        return main, ""
+    return _server_model(settings, name, "MEMORY_WORKER_MODEL").model, ""
 
 
-def _local_model(settings: Settings) -> "LocalModel":
-    from construct.llm.local_model import LocalModel, find_weights, is_available
-
-    if not is_available():
-        raise NotConfiguredError(f"The embedded model is not installed. Add it: {_how_to_embed(installed=False)}")
-    weights = find_weights(settings)
-    if weights is None:
-        raise NotConfiguredError(f"The embedded model has no weights. Add them: {_how_to_embed(installed=True)}")
-    try:
-        return LocalModel(weights)
-    except NotConfiguredError as error:
-        if settings.local_model is None:
-            raise
-        raise UsageError(str(error)) from error
-
-
-def _anthropic_model(settings: Settings, name: str, setting: str) -> AnthropicModel:
+def _server_model(settings: Settings, name: str | None, setting: str) -> _Chosen:
+    """Return a model behind the Messages API, and what its user should know of its window."""
     if not settings.has_credentials:
+        wanted = f"The model {shorten(name, 60)!r}" if name else "A model"
         raise NotConfiguredError(
-            f"The model {shorten(name, 60)!r} needs credentials.\n"
-            f"Set ANTHROPIC_API_KEY, or set {setting} to another model."
+            f"{wanted} needs credentials.\n"
+            f"Run `construct setup`, set ANTHROPIC_API_KEY, or set {setting} to another model."
         )
     _check_url(settings.base_url)
-    return AnthropicModel(
+    if _is_anthropics(settings.base_url):
+        return _Chosen(_client(settings, name or main_model(), setting))
+    assert settings.base_url is not None  # Anthropic's otherwise
+    headers = _headers(settings)
+    if name is None:
+        listed = servers.list_models(settings.base_url, headers)
+        name = listed[0].name if listed else main_model()
+    if is_known(name) or settings.context_window:
+        return _Chosen(_client(settings, name, setting))
+    found = servers.describe(settings.base_url, name, headers)
+    found = found or FoundModel(name, settings.base_url, Source.SERVER)
+    model = _client(settings, name, setting, found)
+    return _Chosen(model, _advice(model, found.source))
+
+
+def _client(
+    settings: Settings, name: str, setting: str, found: FoundModel | None = None
+) -> AnthropicModel:
+    model = AnthropicModel(
         name,
         api_key=settings.api_key,
         auth_token=settings.auth_token,
@@ -148,6 +198,54 @@ def _anthropic_model(settings: Settings, name: str, setting: str) -> AnthropicMo
         setting=setting,
         sends_custom_headers=not settings.is_address_from_env_file,
     )
+    if found is not None:
+        model.context_window = found.context_window or _UNSAID_WINDOW
+        model.parameters = found.parameters or model.parameters
+    if settings.context_window and setting == "CONSTRUCT_MODEL":
+        model.context_window = settings.context_window
+    return model
+
+
+def _advice(model: "Model", source: Source) -> str:
+    if model.context_window >= SMALL_WINDOW:
+        return ""
+    how = servers.kind_of(source).raise_window
+    return f"{model.name} can read only {model.context_window:,} tokens at once. {how}"
+
+
+def _headers(settings: Settings) -> dict[str, str]:
+    key = settings.api_key or settings.auth_token
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def _is_local(name: str) -> bool:
+    return name.lower() == Provider.LOCAL or name.startswith(LOCAL_PREFIX)
+
+
+def _is_anthropics(base_url: str | None) -> bool:
+    host = urlsplit(base_url).hostname if base_url else None
+    return base_url is None or host == "api.anthropic.com"
+
+
+def _local_model(settings: Settings) -> "LocalModel":
+    from construct.installation import this_installation
+
+    if settings.local_model is None:
+        raise NotConfiguredError(
+            "No local model is set. Set CONSTRUCT_LOCAL_MODEL to a GGUF file, or run"
+            " `construct setup` to use a model server."
+        )
+    if find_spec("xllamacpp") is None:
+        raise NotConfiguredError(
+            "A model in this process needs the extra `local`."
+            f" Add it: {this_installation().with_extra('local')}"
+        )
+    from construct.llm.local_model import LocalModel
+
+    try:
+        return LocalModel(settings.local_model)
+    except NotConfiguredError as error:
+        raise UsageError(str(error)) from error
 
 
 def _check_url(url: str | None) -> None:
@@ -156,4 +254,6 @@ def _check_url(url: str | None) -> None:
     except ValueError:  # a port that is no number, a bracket that is not closed
         is_good = False
     if not is_good:
-        raise UsageError("ANTHROPIC_BASE_URL is no address such as http://localhost:8080. Correct it.")
+        raise UsageError(
+            "ANTHROPIC_BASE_URL is no address such as http://localhost:8080. Correct it."
+        )

@@ -53,7 +53,10 @@ Block = Text | ToolUse | ToolResult | Opaque
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of the request; roles alternate, the first and the last are the user's."""
+    """One message of the request.
+
+    Roles alternate, the first and the last are the user's.
+    """
 
     role: Literal["user", "assistant"]
     blocks: tuple[Block, ...]
@@ -70,7 +73,10 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call of the main model; who sends it again after a failure tells `on_retry`, in a few words, why."""
+    """One call of the main model.
+
+    Who sends it again after a failure tells `on_retry`, in a few words, why.
+    """
 
     system: tuple[Text, ...]
     messages: tuple[ChatMessage, ...]

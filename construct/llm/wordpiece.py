@@ -19,7 +19,9 @@ class WordPiece:
         """Read the vocabulary; raises OSError, ValueError when it is none."""
         self._number = {piece: i for i, piece in enumerate(path.read_text("utf-8").splitlines())}
         try:
-            self.unknown, self.start, self.end = (self._number[mark] for mark in ("[UNK]", "[CLS]", "[SEP]"))
+            self.unknown, self.start, self.end = (
+                self._number[mark] for mark in ("[UNK]", "[CLS]", "[SEP]")
+            )
         except KeyError:
             raise ValueError("vocab.txt is no WordPiece vocabulary") from None
         self._pieces = lru_cache(maxsize=20_000)(self._split)

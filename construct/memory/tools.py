@@ -1,4 +1,7 @@
-"""The tools the main model has: recall, source, remember, forget. What each does, and in which words it answers."""
+"""The tools the main model has: recall, source, remember, forget.
+
+What each does, and in which words it answers.
+"""
 
 import json
 import sqlite3
@@ -10,17 +13,17 @@ from typing import Any
 from construct.clock import to_text
 from construct.errors import ConstructError
 from construct.llm.types import Tool, ToolResult, ToolUse
-from construct.memory.curation.memories import remember
-from construct.memory.cycles.situation import Terms
-from construct.memory.inspection.trace import why
+from construct.memory.cycles.situation import MemoryConfig
+from construct.memory.promotion import remember
+from construct.memory.provenance import why
 from construct.memory.recall.related import MATCH_MEANS
 from construct.memory.recall.search import Hit, Results, searched
 from construct.memory.shown.escaping import escape
 from construct.memory.shown.forks import reach
 from construct.store import search_index
-from construct.store.briefings import Told
 from construct.store.database import Store, transaction
 from construct.store.records import Message
+from construct.store.reply_context import ContextItem
 from construct.store.search import Filters
 from construct.text import shorten
 
@@ -32,12 +35,19 @@ _MOST_CHARACTERS = 1_500
 
 
 def _tool(name: str, description: str, properties: dict[str, object], required: list[str]) -> Tool:
-    schema = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": False,
+    }
     return Tool(name, description, schema)
 
 
 def _recall(scope: str) -> Tool:
-    everything = "in all talks with this person" if scope == "user" else "in this talk, or kept for good"
+    everything = (
+        "in all talks with this person" if scope == "user" else "in this talk, or kept for good"
+    )
     return _tool(
         "recall",
         f"Search everything that was ever said or noted {everything}, best first. Use it when they refer to something "
@@ -47,7 +57,10 @@ def _recall(scope: str) -> Tool:
             "query": {"type": "string", "description": "Words to look for."},
             "since": {"type": ["string", "null"], "description": "Earliest day, YYYY-MM-DD."},
             "until": {"type": ["string", "null"], "description": "Latest day, YYYY-MM-DD."},
-            "kind": {"type": ["string", "null"], "enum": ["message", "observation", "memory", None]},
+            "kind": {
+                "type": ["string", "null"],
+                "enum": ["message", "observation", "memory", None],
+            },
             "by": {
                 "type": ["string", "null"],
                 "enum": ["user", "assistant", None],
@@ -75,7 +88,10 @@ _OTHERS = (
         "you to remember something, or state something that plainly must never be lost; ordinary talk is observed "
         "without you. Never store what was only quoted, supposed or asked.",
         {
-            "content": {"type": "string", "description": "The sentence, with names, numbers and dates."},
+            "content": {
+                "type": "string",
+                "description": "The sentence, with names, numbers and dates.",
+            },
             "category": {
                 "type": ["string", "null"],
                 "description": "person, place, health, work, preference, plan or other.",
@@ -100,33 +116,41 @@ def tools_for(scope: str) -> tuple[Tool, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ToolBox:
-    """The tools at work in one turn. `forget` is given by whoever can ask the user; None where nobody can."""
+    """The tools at work in one turn. `forget` is given by whoever can ask the user.
+
+    None where nobody can.
+    """
 
     store: Store
-    terms: Terms
+    config: MemoryConfig
     conversation_id: int
     learns: bool
     forget: Forget | None = None
     answering: tuple[int, ...] = ()
     """The message that is being answered, and replies to it that this one replaces: no evidence for what it asks."""
-    brought: Callable[[Iterable[Told]], None] = lambda _: None
+    brought: Callable[[Iterable[ContextItem]], None] = lambda _: None
     """Hears what of memory the model is given."""
 
     async def use(self, call: ToolUse) -> ToolResult:
-        """Run one call; whatever is wrong with it becomes an answer the model can act on."""
+        """Run one call.
+
+        Whatever is wrong with it becomes an answer the model can act on.
+        """
         try:
             return ToolResult(call.id, await self._run(call))
         except ConstructError as error:
             return ToolResult(call.id, str(error), is_error=True)
         except (ValueError, TypeError, KeyError, OverflowError) as error:
-            return ToolResult(call.id, f"The input of {call.name} is wrong: {error}.", is_error=True)
+            return ToolResult(
+                call.id, f"The input of {call.name} is wrong: {error}.", is_error=True
+            )
 
     async def _run(self, call: ToolUse) -> str:
         given = call.input
         match call.name:
             case "recall":
                 found, unsearched = await self.store.call(self._search, given)
-                self.brought(Told("recall", h.kind, h.id) for h in found.hits)
+                self.brought(ContextItem("recall", h.kind, h.id) for h in found.hits)
                 lines = [*map(_hit, found.hits)] or ["Nothing was found."]
                 return "\n".join([*lines, *map(str, found.respelt)]) + unsearched
             case "source":
@@ -135,7 +159,9 @@ class ToolBox:
             case "remember" if not self.learns:
                 return "Memory is read-only now: nothing was stored. Say so."
             case "remember":
-                return await self.store.call(self._remember, str(given["content"]), given.get("category"))
+                return await self.store.call(
+                    self._remember, str(given["content"]), given.get("category")
+                )
             case "forget" if self.forget is not None:
                 return await self.forget(int(given["id"]))
             case "forget":
@@ -146,26 +172,34 @@ class ToolBox:
         """Return what is found, and what to say of an import that is not wholly in the index yet."""
         filters = Filters(
             since=_day(given.get("since")), until=_day(given.get("until")), kind=given.get("kind") or None,
-            talk=reach(db, self.terms.scope, self.conversation_id), role=_role(given.get("by")),
-            without=self.answering, zone=self.terms.clock.zone, for_model=True,
+            talk=reach(db, self.config.scope, self.conversation_id), role=_role(given.get("by")),
+            without=self.answering, zone=self.config.clock.zone, for_model=True,
         )  # fmt: skip
-        today, meaning = self.terms.clock.today(), self.terms.meaning
+        today, meaning = self.config.clock.today(), self.config.meaning
         found = searched(db, str(given["query"]), filters, _MOST_HITS, today=today, meaning=meaning)
         left = search_index.count_missing(db)
         return (
             found,
-            f"\n({left:,} imported messages are not in the index yet: they were not searched.)" if left else "",
+            f"\n({left:,} imported messages are not in the index yet: they were not searched.)"
+            if left
+            else "",
         )
 
     def _page(self, messages: list[Message], page: int) -> str:
         shown = messages[(page - 1) * _PAGE : page * _PAGE]
-        self.brought(Told("source", "message", m.id) for m in shown)
-        return "\n".join([*map(_said, shown), f"(page {page} of {max(1, -(-len(messages) // _PAGE))})"])
+        self.brought(ContextItem("source", "message", m.id) for m in shown)
+        return "\n".join(
+            [*map(_said, shown), f"(page {page} of {max(1, -(-len(messages) // _PAGE))})"]
+        )
 
     def _remember(self, db: sqlite3.Connection, content: str, category: object) -> str:
         with transaction(db):
             kept = remember(
-                db, content, str(category) if category else None, "assistant", to_text(self.terms.clock.now())
+                db,
+                content,
+                str(category) if category else None,
+                "assistant",
+                to_text(self.config.clock.now()),
             )
         return f"Kept as memory:{kept.id}: {kept.content}"
 
@@ -173,9 +207,14 @@ class ToolBox:
 def summary(call: ToolUse) -> str:
     """Return a call as one line for the screen."""
     given = (
-        call.input.get("query") or call.input.get("content") or call.input.get("observation") or call.input.get("id")
+        call.input.get("query")
+        or call.input.get("content")
+        or call.input.get("observation")
+        or call.input.get("id")
     )
-    return shorten(f"{call.name}: {given if isinstance(given, str | int) else json.dumps(given)}", 100)
+    return shorten(
+        f"{call.name}: {given if isinstance(given, str | int) else json.dumps(given)}", 100
+    )
 
 
 def _hit(hit: Hit) -> str:

@@ -12,7 +12,7 @@ from typing import TextIO
 from construct.errors import ConstructError, UsageError
 from construct.store.copy_before_migration import is_copy_before_migration
 from construct.store.database import MAGIC, beside, make_folder
-from construct.store.segments import merge_all
+from construct.store.search_index import merge_all
 from construct.store.version import APPLICATION_ID
 
 MARKDOWN_END = "\n<!-- construct-export -->\n"
@@ -23,7 +23,9 @@ _BESIDE = ("-wal", "-shm", "-journal")
 
 
 def backup(db: sqlite3.Connection, path: Path) -> None:
-    """Write the database as it stands to an empty file: nothing deleted, nothing of running cycles or open chats.
+    """Write the database as it stands to an empty file.
+
+    Without anything deleted, running cycles and open chats.
 
     Vectors are left out too: they are made again.
     """
@@ -47,7 +49,9 @@ def _strip(copy: sqlite3.Connection) -> None:
     running = copy.execute("SELECT id FROM cycles WHERE status = 'running'").fetchall()
     for cycle in running:
         copy.execute(
-            "UPDATE observations SET superseded_at = NULL, superseded_by = NULL WHERE superseded_by = ?", cycle
+            """UPDATE observations SET superseded_at = NULL, superseded_by = NULL
+               WHERE superseded_by = ?""",
+            cycle,
         )
         copy.execute("DELETE FROM observations WHERE cycle_id = ?", cycle)
         copy.execute("DELETE FROM forget_requests WHERE cycle_id = ?", cycle)
@@ -59,7 +63,10 @@ def _strip(copy: sqlite3.Connection) -> None:
 
 
 def read_into(path: Path, copy: sqlite3.Connection) -> None:
-    """Copy a database that may be in use into one of ours, and leave it as it is; raises sqlite3.Error."""
+    """Copy a database that may be in use into one of ours, and leave it as it is.
+
+    Raises sqlite3.Error.
+    """
     live = any(beside(path, suffix).exists() for suffix in _BESIDE)
     how = "mode=ro" if live else "mode=ro&immutable=1"
     source = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
@@ -69,7 +76,10 @@ def read_into(path: Path, copy: sqlite3.Connection) -> None:
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Give a new empty file, 0600, that takes the target's place at the end, or is gone when that fails."""
+    """Give a new empty file that takes the target's place at the end.
+
+    Only its owner may read it; when something fails, it is removed.
+    """
     goal = Path(os.path.realpath(target))  # through a link, as `>` would go
     new = goal.with_name(f".construct-{secrets.token_hex(8)}")
     try:
@@ -87,7 +97,9 @@ def replacing(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def text_file(target: Path) -> Iterator[TextIO]:
-    """Give a file for text that takes the target's place at the end; a pipe or a device is written to as it stands.
+    """Give a file for text that takes the target's place at the end.
+
+    A pipe or a device is written to as it stands.
 
     Raises UsageError where it would take the place of a database.
     """
@@ -97,14 +109,19 @@ def text_file(target: Path) -> Iterator[TextIO]:
         return
     with suppress(FileNotFoundError), target.open("rb") as old:
         if old.read(len(MAGIC)) == MAGIC:  # another memory, or an earlier copy of one
-            raise UsageError(f"{target} is a database, and this is text.\nName another file with -o.")
+            raise UsageError(
+                f"{target} is a database, and this is text.\nName another file with -o."
+            )
     with replacing(target) as new, new.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 @contextmanager
 def explaining(target: Path | None) -> Iterator[None]:
-    """Raise ConstructError when writing fails (to standard output: None), but BrokenPipeError when nobody reads."""
+    """Raise ConstructError when writing to `target` (None: standard output) fails.
+
+    But BrokenPipeError when nobody reads.
+    """
     try:
         yield
     except BrokenPipeError:
@@ -117,13 +134,19 @@ def explaining(target: Path | None) -> Iterator[None]:
 
 
 def refuse_foreign_file(target: Path) -> None:
-    """Raise UsageError for an existing file that holds something and that Construct did not write."""
+    """Raise UsageError for a file with content that Construct did not write."""
     if target.is_file() and not _is_ours(target):
-        raise UsageError(f"{target} is not a file of Construct's: pass --force to replace it, or name another with -o.")
+        raise UsageError(
+            f"{target} is not a file of Construct's: "
+            "pass --force to replace it, or name another with -o."
+        )
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell whether a file is an export, a report or a database of ours; an empty one counts too."""
+    """Tell whether a file is an export, a report or a database of ours.
+
+    An empty one counts too.
+    """
     try:
         with path.open("rb") as file:
             beginning = file.read(_BEGINNING)
@@ -132,7 +155,9 @@ def _is_ours(path: Path) -> bool:
     except OSError:
         return False
     if beginning.startswith(MAGIC):
-        return int.from_bytes(beginning[68:72], "big") == APPLICATION_ID  # https://www.sqlite.org/fileformat.html
+        return (
+            int.from_bytes(beginning[68:72], "big") == APPLICATION_ID
+        )  # https://www.sqlite.org/fileformat.html
     if beginning.startswith(b"<!doctype html>"):
         return _REPORT_TITLE in beginning
     is_markdown = end == MARKDOWN_END.encode()
@@ -147,19 +172,19 @@ def _is_export_header(line: bytes) -> bool:
     return isinstance(header, dict) and header.get("type") == "construct-export"
 
 
-def refuse_database(target: Path, db_path: Path) -> None:
+def refuse_database(target: Path, db_path: Path, option: str = "-o") -> None:
     """Raise UsageError for the database, the files beside it, or another database in use."""
     if target.is_dir():
-        raise UsageError(f"{target} is a folder.\nName a file with -o.")
+        raise UsageError(f"{target} is a folder.\nName a file with {option}.")
     goal, home = Path(os.path.realpath(target)), Path(os.path.realpath(db_path))
     own = [home, *(beside(home, suffix) for suffix in _BESIDE)]
     if goal in own or any(_is_same(goal, file) for file in own):
-        raise UsageError(f"{target} is the database itself.\nName another file with -o.")
+        raise UsageError(f"{target} is the database itself.\nName another file with {option}.")
     if is_copy_before_migration(home, goal):
         what = "the copy of the database from before an update"
-        raise UsageError(f"{target} is {what}.\nName another file with -o.")
+        raise UsageError(f"{target} is {what}.\nName another file with {option}.")
     if any(beside(goal, suffix).exists() for suffix in ("-wal", "-journal")):
-        raise UsageError(f"{target} is a database in use.\nName another file with -o.")
+        raise UsageError(f"{target} is a database in use.\nName another file with {option}.")
 
 
 def _is_same(one: Path, other: Path) -> bool:

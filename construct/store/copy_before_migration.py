@@ -1,8 +1,8 @@
 """The copy that is made of the database before a migration changes it.
 
-It stands beside the database, as `construct.db.before-8` where 8 is the schema that the file
-is brought to. There is one such copy at most. It holds every word the database held, so
-whatever deletes words for good removes it too (erase.py).
+It stands beside the database, as `construct.db.before-8` where 8 is the schema that the
+file is brought to. There is one such copy at most. It holds every word the database
+held, so whatever deletes words for good removes it too (purge.py).
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from construct.errors import ConstructError
 from construct.store.database import beside
-from construct.store.segments import merge_all
+from construct.store.search_index import merge_all
 
 _PARTIAL = ".partial"
 """Ends the name of a copy that is not complete yet, so that a later start finds and removes it."""
@@ -23,11 +23,13 @@ _NOT_ABOUT_THE_COPY = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_BUSY", "SQLITE
 
 
 def save_copy_before_migration(path: Path, schema: int) -> None:
-    """Copy the database beside itself before it is brought to `schema`; earlier copies go then.
+    """Copy the database beside itself before it is brought to `schema`.
 
-    The caller holds the write lock, so nobody else writes to the file or makes a copy. Raises
-    ConstructError when the copy cannot be made, and sqlite3.Error when the database itself
-    cannot be read.
+    Earlier copies go then.
+
+    The caller holds the write lock, so nobody else writes to the file or makes a copy.
+    Raises ConstructError when the copy cannot be made, and sqlite3.Error when the
+    database itself cannot be read.
     """
     target = beside(path, f".before-{schema}")
     partial = beside(target, _PARTIAL)
@@ -59,7 +61,10 @@ def find_copy_before_migration(path: Path) -> Path | None:
 
 
 def remove_copy_before_migration(path: Path) -> None:
-    """Remove what migrations left beside this database, unfinished copies too; raises OSError."""
+    """Remove what migrations left beside this database, unfinished copies too.
+
+    Raises OSError.
+    """
     _remove(file for file, _ in _files(path))
 
 
@@ -93,7 +98,8 @@ def _discard(path: Path) -> None:
 def _copy(path: Path, target: Path) -> None:
     """Copy what stands in the file and its log, by a connection of its own.
 
-    The caller's connection cannot be copied from: SQLite refuses that during a write transaction.
+    The caller's connection cannot be copied from: SQLite refuses that during a write
+    transaction.
     """
     source = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     with closing(source), closing(sqlite3.connect(target, isolation_level=None)) as copy:

@@ -1,8 +1,8 @@
 """Cycles, open chats, and the leases of both: plain queries.
 
-A running cycle has an owner (host, boot, pid, start time) and a heartbeat by the real clock.
-It is abandoned at once when its owner is gone from this host, else when the heartbeat is old.
-Setting the clock must not make a living process look gone.
+A running cycle has an owner (host, boot, pid, start time) and a heartbeat by the real
+clock. It is abandoned at once when its owner is gone from this host, else when the
+heartbeat is old. Setting the clock must not make a living process look gone.
 """
 
 import json
@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from construct.store.records import Cycle
-from construct.store.sql import exists, first, insert, scalar, select
-from construct.store.talk import new_uid
+from construct.store.sql import exists, first, insert, new_uid, scalar, select
 from construct.tokens import Usage
 
 HEARTBEAT_SECONDS = 5.0
@@ -46,11 +45,16 @@ def _started(pid: int) -> float:
 def owner() -> str:
     """Return this process as JSON for a lease."""
     host, boot = _host()
-    return json.dumps({"host": host, "boot": boot, "pid": os.getpid(), "started": _started(os.getpid())})
+    return json.dumps(
+        {"host": host, "boot": boot, "pid": os.getpid(), "started": _started(os.getpid())}
+    )
 
 
 def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool:
-    """Tell whether a lease's owner has stopped: seen at once on this host, by its heartbeat elsewhere."""
+    """Tell whether a lease's owner has stopped.
+
+    On this host that is seen at once, elsewhere by its heartbeat.
+    """
     import psutil
 
     try:
@@ -69,21 +73,31 @@ def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool
             return True
         except psutil.AccessDenied:
             pass
-    # One that is still to come was set by a clock that was ahead: it must not count until then.
+    # One that is still to come was set by a clock that was ahead: it must not count
+    # until then.
     return heartbeat is None or abs(now - heartbeat) > STALE_SECONDS
 
 
 def abandon_dead(db: sqlite3.Connection, now: str) -> int:
-    """Abandon the running cycles and close the sessions whose owner is gone; return how many cycles."""
+    """Abandon the running cycles and close the sessions whose owner is gone.
+
+    Return how many cycles.
+    """
     dead = _gone(db, "cycles WHERE status = 'running'")
     db.executemany(
-        """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL, heartbeat = NULL, phase = NULL,
+        """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL,
+           heartbeat = NULL, phase = NULL,
            error = 'the process stopped' WHERE id = ? AND status = 'running'""",
         [(now, i) for i in dead],
     )
     for session_id in _gone(db, "sessions"):
         close_session(db, session_id)
     return len(dead)
+
+
+def has_leases(db: sqlite3.Connection) -> bool:
+    """Tell whether a cycle runs or a chat is open, here or in a process that is gone."""
+    return exists(db, "cycles WHERE status = 'running'") or exists(db, "sessions")
 
 
 def _gone(db: sqlite3.Connection, leases: str) -> list[int]:
@@ -100,11 +114,15 @@ def start_cycle(
     span: tuple[int, int] | None = None,
     model: str | None = None,
 ) -> int | None:
-    """Store a running cycle of ours and return its id; None while another process runs one of that kind there."""
+    """Store a running cycle of ours and return its id.
+
+    None while another process runs one of that kind there.
+    """
     begin, end = span or (None, None)
     row = {
         "uid": new_uid(), "conversation_id": conversation_id, "kind": kind, "status": "running",
-        "first_message_id": begin, "last_message_id": end, "model": model, "started_at": now, "owner": owner(),
+        "first_message_id": begin, "last_message_id": end, "model": model, "started_at": now,
+        "owner": owner(),
         "heartbeat": time.time(),
     }  # fmt: skip
     try:
@@ -115,13 +133,17 @@ def start_cycle(
 
 def beat(db: sqlite3.Connection, cycle_id: int) -> None:
     """Show that the cycle's owner lives."""
-    db.execute("UPDATE cycles SET heartbeat = ? WHERE id = ? AND status = 'running'", (time.time(), cycle_id))
+    db.execute(
+        "UPDATE cycles SET heartbeat = ? WHERE id = ? AND status = 'running'",
+        (time.time(), cycle_id),
+    )
 
 
 def set_phase(db: sqlite3.Connection, cycle_id: int, phase: str | None) -> None:
     """Say which step a running cycle is at, where it is not its first."""
     db.execute(
-        "UPDATE cycles SET phase = ? WHERE id = ? AND status = 'running' AND phase IS NOT ?", (phase, cycle_id, phase)
+        "UPDATE cycles SET phase = ? WHERE id = ? AND status = 'running' AND phase IS NOT ?",
+        (phase, cycle_id, phase),
     )
 
 
@@ -146,8 +168,9 @@ def finish_cycle(
     """End a running cycle; False when it is no longer ours to end."""
     return bool(
         db.execute(
-            """UPDATE cycles SET status = ?, finished_at = ?, input_tokens = ?, output_tokens = ?, attempts = ?,
-               model = coalesce(?, model), error = ?, notes = ?, base_tokens = ?, owner = NULL, heartbeat = NULL,
+            """UPDATE cycles SET status = ?, finished_at = ?, input_tokens = ?, output_tokens = ?,
+               attempts = ?, model = coalesce(?, model), error = ?, notes = ?, base_tokens = ?,
+               owner = NULL, heartbeat = NULL,
                phase = NULL
                WHERE id = ? AND status = 'running'""",
             (
@@ -160,7 +183,12 @@ def finish_cycle(
 
 def insert_edit(db: sqlite3.Connection, conversation_id: int | None, now: str) -> int:
     """Store an edit by the user as a finished cycle and return its id."""
-    row = {"uid": new_uid(), "conversation_id": conversation_id, "kind": "edit", "status": "succeeded"}
+    row = {
+        "uid": new_uid(),
+        "conversation_id": conversation_id,
+        "kind": "edit",
+        "status": "succeeded",
+    }
     return insert(db, "cycles", row | {"started_at": now, "finished_at": now})
 
 
@@ -170,31 +198,56 @@ def last_cycle(
     conversation_id: int | None,
     statuses: tuple[str, ...] = ("succeeded", "failed", "reverted"),
 ) -> Cycle | None:
-    """Return the newest cycle of a kind that ended so, for a conversation (None: those over several)."""
+    """Return the newest cycle of a kind that ended so, for a conversation.
+
+    None: of those over several.
+    """
     marks = ",".join("?" * len(statuses))
-    source = f"cycles WHERE kind = ? AND conversation_id IS ? AND status IN ({marks}) ORDER BY id DESC"
+    source = (
+        f"cycles WHERE kind = ? AND conversation_id IS ? AND status IN ({marks}) ORDER BY id DESC"
+    )
     return first(db, Cycle, source, (kind, conversation_id, *statuses))
 
 
 def last_of_living_talk(db: sqlite3.Connection, conversation_id: int) -> Cycle | None:
-    """Return the newest observer cycle that ran to its end, undone or not, over other than archived messages."""
-    source = """cycles AS c WHERE kind = 'observer' AND conversation_id = ? AND status IN ('succeeded', 'reverted')
-        AND EXISTS (SELECT 1 FROM messages AS m WHERE m.conversation_id = c.conversation_id AND m.archived = 0
+    """Return the newest observer cycle that ran to its end, undone or not.
+
+    One over archived messages alone does not count.
+    """
+    source = """cycles AS c WHERE kind = 'observer' AND conversation_id = ?
+        AND status IN ('succeeded', 'reverted') AND EXISTS (
+            SELECT 1 FROM messages AS m
+            WHERE m.conversation_id = c.conversation_id AND m.archived = 0
                     AND m.id BETWEEN c.first_message_id AND c.last_message_id)
         ORDER BY id DESC"""
     return first(db, Cycle, source, (conversation_id,))
 
 
 def answered_until(db: sqlite3.Connection, kind: str, conversation_id: int | None) -> str:
-    """Return when the last cycle of a kind that a model answered came to its end; "" when there is none."""
+    """Return when the last cycle of a kind that a model answered came to its end.
+
+    "" when there is none.
+    """
     query = """SELECT max(finished_at) FROM cycles WHERE kind = ? AND conversation_id IS ?
                AND status IN ('succeeded', 'failed') AND output_tokens > 0"""
     return scalar(db, query, (kind, conversation_id)) or ""
 
 
+def get_cycle(db: sqlite3.Connection, cycle_id: int) -> Cycle:
+    """Return the cycle of an id that a row names."""
+    found = first(db, Cycle, "cycles WHERE id = ?", (cycle_id,))
+    assert found is not None
+    return found
+
+
 def running(db: sqlite3.Connection) -> list[Cycle]:
     """Return the cycles at work in any process."""
     return select(db, Cycle, "cycles WHERE status = 'running' ORDER BY id")
+
+
+def is_running(db: sqlite3.Connection, cycle_id: int) -> bool:
+    """Tell whether a cycle has neither ended nor been abandoned."""
+    return exists(db, "cycles WHERE id = ? AND status = 'running'", (cycle_id,))
 
 
 def cycles(db: sqlite3.Connection, limit: int) -> list[Cycle]:
@@ -204,7 +257,11 @@ def cycles(db: sqlite3.Connection, limit: int) -> list[Cycle]:
 
 def open_session(db: sqlite3.Connection, conversation_id: int | None) -> int:
     """Store that a chat is open in this process and return its id."""
-    return insert(db, "sessions", {"conversation_id": conversation_id, "owner": owner(), "heartbeat": time.time()})
+    return insert(
+        db,
+        "sessions",
+        {"conversation_id": conversation_id, "owner": owner(), "heartbeat": time.time()},
+    )
 
 
 def beat_session(db: sqlite3.Connection, session_id: int, conversation_id: int | None) -> None:
@@ -232,4 +289,6 @@ def is_open_elsewhere(db: sqlite3.Connection, conversation_id: int, session_id: 
 
 
 def _any_lives(sessions: sqlite3.Cursor) -> bool:
-    return any(not is_gone(owner, heartbeat, time.time()) for owner, heartbeat in sessions.fetchall())
+    return any(
+        not is_gone(owner, heartbeat, time.time()) for owner, heartbeat in sessions.fetchall()
+    )

@@ -26,16 +26,22 @@ T = TypeVar("T")
 
 _BUSY_SECONDS = 10.0
 _PATIENT_SECONDS = 60.0
-"""A talk waits longer: an import of a million messages holds the file for half a minute, on a busy machine for more."""
+"""A talk waits longer: an import of a million messages holds the file for half a minute.
+
+On a busy machine it takes more.
+"""
 _CHECKED_BYTES = 4 << 20
 """Up to here every page is looked at on opening: 4 ms a megabyte."""
 MAGIC = b"SQLite format 3\x00"
 
 
 _OPEN: Counter[tuple[int, int]] = Counter()
-"""This process's connections by file. While there are any, the file must not be read otherwise: closing it
-would drop their POSIX locks, and another process would throw away the log they write to
-(https://www.sqlite.org/howtocorrupt.html, 2.2)."""
+"""This process's connections by file.
+
+While there are any, the file must not be read otherwise: closing it would drop their
+POSIX locks, and another process would throw away the log they write to
+(https://www.sqlite.org/howtocorrupt.html, 2.2).
+"""
 _opening = threading.RLock()
 
 
@@ -71,7 +77,10 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 
 def look_into(path: Path) -> sqlite3.Connection:
-    """Open the database for who only reads: where there is no file none is made, and nothing is stored."""
+    """Open the database to read only.
+
+    Where there is no file none is made, and nothing is stored.
+    """
     try:
         path.lstat()
     except FileNotFoundError:
@@ -97,7 +106,10 @@ def bring_up(copy: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Run the block as one write transaction, begun IMMEDIATE so that reading first cannot fail it."""
+    """Run the block as one write transaction.
+
+    It begins IMMEDIATE, so that a block that reads first cannot fail when it writes.
+    """
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -156,10 +168,16 @@ class Store:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="construct-db")
         self._db: sqlite3.Connection | None = None
 
-    async def call(self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    async def call(
+        self,
+        work: Callable[Concatenate[sqlite3.Connection, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
         """Run `work(connection, ...)` in the database's thread.
 
-        The work is finished even if the waiting task is cancelled: what began to be stored is stored.
+        The work is finished even if the waiting task is cancelled: what began to be
+        stored is stored.
         """
 
         def run() -> T:
@@ -188,7 +206,10 @@ class Store:
 
 
 def _look_at(call: "asyncio.Future[T]") -> None:
-    """Take note of an error that nobody waits for any more: asyncio would print it, traceback and all."""
+    """Take note of an error that nobody waits for any more.
+
+    Else asyncio would print it, traceback and all.
+    """
     if not call.cancelled():
         call.exception()
 
@@ -203,12 +224,16 @@ def make_folder(folder: Path) -> None:
 def _make_file(path: Path) -> None:
     if path.exists() and not path.is_file():
         kind = "a folder" if path.is_dir() else "no regular file"
-        raise DatabaseUnusableError(f"{path} is {kind}, not a database.\nName a file with --db or CONSTRUCT_DB.")
+        raise DatabaseUnusableError(
+            f"{path} is {kind}, not a database.\nName a file with --db or CONSTRUCT_DB."
+        )
     make_folder(path.parent)
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
-        writable = path.stat().st_mode & 0o222  # asked of the file too: root may write whatever its mode says
+        writable = (
+            path.stat().st_mode & 0o222
+        )  # asked of the file too: root may write whatever its mode says
         if not writable or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             raise faults.read_only(path) from None
 
@@ -220,7 +245,8 @@ def _check_header(path: Path) -> None:
         return
     if not header.startswith(MAGIC):
         raise DatabaseUnusableError(
-            f"{path} is not a Construct database.\nName another file with --db; this one was not touched."
+            f"{path} is not a Construct database.\n"
+            "Name another file with --db; this one was not touched."
         )
     if len(header) < 100:
         raise faults.damaged(path, "; it was not touched")
@@ -228,7 +254,9 @@ def _check_header(path: Path) -> None:
     if application_id != APPLICATION_ID and not (application_id == 0 and _is_blank(path)):
         raise faults.foreign(path)
     logged = _has(path, "-wal")
-    if logged:  # a newer version may stand there only; a connection that may write would move it on closing
+    if (
+        logged
+    ):  # a newer version may stand there only; a connection that may write would move it on closing
         with _reading(path, "mode=ro") as db:
             (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > SCHEMA_VERSION:
@@ -260,7 +288,11 @@ def _is_cut_off(path: Path, header: bytes, size: int) -> bool:
     """Tell whether pages are missing, while nobody is only now writing them."""
     for _ in range(20):
         page_size, pages = struct.unpack_from(">H10xI", header, 16)
-        if (65536 if page_size == 1 else page_size) * pages <= size or _has(path, "-wal") or _has(path, "-journal"):
+        if (
+            (65536 if page_size == 1 else page_size) * pages <= size
+            or _has(path, "-wal")
+            or _has(path, "-journal")
+        ):
             return False
         time.sleep(0.01)
         header, size = _read_header(path)
@@ -273,7 +305,8 @@ def _is_blank(path: Path) -> bool:
         if not _has(path, "-journal"):
             break
         time.sleep(0.02)
-    # Without a log, `immutable` reads the file alone: `mode=ro` would leave -wal and -shm beside a WAL file.
+    # Without a log, `immutable` reads the file alone: `mode=ro` would leave -wal and
+    # -shm beside a WAL file.
     how = "mode=ro" if _has(path, "-wal") else "mode=ro&immutable=1"
     with _reading(path, how) as db:
         (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -283,7 +316,9 @@ def _is_blank(path: Path) -> bool:
 
 def _reading(path: Path, how: str) -> closing[sqlite3.Connection]:
     """Open the file so that nothing is written to it, on closing neither."""
-    return closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=_BUSY_SECONDS))
+    return closing(
+        sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=_BUSY_SECONDS)
+    )
 
 
 def _identity(path: Path) -> tuple[int, int]:
@@ -292,7 +327,9 @@ def _identity(path: Path) -> tuple[int, int]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(path.absolute(), timeout=_BUSY_SECONDS, isolation_level=None, factory=Connection)
+    db = sqlite3.connect(
+        path.absolute(), timeout=_BUSY_SECONDS, isolation_level=None, factory=Connection
+    )
     db.identity = _identity(path)
     _OPEN[db.identity] += 1
     try:
@@ -328,7 +365,10 @@ def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
 
 
 def _check_pages(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a small file with damage inside before anything is written; a large one says so when it is read."""
+    """Refuse a small file with damage inside before anything is written.
+
+    A large one says so when it is read.
+    """
     try:
         found = db.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
@@ -340,7 +380,9 @@ def _check_pages(db: sqlite3.Connection, path: Path) -> None:
 
 
 def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:
-    """Bring the database to this version; with a path, a file of an earlier one is copied first.
+    """Bring the database to this version.
+
+    With a path, a file of an earlier one is copied first.
 
     Raises ConstructError, nothing changed, when it cannot be copied.
     """
@@ -358,7 +400,9 @@ def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    deadline = time.monotonic() + _BUSY_SECONDS  # switching the mode does not wait for other connections by itself
+    deadline = (
+        time.monotonic() + _BUSY_SECONDS
+    )  # switching the mode does not wait for other connections by itself
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")

@@ -1,6 +1,7 @@
-"""The days of a stored date, as SQL: it may be a day, a month or a year.
+"""Days of observations, as SQL.
 
-Each is formatted with the column: `LAST_DAY_SQL.format("referenced_date")`.
+A stored date may be a day, a month or a year. The expressions for its days are formatted
+with the column: `LAST_DAY_SQL.format("referenced_date")`.
 """
 
 FIRST_DAY_SQL = "substr({0} || '-01-01', 1, 10)"
@@ -11,3 +12,16 @@ LAST_DAY_SQL = """CASE
     WHEN length({0}) = 7 THEN date({0} || '-01', '+1 month', '-1 day')
     ELSE {0} END"""
 """December stands apart: after that of 9999 SQLite knows no month."""
+
+FILL_FIRST_DATES = """
+    UPDATE observations SET first_date = (
+        WITH RECURSIVE beneath(id) AS (
+            VALUES (observations.id) UNION
+            SELECT source_id FROM observation_sources JOIN beneath ON observation_id = beneath.id)
+        SELECT nullif(min(o.observation_date), observations.observation_date)
+        FROM observations AS o JOIN beneath ON beneath.id = o.id WHERE o.generation = 0)
+    WHERE generation > 0"""
+"""Sets the first day of every reflection from its sources of generation 0.
+
+Also run after an import.
+"""

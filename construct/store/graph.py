@@ -1,4 +1,4 @@
-"""The graph: entities, the relations between them, and which memories it has been drawn from. Plain queries.
+"""The graph: entities, relations, and the memories it was drawn from. Plain queries.
 
 A relation is in force while neither it nor its memory is superseded. An entity exists as long
 as a relation names it. `memories.cycle_id` names the graph cycle that read a memory.
@@ -48,7 +48,8 @@ class Relation:
 
 _ENTITIES = "SELECT id, name, type, aliases FROM entities"
 _RELATION = """SELECT r.id, r.subject_id, r.predicate, r.object_id, r.memory_id,
-    coalesce(o.observation_date, substr(m.created_at, 1, 10)), coalesce(r.superseded_at, m.superseded_at)
+    coalesce(o.observation_date, substr(m.created_at, 1, 10)),
+    coalesce(r.superseded_at, m.superseded_at)
     FROM relations AS r JOIN memories AS m ON m.id = r.memory_id
     LEFT JOIN observations AS o ON o.id = m.observation_id"""
 
@@ -65,7 +66,10 @@ def entities(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[E
 
 
 def entities_called(db: sqlite3.Connection, names: Iterable[str]) -> list[Entity]:
-    """Return the entities that may be called one of these lower-case names: those too with more than plain words."""
+    """Return the entities that may be called one of these lower-case names.
+
+    Those too whose name has more than plain words.
+    """
     rows = db.execute(
         f"""{_ENTITIES} WHERE lower(name) IN {GIVEN} UNION {_ENTITIES}
             WHERE aliases <> '[]' OR name GLOB '*[^a-zA-Z0-9 ]*' ORDER BY id""",
@@ -80,12 +84,18 @@ def _entities(rows: Iterable[tuple[int, str, str | None, str]]) -> list[Entity]:
 
 def predicates(db: sqlite3.Connection) -> list[str]:
     """Return the predicates in use, the most used first."""
-    query = "SELECT min(predicate) FROM relations GROUP BY lower(predicate) ORDER BY count(*) DESC, min(id) LIMIT 100"
+    query = """SELECT min(predicate) FROM relations GROUP BY lower(predicate)
+               ORDER BY count(*) DESC, min(id) LIMIT 100"""
     return [str(predicate) for predicate in column(db, query)]
 
 
-def relations_with(db: sqlite3.Connection, entity_ids: Iterable[int], *, past: bool = False) -> list[Relation]:
-    """Return the relations that name one of these entities, oldest first; with `past` the superseded ones too."""
+def relations_with(
+    db: sqlite3.Connection, entity_ids: Iterable[int], *, past: bool = False
+) -> list[Relation]:
+    """Return the relations that name one of these entities, oldest first.
+
+    With `past` the superseded ones too.
+    """
     ids = given(entity_ids)
     where = "" if past else "AND r.superseded_at IS NULL AND m.superseded_at IS NULL"
     rows = db.execute(
@@ -99,13 +109,18 @@ def relations_with(db: sqlite3.Connection, entity_ids: Iterable[int], *, past: b
 
 def relations_from(db: sqlite3.Connection, subject_id: int) -> list[Relation]:
     """Return the relations of which an entity is the subject and whose memory is in force."""
-    rows = db.execute(f"{_RELATION} WHERE r.subject_id = ? AND m.superseded_at IS NULL ORDER BY r.id", (subject_id,))
+    rows = db.execute(
+        f"{_RELATION} WHERE r.subject_id = ? AND m.superseded_at IS NULL ORDER BY r.id",
+        (subject_id,),
+    )
     return [Relation(*row) for row in rows]
 
 
 def insert_entity(db: sqlite3.Connection, name: str, kind: str | None, cycle_id: int) -> Entity:
     """Store an entity without aliases."""
-    return Entity(insert(db, "entities", {"name": name, "type": kind, "cycle_id": cycle_id}), name, kind, ())
+    return Entity(
+        insert(db, "entities", {"name": name, "type": kind, "cycle_id": cycle_id}), name, kind, ()
+    )
 
 
 def set_names(db: sqlite3.Connection, entity_id: int, name: str, aliases: Iterable[str]) -> None:
@@ -115,10 +130,21 @@ def set_names(db: sqlite3.Connection, entity_id: int, name: str, aliases: Iterab
 
 
 def insert_relation(
-    db: sqlite3.Connection, subject_id: int, predicate: str, object_id: int, memory_id: int, cycle_id: int, now: str
+    db: sqlite3.Connection,
+    subject_id: int,
+    predicate: str,
+    object_id: int,
+    memory_id: int,
+    cycle_id: int,
+    now: str,
 ) -> None:
     """Store what a memory says of a subject and an object; once."""
-    row = {"subject_id": subject_id, "predicate": predicate, "object_id": object_id, "memory_id": memory_id}
+    row = {
+        "subject_id": subject_id,
+        "predicate": predicate,
+        "object_id": object_id,
+        "memory_id": memory_id,
+    }
     same = """relations WHERE subject_id = :subject_id AND lower(predicate) = lower(:predicate)
         AND object_id = :object_id AND memory_id = :memory_id"""
     if not exists(db, same, row):
@@ -131,7 +157,10 @@ def set_superseded(db: sqlite3.Connection, relation_id: int, superseded_at: str 
 
 
 def take_back(db: sqlite3.Connection, cycle_id: int) -> list[tuple[int, int]]:
-    """Delete a cycle's relations, and the entities that none names then; return the ends of those relations."""
+    """Delete a cycle's relations, and the entities that none names then.
+
+    Return the ends of those relations.
+    """
     query = "DELETE FROM relations WHERE cycle_id = ? RETURNING subject_id, object_id"
     ends = db.execute(query, (cycle_id,)).fetchall()
     delete_unnamed(db, {end for pair in ends for end in pair})
@@ -154,26 +183,43 @@ def count_unread(db: sqlite3.Connection, after: int = 0) -> int:
 
 
 def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[Memory]:
-    """Return memories that no graph cycle has read, the oldest or the newest of them, oldest first."""
+    """Return memories that no graph cycle has read, oldest first.
+
+    The oldest or the newest of them.
+    """
     direction = "DESC" if newest else "ASC"
-    found = select(db, Memory, f"memories WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?", (limit,))
+    found = select(
+        db, Memory, f"memories WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?", (limit,)
+    )
     return sorted(found, key=lambda m: m.id)
 
 
 def mark_read(db: sqlite3.Connection, memory_ids: Iterable[int], cycle_id: int) -> set[int]:
-    """Say which cycle has read these memories; return those of them that are in force."""
-    query = f"UPDATE memories SET cycle_id = ? WHERE superseded_at IS NULL AND id IN {GIVEN} RETURNING id"
+    """Say which cycle has read these memories.
+
+    Return those of them that are in force.
+    """
+    query = f"""UPDATE memories SET cycle_id = ?
+                WHERE superseded_at IS NULL AND id IN {GIVEN} RETURNING id"""
     return set(column(db, query, (cycle_id, given(memory_ids))))
 
 
 def mark_unread(db: sqlite3.Connection, cycle_id: int) -> list[str]:
     """Let the memories that a cycle has read be unread; return what they say."""
-    return column(db, "UPDATE memories SET cycle_id = NULL WHERE cycle_id = ? RETURNING content", (cycle_id,))
+    return column(
+        db, "UPDATE memories SET cycle_id = NULL WHERE cycle_id = ? RETURNING content", (cycle_id,)
+    )
 
 
 def note_tried(db: sqlite3.Connection) -> None:
-    """Remember how far memories went when a graph cycle failed or was undone: those alone call for no other."""
-    db.execute("INSERT OR REPLACE INTO meta (name, value) SELECT ?, ifnull(max(id), 0) FROM memories", (_TRIED,))
+    """Remember up to which memory a graph cycle failed or was undone.
+
+    Those memories alone call for no other cycle.
+    """
+    db.execute(
+        "INSERT OR REPLACE INTO meta (name, value) SELECT ?, ifnull(max(id), 0) FROM memories",
+        (_TRIED,),
+    )
 
 
 def tried(db: sqlite3.Connection) -> int:
@@ -182,14 +228,20 @@ def tried(db: sqlite3.Connection) -> int:
 
 
 def memories_with(db: sqlite3.Connection, phrase: str) -> list[Memory]:
-    """Return the memories, superseded ones too, in which the index finds these words one behind the other."""
+    """Return the memories with these words one behind the other, superseded ones too."""
     return select(
-        db, Memory, "memories WHERE id IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH ?)", (f'"{phrase}"',)
+        db,
+        Memory,
+        "memories WHERE id IN (SELECT rowid FROM memories_fts WHERE memories_fts MATCH ?)",
+        (f'"{phrase}"',),
     )
 
 
 def leading_on(db: sqlite3.Connection, entity_ids: Iterable[int], hub: int) -> list[int]:
-    """Return those of these entities that are not the user, and that at most `hub` relations name."""
+    """Return those entities that are not the user and that few relations name.
+
+    At most `hub` of them.
+    """
     query = f"""SELECT id FROM entities WHERE id IN {GIVEN} AND lower(name) <> 'user' AND ? >=
                     (SELECT count(*) FROM relations WHERE subject_id = entities.id)
                     + (SELECT count(*) FROM relations WHERE object_id = entities.id) ORDER BY id"""

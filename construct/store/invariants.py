@@ -1,17 +1,21 @@
 """What contract.md promises of the database after every commit, looked for with SQL.
 
-Each sentence names where the promise is broken. The sixth invariant speaks of deeds; what can
-be seen of it is that no message is gone from the range of a cycle. `shown` is looked into for
-pending observations only: a superseded one stays in a row there until the next compaction, and
-is left out when the context is assembled.
+Each sentence names where the promise is broken. The sixth invariant speaks of deeds;
+what can be seen of it is that no message is gone from the range of a cycle. `shown` is
+looked into for pending observations only: a superseded one stays in a row there until
+the next compaction, and is left out when the context is assembled.
 """
 
 import json
 import sqlite3
 from collections.abc import Collection, Iterator
 
+_TABLES = (
+    "conversations", "messages", "watermarks", "cycles", "observations", "observation_messages",
+    "observation_sources", "observation_replaced", "forget_requests", "shown",
+)  # fmt: skip
 _SCOPE = """
-WITH scope AS (
+scope AS (
     SELECT id FROM conversations WHERE :ids IS NULL OR id IN (SELECT value FROM json_each(:ids))
 ), marks AS (
     SELECT scope.id AS conversation_id,
@@ -19,7 +23,7 @@ WITH scope AS (
            ifnull(max(CASE name WHEN 'compacted' THEN message_id END), 0) AS compacted,
            ifnull(max(CASE name WHEN 'window' THEN message_id END), 0) AS "window"
     FROM scope LEFT JOIN watermarks ON watermarks.conversation_id = scope.id GROUP BY scope.id
-), spans AS MATERIALIZED (           -- what has been observed, and how far it had come before each cycle
+), spans AS MATERIALIZED (           -- what was observed, and how far that went before each cycle
     SELECT conversation_id, first_message_id AS first, last_message_id AS last,
            ifnull(max(last_message_id) OVER (
                PARTITION BY conversation_id ORDER BY first_message_id, last_message_id, cycles.id
@@ -27,10 +31,12 @@ WITH scope AS (
     FROM cycles JOIN scope ON scope.id = conversation_id
     WHERE kind = 'observer' AND status = 'succeeded' AND first_message_id <= last_message_id
 ), gaps AS (                         -- what lies in no cycle's range
-    SELECT conversation_id, reached + 1 AS first, first - 1 AS last FROM spans WHERE first > reached + 1
+    SELECT conversation_id, reached + 1 AS first, first - 1 AS last
+    FROM spans WHERE first > reached + 1
     UNION ALL
-    SELECT id, ifnull((SELECT max(last) FROM spans WHERE conversation_id = scope.id), 0) + 1, 1 << 62 FROM scope
-), weighed AS (                      -- observations in scope: those of several conversations always are
+    SELECT id, 1 + ifnull((SELECT max(last) FROM spans WHERE conversation_id = scope.id), 0),
+           1 << 62 FROM scope
+), weighed AS (                      -- in scope; those of several conversations always are
     SELECT observations.* FROM observations
     WHERE :ids IS NULL OR conversation_id IS NULL OR conversation_id IN (SELECT id FROM scope)
 )
@@ -44,39 +50,49 @@ _CHECKS: tuple[tuple[str, str], ...] = (
     (
         f"""SELECT s.conversation_id, {_COUNTED} FROM gaps AS s {_MARKS} {_LIVE}
             AND m.id BETWEEN s.first AND min(s.last, marks.observed) GROUP BY s.conversation_id""",
-        "Conversation {0}: messages up to `observed` lie in no succeeded observer cycle: {1}, the first is {2}.",
+        "Conversation {0}: messages up to `observed` lie in no succeeded observer cycle: "
+        "{1}, the first is {2}.",
     ),
     (
         f"""SELECT s.conversation_id, {_COUNTED} FROM spans AS s {_LIVE}
             AND m.id BETWEEN s.first AND min(s.last, s.reached) GROUP BY s.conversation_id""",
-        "Conversation {0}: messages lie in more than one succeeded observer cycle: {1}, the first is {2}.",
+        "Conversation {0}: messages lie in more than one succeeded observer cycle: "
+        "{1}, the first is {2}.",
     ),
     (
         f"""SELECT s.conversation_id, {_COUNTED} FROM spans AS s {_MARKS} {_LIVE}
-            AND m.id BETWEEN max(s.first, marks.observed + 1) AND s.last GROUP BY s.conversation_id""",
-        "Conversation {0}: messages above `observed` lie in a succeeded observer cycle: {1}, the first is {2}.",
+            AND m.id BETWEEN max(s.first, marks.observed + 1) AND s.last
+            GROUP BY s.conversation_id""",
+        "Conversation {0}: messages above `observed` lie in a succeeded observer cycle: "
+        "{1}, the first is {2}.",
     ),
     (
-        'SELECT conversation_id, "window", compacted, observed FROM marks WHERE "window" > compacted '
-        "OR compacted > observed",
-        "Conversation {0}: the watermarks are out of order: window {1}, compacted {2}, observed {3}.",
+        """SELECT conversation_id, "window", compacted, observed FROM marks
+           WHERE "window" > compacted OR compacted > observed""",
+        "Conversation {0}: the watermarks are out of order: "
+        "window {1}, compacted {2}, observed {3}.",
     ),
     (
-        """SELECT conversation_id, name, message_id FROM watermarks AS w JOIN scope ON scope.id = conversation_id
-           WHERE NOT EXISTS (SELECT 1 FROM messages AS m
-                             WHERE m.id = w.message_id AND m.conversation_id = w.conversation_id)""",
+        """SELECT conversation_id, name, message_id
+           FROM watermarks AS w JOIN scope ON scope.id = conversation_id WHERE NOT EXISTS (
+               SELECT 1 FROM messages AS m
+               WHERE m.id = w.message_id AND m.conversation_id = w.conversation_id)""",
         "Conversation {0}: the watermark `{1}` points at {2}, which is no message of it.",
     ),
     (
-        """SELECT o.id, m.id FROM weighed AS o JOIN observation_messages AS om ON om.observation_id = o.id
-           JOIN messages AS m ON m.id = om.message_id AND m.conversation_id = o.conversation_id AND m.archived = 0
+        """SELECT o.id, m.id
+           FROM weighed AS o JOIN observation_messages AS om ON om.observation_id = o.id
+           JOIN messages AS m
+               ON m.id = om.message_id AND m.conversation_id = o.conversation_id AND m.archived = 0
            JOIN watermarks AS w ON w.conversation_id = m.conversation_id AND w.name = 'window'
-           WHERE o.committed_at IS NULL AND o.superseded_at IS NULL AND m.id <= w.message_id GROUP BY o.id""",
+           WHERE o.committed_at IS NULL AND o.superseded_at IS NULL AND m.id <= w.message_id
+           GROUP BY o.id""",
         "Observation {0} is pending, though its message {1} has left the window.",
     ),
     (
-        """SELECT o.id, shown.conversation_id FROM weighed AS o JOIN shown ON shown.observation_id = o.id
-           WHERE o.committed_at IS NULL AND o.superseded_at IS NULL AND shown.block > 0""",
+        """SELECT o.id, shown.conversation_id
+           FROM weighed AS o JOIN shown ON shown.observation_id = o.id
+           WHERE o.committed_at IS NULL AND o.superseded_at IS NULL""",
         "Observation {0} is pending, though conversation {1} is shown it.",
     ),
     (
@@ -86,7 +102,8 @@ _CHECKS: tuple[tuple[str, str], ...] = (
     ),
     (
         """SELECT id, generation, highest FROM (
-               SELECT weighed.id, generation, (SELECT max(source.generation) FROM observation_sources
+               SELECT weighed.id, generation, (
+                   SELECT max(source.generation) FROM observation_sources
                    JOIN observations AS source ON source.id = source_id
                    WHERE observation_id = weighed.id) AS highest
                FROM weighed WHERE generation <> 0)
@@ -123,28 +140,43 @@ _CHECKS: tuple[tuple[str, str], ...] = (
     ),
     (
         """SELECT id, conversation_id FROM cycles AS c
-           WHERE kind = 'observer' AND status = 'succeeded' AND conversation_id IN (SELECT id FROM scope)
+           WHERE kind = 'observer' AND status = 'succeeded'
+           AND conversation_id IN (SELECT id FROM scope)
            AND (first_message_id > last_message_id OR 2 <> (
-               SELECT count(*) FROM (SELECT c.first_message_id AS end UNION ALL SELECT c.last_message_id)
+               SELECT count(*)
+               FROM (SELECT c.first_message_id AS end UNION ALL SELECT c.last_message_id)
                JOIN messages AS m ON m.id = end AND m.conversation_id = c.conversation_id))""",
         "Cycle {0} has observed messages that conversation {1} does not have.",
     ),
 )
 
 
-def violations(db: sqlite3.Connection, conversation_ids: Collection[int] | None = None) -> list[str]:
-    """Return a sentence for every breach of the invariants in these conversations (None: in all)."""
+def violations(
+    db: sqlite3.Connection, conversation_ids: Collection[int] | None = None, schema: str = "main"
+) -> list[str]:
+    """Return a sentence for every breach of the invariants.
+
+    In these conversations, or in all. `schema` names an attached database to look into
+    instead.
+    """
     ids = None if conversation_ids is None else json.dumps(sorted(conversation_ids))
-    return [sentence for query, form in _CHECKS for sentence in _breaches(db, query, form, ids)]
+    tables = [f"{table} AS NOT MATERIALIZED (SELECT * FROM {schema}.{table})" for table in _TABLES]
+    scope = f"WITH {', '.join(tables)}, {_SCOPE}"
+    return [
+        sentence for query, form in _CHECKS for sentence in _breaches(db, scope + query, form, ids)
+    ]
 
 
 def _breaches(db: sqlite3.Connection, query: str, form: str, ids: str | None) -> Iterator[str]:
-    for row in db.execute(_SCOPE + query, {"ids": ids}):
+    for row in db.execute(query, {"ids": ids}):
         yield form.format(*("none" if value is None else value for value in row))
 
 
 def index_violations(db: sqlite3.Connection) -> list[str]:
-    """Return a sentence for every full-text index that does not say what its table says; needs the write lock."""
+    """Return a sentence for every full-text index that disagrees with its table.
+
+    Needs the write lock.
+    """
     found = []
     for table in ("messages", "observations", "memories"):
         try:
@@ -157,7 +189,14 @@ def index_violations(db: sqlite3.Connection) -> list[str]:
 
 
 def file_violations(db: sqlite3.Connection) -> list[str]:
-    """Return a sentence for every damaged page and for every row that refers to one that is not there."""
-    damaged = [f"The file is damaged: {row[0]}" for row in db.execute("PRAGMA integrity_check(5)") if row[0] != "ok"]
+    """Return a sentence for every damaged page and every dangling reference."""
+    damaged = [
+        f"The file is damaged: {row[0]}"
+        for row in db.execute("PRAGMA integrity_check(5)")
+        if row[0] != "ok"
+    ]
     dangling = db.execute("PRAGMA foreign_key_check").fetchall()
-    return damaged + [f"Row {row[1]} of {row[0]} refers to a row of {row[2]} that is not there." for row in dangling]
+    return damaged + [
+        f"Row {row[1]} of {row[0]} refers to a row of {row[2]} that is not there."
+        for row in dangling
+    ]

@@ -1,8 +1,10 @@
 """Rows as they cross module borders.
 
-Named tuples, as hundreds are made in a turn: a frozen dataclass takes six times as long.
+Named tuples, as hundreds are made in a turn: a frozen dataclass takes six times as
+long.
 """
 
+import json
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -35,7 +37,10 @@ class Conversation(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One turn's text as it was said; `blocks` is JSON, kept when there was more than text."""
+    """One turn's text as it was said.
+
+    `blocks` is JSON, kept when there was more than text.
+    """
 
     id: int
     uid: str
@@ -54,8 +59,23 @@ class Message(NamedTuple):
 
     @property
     def left_out(self) -> str | None:
-        """Why it is left out of requests: `refusal` or `dropped`; None when it is not."""
+        """Why it is left out of requests: `refusal` or `dropped`.
+
+        None when it is not.
+        """
         return self.stop_reason if self.stop_reason in (REFUSED, DROPPED) else None
+
+    @property
+    def quotes(self) -> tuple[str, ...] | None:
+        """The uids of the messages that a notebook's reply quotes; None for any other message."""
+        if self.content or not (self.blocks or "").startswith("{"):
+            return None
+        try:
+            stored = json.loads(self.blocks or "")
+        except ValueError:
+            return None
+        uids = stored.get("quotes") if stored.get("type") == "notebook" else None
+        return tuple(map(str, uids)) if isinstance(uids, list) else None
 
 
 class Observation(NamedTuple):
@@ -136,7 +156,10 @@ class Memory(NamedTuple):
 
 
 Descent = tuple[tuple[int, int], ...]
-"""A talk and those it goes on from, its parent first: each conversation with its last message that counts."""
+"""A talk and those it goes on from, its parent first.
+
+Each conversation with its last message that counts.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,13 @@
-"""The tables, as migrations. A step that has been released is never edited: add another.
+"""The tables, as migrations.
+
+A step that has been released is never edited: add another.
 
 The extra columns and tables beyond contract.md are explained where they stand.
 """
 
 from sqlite_utils import Database, Migrations
 
-from construct.store.schema_memory import m008_replaced
+from construct.store.dates import FILL_FIRST_DATES
 from construct.store.schema_search import m004_search, m006_vectors, m007_own_words, script
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
 
@@ -246,9 +248,141 @@ def m005_briefings(db: Database) -> None:
     )
 
 
+def m008_replaced(db: Database) -> None:
+    """Every link from a note to the one it replaced, what is withheld at the user's wish, and days as a range."""
+    script(
+        db,
+        """
+        CREATE TABLE observation_replaced (   -- edits, lines that made others outdated, lines that say the same
+            observation_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            replaced_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            cycle_id INTEGER NOT NULL REFERENCES cycles(id) ON DELETE CASCADE,
+            relation TEXT NOT NULL CHECK (relation IN ('outdated', 'same', 'edit')),
+            PRIMARY KEY (observation_id, replaced_id, cycle_id)
+        ) WITHOUT ROWID;
+        INSERT INTO observation_replaced
+            SELECT by_id, old_id, cycle_id, iif(kind = 'edit', 'edit', 'outdated')
+            FROM outdated JOIN cycles ON cycles.id = cycle_id;
+        DROP TABLE outdated;
+        CREATE INDEX observation_replaced_by_replaced ON observation_replaced(replaced_id);
+        CREATE INDEX observation_replaced_by_cycle ON observation_replaced(cycle_id);
+        CREATE TABLE observation_borrowed (   -- lines that were to replace a note and did not: names may come from it
+            observation_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            lender_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            PRIMARY KEY (observation_id, lender_id)
+        ) WITHOUT ROWID;
+        CREATE INDEX observation_borrowed_by_lender ON observation_borrowed(lender_id);
+        CREATE TABLE forget_requests (        -- what the observer heard the user ask to forget: withheld until answered
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid TEXT NOT NULL UNIQUE,
+            cycle_id INTEGER REFERENCES cycles(id) ON DELETE SET NULL,
+            observation_id INTEGER REFERENCES observations(id) ON DELETE CASCADE,
+            message_id INTEGER REFERENCES messages(id) ON DELETE CASCADE,
+            along INTEGER NOT NULL DEFAULT 0, -- 1: not named, it goes along with what was
+            withheld_at TEXT,                 -- null until the cycle's observations are committed
+            answered_at TEXT                  -- null until the user has said what to do
+        );
+        CREATE INDEX forget_requests_by_cycle ON forget_requests(cycle_id);
+        CREATE INDEX forget_requests_by_observation ON forget_requests(observation_id);
+        CREATE INDEX forget_requests_by_message ON forget_requests(message_id);
+        ALTER TABLE observations ADD COLUMN withheld INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE observations ADD COLUMN first_date TEXT;   -- of a reflection: the first day of its sources
+        ALTER TABLE cycles ADD COLUMN phase TEXT;              -- 'checking' while the verifier is asked
+        DROP INDEX observations_unsuperseded;
+        CREATE INDEX observations_unsuperseded ON observations(conversation_id, committed_at, withheld, token_count)
+            WHERE superseded_at IS NULL;
+        """,
+    )
+    db.execute(FILL_FIRST_DATES)
+
+
+def m009_taken_in(db: Database) -> None:
+    """What fell off the budget of a conversation has no row any more.
+
+    There was one for each active note in each conversation: 1.27 million after 67 of them.
+    Now a conversation has the number of its last take-in, and an observation the spans of
+    take-ins in which it was active.
+    """
+    script(
+        db,
+        """
+        CREATE TABLE take_in_count (number INTEGER NOT NULL);
+        INSERT INTO take_in_count SELECT count(DISTINCT conversation_id) FROM shown WHERE block = 0;
+        CREATE TABLE last_take_ins (           -- up to which a conversation has been offered what was active
+            conversation_id INTEGER PRIMARY KEY REFERENCES conversations(id) ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            scope TEXT NOT NULL CHECK (scope IN ('user', 'conversation'))
+        );
+        INSERT INTO last_take_ins
+            SELECT conversation_id, row_number() OVER (ORDER BY count(*), conversation_id), 'user'
+            FROM shown GROUP BY conversation_id HAVING min(block) = 0;
+        CREATE TABLE active_spans (            -- the take-ins at which an observation was active
+            observation_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            since INTEGER NOT NULL,            -- after this one
+            until INTEGER NOT NULL DEFAULT 9223372036854775807,
+            PRIMARY KEY (observation_id, since)
+        ) WITHOUT ROWID;
+        CREATE INDEX active_spans_by_since ON active_spans(since);
+        CREATE TRIGGER observations_span_insert AFTER INSERT ON observations
+        WHEN new.committed_at IS NOT NULL AND new.superseded_at IS NULL AND new.withheld = 0 BEGIN
+            INSERT INTO active_spans (observation_id, since) SELECT new.id, number FROM take_in_count;
+        END;
+        CREATE TRIGGER observations_span_begin
+        AFTER UPDATE OF committed_at, superseded_at, withheld ON observations
+        WHEN (new.committed_at IS NOT NULL AND new.superseded_at IS NULL AND new.withheld = 0)
+            AND NOT (old.committed_at IS NOT NULL AND old.superseded_at IS NULL AND old.withheld = 0) BEGIN
+            INSERT INTO active_spans (observation_id, since) SELECT new.id, number FROM take_in_count WHERE true
+                ON CONFLICT DO UPDATE SET until = excluded.until;
+        END;
+        CREATE TRIGGER observations_span_end
+        AFTER UPDATE OF committed_at, superseded_at, withheld ON observations
+        WHEN (old.committed_at IS NOT NULL AND old.superseded_at IS NULL AND old.withheld = 0)
+            AND NOT (new.committed_at IS NOT NULL AND new.superseded_at IS NULL AND new.withheld = 0) BEGIN
+            UPDATE active_spans SET until = (SELECT number FROM take_in_count)
+                WHERE observation_id = new.id AND until = 9223372036854775807;
+        END;
+        """,
+    )
+    # What a conversation has no row of, it has not taken in: a span begins after the last such.
+    db.execute(
+        """INSERT INTO active_spans (observation_id, since)
+           SELECT id, ifnull((
+               SELECT number FROM last_take_ins AS last WHERE NOT EXISTS (
+                   SELECT 1 FROM shown
+                   WHERE shown.conversation_id = last.conversation_id AND observation_id = observations.id)
+               ORDER BY number DESC LIMIT 1), 0)
+           FROM observations WHERE committed_at IS NOT NULL AND superseded_at IS NULL AND withheld = 0"""
+    )
+    script(
+        db,
+        """
+        DROP INDEX observations_unsuperseded;  -- now it holds all that packing by urgency reads
+        CREATE INDEX observations_unsuperseded ON observations(
+            conversation_id, committed_at, withheld, token_count, pinned, priority, observation_date)
+            WHERE superseded_at IS NULL;
+        INSERT OR IGNORE INTO meta SELECT 'pruning', 'rewrite' WHERE EXISTS (SELECT 1 FROM shown WHERE block = 0);
+        CREATE TABLE shown_lines (             -- what a conversation's model sees, in blocks, so that the prefix stays put
+            conversation_id INTEGER NOT NULL REFERENCES conversations(id) ON DELETE CASCADE,
+            observation_id INTEGER NOT NULL REFERENCES observations(id) ON DELETE CASCADE,
+            block INTEGER NOT NULL CHECK (block > 0),
+            PRIMARY KEY (conversation_id, observation_id)
+        ) WITHOUT ROWID;
+        INSERT INTO shown_lines SELECT conversation_id, observation_id, block FROM shown WHERE block > 0;
+        DROP TABLE shown;
+        ALTER TABLE shown_lines RENAME TO shown;
+        CREATE INDEX shown_in_order ON shown(conversation_id, block);
+        CREATE INDEX shown_by_observation ON shown(observation_id);
+        CREATE TRIGGER shown_not_fallen BEFORE INSERT ON shown WHEN new.block = 0 BEGIN
+            SELECT RAISE(IGNORE);              -- a line of an export that an earlier version wrote
+        END;
+        """,
+    )
+
+
 migrations = Migrations("construct")
 for _step in (
     m001_talk, m002_memory, m003_curated, m004_search, m005_briefings, m006_vectors, m007_own_words, m008_replaced,
+    m009_taken_in,
 ):  # fmt: skip
     migrations()(_step)
 

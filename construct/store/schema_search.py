@@ -1,4 +1,7 @@
-"""The steps of the schema that concern searching, in the order of their numbers; schema.py has the others."""
+"""The steps of the schema that concern searching, in the order of their numbers.
+
+Schema.py has the others.
+"""
 
 import sqlite3
 
@@ -34,13 +37,17 @@ _MESSAGES = """
         INSERT INTO messages_fts(rowid, text) VALUES (new.id, iif(new.withheld, '', new.content));
     END;
 """
-"""What is withheld stands in the index with no words; what has no entry yet (search_index.py) has none to take out."""
+"""What is withheld stands in the index with no words.
+
+What has no entry yet (search_index.py) has none to take out.
+"""
 
 
 def m004_search(db: Database) -> None:
     """Full-text indexes, kept in step by triggers.
 
-    A message is filed by its own words alone: the turns around it are weighed when it is read (memory/recall/rank.py).
+    A message is filed by its own words alone: the turns around it are weighed when it
+    is read (memory/recall/rank.py).
     """
     script(db, _MESSAGES)
     for table in ("observations", "memories"):
@@ -64,7 +71,10 @@ def m004_search(db: Database) -> None:
 
 
 def m006_vectors(db: Database) -> None:
-    """Vectors, made of what is there already; they go with what is deleted, emptied, withheld or undone."""
+    """Vectors, made of what is there already.
+
+    They go with what is deleted, emptied, withheld or undone.
+    """
     script(
         db,
         """
@@ -82,7 +92,11 @@ def m006_vectors(db: Database) -> None:
         ) WITHOUT ROWID;
         """,
     )
-    for kind, table in (("message", "messages"), ("observation", "observations"), ("memory", "memories")):
+    for kind, table in (
+        ("message", "messages"),
+        ("observation", "observations"),
+        ("memory", "memories"),
+    ):
         gone = f"""DELETE FROM vectors WHERE model IN (SELECT id FROM vector_models)
                 AND kind = '{kind}' AND entry_id = old.id;"""
         columns = "content, withheld" if kind == "message" else "content"
@@ -107,7 +121,7 @@ def m006_vectors(db: Database) -> None:
 def m007_own_words(db: Database) -> None:
     """What an earlier version filed with the two messages before it is filed anew, and what no query reads goes.
 
-    The pages that come free are given back as after forgetting (erase.py). What a conversation is shown, which each
+    The pages that come free are given back as after forgetting (purge.py). What a conversation is shown, which each
     turn reads, is found without looking at all that fell off the budget.
     """
     script(
@@ -119,7 +133,9 @@ def m007_own_words(db: Database) -> None:
         CREATE INDEX usage_of_work ON usage(created_at) WHERE purpose <> 'chat';
         """,
     )
-    if not db.execute("SELECT 1 FROM pragma_table_info('messages_fts') WHERE name = 'ctx'").fetchone():
+    if not db.execute(
+        "SELECT 1 FROM pragma_table_info('messages_fts') WHERE name = 'ctx'"
+    ).fetchone():
         return
     for moment in ("insert", "before_update", "after_update", "before_delete", "after_delete"):
         db.execute(f"DROP TRIGGER messages_fts_{moment}")

@@ -1,8 +1,10 @@
-"""Plain queries over the full-text indexes; what is found good is decided in `construct.memory`.
+"""Plain queries over the full-text indexes.
 
-Never found: messages withheld or retried, removed words, observations withheld or of reverted
-cycles, memories that are superseded or whose observation is withheld; superseded observations
-only with `Filters.all`.
+What is found good is decided in `construct.memory`.
+
+Never found: messages withheld, retried or without words, removed words, observations withheld or of
+reverted cycles, memories that are superseded or whose observation is withheld;
+superseded observations only with `Filters.all`.
 """
 
 import json
@@ -22,7 +24,7 @@ from construct.store.sql import GIVEN, column, given, scalar
 KINDS = ("message", "observation", "memory")
 
 _Condition = tuple[str, tuple[object, ...]]
-_FOUND_MESSAGE = f"m.withheld = 0 AND m.retried = 0 AND m.content <> '{REMOVED}'"
+_FOUND_MESSAGE = f"m.withheld = 0 AND m.retried = 0 AND m.content NOT IN ('', '{REMOVED}')"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,10 @@ class Filters:
     zone: tzinfo | None = None
     """The user's zone; None is the system's."""
     for_model: bool = False
-    """Whether a model will be sent what is found: without messages that are left out of requests."""
+    """Whether a model will be sent what is found.
+
+    Then messages that are left out of requests are not found.
+    """
 
     def kinds(self) -> tuple[str, ...]:
         """Return the kinds that can be found; only messages have a role."""
@@ -52,11 +57,17 @@ class Filters:
 
     def narrow(self) -> bool:
         """Tell whether fewer messages than all can be found."""
-        return any(value is not None for value in (self.since, self.until, self.talk, self.role, self.as_of))
+        return any(
+            value is not None
+            for value in (self.since, self.until, self.talk, self.role, self.as_of)
+        )
 
 
 class Entry(NamedTuple):
-    """One row of any kind as ranking needs it; `moment` is when it was said or noted."""
+    """One row of any kind as ranking needs it.
+
+    `moment` is when it was said or noted.
+    """
 
     kind: str
     id: int
@@ -88,26 +99,37 @@ def _midnight(day: date, zone: tzinfo | None) -> str:
         return to_text(datetime.combine(day, time(), tzinfo=UTC))
 
 
-def match(db: sqlite3.Connection, kind: str, expression: str, filters: Filters, limit: int) -> list[int]:
+def match(
+    db: sqlite3.Connection, kind: str, expression: str, filters: Filters, limit: int
+) -> list[int]:
     """Return the ids that match an FTS5 expression, best first by bm25.
 
-    Without filters messages that are not to be found may be among them: `entries` tells.
+    Without filters messages that are not to be found may be among them: `entries`
+    tells.
     """
     table = _TABLES[kind]
-    where, values = _conditions(kind, filters) if kind != "message" or filters.narrow() else ([], [])
+    where, values = (
+        _conditions(kind, filters) if kind != "message" or filters.narrow() else ([], [])
+    )
     join = f"JOIN {table} AS m ON m.id = f.rowid {_JOINS[kind]}" if where else ""
     query = f"""SELECT f.rowid FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ?
                 {_and(where)} ORDER BY bm25({table}_fts), f.rowid LIMIT ?"""
     return column(db, query, (expression, *values, limit))
 
 
-def containing(db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters: Filters, newest: int) -> list[int]:
-    """Return which of the newest rows hold any of `pieces` as a part of a word: for scripts without spaces."""
+def containing(
+    db: sqlite3.Connection, kind: str, pieces: Sequence[str], filters: Filters, newest: int
+) -> list[int]:
+    """Return which of the newest rows hold any of `pieces` as a part of a word.
+
+    For scripts without spaces.
+    """
     table = _TABLES[kind]
     where, values = _conditions(kind, filters)
     held = " OR ".join("instr(content, ?)" for _ in pieces)
-    query = f"""SELECT id FROM (SELECT m.id, m.content FROM {table} AS m {_JOINS[kind]} WHERE 1 {_and(where)}
-                                ORDER BY m.id DESC LIMIT ?) WHERE {held}"""
+    query = f"""SELECT id FROM (
+                    SELECT m.id, m.content FROM {table} AS m {_JOINS[kind]} WHERE 1 {_and(where)}
+                    ORDER BY m.id DESC LIMIT ?) WHERE {held}"""
     return column(db, query, (*values, newest, *pieces))
 
 
@@ -141,15 +163,19 @@ def since(db: sqlite3.Connection, kind: str, expression: str, first: int) -> lis
     return column(db, query, (expression, first))  # backwards is slower
 
 
-def newest_of_each(db: sqlite3.Connection, kind: str, expressions: Sequence[str], limit: int) -> list[list[int]]:
+def newest_of_each(
+    db: sqlite3.Connection, kind: str, expressions: Sequence[str], limit: int
+) -> list[list[int]]:
     """Return for each expression the newest ids that match, newest first.
 
-    All are looked up by one statement: to ask takes longer than to find. It does not grow with the file.
+    All are looked up by one statement: to ask takes longer than to find. It does not
+    grow with the file.
     """
     table = _TABLES[kind]
     rows = db.execute(
         f"""SELECT (SELECT group_concat(rowid) FROM (
-              SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH value ORDER BY rowid DESC LIMIT ?))
+              SELECT rowid FROM {table}_fts WHERE {table}_fts MATCH value
+              ORDER BY rowid DESC LIMIT ?))
             FROM json_each(?) ORDER BY key""",
         (limit, json.dumps(expressions)),
     )
@@ -174,22 +200,25 @@ def noted(db: sqlite3.Connection, messages: Iterable[int]) -> dict[int, list[tup
 
 def promoted_from(db: sqlite3.Connection, memories: Iterable[int]) -> dict[int, int]:
     """Return the observation each of these memories was promoted from, where it was."""
-    query = f"SELECT id, observation_id FROM memories WHERE id IN {GIVEN} AND observation_id IS NOT NULL"
+    query = f"""SELECT id, observation_id FROM memories
+                WHERE id IN {GIVEN} AND observation_id IS NOT NULL"""
     return dict(db.execute(query, (given(memories),)))
 
 
 def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
     """Return in how many rows each stem occurs, from the index.
 
-    The index counts by reading all of a word's entries, 0.7 ms in a large file (facts.md): there what was counted is
-    kept while this process runs, until the file has grown by a tenth.
+    The index counts by reading all of a word's entries, 0.7 ms in a large file
+    (facts.md): there what was counted is kept while this process runs, until the file
+    has grown by a tenth.
     """
     rows = total(db, kind)
     known: dict[str, int] = {}
     if rows >= _MANY_ROWS:
         known = _counted.setdefault((path(db), kind, round(math.log(rows, 1.1))), known)
     counts = count(db, kind, [stem for stem in stems if stem not in known])
-    # What no row has costs nothing to count, and may be said next: the query would go on without it.
+    # What no row has costs nothing to count, and may be said next: the query would go
+    # on without it.
     known |= {stem: count for stem, count in counts.items() if count}
     return {stem: known.get(stem, 0) for stem in stems}
 
@@ -201,7 +230,10 @@ _counted: dict[tuple[str, str, int], dict[str, int]] = {}
 def count(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
     """Return in how many rows each stem occurs now."""
     table = _TABLES[kind]
-    db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab USING fts5vocab(main, {table}_fts, row)")
+    db.execute(
+        f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab
+            USING fts5vocab(main, {table}_fts, row)"""
+    )
     sql = f"SELECT doc FROM temp.{table}_vocab WHERE term = ?"
     return {stem: scalar(db, sql, (stem,)) or 0 for stem in stems}
 
@@ -217,23 +249,32 @@ def term_seeker(db: sqlite3.Connection, kind: str) -> Callable[[str], str | None
 
 def rows_of_term(db: sqlite3.Connection, kind: str, term: str, most: int) -> list[int]:
     """Return the ids of the oldest rows that have a term, as the index spells it."""
-    sql = f"SELECT DISTINCT doc FROM (SELECT doc FROM {_instances(db, kind)} WHERE term = ? LIMIT ?)"
+    sql = (
+        f"SELECT DISTINCT doc FROM (SELECT doc FROM {_instances(db, kind)} WHERE term = ? LIMIT ?)"
+    )
     return column(db, sql, (term, most))
 
 
 def _instances(db: sqlite3.Connection, kind: str) -> str:
     table = _TABLES[kind]
     db.execute(
-        f"CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_instances USING fts5vocab(main, {table}_fts, instance)"
+        f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_instances
+            USING fts5vocab(main, {table}_fts, instance)"""
     )
     return f"temp.{table}_instances"
 
 
-def mentions(db: sqlite3.Connection, expression: str, newest: int, most: int) -> list[tuple[int, str, str]]:
-    """Return (conversation, role, text) of the newest messages that match; `most` characters of each."""
+def mentions(
+    db: sqlite3.Connection, expression: str, newest: int, most: int
+) -> list[tuple[int, str, str]]:
+    """Return (conversation, role, text) of the newest messages that match.
+
+    `most` characters of each.
+    """
     return db.execute(
-        "SELECT m.conversation_id, m.role, substr(m.content, 1, ?) FROM (SELECT rowid AS id FROM messages_fts "
-        "WHERE messages_fts MATCH ? ORDER BY rowid DESC LIMIT ?) AS f JOIN messages AS m ON m.id = f.id",
+        """SELECT m.conversation_id, m.role, substr(m.content, 1, ?) FROM (
+               SELECT rowid AS id FROM messages_fts WHERE messages_fts MATCH ?
+               ORDER BY rowid DESC LIMIT ?) AS f JOIN messages AS m ON m.id = f.id""",
         (most, expression, newest),
     ).fetchall()
 
@@ -246,7 +287,12 @@ _JOINS = {
 }
 _ALWAYS = "9999"
 """Is later than any stored time."""
-_ANY = {"id": "m.id", "conversation": "m.conversation_id", "moment": "m.created_at", "text": "m.content"}
+_ANY = {
+    "id": "m.id",
+    "conversation": "m.conversation_id",
+    "moment": "m.created_at",
+    "text": "m.content",
+}
 _FIELDS = {
     "message": _ANY | {"role": "m.role"},
     "observation": _ANY
@@ -254,11 +300,14 @@ _FIELDS = {
         "day": "m.observation_date", "about": FIRST_DAY_SQL.format("m.referenced_date"),
         "about_until": LAST_DAY_SQL.format("m.referenced_date"),
         "generation": "m.generation", "priority": "m.priority", "stance": "m.stance",
-        "state": """CASE WHEN m.superseded_at <= ? THEN 'superseded' WHEN m.committed_at <= ? THEN 'active'
-                    ELSE 'pending' END""",
+        "state": """CASE WHEN m.superseded_at <= ? THEN 'superseded'
+                    WHEN m.committed_at <= ? THEN 'active' ELSE 'pending' END""",
     },
     "memory": _ANY
-    | {"conversation": "o.conversation_id", "state": "iif(m.superseded_at <= ?, 'superseded', 'active')"},
+    | {
+        "conversation": "o.conversation_id",
+        "state": "iif(m.superseded_at <= ?, 'superseded', 'active')",
+    },
 }  # fmt: skip
 """What an entry is read from."""
 
@@ -276,7 +325,9 @@ def _conditions(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
         found.append(("m.role = ?", (filters.role,)))
     if filters.without and kind == "message":
         found.append((f"m.id NOT IN {GIVEN}", (given(filters.without),)))
-    return [f"({condition})" for condition, _ in found], [value for _, values in found for value in values]
+    return [f"({condition})" for condition, _ in found], [
+        value for _, values in found for value in values
+    ]
 
 
 def _in_force(kind: str, filters: Filters) -> Iterator[_Condition]:
@@ -297,7 +348,10 @@ def _in_force(kind: str, filters: Filters) -> Iterator[_Condition]:
 
 
 def _within_days(kind: str, filters: Filters) -> Iterator[_Condition]:
-    """Yield the conditions that concern the days: an observation has one, everything else a moment."""
+    """Yield the conditions that concern the days.
+
+    An observation has a day, everything else a moment.
+    """
     if kind == "observation":
         if filters.since:
             yield "m.observation_date >= ?", (filters.since.isoformat(),)

@@ -1,9 +1,15 @@
-"""The full-text index of messages, for many at once: their entries are made after them, some at a time.
+"""The full-text indexes: entries for many messages at once, and merging segments.
 
-Of the time that it takes to store an import two thirds go into the index, and with an entry for each row as it comes
-(FTS5 then writes a segment for each) it would be six sevenths. So the rows come first, in one transaction, and what is
-not in the index yet can be told by its having no row in `messages_fts_docsize`. `meta` has a row `unindexed` while
-there is any: the lowest id that may lack its entry. Whoever is stopped half-way leaves it to the next.
+Of the time that it takes to store an import two thirds go into the index of messages,
+and with an entry for each row as it comes (FTS5 then writes a segment for each) it would
+be six sevenths. So the rows come first, in one transaction, and what is not in the index
+yet can be told by its having no row in `messages_fts_docsize`. `meta` has a row
+`unindexed` while there is any: the lowest id that may lack its entry. Whoever is stopped
+half-way leaves it to the next.
+
+Each transaction that stores words leaves a segment behind, and a word is looked for in
+every one. SQLite merges them by itself when there are many, a dozen or two in a talk;
+here two of a size are merged, which leaves about five.
 """
 
 import math
@@ -21,6 +27,8 @@ _BATCH_TOKENS = 250_000
 _BATCH_MESSAGES = 5_000
 _BREATH = 0.03  # seconds between two batches: SQLite's lock knows no queue
 _TRIGGER = "messages_fts_insert"
+_INDEXES = ("messages_fts", "observations_fts", "memories_fts")
+_MERGED_PAGES = 32  # written at a time, at most: the write lock is held for a few milliseconds
 _MISSING = "NOT EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = messages.id)"
 
 
@@ -44,7 +52,10 @@ def complete(
     progress: Callable[[int, int], None] = lambda done, total: None,
     seconds: float = math.inf,
 ) -> None:
-    """Make the entries that are missing, as many as the time allows, other processes having their turn in between."""
+    """Make the entries that are missing, as many as the time allows.
+
+    Other processes have their turn in between.
+    """
     total = count_missing(db)
     done = 0
     until = time.monotonic() + seconds
@@ -55,7 +66,10 @@ def complete(
 
 
 def make_some(db: sqlite3.Connection) -> int:
-    """Make some of the entries that are missing; return of how many messages, 0 when none is."""
+    """Make some of the entries that are missing.
+
+    Return of how many messages, 0 when none is.
+    """
     if _first_missing(db) is None:
         return 0
     with transaction(db):
@@ -68,9 +82,31 @@ def count_missing(db: sqlite3.Connection) -> int:
     if first is None:
         return 0
     # By an index: the messages themselves may fill a gigabyte.
-    query = """SELECT (SELECT count(*) FROM messages INDEXED BY messages_by_conversation WHERE id >= :first)
+    query = """SELECT (SELECT count(*) FROM messages INDEXED BY messages_by_conversation
+                       WHERE id >= :first)
                     - (SELECT count(*) FROM messages_fts_docsize WHERE id >= :first)"""
     return int(scalar(db, query, {"first": first}))
+
+
+def merge_some(db: sqlite3.Connection) -> bool:
+    """Merge segments of each index that has two of a size; False when none has."""
+    with transaction(db):
+        return any(_merge(db, index) for index in _INDEXES)
+
+
+def merge_all(db: sqlite3.Connection) -> None:
+    """Leave one segment of each index, with nothing in it of what was deleted."""
+    for index in _INDEXES:
+        db.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
+
+
+def _merge(db: sqlite3.Connection, index: str) -> bool:
+    if scalar(db, f"SELECT v FROM {index}_config WHERE k = 'usermerge'") != 2:
+        db.execute(f"INSERT INTO {index}({index}, rank) VALUES ('usermerge', 2)")
+    before = db.total_changes
+    db.execute(f"INSERT INTO {index}({index}, rank) VALUES ('merge', {_MERGED_PAGES})")
+    # One change is the statement itself (https://www.sqlite.org/fts5.html, 6.9).
+    return db.total_changes - before > 1
 
 
 def _first_missing(db: sqlite3.Connection) -> int | None:
@@ -86,8 +122,13 @@ def _make_batch(db: sqlite3.Connection) -> int:
     ).fetchall()
     ids = [row_id for row_id, _ in found]
     before = accumulate((tokens for _, tokens in found), initial=0)
-    batch = [row_id for row_id, tokens in zip(ids[:_BATCH_MESSAGES], before, strict=False) if tokens < _BATCH_TOKENS]
-    query = f"INSERT INTO messages_fts (rowid, text) SELECT id, text FROM messages_search WHERE id IN {GIVEN}"
+    batch = [
+        row_id
+        for row_id, tokens in zip(ids[:_BATCH_MESSAGES], before, strict=False)
+        if tokens < _BATCH_TOKENS
+    ]
+    query = f"""INSERT INTO messages_fts (rowid, text)
+                SELECT id, text FROM messages_search WHERE id IN {GIVEN}"""
     db.execute(query, (given(batch),))
     if len(batch) == len(ids):
         db.execute("DELETE FROM meta WHERE name = 'unindexed'")

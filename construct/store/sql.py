@@ -1,6 +1,11 @@
-"""The few ways in which rows are read and stored, so that each query stands where it is asked, once, and as SQL."""
+"""The few ways in which rows are read and stored.
 
+So each query stands where it is asked, once, and as SQL.
+"""
+
+import base64
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -18,6 +23,14 @@ def given(ids: Iterable[int]) -> str:
     return json.dumps(sorted(ids))
 
 
+def new_uid() -> str:
+    """Return an id that is unique across machines: 96 random bits in 16 characters.
+
+    It is short because each is stored twice, in its table and in that table's index.
+    """
+    return base64.urlsafe_b64encode(os.urandom(12)).decode()
+
+
 @cache
 def columns(record: type[NamedTuple], table: str) -> str:
     """Return the record's columns for a SELECT, each behind the table's name, "" for none."""
@@ -25,9 +38,16 @@ def columns(record: type[NamedTuple], table: str) -> str:
     return ", ".join(prefix + name for name in record._fields)
 
 
-def select(db: sqlite3.Connection, record: type[R], source: str, values: Values = (), table: str = "") -> list[R]:
-    """Return rows as records; `source` is all that follows FROM, `table` the one in it that the record is of."""
-    return list(map(record._make, db.execute(f"SELECT {columns(record, table)} FROM {source}", values)))
+def select(
+    db: sqlite3.Connection, record: type[R], source: str, values: Values = (), table: str = ""
+) -> list[R]:
+    """Return rows as records.
+
+    `source` is all that follows FROM, `table` the one in it that the record is of.
+    """
+    return list(
+        map(record._make, db.execute(f"SELECT {columns(record, table)} FROM {source}", values))
+    )
 
 
 def first(db: sqlite3.Connection, record: type[R], source: str, values: Values = ()) -> R | None:
@@ -54,6 +74,8 @@ def exists(db: sqlite3.Connection, source: str, values: Values = ()) -> bool:
 def insert(db: sqlite3.Connection, table: str, row: Mapping[str, object]) -> int:
     """Store a row given by its columns and return its id."""
     marks = ", ".join("?" * len(row))
-    cursor = db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", (*row.values(),))
+    cursor = db.execute(
+        f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", (*row.values(),)
+    )
     assert cursor.lastrowid is not None
     return cursor.lastrowid

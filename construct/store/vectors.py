@@ -1,7 +1,9 @@
-"""Vectors of what was said and noted, by model: derived data, deleted with what it was made from. Plain queries.
+"""Vectors of what was said and noted, by model. Plain queries.
 
-Of several models the one chosen last is the file's. The triggers of migration 6 delete the vectors of what is deleted,
-emptied, withheld or undone.
+They are derived, and deleted with what they were made from.
+
+Of several models the one chosen last is the file's. The triggers of migration 6 delete
+the vectors of what is deleted, emptied, withheld or undone.
 """
 
 import sqlite3
@@ -13,8 +15,10 @@ from construct.store.search import KINDS
 from construct.store.sql import GIVEN, exists, given, scalar
 
 _FROM = {
-    "message": f"messages AS m WHERE m.withheld = 0 AND m.retried = 0 AND m.content NOT IN ('', '{REMOVED}')",
-    "observation": "observations AS m JOIN cycles AS c ON c.id = m.cycle_id WHERE c.status <> 'reverted'",
+    "message": f"""messages AS m
+        WHERE m.withheld = 0 AND m.retried = 0 AND m.content NOT IN ('', '{REMOVED}')""",
+    "observation": """observations AS m JOIN cycles AS c ON c.id = m.cycle_id
+        WHERE c.status <> 'reverted'""",
     "memory": "memories AS m WHERE 1",
 }
 _NONE = "NOT EXISTS (SELECT 1 FROM vectors WHERE model = ? AND kind = ? AND entry_id = m.id)"
@@ -42,10 +46,15 @@ def chosen(db: sqlite3.Connection) -> str | None:
 
 
 def choose(db: sqlite3.Connection, name: str) -> None:
-    """Have the file's vectors made by this model from now on; inside the caller's transaction."""
+    """Have the file's vectors made by this model from now on.
+
+    Inside the caller's transaction.
+    """
     if chosen(db) == name:
         return
-    db.execute("DELETE FROM vectors WHERE model = ?", (model_of(db, name),))  # left over from an earlier choice
+    db.execute(
+        "DELETE FROM vectors WHERE model = ?", (model_of(db, name),)
+    )  # left over from an earlier choice
     db.execute("DELETE FROM vector_models WHERE name = ?", (name,))
     db.execute("INSERT INTO vector_models (name) VALUES (?)", (name,))
 
@@ -68,21 +77,32 @@ def without(db: sqlite3.Connection, name: str, kind: str, after: int, limit: int
 def count_without(db: sqlite3.Connection, name: str) -> int:
     """Return how many entries have no vector."""
     model = model_of(db, name)
-    return sum(scalar(db, f"SELECT count(*) FROM {_FROM[kind]} AND {_NONE}", (model, kind)) for kind in KINDS)
+    return sum(
+        scalar(db, f"SELECT count(*) FROM {_FROM[kind]} AND {_NONE}", (model, kind))
+        for kind in KINDS
+    )
 
 
 def add(db: sqlite3.Connection, name: str, made: Iterable[tuple[Text, Sequence[bytes]]]) -> None:
-    """Store a chosen model's vectors of entries that still say the same; inside the caller's transaction."""
+    """Store a chosen model's vectors of entries that still say the same.
+
+    Inside the caller's transaction.
+    """
     model = model_of(db, name)
     for text, parts in made:
         db.executemany(
             f"""INSERT OR REPLACE INTO vectors (model, kind, entry_id, part, vector)
                 SELECT ?, ?, m.id, ?, ? FROM {_FROM[text.kind]} AND m.id = ? AND m.content = ?""",
-            [(model, text.kind, part, vector, text.id, text.content) for part, vector in enumerate(parts)],
+            [
+                (model, text.kind, part, vector, text.id, text.content)
+                for part, vector in enumerate(parts)
+            ],
         )
 
 
-def newest(db: sqlite3.Connection, model: int, kind: str, after: int, limit: int) -> list[tuple[int, bytes]]:
+def newest(
+    db: sqlite3.Connection, model: int, kind: str, after: int, limit: int
+) -> list[tuple[int, bytes]]:
     """Return (entry, vector) of a kind's newest entries above an id, lowest first."""
     rows = db.execute(
         """SELECT entry_id, vector FROM vectors WHERE model = ? AND kind = ? AND entry_id > ?
@@ -92,7 +112,9 @@ def newest(db: sqlite3.Connection, model: int, kind: str, after: int, limit: int
     return rows.fetchall()[::-1]
 
 
-def of(db: sqlite3.Connection, model: int, kind: str, ids: Iterable[int]) -> list[tuple[int, bytes]]:
+def of(
+    db: sqlite3.Connection, model: int, kind: str, ids: Iterable[int]
+) -> list[tuple[int, bytes]]:
     """Return (entry, vector) of these entries."""
     query = f"""SELECT entry_id, vector FROM vectors
                 WHERE model = ? AND kind = ? AND entry_id IN {GIVEN} ORDER BY entry_id"""
@@ -109,7 +131,8 @@ def drop_others(db: sqlite3.Connection, name: str, limit: int) -> None:
     others = "SELECT id FROM vector_models WHERE name <> ?"
     went = db.execute(
         f"""DELETE FROM vectors WHERE (model, kind, entry_id, part) IN (
-               SELECT model, kind, entry_id, part FROM vectors WHERE model IN ({others}) LIMIT ?)""",
+               SELECT model, kind, entry_id, part FROM vectors
+               WHERE model IN ({others}) LIMIT ?)""",
         (name, limit),
     ).rowcount
     if not went:

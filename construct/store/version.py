@@ -1,5 +1,8 @@
-"""How a file says that it is ours, and of which version. Apart, so that a look costs no import."""
+"""How a file says that it is ours, and of which version.
+
+Apart, so that a look costs no import.
+"""
 
 APPLICATION_ID = 0x43_4E_53_54  # "CNST"
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """The number of migrations in schema.py; a test holds them together."""

@@ -22,7 +22,9 @@ async def test_the_computed_full_history_is_what_a_driven_one_costs(rhythm: str)
             sums[i] += one.usage.get("chat", Usage())
     assert sums[1].cache_read_tokens == pytest.approx(sums[0].cache_read_tokens, rel=0.01)
     assert sums[1].cache_write_tokens == pytest.approx(sums[0].cache_write_tokens, rel=0.01)
-    assert sum(one.usd for one in computed) == pytest.approx(sum(one.usd for one in driven), rel=0.02)
+    assert sum(one.usd for one in computed) == pytest.approx(
+        sum(one.usd for one in driven), rel=0.02
+    )
 
 
 def test_worker_answers_have_the_size_of_real_ones() -> None:
@@ -39,12 +41,17 @@ def test_worker_answers_have_the_size_of_real_ones() -> None:
 
 
 def _transcript(turns: list[tuple[str, str]]) -> str:
-    said = "\n".join(f"[M{i}] 2026-03-01 14:30 user:\n{words}" for i, (words, _) in enumerate(turns, 1))
+    said = "\n".join(
+        f"[M{i}] 2026-03-01 14:30 user:\n{words}" for i, (words, _) in enumerate(turns, 1)
+    )
     return f"<transcript>\n{said}\n</transcript>"
 
 
 def test_the_point_from_which_it_pays() -> None:
-    """It pays from the turn after the last one at which it had cost more in all; a tie is not yet less."""
+    """It pays from the turn after the last one at which it had cost more in all.
+
+    A tie is not yet less.
+    """
     ours = [cost.Spent({}, dollars) for dollars in (3.0, 1.0, 1.0, 1.0)]
     theirs = [cost.Spent({}, dollars) for dollars in (1.0, 2.0, 2.0, 2.0)]
     assert cost.pays_from(ours, theirs) == 4

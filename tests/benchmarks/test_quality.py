@@ -14,11 +14,25 @@ from benchmarks.remembering.lives import Exchange, Question, chosen, read_lives
 from benchmarks.remembering.models import KeptModel, Said, Script
 from benchmarks.remembering.scores import abstains, contained, interval, score
 from construct.errors import ModelBrokenError
-from construct.llm.types import ChatMessage, Reply, ReplyStream, Request, Text, Usage, WorkReply, WorkRequest
+from construct.llm.types import (
+    ChatMessage,
+    Reply,
+    ReplyStream,
+    Request,
+    Text,
+    Usage,
+    WorkReply,
+    WorkRequest,
+)
 from construct.turns import heard
 from tests.support.fake_api import FakeApi, faults
 
-SMALL_TALK = ["Nice weather, is it not?", "It is, and so warm.", "Let us hope that it stays.", "Yes, for a while."]
+SMALL_TALK = [
+    "Nice weather, is it not?",
+    "It is, and so warm.",
+    "Let us hope that it stays.",
+    "Yes, for a while.",
+]
 
 
 def locomo(folder: Path) -> Path:
@@ -28,22 +42,51 @@ def locomo(folder: Path) -> Path:
         "session_1_date_time": "1:56 pm on 8 May, 2023",
         "session_1": [
             {"speaker": "Ben", "dia_id": "D1:1", "text": "Hi Ana, how are you?"},
-            {"speaker": "Ana", "dia_id": "D1:2", "text": "I adopted a parrot called Gonzo from the shelter yesterday."},
+            {
+                "speaker": "Ana",
+                "dia_id": "D1:2",
+                "text": "I adopted a parrot called Gonzo from the shelter yesterday.",
+            },
             {"speaker": "Ben", "dia_id": "D1:3", "text": "Lovely!", "blip_caption": "a red kayak"},
             {"speaker": "Ben", "dia_id": "D1:4", "text": "That is mine."},
         ],
         "session_2_date_time": "10:00 am on 9 June, 2023",
-        "session_2": [{"speaker": who, "dia_id": f"D2:{i}", "text": text} for i, (who, text) in enumerate(weather)],
+        "session_2": [
+            {"speaker": who, "dia_id": f"D2:{i}", "text": text}
+            for i, (who, text) in enumerate(weather)
+        ],
     }
     asked = [
-        {"question": "What is the parrot called?", "answer": "Gonzo", "evidence": ["D1:2"], "category": 4},
-        {"question": "When did Ana adopt it?", "answer": "7 May 2023", "evidence": ["D1:2; D2:1"], "category": 2},
-        {"question": "What colour is Ana's kayak?", "adversarial_answer": "red", "evidence": ["D1:3"], "category": 5},
-        {"question": "What is the kayak like?", "answer": "red; he said so", "evidence": ["D1:3"], "category": 3},
+        {
+            "question": "What is the parrot called?",
+            "answer": "Gonzo",
+            "evidence": ["D1:2"],
+            "category": 4,
+        },
+        {
+            "question": "When did Ana adopt it?",
+            "answer": "7 May 2023",
+            "evidence": ["D1:2; D2:1"],
+            "category": 2,
+        },
+        {
+            "question": "What colour is Ana's kayak?",
+            "adversarial_answer": "red",
+            "evidence": ["D1:3"],
+            "category": 5,
+        },
+        {
+            "question": "What is the kayak like?",
+            "answer": "red; he said so",
+            "evidence": ["D1:3"],
+            "category": 3,
+        },
     ]
     speakers = {"speaker_a": "Ana", "speaker_b": "Ben"}
     path = folder / "locomo.json"
-    path.write_text(json.dumps([{"sample_id": "c-1", "conversation": {**speakers, **sessions}, "qa": asked}]))
+    path.write_text(
+        json.dumps([{"sample_id": "c-1", "conversation": {**speakers, **sessions}, "qa": asked}])
+    )
     return path
 
 
@@ -60,7 +103,10 @@ def longmemeval(folder: Path) -> Path:
         "question_date": "2023/06/01 (Thu) 09:00",
         "haystack_dates": ["2023/05/21 (Sun) 10:00", "2023/05/20 (Sat) 02:21"],
         "haystack_session_ids": ["s2", "s1"],
-        "haystack_sessions": [turns("I went running."), turns("I bought my bicycle in Ghent last year.")],
+        "haystack_sessions": [
+            turns("I went running."),
+            turns("I bought my bicycle in Ghent last year."),
+        ],
         "answer_session_ids": ["s1"],
     }
     path = folder / "longmemeval.json"
@@ -68,7 +114,9 @@ def longmemeval(folder: Path) -> Path:
     return path
 
 
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object
+) -> str:
     """Run the benchmark in this process and return what it printed."""
     monkeypatch.setattr(sys, "argv", ["quality.py", *map(str, arguments)])
     quality.main()
@@ -82,7 +130,11 @@ def test_a_locomo_conversation_is_two_lives(tmp_path: Path) -> None:
     assert ana.sessions[0].begins == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
     assert ana.sessions[0].exchanges[0] == Exchange("", "Hi Ana, how are you?")
     assert ana.sessions[0].exchanges[1].heard == "Lovely!\n[Picture: a red kayak]\nThat is mine."
-    assert [(q.answer, q.needs) for q in ana.questions] == [("Gonzo", 1), ("7 May 2023", 2), (None, 1)]
+    assert [(q.answer, q.needs) for q in ana.questions] == [
+        ("Gonzo", 1),
+        ("7 May 2023", 2),
+        (None, 1),
+    ]
     assert [q.answer for q in ben.questions] == ["red"]
     assert ana.asked_at == datetime(2023, 6, 10, 10, 0, tzinfo=UTC)
 
@@ -90,13 +142,23 @@ def test_a_locomo_conversation_is_two_lives(tmp_path: Path) -> None:
 def test_a_longmemeval_question_is_a_life(tmp_path: Path) -> None:
     """Its sessions are put in order of time, and what has no answer is known by its id."""
     one, other = read_lives(longmemeval(tmp_path))
-    assert [s.exchanges[0].said for s in one.sessions] == ["I bought my bicycle in Ghent last year.", "I went running."]
-    assert (one.questions[0].answer, one.questions[0].needs, other.questions[0].answer) == ("in Ghent", 1, None)
+    assert [s.exchanges[0].said for s in one.sessions] == [
+        "I bought my bicycle in Ghent last year.",
+        "I went running.",
+    ]
+    assert (one.questions[0].answer, one.questions[0].needs, other.questions[0].answer) == (
+        "in Ghent",
+        1,
+        None,
+    )
     assert one.asked_at == datetime(2023, 6, 1, 9, 0, tzinfo=UTC)
 
 
 def test_a_part_of_the_lives_can_be_chosen(tmp_path: Path) -> None:
-    """By name, by number, and cut to the first sittings with what is asked of those; the lot falls the same twice."""
+    """By name, by number, and cut to the first sittings with what is asked of those.
+
+    The lot falls the same twice.
+    """
     lives = read_lives(locomo(tmp_path))
     (ben,) = chosen(lives, "c-1/Ben", 0, 0)
     (ana,) = chosen(lives, "1", 1, 1)
@@ -127,7 +189,10 @@ def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str) -> None:
     ],
 )
 def test_scores(reply: str, answer: str | None, category: str, f1: float, holds: float) -> None:
-    """F1 is LoCoMo's: parts of a list each by itself; where there is no answer, a reply that says so is right."""
+    """F1 is LoCoMo's: parts of a list each by itself.
+
+    Where there is no answer, a reply that says so is right.
+    """
     assert score(reply, answer, category) == pytest.approx(f1)
     assert contained(reply, answer) == pytest.approx(holds)
 
@@ -169,7 +234,10 @@ class Moody(Script):
 
 
 async def test_a_reply_is_asked_for_once(tmp_path: Path) -> None:
-    """What broke off is asked again; what came is kept by request and model, for later runs too."""
+    """What broke off is asked again.
+
+    What came is kept by request and model, for later runs too.
+    """
     moody, asked = Moody(), list[Request]()
 
     async def ask(words: str, identity: str = "") -> str:
@@ -180,12 +248,22 @@ async def test_a_reply_is_asked_for_once(tmp_path: Path) -> None:
         await stream.aclose()
         return text
 
-    said = [await ask("a"), await ask("a"), await ask("a"), await ask("b"), await ask("a", "another"), await ask("b")]
+    said = [
+        await ask("a"),
+        await ask("a"),
+        await ask("a"),
+        await ask("b"),
+        await ask("a", "another"),
+        await ask("b"),
+    ]
     assert said == ["", "2", "2", "3", "4", "3"]
 
 
 async def test_a_workers_answer_is_asked_for_once(tmp_path: Path) -> None:
-    """What failed is asked again; the answer that is kept is the same in all its parts."""
+    """What failed is asked again.
+
+    The answer that is kept is the same in all its parts.
+    """
     moody = KeptModel(Moody(), tmp_path)
     request = WorkRequest("Observe.", "Well?")
     with pytest.raises(ModelBrokenError):
@@ -195,7 +273,9 @@ async def test_a_workers_answer_is_asked_for_once(tmp_path: Path) -> None:
     assert (await moody.complete(WorkRequest("Reflect.", "Well?"))).text == "3"
 
 
-@pytest.mark.parametrize(("verdict", "mark"), [("Right.", 1.0), ("wrong", 0.0), ("I would say so", None), ("", None)])
+@pytest.mark.parametrize(
+    ("verdict", "mark"), [("Right.", 1.0), ("wrong", 0.0), ("I would say so", None), ("", None)]
+)
 async def test_a_judge_answers_with_a_word(verdict: str, mark: float | None) -> None:
     """What is no verdict is none."""
 
@@ -227,8 +307,9 @@ def test_a_longmemeval_file_is_run(
 ) -> None:
     """With --show each answer stands above the table."""
     text = run(monkeypatch, capsys, longmemeval(tmp_path), "--ways", "full,construct", "--show")
-    assert "q1 construct Where did I buy my bicycle? = in Ghent | I bought my bicycle in Ghent last year." in " ".join(
-        text.split()
+    assert (
+        "q1 construct Where did I buy my bicycle? = in Ghent | I bought my bicycle in Ghent last year."
+        in " ".join(text.split())
     )
     assert "construct - full" in text
 
@@ -243,7 +324,11 @@ def test_a_longmemeval_file_is_run(
     ],
 )
 def test_wrong_use_gets_plain_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: list[str], said: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    wrong: list[str],
+    said: str,
 ) -> None:
     """No traceback: what is wrong, in a line or two."""
     with pytest.raises(SystemExit, match=said):
@@ -251,14 +336,37 @@ def test_wrong_use_gets_plain_words(
 
 
 def test_any_server_may_observe_and_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], api: FakeApi
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    api: FakeApi,
 ) -> None:
-    """Over the Messages API, as worker, reader and judge; a run that a rejected key ended goes on where it was."""
+    """Over the Messages API, as worker, reader and judge.
+
+    A run that a rejected key ended goes on where it was.
+    """
     for name, value in api.env().items():
         monkeypatch.setenv(name, value)
-    names = ("--worker", "claude-haiku-5-5", "--reader", "claude-sonnet-5-5", "--judge", "claude-haiku-5-5", "--json")
-    ask = (longmemeval(tmp_path), "--ways", "construct", "--conversations", "1", "--cache", tmp_path / "cache", *names)
-    monkeypatch.setattr("construct.memory.cycles.policy.LEFTOVER_TOKENS", 1)
+    names = (
+        "--worker",
+        "claude-haiku-5-5",
+        "--reader",
+        "claude-sonnet-5-5",
+        "--judge",
+        "claude-haiku-5-5",
+        "--json",
+    )
+    ask = (
+        longmemeval(tmp_path),
+        "--ways",
+        "construct",
+        "--conversations",
+        "1",
+        "--cache",
+        tmp_path / "cache",
+        *names,
+    )
+    monkeypatch.setattr("construct.memory.policy.LEFTOVER_TOKENS", 1)
     api.fail("chat", faults.http(401))
     with pytest.raises(SystemExit, match="goes on where it stopped"):
         run(monkeypatch, capsys, *ask)

@@ -6,7 +6,10 @@ from benchmarks.turn import make_file, measure_turns
 
 
 async def test_a_few_turns_are_measured(tmp_path: Path) -> None:
-    """The file holds what was stored before and every turn; what is measured is above nothing."""
+    """The file holds what was stored before and every turn.
+
+    What is measured is above nothing.
+    """
     make_file(tmp_path, 20)
     row = await measure_turns(tmp_path, turns=3, stored=20, traced=2)
     assert (row.stored, row.turns) == (20, 3)

@@ -29,7 +29,10 @@ def life(tmp_path: Path) -> Iterator[Life]:
 
 @pytest.fixture(scope="session")
 def a_life(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A life of 1 March: observations 1 and 2 superseded by reflection 4; 3 active; 5 pending; memories; two talks."""
+    """A life of 1 March: observations 1 and 2 superseded by reflection 4; 3 active.
+
+    5 pending; memories; two talks.
+    """
     life = Life(tmp_path_factory.mktemp("a_life"))
     here = life.talk("Where I live")
     first = life.learn(here, "I live in Lisbon near the river")

@@ -47,16 +47,28 @@ def test_on_a_terminal_lines_are_broken_between_words(program: Program, api: Fak
 
 
 def test_piped_input_is_pasted_material(program: Program, api: FakeApi) -> None:
-    """Beside TEXT each of its lines is marked as quoted; `-` reads standard input as the message itself."""
-    program.run("ask", "Summarise this:", stdin="\nA long text.\n\n  In parts.\f\u2028And more.\r\nThe end.\n")
+    """Beside TEXT each of its lines is marked as quoted.
+
+    `-` reads standard input as the message itself.
+    """
+    program.run(
+        "ask",
+        "Summarise this:",
+        stdin="\nA long text.\n\n  In parts.\f\u2028And more.\r\nThe end.\n",
+    )
     program.run("ask", "-", stdin="Only this.\n")
-    sent = [m["content"][0]["text"] for m in api.of("chat")[-1].body["messages"] if m["role"] == "user"]
+    sent = [
+        m["content"][0]["text"] for m in api.of("chat")[-1].body["messages"] if m["role"] == "user"
+    ]
     pasted = "> A long text.\n>\n>   In parts.\f>\u2028> And more.\r\n> The end."
     assert sent == [f"Summarise this:\n\n{pasted}", "Only this."]
 
 
 def test_what_was_piped_in_is_learned_as_quoted(program: Program, api: FakeApi) -> None:
-    """Whatever the observer claims; by rule, with no model, nothing is learned from it."""
+    """Whatever the observer claims.
+
+    By rule, with no model, nothing is learned from it.
+    """
     letter = "I live in Oslo.\rMy sister is called Berta.\nMy locker has the code 1234.\n"
     program.run("ask", "--no-wait", "Make this shorter, please.", stdin=letter)
     api.enqueue(
@@ -66,7 +78,10 @@ def test_what_was_piped_in_is_learned_as_quoted(program: Program, api: FakeApi) 
     )
     program.run("compact")
     assert {one["stance"] for one in program.json("memory", "list")} == {"quoted"}
-    other = {"CONSTRUCT_DB": str(program.folder / "by-rule.db"), "MEMORY_WORKER_MODEL": "extractive"}
+    other = {
+        "CONSTRUCT_DB": str(program.folder / "by-rule.db"),
+        "MEMORY_WORKER_MODEL": "extractive",
+    }
     program.run("ask", "--no-wait", "Make this shorter, please.", stdin=letter, more=other)
     program.run("compact", more=other)
     assert program.json("memory", "list", more=other) == []
@@ -74,19 +89,25 @@ def test_what_was_piped_in_is_learned_as_quoted(program: Program, api: FakeApi) 
 
 @pytest.mark.parametrize("arguments", [("ask", "  "), ("ask", "-"), ("ask",)])
 @pytest.mark.parametrize("piped", ["", "\0\0\0", " \0\n"])
-def test_nothing_to_ask_is_wrong_usage(program: Program, arguments: tuple[str, ...], piped: str) -> None:
+def test_nothing_to_ask_is_wrong_usage(
+    program: Program, arguments: tuple[str, ...], piped: str
+) -> None:
     """A blank message exits 2 with a plain line, one of NULs too."""
     done = program.run(*arguments, stdin=piped)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert "nothing to ask" in done.stderr
+    assert "Nothing to ask" in done.stderr
 
 
 def test_json_has_the_shape_of_the_contract(program: Program) -> None:
     """`ask --json` prints one object with reply, conversation, message_id, stop_reason and usage."""
     answer = program.json("ask", "Hello.")
     assert set(answer) == {"reply", "conversation", "message_id", "stop_reason", "usage"}
-    assert (answer["conversation"], answer["message_id"], answer["stop_reason"]) == (1, 2, "end_turn")
+    assert (answer["conversation"], answer["message_id"], answer["stop_reason"]) == (
+        1,
+        2,
+        "end_turn",
+    )
 
 
 def test_it_continues_the_latest_conversation_unless_told(program: Program) -> None:
@@ -101,13 +122,21 @@ def test_it_continues_the_latest_conversation_unless_told(program: Program) -> N
 
 @pytest.mark.parametrize(
     ("fault", "status"),
-    [(faults.drop_during(3), 1), (faults.refusal("No."), 1), (faults.max_tokens(), 0), (faults.http(401), 1)],
+    [
+        (faults.drop_during(3), 1),
+        (faults.refusal("No."), 1),
+        (faults.max_tokens(), 0),
+        (faults.http(401), 1),
+    ],
     ids=["broken", "refused", "cut off", "rejected"],
 )
 def test_the_exit_status_says_how_the_reply_ended(
     program: Program, api: FakeApi, fault: faults.Fault, status: int
 ) -> None:
-    """A broken or refused reply is 1, one that reached its length 0; what came is printed."""
+    """A broken or refused reply is 1, one that reached its length 0.
+
+    What came is printed.
+    """
     api.fail("chat", fault)
     done = program.run("ask", "Tell me.")
     assert done.returncode == status
@@ -117,19 +146,27 @@ def test_the_exit_status_says_how_the_reply_ended(
 
 
 def test_what_becomes_of_a_message_without_a_reply_is_said(program: Program, api: FakeApi) -> None:
-    """A refused one is left out of later requests, one that failed goes along; both are stored, and shown as such."""
+    """A refused one is left out of later requests, one that failed goes along.
+
+    Both are stored, and shown as such.
+    """
     api.fail("chat", faults.refusal("No."))
-    assert "stored, and later requests leave it out.\n" in program.run("ask", "Poison.").stderr
+    assert "Later requests leave your message out.\n" in program.run("ask", "Poison.").stderr
     for fault in (faults.http(401), faults.drop_before(), faults.http(429, retry_after=3600)):
         api.fail("chat", fault, times=5)
         done = program.run("ask", "Wrongheaded.")
-        assert done.stderr.endswith("Your message goes along with the next one; in the chat, /drop takes it out.\n")
+        assert done.stderr.endswith(
+            "Your message goes along with the next one; in a chat, /drop takes it out.\n"
+        )
         assert len(done.stderr.splitlines()) == 2
         api.heal()
     program.run("chat", "--commands", stdin="/drop\n")
     shown = program.json("conversations", "show", "1")["messages"]
     assert [m["left_out"] for m in shown] == ["refusal", "refusal", None, None, "dropped"]
-    assert "user (left out of requests: dropped):\nWrongheaded." in program.run("conversations", "show", "1").stdout
+    assert (
+        "user (left out of requests: dropped):\nWrongheaded."
+        in program.run("conversations", "show", "1").stdout
+    )
 
 
 def test_without_any_model_it_is_not_configured(tmp_path: Path) -> None:
@@ -141,7 +178,9 @@ def test_without_any_model_it_is_not_configured(tmp_path: Path) -> None:
     assert program.run("status", "--json").returncode == 0
 
 
-def test_memory_work_that_is_due_is_finished_after_the_reply(program: Program, api: FakeApi) -> None:
+def test_memory_work_that_is_due_is_finished_after_the_reply(
+    program: Program, api: FakeApi
+) -> None:
     """The observer runs before `ask` ends, unless `--no-wait` leaves it to the next start."""
     for text in facts(4):
         program.run("ask", "--no-wait", text, more=LOW)
@@ -170,7 +209,10 @@ def test_failing_memory_work_does_not_change_the_status(program: Program, api: F
 
 
 def test_interrupting_the_memory_work_leaves_it_for_later(program: Program, api: FakeApi) -> None:
-    """On a terminal it says what is waited for; Ctrl-C after the reply exits 0 and no cycle stays running."""
+    """On a terminal it says what is waited for.
+
+    Ctrl-C after the reply exits 0 and no cycle stays running.
+    """
     api.fail("observer", faults.hang(20), times=None)
     arguments = [sys.executable, "-m", "construct", "ask", " ".join(facts(12))]
     terminal = PseudoTerminal(arguments, program.environment(LOW))
@@ -187,7 +229,10 @@ def test_interrupting_the_memory_work_leaves_it_for_later(program: Program, api:
 
 
 def test_interrupting_the_reply_keeps_what_came(program: Program, api: FakeApi) -> None:
-    """Ctrl-C while the reply streams exits 130; its words so far are stored and marked."""
+    """Ctrl-C while the reply streams exits 130.
+
+    Its words so far are stored and marked.
+    """
     api.enqueue("chat", Reply("one two three four five six", chunk_size=4))
     api.fail("chat", faults.hang(20, after=2))
     done = program.signalled(signal.SIGINT, lambda printed: "one" in printed, "ask", "Count.")

@@ -6,12 +6,16 @@ from tests.support.program import Program
 
 def offered(program: Program, line: str) -> str:
     """Return what zsh is offered at the end of a line."""
-    done = program.process(more={"_CONSTRUCT_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": line})
+    done = program.process(
+        more={"_CONSTRUCT_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": line}
+    )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
 
-def test_the_ids_of_conversations_are_offered_with_harmless_titles(program: Program, life: Life) -> None:
+def test_the_ids_of_conversations_are_offered_with_harmless_titles(
+    program: Program, life: Life
+) -> None:
     """What zsh is offered it evaluates: of a title only letters, digits and blanks go out."""
     life.talk("Tea \\$(touch x) `y` \"z\" 'q' [b]: ü")
     life.db.close()
@@ -19,7 +23,10 @@ def test_the_ids_of_conversations_are_offered_with_harmless_titles(program: Prog
 
 
 def test_completing_makes_no_database(program: Program) -> None:
-    """Where there is none, nothing is offered, and nothing made; the commands are, not the chat."""
+    """Where there is none, nothing is offered, and nothing made.
+
+    The commands are, not the chat.
+    """
     assert offered(program, "construct memory why ") == "_files\n"
     assert '"ask":' in offered(program, "construct a")
     assert not program.db.exists()

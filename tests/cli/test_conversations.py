@@ -13,7 +13,10 @@ KEYS = {"id", "title", "created_at", "parent", "forked_at_message", "current_tas
 def test_list_has_the_latest_first(lived: Program) -> None:
     """Each with its figures; `--limit` takes any number."""
     found = lived.json("conversations", "list")
-    assert [(one["id"], one["title"], one["messages"]) for one in found] == [(2, "Bicycles", 2), (1, "Where I live", 8)]
+    assert [(one["id"], one["title"], one["messages"]) for one in found] == [
+        (2, "Bicycles", 2),
+        (1, "Where I live", 8),
+    ]
     assert {frozenset(one) for one in found} == {frozenset(KEYS | {"messages", "last_at"})}
     assert len(lived.json("conversations", "list", "--limit", "1")) == 1
     assert lived.json("conversations", "list", "--limit", "9" * 30) == found
@@ -28,13 +31,24 @@ def test_show_prints_every_word(lived: Program) -> None:
         ("user", "Which chain fits a tandem?"),
         ("assistant", "A long one."),
     ]
-    assert set(talk["messages"][0]) == {"id", "role", "content", "created_at", "status", "archived", "left_out"}
+    assert set(talk["messages"][0]) == {
+        "id",
+        "role",
+        "content",
+        "created_at",
+        "status",
+        "archived",
+        "left_out",
+    }
     assert "A long one." in lived.run("conversations", "show", "2").stdout
 
 
 def test_rename_gives_a_title(lived: Program) -> None:
     """A title is one line of printable characters; a blank one is wrong usage."""
-    assert lived.json("conversations", "rename", "1", "\x1b[31mMy\nflat\u202e") == {"id": 1, "title": "My flat"}
+    assert lived.json("conversations", "rename", "1", "\x1b[31mMy\nflat\u202e") == {
+        "id": 1,
+        "title": "My flat",
+    }
     assert lived.json("conversations", "show", "1")["title"] == "My flat"
     assert lived.run("conversations", "rename", "1", "\x1b[0m").returncode == 2
 
@@ -59,7 +73,10 @@ def test_a_fork_counts_the_window_it_inherits(lived: Program) -> None:
 
 
 def test_delete_asks_unless_told(lived: Program) -> None:
-    """Where nobody can answer it is refused without `--yes`; with it the words are gone."""
+    """Where nobody can answer it is refused without `--yes`.
+
+    With it the words are gone.
+    """
     asked = lived.run("conversations", "delete", "2")
     assert asked.returncode == 2
     assert "--yes" in asked.stderr
@@ -71,14 +88,22 @@ def test_delete_asks_unless_told(lived: Program) -> None:
 
 @pytest.mark.parametrize("number", ["99", "0", "9" * 30])
 @pytest.mark.parametrize(
-    "command", [("show",), ("rename",), ("fork",), ("delete", "--yes"), ("ask",), ("chat",)], ids=lambda c: c[0]
+    "command",
+    [("show",), ("rename",), ("fork",), ("delete", "--yes"), ("ask",), ("chat",)],
+    ids=lambda c: c[0],
 )
-def test_an_unknown_conversation_is_a_failure(lived: Program, command: tuple[str, ...], number: str) -> None:
+def test_an_unknown_conversation_is_a_failure(
+    lived: Program, command: tuple[str, ...], number: str
+) -> None:
     """It exits 1 with a line or two, whatever is to be done with it."""
     if command[0] in {"ask", "chat"}:
-        done = lived.run(*command, "--conversation", number, *(["Hi"] if command[0] == "ask" else []), stdin="")
+        done = lived.run(
+            *command, "--conversation", number, *(["Hi"] if command[0] == "ask" else []), stdin=""
+        )
     else:
-        done = lived.run("conversations", *command, number, *(["Title"] if command[0] == "rename" else []))
+        done = lived.run(
+            "conversations", *command, number, *(["Title"] if command[0] == "rename" else [])
+        )
     assert (done.returncode, done.stdout) == (1, "")
     assert "There is no conversation" in done.stderr
     assert len(done.stderr.splitlines()) <= 2
@@ -90,23 +115,35 @@ def test_a_number_is_needed(lived: Program) -> None:
     assert lived.run("conversations", "show").returncode == 2
     bare = lived.run("conversations")
     assert bare.returncode == 2
-    assert bare.stderr.startswith("Say which: list, show, rename, fork, delete.\n")
-    assert "in quotation marks" in lived.run("conversations", "rename", "1", "Two", "words").stderr
+    assert bare.stderr.startswith("Name one of: list, show, rename, fork, delete.\n")
+    assert (
+        "Put the text in quotes" in lived.run("conversations", "rename", "1", "Two", "words").stderr
+    )
 
 
 def test_piped_chat_is_a_message_a_line(program: Program, api: FakeApi) -> None:
-    """Blank lines are skipped; with --commands `/` begins a command and `//` a message with a slash."""
+    """Blank lines are skipped.
+
+    With --commands `/` begins a command and `//` a message with a slash.
+    """
     api.enqueue("chat", "One.", "Two.", "Three.")
     done = program.run("chat", "--commands", stdin="first\n\n   \n//second\n/conversations\nthird")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("One.\nTwo.\n")
     assert done.stdout.endswith("Three.\n")
-    said = [m["content"] for m in program.json("conversations", "show", "1")["messages"] if m["role"] == "user"]
+    said = [
+        m["content"]
+        for m in program.json("conversations", "show", "1")["messages"]
+        if m["role"] == "user"
+    ]
     assert said == ["first", "/second", "third"]
 
 
 def test_piped_commands_keep_their_confirmations(program: Program) -> None:
-    """Without --commands nothing is run; with it, deleting something still takes --yes."""
+    """Without --commands nothing is run.
+
+    With it, deleting something still takes --yes.
+    """
     program.run("ask", "--no-wait", "--new", "Keep this.")
     program.run(stdin="x\n/conversations delete 1 --yes\n")
     assert program.json("conversations", "list")[0]["messages"] == 6
@@ -114,7 +151,9 @@ def test_piped_commands_keep_their_confirmations(program: Program) -> None:
     assert done.returncode == 1
     assert "--yes" in done.stderr
     assert program.json("conversations", "list")[0]["messages"] == 6
-    assert program.run("chat", "--commands", stdin="/conversations delete 1 --yes\n").returncode == 0
+    assert (
+        program.run("chat", "--commands", stdin="/conversations delete 1 --yes\n").returncode == 0
+    )
     assert program.json("conversations", "list") == []
 
 
@@ -130,7 +169,10 @@ def test_piped_chat_goes_on_after_a_failed_line(program: Program, api: FakeApi) 
 def test_piped_chat_finishes_memory_at_the_end(program: Program, api: FakeApi) -> None:
     """At the end of input what is due has been observed."""
     more = {"CONSTRUCT_OBSERVER_THRESHOLD": "50"}
-    assert program.run("chat", stdin="My locker has the code 1234. " * 10 + "\n", more=more).returncode == 0
+    assert (
+        program.run("chat", stdin="My locker has the code 1234. " * 10 + "\n", more=more).returncode
+        == 0
+    )
     assert api.of("observer")
     assert program.json("status")["messages"]["unobserved"] == 0
 
@@ -150,13 +192,20 @@ def test_a_chat_that_nobody_reads_ends_quietly(program: Program, api: FakeApi) -
 
 
 def test_private_chat_stores_nothing(program: Program) -> None:
-    """Not a word of it is in the database's files; what it cost is, and not when or how often was talked."""
+    """Not a word of it is in the database's files.
+
+    What it cost is, and not when or how often was talked.
+    """
     talk = "My password is Rumpelstilzchen.\nForget it.\n"
     assert program.run("chat", "--private", stdin=talk).returncode == 0
     with sqlite3.connect(program.db) as db:
-        booked = db.execute("SELECT created_at, purpose, conversation_id, cost_usd > 0 FROM usage").fetchall()
+        booked = db.execute(
+            "SELECT created_at, purpose, conversation_id, cost_usd > 0 FROM usage"
+        ).fetchall()
     assert booked == [("2026-03-10T00:00:00.000000+00:00", "chat", None, 1)]
-    assert b"Rumpelstilzchen" not in b"".join(file.read_bytes() for file in program.folder.glob("construct.db*"))
+    assert b"Rumpelstilzchen" not in b"".join(
+        file.read_bytes() for file in program.folder.glob("construct.db*")
+    )
     assert program.json("status")["messages"]["total"] == 0
 
 

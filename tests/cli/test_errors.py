@@ -57,7 +57,10 @@ def read_only(path: Path) -> None:
 
 @pytest.mark.parametrize("spoil", [newer, foreign, no_database, damaged, cut_off, read_only])
 def test_an_unusable_database_is_left_alone(lived: Program, spoil: Callable[[Path], None]) -> None:
-    """Every command exits 4 with two lines that name the file; not a byte changes, and no file appears beside it."""
+    """Every command exits 4 with two lines that name the file.
+
+    Not a byte changes, and no file appears beside it.
+    """
     spoil(lived.db)
     before = {file.name: file.read_bytes() for file in lived.folder.iterdir() if file.is_file()}
     for command in COMMANDS:
@@ -65,7 +68,9 @@ def test_an_unusable_database_is_left_alone(lived: Program, spoil: Callable[[Pat
         assert (done.returncode, done.stdout) == (4, ""), command
         assert str(lived.db) in done.stderr
         assert len(done.stderr.splitlines()) == 2
-    assert {file.name: file.read_bytes() for file in lived.folder.iterdir() if file.is_file()} == before
+    assert {
+        file.name: file.read_bytes() for file in lived.folder.iterdir() if file.is_file()
+    } == before
 
 
 def test_a_folder_is_no_database(program: Program) -> None:
@@ -92,7 +97,12 @@ def test_a_full_disk_is_a_failure(lived: Program) -> None:
     )
     command = [sys.executable, "-c", code, "ask", "--no-wait", "-"]
     done = subprocess.run(
-        command, env=lived.environment(), cwd=lived.folder, input="word " * 200_000, capture_output=True, text=True
+        command,
+        env=lived.environment(),
+        cwd=lived.folder,
+        input="word " * 200_000,
+        capture_output=True,
+        text=True,
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert "Traceback" not in done.stderr
@@ -111,8 +121,13 @@ def test_a_full_disk_is_a_failure(lived: Program) -> None:
     ],
     ids=["key", "request", "refused", "broken"],
 )
-def test_a_failing_model_is_a_failure(program: Program, api: FakeApi, fault: faults.Fault, hint: str) -> None:
-    """It exits 1 in a line or two; with `--json` what came is still printed, as JSON alone."""
+def test_a_failing_model_is_a_failure(
+    program: Program, api: FakeApi, fault: faults.Fault, hint: str
+) -> None:
+    """It exits 1 in a line or two.
+
+    With `--json` what came is still printed, as JSON alone.
+    """
     api.fail("chat", fault, times=None)
     done = program.run("ask", "--no-wait", "Hello.")
     assert done.returncode == 1
@@ -128,7 +143,9 @@ def test_an_unreachable_server_is_a_failure(program: Program) -> None:
     assert "127.0.0.1:9" in done.stderr
 
 
-@pytest.mark.parametrize("command", [("ask", "Hello."), ("chat",), ("compact",)], ids=lambda c: c[0])
+@pytest.mark.parametrize(
+    "command", [("ask", "Hello."), ("chat",), ("compact",)], ids=lambda c: c[0]
+)
 def test_without_a_model_it_is_not_configured(tmp_path: Path, command: tuple[str, ...]) -> None:
     """Exit 3 says what to set."""
     done = Program(tmp_path, {"CONSTRUCT_PROVIDER": "anthropic"}).run(*command, stdin="")
@@ -140,15 +157,25 @@ def shell(program: Program, line: str, **env: str) -> "subprocess.CompletedProce
     """Run a line in a shell in which `construct` is the program."""
     script = f'construct() {{ {sys.executable} -m construct "$@"; }}; {line}'
     return subprocess.run(
-        ["bash", "-c", script], env=program.environment(env), cwd=program.folder, capture_output=True, text=True
+        ["bash", "-c", script],
+        env=program.environment(env),
+        cwd=program.folder,
+        capture_output=True,
+        text=True,
     )
 
 
 def test_streams_may_be_closed_or_full(lived: Program) -> None:
-    """No closed or full stream brings a traceback; output that could not be written exits 1."""
+    """No closed or full stream brings a traceback.
+
+    Output that could not be written exits 1.
+    """
     closed = shell(lived, "construct chat <&- && construct ask --no-wait Hello <&- >&- 2>&-")
     assert (closed.returncode, closed.stderr) == (0, "")
-    full = shell(lived, "construct memory show 99 2>/dev/full; echo $? >&2; construct memory list --json >/dev/full")
+    full = shell(
+        lived,
+        "construct memory show 99 2>/dev/full; echo $? >&2; construct memory list --json >/dev/full",
+    )
     assert full.returncode == 1
     first, *rest = full.stderr.splitlines()
     assert first == "1"
@@ -163,12 +190,18 @@ def test_a_reader_that_goes_away_is_no_error_message(lived: Program) -> None:
 
 
 def test_output_that_has_no_code_for_a_character(lived: Program) -> None:
-    """Where standard output is ASCII, what has no code there is replaced; an export loses nothing."""
+    """Where standard output is ASCII, what has no code there is replaced.
+
+    An export loses nothing.
+    """
     lived.run("memory", "add", "naïve café 日本")
     done = shell(lived, "construct memory list", PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert "na?ve caf?" in done.stdout
-    assert shell(lived, "construct export", PYTHONIOENCODING="ascii").stdout == lived.run("export").stdout
+    assert (
+        shell(lived, "construct export", PYTHONIOENCODING="ascii").stdout
+        == lived.run("export").stdout
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,20 +223,27 @@ def test_bytes_that_are_no_text_are_no_defect(lived: Program, command: tuple[str
     assert "Traceback" not in done.stderr
 
 
-def test_an_interrupt_while_it_works_exits_130(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_while_it_works_exits_130(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever is interrupted, nothing is said of it."""
 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("construct.cli.upkeep.panel", interrupted)
+    monkeypatch.setattr("construct.operations.status.status", interrupted)
     assert program.run("status") == Done(130, "", "")
 
 
 def test_no_pager_is_started(lived: Program) -> None:
     """Neither PAGER nor a terminal's width changes what is printed."""
     marker = lived.folder / "paged"
-    pager = {"PAGER": f"touch {marker}", "MANPAGER": f"touch {marker}", "COLUMNS": "20", "LINES": "2"}
+    pager = {
+        "PAGER": f"touch {marker}",
+        "MANPAGER": f"touch {marker}",
+        "COLUMNS": "20",
+        "LINES": "2",
+    }
     assert os.linesep in lived.run("memory", "list", more=pager).stdout
     assert lived.run("--help", more=pager).returncode == 0
     assert not marker.exists()

@@ -12,7 +12,15 @@ from tests.support.fake_api import FakeApi, faults
 from tests.support.program import Done, Program
 
 TALK = "".join(
-    json.dumps({"type": "message", "conversation": "Rowing", "role": "user", "content": f"We rowed {n} miles"}) + "\n"
+    json.dumps(
+        {
+            "type": "message",
+            "conversation": "Rowing",
+            "role": "user",
+            "content": f"We rowed {n} miles",
+        }
+    )
+    + "\n"
     for n in range(5)
 )
 
@@ -37,7 +45,8 @@ def found(program: Program) -> Done:
 def test_an_import_that_is_told_to_stop(program: Program) -> None:
     """It says what came of it, and exits as a shell says it of a signal.
 
-    That is true as well where an import before brought all of the file: who is stopped while reading cannot know it.
+    That is true as well where an import before brought all of the file: who is stopped
+    while reading cannot know it.
     """
     os.mkfifo(program.folder / "pipe")
     with program.start("import", "pipe") as process, (program.folder / "pipe").open("w") as pipe:
@@ -60,15 +69,23 @@ def test_observing_whose_terminal_is_closed(program: Program, api: FakeApi) -> N
     assert program.json("observe", "--yes")["messages_left"] == 0
 
 
-def test_search_says_what_is_not_in_the_index_yet(half: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be entered in a moment is counted on standard error; `reindex` enters it."""
+def test_search_says_what_is_not_in_the_index_yet(
+    half: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be entered in a moment is counted on standard error.
+
+    `reindex` enters it.
+    """
     monkeypatch.setattr(progress, "_PATIENCE", 0)
     done = found(half)
     assert done.returncode == 0
     assert "We rowed 0 miles" in done.stdout
     assert "We rowed 4 miles" not in done.stdout
     assert done.stderr.startswith("Not searched yet: 4 imported messages")
-    assert half.run("reindex").stdout == "4 messages were entered into the search index; all are in it now.\n"
+    assert (
+        half.run("reindex").stdout
+        == "4 messages were entered into the search index; all are in it now.\n"
+    )
     assert (len(found(half).stdout.splitlines()), found(half).stderr) == (5, "")
 
 
@@ -78,7 +95,9 @@ def test_search_enters_what_takes_a_moment(half: Program) -> None:
     assert (len(done.stdout.splitlines()), done.stderr) == (5, "")
 
 
-def test_who_needs_the_whole_index_says_what_it_waits_for(half: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_needs_the_whole_index_says_what_it_waits_for(
+    half: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`doctor` enters all first, with a line where there is no bar to see."""
     monkeypatch.setattr(progress, "_PATIENCE", 0)
     assert "imported messages are entered" in half.run("doctor").stderr

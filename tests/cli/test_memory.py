@@ -12,7 +12,16 @@ from tests.support.program import Program
 from tests.support.talks import LOW, facts
 
 COMMON = {"kind", "id", "conversation", "date", "text"}
-OBSERVATION = COMMON | {"generation", "priority", "stance", "state", "referenced_date", "pinned", "origin", "withheld"}
+OBSERVATION = COMMON | {
+    "generation",
+    "priority",
+    "stance",
+    "state",
+    "referenced_date",
+    "pinned",
+    "origin",
+    "withheld",
+}
 MEMORY = COMMON | {"state", "category", "origin", "observation"}
 
 
@@ -29,7 +38,11 @@ def test_list_has_the_shape_of_the_contract(lived: Program) -> None:
     assert found == observations + memories
     assert {frozenset(one) for one in observations} == {frozenset(OBSERVATION)}
     assert {frozenset(one) for one in memories} == {frozenset(MEMORY)}
-    assert {one["id"]: one["state"] for one in observations} == {3: "active", 4: "active", 5: "pending"}
+    assert {one["id"]: one["state"] for one in observations} == {
+        3: "active",
+        4: "active",
+        5: "pending",
+    }
     assert {one["id"]: one["generation"] for one in observations}[4] == 1
     assert all(str(one["id"]).startswith("memory:") for one in memories)
     assert {one["date"] for one in found} == {"2026-03-01"}
@@ -43,7 +56,9 @@ def test_list_all_adds_what_is_superseded(lived: Program) -> None:
     assert "superseded" in lived.run("memory", "list", "--all").stdout
 
 
-def test_a_plan_is_of_unknown_outcome_by_the_day_that_is_looked_back_to(program: Program, life: Life) -> None:
+def test_a_plan_is_of_unknown_outcome_by_the_day_that_is_looked_back_to(
+    program: Program, life: Life
+) -> None:
     """On 3 March a plan for the 5th lay ahead, on the 6th nobody knew how it went."""
     here = life.talk()
     said = life.exchange(here, "On 5 March I see the dentist")
@@ -70,23 +85,39 @@ def test_limit_is_the_most_of_both_kinds_together(lived: Program, limit: int) ->
 
 
 def test_as_of_lists_what_was_believed_then(lived: Program) -> None:
-    """Before the first day nothing is known; at its end what was active, nothing pending; memories too."""
+    """Before the first day nothing is known.
+
+    At its end what was active, nothing pending; memories too.
+    """
     assert lived.json("memory", "list", "--as-of", "2026-02-28") == []
     assert lived.json("memory", "search", "Lisbon", "--as-of", "2026-02-28") == []
-    assert [i for i in ids(lived.json("memory", "list", "--as-of", "2026-03-01")) if isinstance(i, int)] == [3, 4]
+    assert [
+        i for i in ids(lived.json("memory", "list", "--as-of", "2026-03-01")) if isinstance(i, int)
+    ] == [3, 4]
     assert "memory:1" in ids(lived.json("memory", "list", "--as-of", "2026-03-01", "--all"))
     early = lived.json("memory", "list", "--as-of", "2026-03-01T09:09:00+00:00")
     assert ids(early) == [1, "memory:1"]
     assert [one["state"] for one in early] == ["active", "active"]
-    assert "superseded" not in lived.run("memory", "list", "--as-of", "2026-03-01T09:09:00+00:00").stdout
+    assert (
+        "superseded"
+        not in lived.run("memory", "list", "--as-of", "2026-03-01T09:09:00+00:00").stdout
+    )
     assert lived.json("memory", "list", "--as-of", "0001-01-01") == []
-    assert lived.run("memory", "list", "--as-of", "2026-02-28").stdout == "Nothing was remembered then.\n"
-    assert lived.json("memory", "list", "--as-of", "9999-12-31") == lived.json("memory", "list", "--as-of", "today")
+    assert (
+        lived.run("memory", "list", "--as-of", "2026-02-28").stdout
+        == "Nothing was remembered then.\n"
+    )
+    assert lived.json("memory", "list", "--as-of", "9999-12-31") == lived.json(
+        "memory", "list", "--as-of", "today"
+    )
     assert lived.run("memory", "list", "--as-of", "when it rained").returncode == 2
 
 
 def test_search_has_the_shape_of_the_contract(lived: Program) -> None:
-    """Each kind has its id's form and a score; best first; a superseded one only with `--all`."""
+    """Each kind has its id's form and a score; best first.
+
+    A superseded one only with `--all`.
+    """
     found = lived.json("memory", "search", "lisbon")
     assert {one["kind"] for one in found} == {"message", "observation", "memory"}
     assert all(set(one) >= COMMON | {"score"} for one in found)
@@ -108,11 +139,27 @@ def test_list_and_search_agree(lived: Program) -> None:
     for one in lived.json("memory", "search", "Lisbon tandem birthday alarm"):
         if one["kind"] != "message":
             known = listed[one["id"]]
-            assert {key: one[key] for key in (*COMMON, "state")} == {key: known[key] for key in (*COMMON, "state")}
+            assert {key: one[key] for key in (*COMMON, "state")} == {
+                key: known[key] for key in (*COMMON, "state")
+            }
 
 
 @pytest.mark.parametrize(
-    "query", ['"', "AND OR NOT", "(((", "lisbon*", "NEAR(a b)", "a:b", "***", "'; DROP", "-foo", "--bar", "\x00", "^x"]
+    "query",
+    [
+        '"',
+        "AND OR NOT",
+        "(((",
+        "lisbon*",
+        "NEAR(a b)",
+        "a:b",
+        "***",
+        "'; DROP",
+        "-foo",
+        "--bar",
+        "\x00",
+        "^x",
+    ],
 )
 def test_a_search_in_any_syntax_is_words(lived: Program, query: str) -> None:
     """Whatever the query looks like, it exits 0."""
@@ -147,14 +194,19 @@ def test_why_goes_through_every_generation(lived: Program) -> None:
     assert set(why) == {"observation", "sources", "messages", "life"}
     assert why["observation"]["id"] == 4
     assert ids(why["sources"]) == [1, 2]
-    assert {frozenset(one) for one in why["messages"]} == {frozenset({"id", "role", "content", "created_at"})}
+    assert {frozenset(one) for one in why["messages"]} == {
+        frozenset({"id", "role", "content", "created_at"})
+    }
     assert [(m["id"], m["role"]) for m in why["messages"]] == [(1, "user"), (3, "user")]
     assert lived.json("memory", "why", "memory:1")["observation"]["id"] == 1
     assert "I live in Lisbon near the river" in lived.run("memory", "why", "4").stdout
 
 
 def test_why_last_shows_what_the_reply_was_given(lived: Program) -> None:
-    """What came back by itself for the last reply is listed, whatever process answered; before one there is none."""
+    """What came back by itself for the last reply is listed, whatever process answered.
+
+    Before one there is none.
+    """
     assert lived.run("memory", "why", "last").returncode == 1
     asked = lived.json("ask", "--json", "--new", "Which chain fits my tandem?")
     why = lived.json("memory", "why", "last")
@@ -166,13 +218,23 @@ def test_why_last_shows_what_the_reply_was_given(lived: Program) -> None:
 
 
 def test_why_a_message_or_what_was_kept_by_hand(lived: Program) -> None:
-    """It says what rests on a message; what was kept by hand rests on nothing, and says who kept it."""
+    """It says what rests on a message.
+
+    What was kept by hand rests on nothing, and says who kept it.
+    """
     found = lived.json("memory", "why", "message:1")
-    assert (found["message"]["content"], ids(found["observations"])) == ("I live in Lisbon near the river", [1, 4])
+    assert (found["message"]["content"], ids(found["observations"])) == (
+        "I live in Lisbon near the river",
+        [1, 4],
+    )
     assert "message:1" in lived.run("memory", "why", "message:1").stdout
     (by_hand,) = (m["id"] for m in lived.json("memory", "list", "yours") if m["kind"] == "memory")
     assert "kept by the user" in lived.run("memory", "why", by_hand).stdout
-    assert lived.json("memory", "why", by_hand) == {"observation": None, "sources": [], "messages": []}
+    assert lived.json("memory", "why", by_hand) == {
+        "observation": None,
+        "sources": [],
+        "messages": [],
+    }
 
 
 @pytest.mark.parametrize("command", ["show", "why", "pin", "edit", "forget"])
@@ -193,11 +255,16 @@ def test_what_is_no_id_is_wrong_usage(lived: Program, name: str) -> None:
 
 
 def test_an_edit_takes_over_and_can_be_undone(lived: Program) -> None:
-    """An edit is a new observation in the place of the old one, with the same messages; `undo` takes it back."""
+    """An edit is a new observation in the place of the old one, with the same messages.
+
+    `undo` takes it back.
+    """
     new = lived.json("memory", "edit", "3", "Zoe's birthday is on May 6th")
     assert (new["id"], new["text"], new["origin"]) == (6, "Zoe's birthday is on May 6th", "user")
     assert lived.json("memory", "show", "3")["state"] == "superseded"
-    assert lived.json("memory", "why", "6")["messages"] == lived.json("memory", "why", "3")["messages"]
+    assert (
+        lived.json("memory", "why", "6")["messages"] == lived.json("memory", "why", "3")["messages"]
+    )
     undone = lived.json("undo")
     assert set(undone) == {"cycle", "along", "deactivated", "reactivated"}
     assert (ids(undone["deactivated"]), ids(undone["reactivated"])) == ([6], [3])
@@ -213,9 +280,16 @@ def test_a_pin_is_put_and_taken_away(lived: Program) -> None:
 
 
 def test_add_keeps_a_memory(lived: Program) -> None:
-    """A memory added by hand is listed; a blank one is wrong usage, and with CONSTRUCT_MEMORY not on so is any."""
+    """A memory added by hand is listed.
+
+    A blank one is wrong usage, and with CONSTRUCT_MEMORY not on so is any.
+    """
     kept = lived.json("memory", "add", "The boiler is by Junkers", "--category", "home")
-    assert (kept["text"], kept["category"], kept["origin"]) == ("The boiler is by Junkers", "home", "user")
+    assert (kept["text"], kept["category"], kept["origin"]) == (
+        "The boiler is by Junkers",
+        "home",
+        "user",
+    )
     assert kept["id"] in ids(lived.json("memory", "list"))
     assert lived.run("memory", "add", " ").returncode == 2
     refused = lived.run("memory", "add", "Something", more={"CONSTRUCT_MEMORY": "read-only"})
@@ -224,7 +298,10 @@ def test_add_keeps_a_memory(lived: Program) -> None:
 
 
 def test_forget_says_what_went(lived: Program) -> None:
-    """From a reflection down to its sources; without `--yes` and nobody to ask nothing goes."""
+    """From a reflection down to its sources.
+
+    Without `--yes` and nobody to ask nothing goes.
+    """
     asked = lived.run("memory", "forget", "4", "--json", stdin="yes\n")
     assert (asked.returncode, asked.stdout) == (2, "")
     assert "--yes" in asked.stderr
@@ -247,15 +324,24 @@ def test_forget_with_words_leaves_no_byte(lived: Program) -> None:
     """The words are in no file of the database afterwards."""
     lived.json("memory", "forget", "3", "--words", "--yes")
     assert lived.json("memory", "show", "message:5")["text"] == "[removed]"
-    assert b"birthday" not in b"".join(file.read_bytes() for file in lived.folder.glob("construct.db*"))
+    assert b"birthday" not in b"".join(
+        file.read_bytes() for file in lived.folder.glob("construct.db*")
+    )
 
 
 def test_diff_has_three_parts(lived: Program) -> None:
-    """What was learned, what changed and what is gone between two moments; the earlier one comes first."""
+    """What was learned, what changed and what is gone between two moments.
+
+    The earlier one comes first.
+    """
     whole = lived.json("memory", "diff", "2026-02-01")
     assert set(whole) == {"learned", "changed", "gone"}
     assert ids(whole["learned"]) == [3, 4]
-    assert lived.json("memory", "diff", "yesterday", "today") == {"learned": [], "changed": [], "gone": []}
+    assert lived.json("memory", "diff", "yesterday", "today") == {
+        "learned": [],
+        "changed": [],
+        "gone": [],
+    }
     changed = lived.json("memory", "diff", "2026-03-01T09:09:00+00:00", "2026-03-02")["changed"]
     assert [(one["old"]["id"], one["new"]["id"]) for one in changed] == [(1, 4)]
     assert lived.run("memory", "diff").stdout
@@ -295,7 +381,10 @@ def test_compact_does_all_now(program: Program, api: FakeApi) -> None:
 
 
 def test_compact_says_what_was_read_by_rule(program: Program, api: FakeApi) -> None:
-    """With the trouble that the worker model had; what it did not read some time before is no news."""
+    """With the trouble that the worker model had.
+
+    What it did not read some time before is no news.
+    """
     program.run("ask", "--no-wait", "My sister Rita lives in Braga.")
     api.fail("observer", faults.http(401), times=None)
     gone = program.run("compact")
@@ -324,17 +413,23 @@ def test_scope_conversation_counts_only_its_own(program: Program, life: Life) ->
 
 
 def test_a_list_can_be_narrowed(lived: Program) -> None:
-    """The words of `/memory` narrow the list too, as JSON or not; what narrows to nothing says so."""
+    """The words of `/memory` narrow the list too, as JSON or not.
+
+    What narrows to nothing says so.
+    """
     assert ids(lived.json("memory", "list", "reflections")) == [4]
     assert ids(lived.json("memory", "list", "pending", "tandem")) == [5]
     assert [found["kind"] for found in lived.json("memory", "list", "yours")] == ["memory"]
     assert lived.json("memory", "list", "high", "until", "2026-02") == []
-    assert lived.run("memory", "list", "low").stdout == "Nothing remembered is like that.\n"
+    assert lived.run("memory", "list", "low").stdout == "No matches: low.\n"
     assert lived.run("memory", "list", "since", "2026-99").returncode == 2
 
 
 def test_on_a_terminal_the_list_is_the_chats(lived: Program) -> None:
-    """What was kept by hand stands apart; what was promoted stands among the observations alone; words stay whole."""
+    """What was kept by hand stands apart.
+
+    What was promoted stands among the observations alone; words stay whole.
+    """
     memories = [one for one in lived.json("memory", "list") if one["kind"] == "memory"]
     promoted = [one["id"] for one in memories if one["observation"] is not None]
     assert promoted
@@ -367,11 +462,14 @@ def test_the_timeline(lived: Program) -> None:
 
 
 def test_undo_says_what_the_chat_says(lived: Program) -> None:
-    """Undoing is told in the same words as in the chat; the latest talk is another one, so `compact` is no way on."""
+    """Undoing is told in the same words as in the chat.
+
+    The latest talk is another one, so `compact` is no way on.
+    """
     shown = lived.run("undo").stdout
     assert "Taken back: an observation run" in shown
     assert "1 observation gone:" in shown
-    assert "in conversation 1, is held" in " ".join(shown.split())
+    assert "in conversation 1, will be read again" in " ".join(shown.split())
     assert "2 observations active again:" in lived.run("undo").stdout
 
 
@@ -380,7 +478,9 @@ def test_undo_on_a_terminal_shows_what_it_would_take_back_and_asks(
     lived: Program, answer: str, left: list[int]
 ) -> None:
     """With its conversation; `--yes` does not ask."""
-    terminal = PseudoTerminal(python("from construct.cli.run import run; run(['undo'])"), lived.environment(), 100, 40)
+    terminal = PseudoTerminal(
+        python("from construct.cli.run import run; run(['undo'])"), lived.environment(), 100, 40
+    )
     try:
         terminal.see("Type yes to do it")
         shown = terminal.screen.text
@@ -388,14 +488,21 @@ def test_undo_on_a_terminal_shows_what_it_would_take_back_and_asks(
         assert "in conversation 1" in shown
         assert "1 observation would go:" in shown
         assert "tandem" in shown
-        assert [one["id"] for one in lived.json("memory", "list") if one["kind"] == "observation"] == [3, 4, 5]
+        assert [
+            one["id"] for one in lived.json("memory", "list") if one["kind"] == "observation"
+        ] == [3, 4, 5]
         terminal.type(answer)
         assert terminal.wait() == 0
     finally:
         terminal.close()
-    assert [one["id"] for one in lived.json("memory", "list") if one["kind"] == "observation"] == left
+    assert [
+        one["id"] for one in lived.json("memory", "list") if one["kind"] == "observation"
+    ] == left
     terminal = PseudoTerminal(
-        python("from construct.cli.run import run; run(['undo', '--yes'])"), lived.environment(), 100, 40
+        python("from construct.cli.run import run; run(['undo', '--yes'])"),
+        lived.environment(),
+        100,
+        40,
     )
     try:
         assert terminal.wait() == 0
@@ -410,7 +517,9 @@ def test_an_edit_warns_of_names_and_numbers_it_leaves_out(lived: Program) -> Non
     done = lived.run("memory", "edit", "6", "Ana was born in spring")
     assert done.returncode == 0
     assert "spring" in done.stdout
-    assert done.stderr.startswith("Note: the old line had “Faro”, “12” and “May”, the new one does not.")
+    assert done.stderr.startswith(
+        "Note: the old line had “Faro”, “12” and “May”, the new one does not."
+    )
     assert lived.run("memory", "edit", "7", "Ana was born in autumn").stderr == ""
 
 
@@ -422,7 +531,9 @@ def test_search_can_be_narrowed_to_whose_words(program: Program, life: Life) -> 
     life.remember("The ferry has two decks")
     life.db.close()
     assert ids(program.json("memory", "search", "ferry", "--by", "user")) == [f"message:{mine.id}"]
-    assert ids(program.json("memory", "search", "ferry", "--by", "assistant")) == [f"message:{reply.id}"]
+    assert ids(program.json("memory", "search", "ferry", "--by", "assistant")) == [
+        f"message:{reply.id}"
+    ]
     wrong = program.run("memory", "search", "ferry", "--by", "mother")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "--by user" in wrong.stderr
@@ -437,3 +548,23 @@ def test_search_says_which_spelling_it_searched(program: Program, life: Life) ->
     assert "No “dentisst”; also searched “dentist”." in lines
     assert [hit["match"] for hit in program.json("memory", "search", "dentisst")] == ["respelt"]
     assert program.run("memory", "search", "qwertz").stdout == "Nothing was found.\n"
+
+
+def test_the_graph_is_what_the_chat_shows(lived: Program) -> None:
+    """Without a name it is the user's; one that nobody has is a failure."""
+    found = lived.json("memory", "graph", "the")
+    assert found["name"] == "The"
+    (relation,) = found["relations"]
+    assert (relation["predicate"], relation["with"]["name"]) == ("concerns", "9917")
+    assert relation["memory"].startswith("memory:")
+    assert "concerns → 9917" in lived.run("memory", "graph", "the").stdout
+    assert lived.run("memory", "graph", "Nobody").returncode == 1
+
+
+def test_the_context_is_what_would_be_sent(lived: Program) -> None:
+    """Part by part, with its tokens and the marks of the prompt cache; `--full` has every word."""
+    found = lived.json("memory", "context")
+    assert found["messages"][0]["blocks"][0]["kind"] == "observations"
+    assert set(found["tokens"]) >= {"system", "observations", "messages"}
+    assert "would be sent to" in lived.run("memory", "context").stdout
+    assert "You are Construct" in lived.run("memory", "context", "--full").stdout

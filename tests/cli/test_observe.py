@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from construct.cli.progress import progress_bar
-from construct.store import cycles, talk
+from construct.store import cycles
+from construct.store.conversations import get_watermarks, note_request
 from construct.store.database import open_database
-from construct.store.talk import NewMessage
+from construct.store.messages import NewMessage, add_message, messages_of, prompt_history
 from tests.support.emulator import Emulator
 from tests.support.fake_api import FakeApi, faults
 from tests.support.fake_types import Answer, Json
@@ -31,10 +32,15 @@ def past(program: Program) -> Program:
             "type": "message",
             "conversation": title,
             "role": role,
-            "content": f"{content} in the spring, said {turn} times by {role}s" if role == "user" else REPLY,
+            "content": f"{content} in the spring, said {turn} times by {role}s"
+            if role == "user"
+            else REPLY,
             "created_at": f"{year}-03-{turn + 1:02}T10:00:00+00:00",
         }
-        for title, year, content in (("A move", 2024, "I moved to Porto"), ("A cat", 2025, "My cat is called Miro"))
+        for title, year, content in (
+            ("A move", 2024, "I moved to Porto"),
+            ("A cat", 2025, "My cat is called Miro"),
+        )
         for turn in range(3)
         for role in ("user", "assistant")
     ]
@@ -51,11 +57,14 @@ def sources(program: Program) -> set[str]:
 
 
 def test_imported_talk_is_learned(past: Program, api: FakeApi) -> None:
-    """It says how much there is and what it may cost, then observes all of it; a second time nothing is left."""
+    """It says how much there is and what it may cost, then observes all of it.
+
+    A second time nothing is left.
+    """
     done = past.run("observe", "--yes")
     assert done.returncode == 0
     assert "12 imported messages in 2 conversations, about " in done.stderr
-    assert re.search(r"for about \$0\.00\d*[1-9]", done.stderr)
+    assert re.search(r"for about \$0\.0\d*[1-9]", done.stderr)
     assert done.stdout.startswith("Observed 12 messages: ")
     assert len(api.of("observer")) == 2
     assert sources(past) == {"2024", "2025"}
@@ -74,7 +83,10 @@ def test_the_bar_is_there_before_the_first_step_is_done(monkeypatch: pytest.Monk
 
 
 def test_only_what_was_said_since_then(past: Program) -> None:
-    """With `--since` older talk stays archived, and can be learned later; a talk that went on is learned whole."""
+    """With `--since` older talk stays archived, and can be learned later.
+
+    A talk that went on is learned whole.
+    """
     assert past.json("observe", "--since", "2025-03-02", "--yes")["messages"] == 6
     assert sources(past) == {"2025"}
     assert past.json("observe", "--yes")["messages"] == 6
@@ -137,16 +149,18 @@ def test_a_talk_that_goes_on_meanwhile_is_observed_whole(long: Program, api: Fak
     def observer(body: Json) -> Answer:
         if len(api.of("observer")) == 1:
             with closing(open_database(long.db)) as db:
-                talk.add_message(db, 1, NewMessage("user", "Where was that?"), "2026-03-10T12:00:00+00:00")
-                talk.note_request(db, 1, "2026-03-10T12:00:00+00:00", "5m")
+                add_message(
+                    db, 1, NewMessage("user", "Where was that?"), "2026-03-10T12:00:00+00:00"
+                )
+                note_request(db, 1, "2026-03-10T12:00:00+00:00", "5m")
         return observed(body)
 
     observed, api.observer = api.observer, observer
     done = long.json("observe", "--yes")
     assert (done["messages"], done["messages_left"]) == (3, 0)
     with closing(open_database(long.db)) as db:
-        assert talk.watermarks(db, 1).observed >= 3
-        assert not any(m.archived for m in talk.messages_of(db, 1))
+        assert get_watermarks(db, 1).observed >= 3
+        assert not any(m.archived for m in messages_of(db, 1))
     assert long.json("doctor")["ok"] is True
 
 
@@ -155,7 +169,10 @@ def test_money_spent_is_no_failure(long: Program) -> None:
     long.run("ask", "--conversation", "1", "And then?", "--no-wait")
     done = long.json("observe", "--budget", "0.0001", "--yes")
     assert done["messages_left"] == 0
-    assert done["stopped"] == "the money for it is spent, and the end of that conversation was read by rule"
+    assert (
+        done["stopped"]
+        == "the money for it is spent, and the end of that conversation was read by rule"
+    )
 
 
 def test_what_another_process_observes_is_left_to_it(past: Program, api: FakeApi) -> None:
@@ -195,4 +212,4 @@ def test_it_is_nobodys_present_talk(past: Program) -> None:
     assert past.json("status")["conversation"] is None
     assert past.json("ask", "Hello")["conversation"] == 3
     with closing(open_database(past.db)) as db:
-        assert talk.prompt_history(db) == ["Hello"]
+        assert prompt_history(db) == ["Hello"]

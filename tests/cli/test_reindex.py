@@ -17,7 +17,9 @@ WITH = {"CONSTRUCT_SEMANTIC_MODEL": str(FOLDER)}
 def meaning_line(program: Program, more: dict[str, str]) -> str:
     """Return what doctor says of it."""
     checks = json.loads(program.run("doctor", "--json", more=more).stdout)["checks"]
-    return next(f"{check['ok']} {check['detail']}" for check in checks if check["name"] == "meaning")
+    return next(
+        f"{check['ok']} {check['detail']}" for check in checks if check["name"] == "meaning"
+    )
 
 
 def test_without_weights_it_is_one_line(lived: Program) -> None:
@@ -31,7 +33,10 @@ def test_without_weights_it_is_one_line(lived: Program) -> None:
 
 @pytest.mark.skipif(not is_available(), reason="onnxruntime has no wheels here")
 def test_every_entry_is_given_its_vector(lived: Program) -> None:
-    """Doctor counts what is missing; a second run has nothing to do; search goes by meaning then."""
+    """Doctor counts what is missing; a second run has nothing to do.
+
+    Search goes by meaning then.
+    """
     assert "have no vector yet" in meaning_line(lived, WITH)
     made = json.loads(lived.run("reindex", "--json", more=WITH).stdout)["made"]
     assert made > 5

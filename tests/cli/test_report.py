@@ -17,7 +17,10 @@ COMMANDS = [("report",), ("export", "--format", "sqlite")]
 
 
 def test_a_report_is_a_private_file(lived: Program, tmp_path: Path) -> None:
-    """0600 in folders made 0700; standard output gives the same; nothing is left beside it."""
+    """0600 in folders made 0700; standard output gives the same.
+
+    Nothing is left beside it.
+    """
     done = lived.run("report", "-o", "pages/memory.html")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "Written: pages/memory.html\n")
     file = tmp_path / "pages" / "memory.html"
@@ -41,7 +44,9 @@ def test_an_encoding_that_lacks_characters_loses_none(lived: Program) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_what_construct_wrote_is_replaced(lived: Program, tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_what_construct_wrote_is_replaced(
+    lived: Program, tmp_path: Path, command: tuple[str, ...]
+) -> None:
     """An export or a report of another kind or an empty file too, as for a nightly copy; the database never is."""
     lived.run("memory", "add", "Something more")
     for before in ("export", "export --format markdown", "report"):
@@ -62,8 +67,13 @@ def database_of(path: Path, application_id: int) -> bytes:
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("export",)], ids=" ".join)
-def test_any_other_file_needs_force(lived: Program, tmp_path: Path, command: tuple[str, ...]) -> None:
-    """One line says what to do, not a byte is changed; a page, a list or a database of others is no file of ours."""
+def test_any_other_file_needs_force(
+    lived: Program, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """One line says what to do, not a byte is changed.
+
+    A page, a list or a database of others is no file of ours.
+    """
     target = tmp_path / "out"
     for mine in (
         b"mine", b"\xff\xfe", b"<!doctype html>\n<title>Mine</title>", b"# Conversations\n\n## 2026-03-01 With Ana\n",
@@ -90,11 +100,16 @@ def test_a_link_leads_to_no_other_file(lived: Program, tmp_path: Path) -> None:
 
 
 def test_a_terminal_is_told_too(lived: Program, tmp_path: Path) -> None:
-    """Nothing is asked there: one line says what to do. The terminal itself is no place for a page."""
+    """Nothing is asked there: one line says what to do.
+
+    The terminal itself is no place for a page.
+    """
     target = tmp_path / "out"
     target.write_text("mine")
     code = "from construct.cli.run import run; print([run(a) for a in (['report'], ['report', '-o', 'out'])])"
-    terminal = PseudoTerminal(python(f"import os; os.chdir({str(tmp_path)!r}); {code}"), lived.environment(), 200)
+    terminal = PseudoTerminal(
+        python(f"import os; os.chdir({str(tmp_path)!r}); {code}"), lived.environment(), 200
+    )
     try:
         assert terminal.wait() == 0
     finally:

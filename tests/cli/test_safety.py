@@ -16,15 +16,26 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 @pytest.fixture
 def attacked(program: Program, api: FakeApi, tmp_path: Path) -> Program:
     """A database with hostile titles, messages, replies, observations, memories and imports."""
-    line = {"type": "message", "conversation": f"Title {ATTACK}", "role": "user", "content": f"Imported {ATTACK} words"}
-    (tmp_path / "talk.jsonl").write_text(json.dumps(line | {"created_at": "2026-03-01T14:30:00+01:00"}) + "\n")
+    line = {
+        "type": "message",
+        "conversation": f"Title {ATTACK}",
+        "role": "user",
+        "content": f"Imported {ATTACK} words",
+    }
+    (tmp_path / "talk.jsonl").write_text(
+        json.dumps(line | {"created_at": "2026-03-01T14:30:00+01:00"}) + "\n"
+    )
     assert program.run("import", "talk.jsonl").returncode == 0
     api.enqueue("chat", f"Reply {ATTACK} words")
     observed = {
         "content": f"Observed {ATTACK} words", "priority": "high", "stance": "stated",
         "observation_date": "2026-03-10", "referenced_date": None, "sources": ["M1"],
     }  # fmt: skip
-    answer = {"observations": [observed], "current_task": f"Task {ATTACK}", "suggested_response": f"Say {ATTACK}"}
+    answer = {
+        "observations": [observed],
+        "current_task": f"Task {ATTACK}",
+        "suggested_response": f"Say {ATTACK}",
+    }
     api.enqueue("observer", json.dumps(answer | {"conversation_title": f"Titled {ATTACK}"}))
     program.run("ask", "--no-wait", "-", stdin=f"Asked {ATTACK} words, Observed words")
     assert program.run("compact").returncode == 0
@@ -64,9 +75,21 @@ def test_the_export_escapes_it(attacked: Program) -> None:
 def test_no_line_of_a_piped_chat_moves_a_cursor(attacked: Program, api: FakeApi) -> None:
     """Neither a reply nor what a command shows."""
     api.enqueue("chat", f"Reply {ATTACK}")
-    lines = ["/conversations", "/memory", "/recall words", "/why 1", "/status", "/context", "/diff", "/graph", "Hello"]
+    lines = [
+        "/conversations",
+        "/memory",
+        "/recall words",
+        "/why 1",
+        "/status",
+        "/context",
+        "/diff",
+        "/graph",
+        "Hello",
+    ]
     done = attacked.run(
-        "chat", "--commands", stdin="\n".join([*lines, f"/bogus{ATTACK}", "/switch 1", "/why message:1"]) + "\n"
+        "chat",
+        "--commands",
+        stdin="\n".join([*lines, f"/bogus{ATTACK}", "/switch 1", "/why message:1"]) + "\n",
     )
     assert not FORBIDDEN.search(done.stdout + done.stderr)
     assert "Reply" in done.stdout
@@ -105,10 +128,23 @@ def test_with_json_nothing_else_is_on_standard_output(lived: Program) -> None:
 def test_secrets_are_in_no_file(program: Program, tmp_path: Path) -> None:
     """Neither key nor token is in the database, its log, an export of any form, or the log file."""
     more = {"ANTHROPIC_API_KEY": "sk-ant-hush-hush", "ANTHROPIC_AUTH_TOKEN": "bearer-of-secrets"}
-    for command in ("ask Hello", "compact", "doctor", "export -o a.jsonl", "export --format sqlite -o b.db"):
-        assert program.run("--log-file", "log/construct.log", *command.split(), more=more).returncode == 0, command
+    for command in (
+        "ask Hello",
+        "compact",
+        "doctor",
+        "export -o a.jsonl",
+        "export --format sqlite -o b.db",
+    ):
+        assert (
+            program.run("--log-file", "log/construct.log", *command.split(), more=more).returncode
+            == 0
+        ), command
     program.run(
-        "--log-file", "log/construct.log", "ask", "Hi", more={**more, "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}
+        "--log-file",
+        "log/construct.log",
+        "ask",
+        "Hi",
+        more={**more, "ANTHROPIC_BASE_URL": "http://127.0.0.1:9"},
     )
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert {"construct.db", "a.jsonl", "b.db", "construct.log"} <= {file.name for file in files}

@@ -81,11 +81,16 @@ def test_db_names_another_file(program: Program, tmp_path: Path) -> None:
     assert program.run("--db", str(other), "memory", "add", "Something").returncode == 0
     assert not program.db.exists()
     assert other.stat().st_mode & 0o777 == 0o600
-    assert {folder.stat().st_mode & 0o777 for folder in (other.parent, other.parent.parent)} == {0o700}
+    assert {folder.stat().st_mode & 0o777 for folder in (other.parent, other.parent.parent)} == {
+        0o700
+    }
 
 
 def test_the_log_is_private_and_not_the_database(lived: Program, tmp_path: Path) -> None:
-    """`--log-file` makes folders 0700 and a file 0600; the database, by link too, and a folder are refused."""
+    """`--log-file` makes folders 0700 and a file 0600.
+
+    The database, by link too, and a folder are refused.
+    """
     log = tmp_path / "a" / "b" / "construct.log"
     assert lived.run("--log-file", str(log), "status").returncode == 0
     assert log.stat().st_mode & 0o777 == 0o600
@@ -99,7 +104,10 @@ def test_the_log_is_private_and_not_the_database(lived: Program, tmp_path: Path)
 
 
 def test_now_stands_for_now(program: Program) -> None:
-    """What is said is dated by CONSTRUCT_NOW, and shown in CONSTRUCT_TZ; a time without offset is the user's."""
+    """What is said is dated by CONSTRUCT_NOW, and shown in CONSTRUCT_TZ.
+
+    A time without offset is the user's.
+    """
     more = {"CONSTRUCT_NOW": "2030-12-31T23:30:00", "CONSTRUCT_TZ": "America/New_York"}
     program.run("ask", "--no-wait", "Hello.", more=more)
     (message, _) = program.json("conversations", "show", "1")["messages"]
@@ -145,14 +153,19 @@ def test_a_worker_model_can_be_named(program: Program, api: FakeApi) -> None:
 
 
 @pytest.mark.parametrize("command", ["status --json", "memory list --json", "export"])
-def test_a_database_that_was_named_and_has_nothing_in_it_may_be_a_slip(program: Program, command: str) -> None:
-    """One line beside what a command that reads prints says so; the one that settings name is simply new.
+def test_a_database_that_was_named_and_has_nothing_in_it_may_be_a_slip(
+    program: Program, command: str
+) -> None:
+    """One line beside what a command that reads prints says so.
+
+    The one that settings name is simply new.
 
     Neither makes a file.
     """
     mistyped = program.run("--db", "construkt.db", *command.split())
     assert mistyped.stderr == (
-        "Nothing is stored in construkt.db: is the path right? `construct --db PATH` begins a talk there.\n"
+        "Nothing is stored in construkt.db. Is the path right? "
+        "`construct --db PATH` begins a conversation there.\n"
     )
     new = program.run(*command.split())
     assert (new.returncode, new.stderr) == (mistyped.returncode, "") == (0, "")

@@ -7,7 +7,7 @@ _CODE = """
 import sys
 from construct.cli.run import run
 from construct.cli.chat import chat
-import construct.repl.app
+import construct.chat.app
 heavy = {"anthropic", "tiktoken", "rich.markdown", "rich.console", "sqlite_utils", "typer", "xllamacpp", "jinja2",
          "construct.companion", "construct.memory.learning.extractive"}
 print(sorted(heavy & sys.modules.keys()))
@@ -17,13 +17,15 @@ print(sorted(heavy & sys.modules.keys()))
 _COMMANDS = """
 import sys
 import construct.cli.app
-print([name for name in sys.modules if name.startswith(("construct.memory", "construct.llm", "construct.repl"))])
+print([name for name in sys.modules if name.startswith(("construct.memory", "construct.llm", "construct.chat"))])
 """
 
 
 def test_help_needs_nothing_of_what_the_commands_do() -> None:
     """Each command imports its body when it runs."""
-    done = subprocess.run([sys.executable, "-c", _COMMANDS], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", _COMMANDS], capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[]\n"
 
 

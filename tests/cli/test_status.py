@@ -34,14 +34,24 @@ def test_no_call_costs_nothing(program: Program) -> None:
 
 
 def test_an_empty_memory_has_the_shape_of_the_contract(program: Program) -> None:
-    """Every key is there, all figures are zero, every id null; thresholds are the defaults."""
+    """Every key is there, all figures are zero, every id null.
+
+    Thresholds are the defaults.
+    """
     nothing = {"count": 0, "tokens": 0}
     assert program.json("status") == {
         "conversation": None,
         "mode": "passive",
         "phase": "idle",
+        "provider": "anthropic",
         "in_flight": [],
-        "messages": {"total": 0, "unobserved": 0, "unobserved_tokens": 0, "window": 0, "window_tokens": 0},
+        "messages": {
+            "total": 0,
+            "unobserved": 0,
+            "unobserved_tokens": 0,
+            "window": 0,
+            "window_tokens": 0,
+        },
         "observations": {"committed": nothing, "pending": nothing, "superseded": {"count": 0}},
         "reflections": nothing,
         "generations": {},
@@ -55,9 +65,15 @@ def test_an_empty_memory_has_the_shape_of_the_contract(program: Program) -> None
 
 
 def test_the_figures_are_those_of_the_database(program: Program, life: Life) -> None:
-    """Committed means active, reflections included; generations count the same; ids of messages are plain numbers."""
+    """Committed means active, reflections included; generations count the same.
+
+    Ids of messages are plain numbers.
+    """
     here = life.talk()
-    one, two = life.learn(here, "I live in Lisbon near the river"), life.learn(here, "My flat has two rooms")
+    one, two = (
+        life.learn(here, "I live in Lisbon near the river"),
+        life.learn(here, "My flat has two rooms"),
+    )
     life.learn(here, "I cycle")
     (both,) = life.reflect(("I live in Lisbon near the river in a flat with two rooms", [one, two]))
     last = life.exchange(here, "I bought a tandem")
@@ -72,7 +88,11 @@ def test_the_figures_are_those_of_the_database(program: Program, life: Life) -> 
     assert figures["reflections"] == {"count": 1, "tokens": committed}
     assert figures["generations"] == {"0": 1, "1": 1}
     assert figures["watermarks"] == {"observed": 8, "compacted": 6, "window": 6}
-    assert (figures["messages"]["total"], figures["messages"]["unobserved"], figures["messages"]["window"]) == (
+    assert (
+        figures["messages"]["total"],
+        figures["messages"]["unobserved"],
+        figures["messages"]["window"],
+    ) == (
         10,
         2,
         4,
@@ -86,7 +106,9 @@ def test_the_figures_are_those_of_the_database(program: Program, life: Life) -> 
 
 
 @pytest.mark.parametrize("mode", ["read-only", "off"])
-def test_the_mode_is_the_setting_when_nothing_is_learned(program: Program, api: FakeApi, mode: str) -> None:
+def test_the_mode_is_the_setting_when_nothing_is_learned(
+    program: Program, api: FakeApi, mode: str
+) -> None:
     """With CONSTRUCT_MEMORY read-only or off no message is observed, however many tokens there are."""
     more = {"CONSTRUCT_MEMORY": mode, "CONSTRUCT_OBSERVER_THRESHOLD": "5"}
     assert program.run("ask", "My locker has the code 1234.", more=more).returncode == 0
@@ -120,19 +142,26 @@ def test_the_mode_is_active_while_a_chat_is_open(program: Program) -> None:
 
 def test_the_panel_in_words(program: Program, life: Life) -> None:
     """The panel is printed plainly, names the command that goes on, and is printed once where nobody can watch it."""
-    life.observe((here := life.talk()), ("I bought a tandem", [life.exchange(here, "I bought a tandem")]))
+    life.observe(
+        (here := life.talk()), ("I bought a tandem", [life.exchange(here, "I bought a tandem")])
+    )
     program.run("undo")
     shown = program.run("status")
     assert "next observation" in shown.stdout
     words = " ".join(shown.stdout.split())
-    assert "is held: it is observed again after 3,000 more tokens of talk, or by construct compact." in words
+    assert "will be read again after 3,000 more tokens of talk, or by construct compact." in words
     assert program.run("status", "--watch").stdout == shown.stdout
     assert program.run("status", "--watch", "--json").returncode == 2
 
 
 def test_the_panel_of_no_talk_counts_no_messages(program: Program) -> None:
     """What was imported is there, though nobody goes on with it: the panel says how to have it learned from."""
-    line = {"type": "message", "conversation": "Trip", "role": "user", "content": "I moved to Porto."}
+    line = {
+        "type": "message",
+        "conversation": "Trip",
+        "role": "user",
+        "content": "I moved to Porto.",
+    }
     file = program.folder / "talk.jsonl"
     file.write_text(json.dumps(line | {"created_at": "2026-03-01T14:30:00+01:00"}), "utf-8")
     program.run("import", str(file))
@@ -144,14 +173,20 @@ def test_the_panel_of_no_talk_counts_no_messages(program: Program) -> None:
 
 def test_the_panel_is_watched(lived: Program) -> None:
     """On a terminal it stays in its place, as wide as that is, until Ctrl-C, which is the way out and no failure."""
-    terminal = PseudoTerminal([sys.executable, "-m", "construct", "status", "--watch"], lived.environment())
+    terminal = PseudoTerminal(
+        [sys.executable, "-m", "construct", "status", "--watch"], lived.environment()
+    )
     try:
         terminal.see("at most $1.00 a day")
         written = len(terminal.screen.raw)
         terminal.see(lambda screen: len(screen.raw) > written)  # drawn again
         terminal.type("\x03")
         assert terminal.wait() == 0
-        assert terminal.screen.text.count("Memory · Bicycles") == terminal.screen.text.count("next reflection") == 1
+        assert (
+            terminal.screen.text.count("Memory · Bicycles")
+            == terminal.screen.text.count("next reflection")
+            == 1
+        )
     finally:
         terminal.close()
 
@@ -165,7 +200,12 @@ def test_usage_is_by_purpose_and_model(program: Program) -> None:
     (line,) = usage["by"]
     assert (line["purpose"], line["calls"]) == ("chat", 1)
     assert line["cost_usd"] > 0
-    assert usage["total"]["output_tokens"] == usage["today"]["output_tokens"] == line["output_tokens"] > 0
+    assert (
+        usage["total"]["output_tokens"]
+        == usage["today"]["output_tokens"]
+        == line["output_tokens"]
+        > 0
+    )
     assert [day["date"] for day in usage["days"]] == ["2026-03-10"]
     assert usage["stored_talk_usd"] == usage["total"]["cost_usd"]
     assert usage["instead"]["full_usd"] == usage["instead"]["recent_usd"] > 0
@@ -180,7 +220,15 @@ def test_doctor_finds_all_in_order(lived: Program) -> None:
     assert found["ok"] is True
     assert "no such setting: CONSTRUCT_MODLE" in found["checks"][0]["detail"]
     names = [check["name"] for check in found["checks"]]
-    assert names == ["settings", "credentials", "integrity", "invariants", "search index", "meaning", "model"]
+    assert names == [
+        "settings",
+        "credentials",
+        "integrity",
+        "invariants",
+        "search index",
+        "meaning",
+        "model",
+    ]
     assert {frozenset(check) for check in found["checks"]} == {frozenset({"name", "ok", "detail"})}
 
 
@@ -192,7 +240,8 @@ def test_doctor_says_what_is_wrong(program: Program, life: Life, api: FakeApi) -
     assert "BAD  model" in program.run("doctor").stdout
     life.db.execute("DELETE FROM observation_messages")
     done = program.run(
-        "doctor", more={"CONSTRUCT_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": ""}
+        "doctor",
+        more={"CONSTRUCT_PROVIDER": "anthropic", "ANTHROPIC_API_KEY": "", "ANTHROPIC_BASE_URL": ""},
     )
     assert done.returncode == 1
     assert "BAD  credentials" in done.stdout
@@ -201,7 +250,12 @@ def test_doctor_says_what_is_wrong(program: Program, life: Life, api: FakeApi) -
 
 @pytest.mark.parametrize(
     "command",
-    [[], *[[c] for c in COMMANDS], *[["memory", c] for c in MEMORY], *[["conversations", c] for c in CONVERSATIONS]],
+    [
+        [],
+        *[[c] for c in COMMANDS],
+        *[["memory", c] for c in MEMORY],
+        *[["conversations", c] for c in CONVERSATIONS],
+    ],
     ids=" ".join,
 )
 def test_every_command_has_help(program: Program, command: list[str]) -> None:

@@ -25,11 +25,16 @@ def text(*lines: object) -> str:
 
 
 def test_jsonl_begins_with_its_header(lived: Program) -> None:
-    """The first line says what it is; every line is an object with a type; nothing of the machine is in it."""
+    """The first line says what it is; every line is an object with a type.
+
+    Nothing of the machine is in it.
+    """
     done = lived.run("export")
     first, *rest = [json.loads(line) for line in done.stdout.splitlines()]
     assert (first["type"], first["version"]) == ("construct-export", 2)
-    assert {"conversation", "message", "observation", "cycle", "memory"} <= {line["type"] for line in rest}
+    assert {"conversation", "message", "observation", "cycle", "memory"} <= {
+        line["type"] for line in rest
+    }
     assert str(lived.folder) not in done.stdout
     assert done.stdout.isascii()
     assert done.stderr == ""
@@ -38,14 +43,20 @@ def test_jsonl_begins_with_its_header(lived: Program) -> None:
 def test_an_export_is_deterministic(lived: Program, tmp_path: Path) -> None:
     """At another time, by `-o -` and to a file, it is the same bytes."""
     whole = lived.run("export").stdout
-    assert lived.run("export", "-o", "-", more={"CONSTRUCT_NOW": "2031-01-01T00:00:00+00:00"}).stdout == whole
+    assert (
+        lived.run("export", "-o", "-", more={"CONSTRUCT_NOW": "2031-01-01T00:00:00+00:00"}).stdout
+        == whole
+    )
     assert lived.run("export", "--format", "jsonl", "-o", "out.jsonl").stdout == ""
     assert (tmp_path / "out.jsonl").read_text() == whole
 
 
 @pytest.mark.parametrize("form", ["jsonl", "sqlite"])
 def test_a_round_trip_gives_the_same_bytes(lived: Program, form: str) -> None:
-    """Imported into an empty database and exported again; a second time it adds nothing."""
+    """Imported into an empty database and exported again.
+
+    A second time it adds nothing.
+    """
     whole = lived.run("export").stdout
     lived.run("export", "--format", form, "-o", "out")
     other = ("--db", str(lived.folder / "other.db"))
@@ -58,7 +69,10 @@ def test_a_round_trip_gives_the_same_bytes(lived: Program, form: str) -> None:
 
 @pytest.mark.parametrize("form", ["jsonl", "sqlite", "markdown"])
 def test_files_are_private(lived: Program, tmp_path: Path, form: str) -> None:
-    """An export is 0600, one that takes the place of a public file too; folders it makes are 0700."""
+    """An export is 0600, one that takes the place of a public file too.
+
+    Folders it makes are 0700.
+    """
     new, old = tmp_path / "a" / "b" / "out", tmp_path / "old"
     old.touch(0o644)
     for target in (new, old):
@@ -87,7 +101,10 @@ def test_markdown_holds_the_words(lived: Program) -> None:
 
 @pytest.mark.parametrize("form", ["jsonl", "sqlite", "markdown"])
 def test_the_database_itself_is_refused(lived: Program, tmp_path: Path, form: str) -> None:
-    """By its name, by links of both kinds, and what stands beside it; not a byte changes."""
+    """By its name, by links of both kinds, and what stands beside it.
+
+    Not a byte changes.
+    """
     (tmp_path / "soft").symlink_to(lived.db)
     os.link(lived.db, tmp_path / "hard")
     before = lived.db.read_bytes()
@@ -95,14 +112,19 @@ def test_the_database_itself_is_refused(lived: Program, tmp_path: Path, form: st
         done = lived.run("export", "--format", form, "-o", target)
         assert (done.returncode, done.stdout) == (2, "")
         assert "database" in done.stderr
-    assert lived.run("--db", "soft", "export", "--format", form, "-o", "construct.db").returncode == 2
+    assert (
+        lived.run("--db", "soft", "export", "--format", form, "-o", "construct.db").returncode == 2
+    )
     assert lived.run("import", "soft").returncode == 2
     assert lived.db.read_bytes() == before
 
 
 @pytest.mark.parametrize("command", [("export",), ("export", "--format", "markdown"), ("report",)])
 def test_text_takes_no_databases_place(lived: Program, command: tuple[str, ...]) -> None:
-    """Another memory, or an earlier copy: `--format sqlite` was forgotten. A newer copy may take its place."""
+    """Another memory, or an earlier copy: `--format sqlite` was forgotten.
+
+    A newer copy may take its place.
+    """
     lived.run("export", "--format", "sqlite", "-o", "copy.db")
     before = (lived.folder / "copy.db").read_bytes()
     done = lived.run(*command, "-o", "copy.db", "--force")
@@ -112,8 +134,15 @@ def test_text_takes_no_databases_place(lived: Program, command: tuple[str, ...])
 
 
 def test_hand_made_lines_are_archived(program: Program, tmp_path: Path) -> None:
-    """They are searchable, in no window and not due; importing them twice adds nothing."""
-    reply = LINE | {"role": "assistant", "content": "How was it?", "created_at": "2026-03-01T14:31:00+01:00"}
+    """They are searchable, in no window and not due.
+
+    Importing them twice adds nothing.
+    """
+    reply = LINE | {
+        "role": "assistant",
+        "content": "How was it?",
+        "created_at": "2026-03-01T14:31:00+01:00",
+    }
     (tmp_path / "talk.jsonl").write_text(text(LINE, reply))
     report = program.json("import", "talk.jsonl")
     assert (report["conversations"], report["messages"]) == (1, 2)
@@ -136,11 +165,19 @@ def test_hand_made_lines_are_archived(program: Program, tmp_path: Path) -> None:
 
 
 def test_chatgpt_and_claude_are_recognised(program: Program, tmp_path: Path) -> None:
-    """Of ChatGPT's tree the way to `current_node`; of Claude's export the text; tool output is nobody's words."""
+    """Of ChatGPT's tree the way to `current_node`; of Claude's export the text.
+
+    Tool output is nobody's words.
+    """
 
     def node(name: str, parent: str | None, role: str, words: str) -> dict[str, object]:
         content = {"content_type": "text", "parts": [words]}
-        message = {"id": name, "author": {"role": role}, "content": content, "create_time": 1767225600.0}
+        message = {
+            "id": name,
+            "author": {"role": role},
+            "content": content,
+            "create_time": 1767225600.0,
+        }
         return {"id": name, "parent": parent, "children": [], "message": message}
 
     mapping = {
@@ -149,13 +186,31 @@ def test_chatgpt_and_claude_are_recognised(program: Program, tmp_path: Path) -> 
         "c": node("c", "a", "assistant", "It has a temple"),
         "d": node("d", "c", "tool", "tool output here"),
     }
-    talk = {"id": "t1", "title": "Evora", "create_time": 1767225600.0, "mapping": mapping, "current_node": "d"}
+    talk = {
+        "id": "t1",
+        "title": "Evora",
+        "create_time": 1767225600.0,
+        "mapping": mapping,
+        "current_node": "d",
+    }
     (tmp_path / "conversations.json").write_text(json.dumps([talk]))
     assert program.json("import", "conversations.json")["messages"] == 2
-    said = [one["text"] for one in program.json("memory", "search", "Evora temple road tool output")]
+    said = [
+        one["text"] for one in program.json("memory", "search", "Evora temple road tool output")
+    ]
     assert sorted(said) == ["It has a temple", "Tell me of Evora"]
-    message = {"uuid": "m1", "sender": "human", "text": "I like Beja", "created_at": "2026-01-01T10:00:00Z"}
-    claude = {"uuid": "c1", "name": "Beja", "created_at": "2026-01-01T10:00:00Z", "chat_messages": [message]}
+    message = {
+        "uuid": "m1",
+        "sender": "human",
+        "text": "I like Beja",
+        "created_at": "2026-01-01T10:00:00Z",
+    }
+    claude = {
+        "uuid": "c1",
+        "name": "Beja",
+        "created_at": "2026-01-01T10:00:00Z",
+        "chat_messages": [message],
+    }
     (tmp_path / "claude.json").write_text(json.dumps([claude]))
     assert program.json("import", "claude.json")["messages"] == 1
     assert program.json("import", "claude.json")["messages"] == 0
@@ -164,7 +219,10 @@ def test_chatgpt_and_claude_are_recognised(program: Program, tmp_path: Path) -> 
 def test_an_export_without_messages_is_said_to_be_one(program: Program, tmp_path: Path) -> None:
     """It is no failure, and no mystery either."""
     (tmp_path / "conversations.json").write_text('[{"mapping": {}}]')
-    assert program.run("import", "conversations.json").stdout == "Nothing new: no messages are in it.\n"
+    assert (
+        program.run("import", "conversations.json").stdout
+        == "Nothing new: there are no messages in it.\n"
+    )
 
 
 BAD = {

@@ -15,7 +15,9 @@ from tests.support.program import Program
 @pytest.fixture
 def program(tmp_path: Path, api: FakeApi) -> Program:
     """The program in a stranger's repository: the key is the user's, the `.env` in the folder is not."""
-    return Program(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "CONSTRUCT_PROVIDER": "anthropic"})
+    return Program(
+        tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "CONSTRUCT_PROVIDER": "anthropic"}
+    )
 
 
 def answers(program: Program) -> Path:
@@ -27,7 +29,9 @@ def answers(program: Program) -> Path:
 def on_terminal(program: Program, *arguments: str) -> Iterator[PseudoTerminal]:
     """Run the program on a terminal, in its folder."""
     code = f"import os; os.chdir({str(program.folder)!r}); import sys; from construct.cli import main; main()"
-    terminal = PseudoTerminal([sys.executable, "-c", code, *arguments], program.environment(), columns=200)
+    terminal = PseudoTerminal(
+        [sys.executable, "-c", code, *arguments], program.environment(), columns=200
+    )
     try:
         yield terminal
     finally:
@@ -38,7 +42,9 @@ def test_a_strangers_address_gets_neither_key_nor_memory(program: Program, api: 
     """By pipe nothing is asked: not a byte goes to the address, and one line says what was ignored."""
     program.env["ANTHROPIC_API_KEY"] = "own-key"
     with FakeApi() as stranger:
-        (program.folder / ".env").write_text(f"ANTHROPIC_BASE_URL={stranger.url}\nCONSTRUCT_MODEL=claude-opus-5-5\n")
+        (program.folder / ".env").write_text(
+            f"ANTHROPIC_BASE_URL={stranger.url}\nCONSTRUCT_MODEL=claude-opus-5-5\n"
+        )
         done = program.run("status", stdin="yes\nyes\n")
         assert done.stderr == (
             "Ignored ANTHROPIC_BASE_URL from .env, which is not trusted."
@@ -55,9 +61,17 @@ def test_a_strangers_address_gets_neither_key_nor_memory(program: Program, api: 
 
 
 def test_trust_is_asked_for_once(program: Program, api: FakeApi) -> None:
-    """On a terminal, with what the file would set; then the address is used, without a key of the user's."""
-    program.env |= {"ANTHROPIC_API_KEY": "own-key", "ANTHROPIC_CUSTOM_HEADERS": "Authorization: Bearer own-header"}
-    (program.folder / ".env").write_text(f"ANTHROPIC_BASE_URL={api.url}\nANTHROPIC_AUTH_TOKEN=in-the-file\n")
+    """On a terminal, with what the file would set.
+
+    Then the address is used, without a key of the user's.
+    """
+    program.env |= {
+        "ANTHROPIC_API_KEY": "own-key",
+        "ANTHROPIC_CUSTOM_HEADERS": "Authorization: Bearer own-header",
+    }
+    (program.folder / ".env").write_text(
+        f"ANTHROPIC_BASE_URL={api.url}\nANTHROPIC_AUTH_TOKEN=in-the-file\n"
+    )
     with on_terminal(program, "status") as terminal:
         terminal.see("Type yes to trust it:")
         assert f"ANTHROPIC_BASE_URL={api.url}" in terminal.screen.text
@@ -77,7 +91,10 @@ def test_trust_is_asked_for_once(program: Program, api: FakeApi) -> None:
 
 
 def test_a_no_is_kept_too(program: Program) -> None:
-    """It is not asked again; each run says what was ignored, and how to be asked again. No answer is not kept."""
+    """It is not asked again; each run says what was ignored, and how to be asked again.
+
+    No answer is not kept.
+    """
     (program.folder / ".env").write_text("CONSTRUCT_MEMORY=off\n")
     with on_terminal(program, "status") as terminal:
         terminal.see("Type yes to trust it:")
@@ -92,7 +109,9 @@ def test_a_no_is_kept_too(program: Program) -> None:
     with on_terminal(program, "status") as terminal:
         assert terminal.wait() == 0
         assert "Type yes" not in terminal.screen.text
-        assert "tobeaskedagain" in "".join(terminal.screen.text.split())  # the folder's name may push it over the edge
+        assert "tobeaskedagain" in "".join(
+            terminal.screen.text.split()
+        )  # the folder's name may push it over the edge
     assert program.json("status")["mode"] != "off"
 
 

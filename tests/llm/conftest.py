@@ -58,7 +58,11 @@ class RawServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        length = next(int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        length = next(
+            int(line[15:])
+            for line in head.lower().split(b"\r\n")
+            if line.startswith(b"content-length:")
+        )
         self.requests.append(head + await reader.readexactly(length))
         writer.write(self._answers.pop(0))
         await writer.drain()
@@ -68,8 +72,13 @@ class RawServer:
 
 
 def events(*data: str, names: bool = False) -> bytes:
-    """Return a response that streams these events and closes; without their names unless wanted."""
-    lines = [(f"event: {one.split(chr(34))[3]}\n" if names else "") + f"data: {one}\n\n" for one in data]
+    """Return a response that streams these events and closes.
+
+    Without their names unless wanted.
+    """
+    lines = [
+        (f"event: {one.split(chr(34))[3]}\n" if names else "") + f"data: {one}\n\n" for one in data
+    ]
     head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
     return (head + "".join(lines)).encode()
 

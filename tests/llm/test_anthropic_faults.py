@@ -26,8 +26,12 @@ from tests.support.fake_api import Reply as Answer
 
 STORY = Answer("Once upon a time there was a dog called Rex.", chunk_size=5)
 START = '{"type": "message_start", "message": {"usage": {"input_tokens": 7, "output_tokens": 1}}}'
-TEXT = '{"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Once"}}'
-END = '{"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}'
+TEXT = (
+    '{"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Once"}}'
+)
+END = (
+    '{"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}'
+)
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +57,10 @@ async def failure_of(connect: Connect, *answers: bytes) -> ModelError | None:
 
 
 async def test_broken_connection(api: FakeApi, model: AnthropicModel) -> None:
-    """A connection that breaks after some words is an error; the words and the counts so far are kept."""
+    """A connection that breaks after some words is an error.
+
+    The words and the counts so far are kept.
+    """
     api.fail("chat", faults.drop_during(after=3))
     api.enqueue("chat", STORY)
     stream = model.stream(asking())
@@ -66,7 +73,10 @@ async def test_broken_connection(api: FakeApi, model: AnthropicModel) -> None:
 
 
 async def test_error_event(api: FakeApi, model: AnthropicModel) -> None:
-    """An error that comes after some words, as an event, is that kind of error; the words are kept."""
+    """An error that comes after some words, as an event, is that kind of error.
+
+    The words are kept.
+    """
     api.fail("chat", faults.sse_error(after=3))
     api.enqueue("chat", STORY)
     stream = model.stream(asking())
@@ -123,10 +133,20 @@ async def test_leaving_a_stream(api: FakeApi, model: AnthropicModel) -> None:
 
 
 @pytest.mark.parametrize(
-    "fault", [faults.http(529), faults.http(500), faults.http(408), faults.drop_before(), faults.sse_error(after=0)]
+    "fault",
+    [
+        faults.http(529),
+        faults.http(500),
+        faults.http(408),
+        faults.drop_before(),
+        faults.sse_error(after=0),
+    ],
 )
 async def test_passing_trouble_passes(api: FakeApi, model: AnthropicModel, fault: Fault) -> None:
-    """What goes wrong before the first word is tried again, twice; in a few words it is told each time."""
+    """What goes wrong before the first word is tried again, twice.
+
+    In a few words it is told each time.
+    """
     told: list[str] = []
     api.fail("chat", fault, times=2)
     api.enqueue("chat", *[STORY] * 3)
@@ -147,9 +167,14 @@ async def test_lasting_trouble_is(api: FakeApi, model: AnthropicModel) -> None:
     assert len(api.requests) == 3
 
 
-@pytest.mark.parametrize(("after", "words"), [("3600", "1 hour"), ("90", "2 minutes"), ("date", "2 hours")])
+@pytest.mark.parametrize(
+    ("after", "words"), [("3600", "1 hour"), ("90", "2 minutes"), ("date", "2 hours")]
+)
 async def test_a_long_wait_is_not_waited(connect: Connect, after: str, words: str) -> None:
-    """A server that wants to be left alone for long is; the error comes at once and says for how long."""
+    """A server that wants to be left alone for long is.
+
+    The error comes at once and says for how long.
+    """
     after = formatdate(time.time() + 7200, usegmt=True) if after == "date" else after
     began = time.monotonic()
     error = await failure_of(connect, status(429, retry_after=after))
@@ -161,27 +186,48 @@ async def test_a_long_wait_is_not_waited(connect: Connect, after: str, words: st
 async def test_a_short_wait_is(connect: Connect) -> None:
     """A pause of a moment, if told to the millisecond, is kept to."""
     began = time.monotonic()
-    assert await failure_of(connect, status(429, retry_after_ms="200"), events(START, TEXT, END)) is None
+    assert (
+        await failure_of(connect, status(429, retry_after_ms="200"), events(START, TEXT, END))
+        is None
+    )
     assert time.monotonic() - began > 0.2
 
 
 async def test_the_server_may_forbid_another_try(connect: Connect) -> None:
     """`x-should-retry: false` is obeyed."""
-    assert isinstance(await failure_of(connect, status(529, x_should_retry="false")), ModelBusyError)
+    assert isinstance(
+        await failure_of(connect, status(529, x_should_retry="false")), ModelBusyError
+    )
 
 
 @pytest.mark.parametrize(
     ("answer", "kind", "words"),
     [
-        (status(401, '{"error": {"message": "invalid x-api-key"}}'), ModelRejectedError, "Check ANTHROPIC_API_KEY"),
+        (
+            status(401, '{"error": {"message": "invalid x-api-key"}}'),
+            ModelRejectedError,
+            "Check ANTHROPIC_API_KEY",
+        ),
         (status(403), ModelRejectedError, "Check ANTHROPIC_API_KEY"),
         (status(402), ModelRejectedError, "billing"),
-        (status(404), ModelRejectedError, "'claude-sonnet-5-5'. Check CONSTRUCT_MODEL and ANTHROPIC_BASE_URL"),
-        (status(400, '{"error": {"message": "credit balance is too low"}}'), ModelRejectedError, "credit balance"),
+        (
+            status(404),
+            ModelRejectedError,
+            "'claude-sonnet-5-5'. Check CONSTRUCT_MODEL and ANTHROPIC_BASE_URL",
+        ),
+        (
+            status(400, '{"error": {"message": "credit balance is too low"}}'),
+            ModelRejectedError,
+            "credit balance",
+        ),
         (status(400, "\x1b[31mno\u202e"), ModelRejectedError, "(no)"),
         (status(422, '{"error": "words"}'), ModelRejectedError, "(words)"),
         (status(413), ContextOverflowError, "more than claude-sonnet-5-5 can read"),
-        (status(400, '{"error": {"message": "prompt is too long: 9 > 8"}}'), ContextOverflowError, "9 > 8"),
+        (
+            status(400, '{"error": {"message": "prompt is too long: 9 > 8"}}'),
+            ContextOverflowError,
+            "9 > 8",
+        ),
         (
             status(400, '{"error": {"message": "the request exceeds the available context size"}}'),
             ContextOverflowError,
@@ -192,7 +238,11 @@ async def test_the_server_may_forbid_another_try(connect: Connect) -> None:
             ModelRejectedError,
             "rejected the key",
         ),
-        (events('{"type": "error", "error": {"type": "billing_error"}}'), ModelRejectedError, "billing"),
+        (
+            events('{"type": "error", "error": {"type": "billing_error"}}'),
+            ModelRejectedError,
+            "billing",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -209,7 +259,9 @@ async def test_what_asking_again_will_not_change(
 NO_ANSWERS = {
     "nothing": b"",
     "not HTTP": b"not HTTP\r\n\r\n",
-    "a page": status(200, "<html>Welcome to the hotel's wireless network</html>", content_type="text/html"),
+    "a page": status(
+        200, "<html>Welcome to the hotel's wireless network</html>", content_type="text/html"
+    ),
     "no stream": status(200, '{"type": "message", "content": []}', content_type="application/json"),
     "not JSON": events("[DONE]"),
     "no object": events("5"),
@@ -229,7 +281,10 @@ async def test_what_is_no_answer(connect: Connect, answer: bytes) -> None:
 
 
 async def test_nobody_answers(connect: Connect) -> None:
-    """A server that is not there is unreachable; the error names it, without the password in its address."""
+    """A server that is not there is unreachable.
+
+    The error names it, without the password in its address.
+    """
     error = await read(connect("http://user:geheim@127.0.0.1:9").stream(asking()))
     assert isinstance(error, ModelUnreachableError)
     assert "127.0.0.1:9 cannot be reached" in str(error)
@@ -237,7 +292,9 @@ async def test_nobody_answers(connect: Connect) -> None:
     assert "geheim" not in str(error)
 
 
-async def test_a_network_that_swallows_everything(model: AnthropicModel, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_network_that_swallows_everything(
+    model: AnthropicModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A connection that is not made in time is not tried again: that would take as long once more."""
     attempts = 0
 
@@ -253,7 +310,9 @@ async def test_a_network_that_swallows_everything(model: AnthropicModel, monkeyp
     assert attempts == 1
 
 
-async def test_silence_is_not_endured_twice(api: FakeApi, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silence_is_not_endured_twice(
+    api: FakeApi, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A server that takes the request and says nothing is asked once, and given up on."""
     monkeypatch.setattr(anthropic_errors, "ANSWER_SECONDS", 0.3)
     api.fail("chat", faults.hang(30), times=None)
@@ -263,7 +322,9 @@ async def test_silence_is_not_endured_twice(api: FakeApi, connect: Connect, monk
     assert len(api.requests) == 1
 
 
-async def test_silence_in_the_middle(api: FakeApi, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silence_in_the_middle(
+    api: FakeApi, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A stream that stops without ending is given up on; the words are kept."""
     monkeypatch.setattr(anthropic_errors, "ANSWER_SECONDS", 0.3)
     api.fail("chat", faults.hang(30, after=2))
@@ -299,7 +360,9 @@ async def test_a_key_that_cannot_be_sent(api: FakeApi, key: str) -> None:
         (faults.sse_error(), "The server at HOST is busy."),
     ],
 )
-async def test_half_a_worker_answer_is_kept(api: FakeApi, model: AnthropicModel, fault: Fault, trouble: str) -> None:
+async def test_half_a_worker_answer_is_kept(
+    api: FakeApi, model: AnthropicModel, fault: Fault, trouble: str
+) -> None:
     """What arrived of an answer that broke off is kept, with its tokens and the reason."""
     api.fail("chat", fault)
     api.enqueue("chat", STORY)
@@ -345,7 +408,14 @@ async def test_a_line_that_does_not_end_is_judged_too(api: FakeApi, model: Anthr
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.2, "1 second"), (59, "59 seconds"), (60, "1 minute"), (61, "2 minutes"), (3600, "1 hour"), (3601, "2 hours")],
+    [
+        (0.2, "1 second"),
+        (59, "59 seconds"),
+        (60, "1 minute"),
+        (61, "2 minutes"),
+        (3600, "1 hour"),
+        (3601, "2 hours"),
+    ],
 )
 def test_times_in_words(seconds: float, words: str) -> None:
     """A wait is rounded up, in the largest unit that fits."""

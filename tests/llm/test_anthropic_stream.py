@@ -25,7 +25,11 @@ from tests.llm.conftest import Connect, RawServer, asking, events
 from tests.support.fake_api import FakeApi, faults
 from tests.support.fake_api import Reply as Answer
 
-RECALL = Tool("recall", "Look back.", {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]})
+RECALL = Tool(
+    "recall",
+    "Look back.",
+    {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]},
+)
 
 
 def built(*incoming: Mapping[str, Any]) -> Reply:
@@ -37,7 +41,9 @@ def built(*incoming: Mapping[str, Any]) -> Reply:
     return builder.reply
 
 
-def block(index: int, start: Mapping[str, Any], *deltas: Mapping[str, Any], stop: bool = True) -> list[dict[str, Any]]:
+def block(
+    index: int, start: Mapping[str, Any], *deltas: Mapping[str, Any], stop: bool = True
+) -> list[dict[str, Any]]:
     """Return the events of one block."""
     begin = {"type": "content_block_start", "index": index, "content_block": start}
     middle = [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
@@ -81,7 +87,11 @@ async def test_usage_is_the_servers(api: FakeApi, model: AnthropicModel) -> None
 
 async def test_a_tool_call_and_its_answer(api: FakeApi, model: AnthropicModel) -> None:
     """Thinking and tool calls come back as blocks, and can be sent again with the tool's result."""
-    api.enqueue("chat", Answer("Let me see.", tool_calls=(("recall", {"q": "dog"}),), thinking="A dog?"), "It is Rex.")
+    api.enqueue(
+        "chat",
+        Answer("Let me see.", tool_calls=(("recall", {"q": "dog"}),), thinking="A dog?"),
+        "It is Rex.",
+    )
     ask = ChatMessage("user", (Text("What is my dog called?"),))
     first = model.stream(Request((), (ask,), (RECALL,)))
     assert [piece async for piece in first]
@@ -90,7 +100,9 @@ async def test_a_tool_call_and_its_answer(api: FakeApi, model: AnthropicModel) -
     assert (call.name, call.input) == ("recall", {"q": "dog"})
     assert [type(one) for one in first.reply.blocks] == [Opaque, Text, ToolUse]
     answer = ChatMessage("user", (ToolResult(call.id, "Rex"),))
-    second = model.stream(Request((), (ask, ChatMessage("assistant", tuple(first.reply.blocks)), answer), (RECALL,)))
+    second = model.stream(
+        Request((), (ask, ChatMessage("assistant", tuple(first.reply.blocks)), answer), (RECALL,))
+    )
     assert [piece async for piece in second]
     assert second.reply.text == "It is Rex."
 
@@ -106,12 +118,17 @@ async def test_stop_reasons_are_passed_on(api: FakeApi, model: AnthropicModel, r
 
 
 async def test_a_workers_answer(api: FakeApi, model: AnthropicModel) -> None:
-    """A worker's answer is its text alone, with its tokens; thinking before it is left out."""
+    """A worker's answer is its text alone, with its tokens.
+
+    Thinking before it is left out.
+    """
     api.enqueue("chat", Answer("Rex\n", thinking="A name is wanted."))
     answer = await model.complete(WorkRequest("Extract.", "My dog is Rex."))
     usage = api.requests[0].usage
     assert usage is not None
-    assert answer == WorkReply("Rex\n", Usage(usage.input_tokens, 0, 0, usage.output_tokens), "end_turn")
+    assert answer == WorkReply(
+        "Rex\n", Usage(usage.input_tokens, 0, 0, usage.output_tokens), "end_turn"
+    )
 
 
 async def test_a_connection_is_used_again(api: FakeApi, model: AnthropicModel) -> None:
@@ -141,7 +158,9 @@ async def test_servers_that_leave_things_out(connect: Connect) -> None:
 
 async def test_a_server_that_does_not_hang_up(connect: Connect) -> None:
     """The end of the message ends the reply, even when the server leaves the stream open."""
-    answer = events('{"type": "message_start", "message": {}}', '{"type": "message_stop"}', names=True)
+    answer = events(
+        '{"type": "message_start", "message": {}}', '{"type": "message_stop"}', names=True
+    )
     async with RawServer([answer], holds_open=True) as url, asyncio.timeout(3):
         stream = connect(url).stream(asking())
         assert [piece async for piece in stream] == []
@@ -159,7 +178,10 @@ def test_unknown_blocks_are_kept_whole() -> None:
 
 def test_a_block_that_is_not_understood_is_dropped() -> None:
     """Handing a block back without the deltas that were not understood would be a lie."""
-    assert built(*block(0, {"type": "hologram"}, {"type": "hologram_delta", "hologram": "…"})).blocks == []
+    assert (
+        built(*block(0, {"type": "hologram"}, {"type": "hologram_delta", "hologram": "…"})).blocks
+        == []
+    )
 
 
 @pytest.mark.parametrize("cut", ['{"q": "do', "", "[1]", '{"q": NaN}'])
@@ -173,7 +195,9 @@ def test_half_a_tool_call_is_dropped_and_half_a_text_is_kept() -> None:
     """Of blocks that were cut off the words stay, a call of a tool or a thought does not."""
     call = {"type": "tool_use", "id": "t1", "name": "recall", "input": {}}
     reply = built(
-        *block(0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Let me"}, stop=False),
+        *block(
+            0, {"type": "text", "text": ""}, {"type": "text_delta", "text": "Let me"}, stop=False
+        ),
         *block(1, call, {"type": "input_json_delta", "partial_json": "{}"}, stop=False),
         *block(2, {"type": "thinking"}, {"type": "thinking_delta", "thinking": "Hm"}, stop=False),
     )
@@ -185,6 +209,7 @@ def test_later_counts_are_totals() -> None:
     first = {"input_tokens": 10, "cache_read_input_tokens": 5, "output_tokens": 1}
     second = {"output_tokens": 9, "input_tokens": None}
     usage = built(
-        {"type": "message_start", "message": {"usage": first}}, {"type": "message_delta", "usage": second}
+        {"type": "message_start", "message": {"usage": first}},
+        {"type": "message_delta", "usage": second},
     ).usage
     assert usage == Usage(10, 5, 0, 9)

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from construct.llm.anthropic_wire import chat_body, encoded, work_body
-from construct.llm.types import ChatMessage, Opaque, Request, Text, Tool, ToolResult, ToolUse, WorkRequest
+from construct.llm.types import (
+    ChatMessage,
+    Opaque,
+    Request,
+    Text,
+    Tool,
+    ToolResult,
+    ToolUse,
+    WorkRequest,
+)
 
 THINKING = {"type": "thinking", "thinking": "Hm.", "signature": "abc"}
 
@@ -19,16 +28,25 @@ def body_of(*messages: ChatMessage, **more: Any) -> dict[str, Any]:
 
 def marks(body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """Return the text and the mark of all marked blocks."""
-    blocks = body["system"] + [block for message in body["messages"] for block in message["content"]]
+    blocks = body["system"] + [
+        block for message in body["messages"] for block in message["content"]
+    ]
     return [(block["text"], block["cache_control"]) for block in blocks if "cache_control" in block]
 
 
 def test_blocks_of_all_kinds() -> None:
-    """Each kind of block has its form; what only the server understands goes back as it came."""
+    """Each kind of block has its form.
+
+    What only the server understands goes back as it came.
+    """
     body = body_of(
         ChatMessage("user", (Text("Look it up."),)),
-        ChatMessage("assistant", (Opaque(THINKING), Text("I will."), ToolUse("t1", "recall", {"q": "dog"}))),
-        ChatMessage("user", (ToolResult("t1", "Rex"), ToolResult("t2", "no such tool", is_error=True))),
+        ChatMessage(
+            "assistant", (Opaque(THINKING), Text("I will."), ToolUse("t1", "recall", {"q": "dog"}))
+        ),
+        ChatMessage(
+            "user", (ToolResult("t1", "Rex"), ToolResult("t2", "no such tool", is_error=True))
+        ),
     )
     assert body["system"] == [{"type": "text", "text": "Be kind."}]
     assert body["messages"][1]["content"] == [
@@ -45,8 +63,12 @@ def test_blocks_of_all_kinds() -> None:
 def test_tools() -> None:
     """Tools go by name, description and schema; without any there is no such field."""
     schema = {"type": "object", "properties": {}}
-    body = body_of(ChatMessage("user", (Text("Hi"),)), tools=(Tool("recall", "Look back.", schema),))
-    assert body["tools"] == [{"name": "recall", "description": "Look back.", "input_schema": schema}]
+    body = body_of(
+        ChatMessage("user", (Text("Hi"),)), tools=(Tool("recall", "Look back.", schema),)
+    )
+    assert body["tools"] == [
+        {"name": "recall", "description": "Look back.", "input_schema": schema}
+    ]
     assert "tools" not in body_of(ChatMessage("user", (Text("Hi"),)))
 
 
@@ -65,7 +87,9 @@ def test_marks_live_five_minutes() -> None:
 
 def test_marks_live_an_hour() -> None:
     """A life of one hour is said at every mark."""
-    body = body_of(ChatMessage("user", (Text("Hi", mark=True), Text("there", mark=True))), cache_life="1h")
+    body = body_of(
+        ChatMessage("user", (Text("Hi", mark=True), Text("there", mark=True))), cache_life="1h"
+    )
     assert [mark for _, mark in marks(body)] == [{"type": "ephemeral", "ttl": "1h"}] * 2
 
 
@@ -75,7 +99,9 @@ def test_marks_are_four_at_most() -> None:
     assert [text for text, _ in marks(body)] == ["a", "b", "c", "f"]
 
 
-@pytest.mark.parametrize(("model", "most"), [("claude-haiku-4-5", 64_000), ("claude-sonnet-5-5", 128_000), ("x", 8192)])
+@pytest.mark.parametrize(
+    ("model", "most"), [("claude-haiku-4-5", 64_000), ("claude-sonnet-5-5", 128_000), ("x", 8192)]
+)
 def test_max_tokens_is_capped(model: str, most: int) -> None:
     """No more is asked for than the model can give."""
     assert chat_body(model, Request((), (), max_tokens=1_000_000))["max_tokens"] == most

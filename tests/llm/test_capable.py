@@ -25,7 +25,10 @@ from construct.llm.capable import is_capable, parameters_in
     ],
 )
 def test_sizes_in_names(name: str, parameters: int | None) -> None:
-    """A size counts only where a name plainly gives one; windows, quantization and dates are no sizes."""
+    """A size counts only where a name plainly gives one.
+
+    Windows, quantization and dates are no sizes.
+    """
     assert parameters_in(name) == parameters
 
 

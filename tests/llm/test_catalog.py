@@ -30,7 +30,11 @@ def test_costs(model: str, usage: Usage, life: CacheLife, dollars: float | None)
 
 def test_dated_names_are_their_family() -> None:
     """A dated or `-latest` name has the window of its family, under its own name."""
-    for name in ("claude-haiku-4-5-20251001", "claude-haiku-4-5-latest", "claude-haiku-4-5@20251001"):
+    for name in (
+        "claude-haiku-4-5-20251001",
+        "claude-haiku-4-5-latest",
+        "claude-haiku-4-5@20251001",
+    ):
         info = model_info(name)
         assert (info.name, info.window, info.cache_minimum) == (name, 200_000, 4096)
 

@@ -40,7 +40,13 @@ def size(value: object) -> str | None:
         (gguf(NAME, TAGS, SIZES, number("llama.context_length", 8192)), 8192),
         (gguf(number("x.block_count", 30), number("x.context_length", 131072, 10)), 131072),
         (gguf(NAME), None),
-        (gguf(number("llama.rope.original_context_length", 4096), number("llama.context_length", 8192)), 8192),
+        (
+            gguf(
+                number("llama.rope.original_context_length", 4096),
+                number("llama.context_length", 8192),
+            ),
+            8192,
+        ),
         (gguf(number("llama.context_length", 8192))[:-1], None),
     ],
     ids=size,

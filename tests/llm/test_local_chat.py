@@ -27,7 +27,12 @@ def test_blocks_become_plain_text() -> None:
         (
             ChatMessage("user", (Text("Hi"), Text("Who is Rex?"))),
             ChatMessage(
-                "assistant", (Opaque({"type": "thinking"}), Text("Let me see."), ToolUse("t", "recall", {"q": 1}))
+                "assistant",
+                (
+                    Opaque({"type": "thinking"}),
+                    Text("Let me see."),
+                    ToolUse("t", "recall", {"q": 1}),
+                ),
             ),
             ChatMessage("user", (ToolResult("t", "a dog"),)),
         ),
@@ -51,27 +56,45 @@ def test_no_message_is_empty_and_roles_alternate() -> None:
         ChatMessage("assistant", (Opaque({}),)),
         ChatMessage("user", (Text("there"),)),
     )
-    assert chat_body(Request((), said), 100)["messages"] == [{"role": "user", "content": "Hi ?\n\nthere"}]
+    assert chat_body(Request((), said), 100)["messages"] == [
+        {"role": "user", "content": "Hi ?\n\nthere"}
+    ]
 
 
 def test_talk_and_work_have_a_slot_each() -> None:
     """A worker's call does not throw the conversation out of its slot."""
     work = work_body(WorkRequest("Extract.", "Rex"), 100)
-    assert work["messages"] == [{"role": "system", "content": "Extract."}, {"role": "user", "content": "Rex"}]
+    assert work["messages"] == [
+        {"role": "system", "content": "Extract."},
+        {"role": "user", "content": "Rex"},
+    ]
     assert work["id_slot"] != chat_body(Request((), ()), 100)["id_slot"]
 
 
 def test_chunks() -> None:
-    """Words are added up; the counts are right at every moment, and the server's in the end."""
+    """Words are added up.
+
+    The counts are right at every moment, and the server's in the end.
+    """
     reply = Reply()
     progress = {"total": 30, "cache": 20, "processed": 30}
-    take(reply, {"choices": [{"delta": {"role": "assistant", "content": None}}], "prompt_progress": progress})
+    take(
+        reply,
+        {
+            "choices": [{"delta": {"role": "assistant", "content": None}}],
+            "prompt_progress": progress,
+        },
+    )
     assert reply.usage == Usage(10, 20)
     words = [take(reply, {"choices": [{"delta": {"content": word}}]}) for word in ("Hi", " there")]
     assert words == ["Hi", " there"]
     assert reply.usage == Usage(10, 20, 0, 2)
     take(reply, {"choices": [{"finish_reason": "length", "delta": {}}]})
-    usage = {"prompt_tokens": 30, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 20}}
+    usage = {
+        "prompt_tokens": 30,
+        "completion_tokens": 3,
+        "prompt_tokens_details": {"cached_tokens": 20},
+    }
     take(reply, {"choices": [], "usage": usage})
     assert reply == Reply("Hi there", [], Usage(10, 20, 0, 3), "max_tokens")
 
@@ -79,7 +102,10 @@ def test_chunks() -> None:
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        ({"message": "request (9 tokens) exceeds the available context size (8 tokens)"}, ContextOverflowError),
+        (
+            {"message": "request (9 tokens) exceeds the available context size (8 tokens)"},
+            ContextOverflowError,
+        ),
         ({"message": "Context size has been exceeded."}, ContextOverflowError),
         ({"message": "out of luck"}, ModelBrokenError),
         ("words", ModelBrokenError),

@@ -1,4 +1,4 @@
-"""The embedded model itself: SmolLM2, in this process."""
+"""A local model: SmolLM2, in this process."""
 
 import asyncio
 import subprocess
@@ -9,16 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from construct.config import load_settings
 from construct.errors import ContextOverflowError, ModelRejectedError
-from construct.llm.local_model import LocalModel, LocalStream, find_weights, is_available
+from construct.llm.local_model import LocalModel, LocalStream
 from construct.llm.types import Text, WorkRequest
 from tests.llm.conftest import asking
+from tests.support.weights import smollm
 
-found = find_weights(load_settings({})) if is_available() else None
-if found is None:
-    pytest.skip("the embedded model is not installed", allow_module_level=True)
-WEIGHTS = found
+WEIGHTS = smollm()
 
 LONG = asking("The quick brown fox jumps over the lazy dog. " * 500)
 LEAVE = """
@@ -81,7 +78,9 @@ async def test_it_talks(model: LocalModel) -> None:
 
 async def test_what_was_read_is_kept(model: LocalModel) -> None:
     """A prompt that begins like the last one is not read again, and a worker's call in between does not matter."""
-    first = asking("My dog Rex likes long walks on the beach, and hates the rain. " * 3, max_tokens=1)
+    first = asking(
+        "My dog Rex likes long walks on the beach, and hates the rain. " * 3, max_tokens=1
+    )
     await read(model.stream(first))
     await model.complete(WorkRequest("Extract.", "I was born in 1984.", max_tokens=5))
     again = model.stream(first)
@@ -91,7 +90,9 @@ async def test_what_was_read_is_kept(model: LocalModel) -> None:
 
 async def test_it_works(model: LocalModel) -> None:
     """A worker's answer ends where the model ends it, or at the tokens it was given."""
-    reply = await model.complete(WorkRequest("Answer with one word.", "What is the capital of France?", max_tokens=12))
+    reply = await model.complete(
+        WorkRequest("Answer with one word.", "What is the capital of France?", max_tokens=12)
+    )
     assert reply.text
     assert reply.trouble is None
     assert reply.stop_reason in ("end_turn", "max_tokens")
@@ -100,7 +101,9 @@ async def test_it_works(model: LocalModel) -> None:
 
 async def test_a_hopeless_answer_is_stopped(model: LocalModel) -> None:
     """Whoever asks can tell from the beginning of an answer that the rest is not worth waiting for."""
-    request = WorkRequest("Write long lists.", "List twenty animals, one on each line.", 400, lambda _: "Enough.")
+    request = WorkRequest(
+        "Write long lists.", "List twenty animals, one on each line.", 400, lambda _: "Enough."
+    )
     reply = await model.complete(request)
     assert (reply.trouble, reply.stop_reason) == ("Enough.", None)
     assert reply.text
@@ -161,7 +164,10 @@ async def test_what_it_is_called(model: LocalModel) -> None:
 
 
 async def test_half_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A file that was not downloaded whole is an error that names it; llama.cpp keeps quiet about it."""
+    """A file that was not downloaded whole is an error that names it.
+
+    Llama.cpp keeps quiet about it.
+    """
     half = tmp_path / "half.gguf"
     with WEIGHTS.open("rb") as file:
         half.write_bytes(file.read(4_000_000))
@@ -172,7 +178,9 @@ async def test_half_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
 
 def test_leaving_while_it_talks() -> None:
     """The program ends at once and with its own status while the model talks, and nothing is printed."""
-    done = subprocess.run([sys.executable, "-c", LEAVE, str(WEIGHTS)], capture_output=True, check=False, timeout=20)
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVE, str(WEIGHTS)], capture_output=True, check=False, timeout=20
+    )
     assert (done.returncode, done.stdout, done.stderr) == (7, b"", b"")
 
 
@@ -180,7 +188,9 @@ def test_leaving_while_it_talks() -> None:
 async def test_it_listens_on_the_loopback_only(model: LocalModel) -> None:
     """The listener that llama.cpp insists on is out of reach for other machines, and wants a key."""
     model.warm()
-    mine = {str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()}
+    mine = {
+        str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()
+    }
     rows = [line.split() for line in Path("/proc/self/net/tcp").read_text().splitlines()[1:]]
     listening = [row[1] for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in mine]
     assert listening

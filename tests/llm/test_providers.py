@@ -6,13 +6,20 @@ import pytest
 
 from construct.config import load_settings
 from construct.errors import NotConfiguredError, UsageError
-from construct.llm import local_model
 from construct.llm.anthropic_model import AnthropicModel
-from construct.llm.local_model import LocalModel, find_weights
+from construct.llm.local_model import LocalModel
+from construct.llm.notebook import Notebook
 from construct.llm.providers import Models, choose_models
+from construct.llm.servers import look
+from construct.vocabulary import Provider
+from tests.support.model_servers import ModelServer, llamacpp, ollama, vllm
+from tests.support.weights import smollm
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-0123456789"}
-SMOL = "local:SmolLM2-135M-Instruct.Q4_1"
+GGUF = {"CONSTRUCT_LOCAL_MODEL": str(smollm())}
+SMOL = f"local:{smollm().stem}"
+LOCAL = {"CONSTRUCT_PROVIDER": "local", **GGUF}
+NOTEBOOK = "notebook"
 
 
 @pytest.fixture(autouse=True)
@@ -32,79 +39,134 @@ def chosen(**environ: str) -> Models:
     [
         (KEY, "claude-sonnet-5-5", "claude-haiku-5-5"),
         ({"ANTHROPIC_AUTH_TOKEN": "t"}, "claude-sonnet-5-5", "claude-haiku-5-5"),
-        ({"ANTHROPIC_BASE_URL": "http://localhost:1"}, "claude-sonnet-5-5", "claude-haiku-5-5"),
+        ({**KEY, **GGUF}, "claude-sonnet-5-5", "claude-haiku-5-5"),
         ({**KEY, "CONSTRUCT_MODEL": "claude-opus-5-5"}, "claude-opus-5-5", "claude-haiku-5-5"),
-        ({**KEY, "CONSTRUCT_MODEL": "local"}, SMOL, "claude-haiku-5-5"),
+        ({**KEY, **GGUF, "CONSTRUCT_MODEL": "local"}, SMOL, "claude-haiku-5-5"),
         ({**KEY, "MEMORY_WORKER_MODEL": "extractive"}, "claude-sonnet-5-5", "extractive"),
-        ({**KEY, "MEMORY_WORKER_MODEL": "local"}, "claude-sonnet-5-5", SMOL),
+        ({**KEY, **GGUF, "MEMORY_WORKER_MODEL": "local"}, "claude-sonnet-5-5", SMOL),
         ({**KEY, "MEMORY_WORKER_MODEL": "claude-x"}, "claude-sonnet-5-5", "claude-x"),
-        ({}, SMOL, "extractive"),
-        ({**KEY, "CONSTRUCT_PROVIDER": "local"}, SMOL, "extractive"),
-        ({**KEY, "CONSTRUCT_PROVIDER": "local", "MEMORY_WORKER_MODEL": "claude-x"}, SMOL, "claude-x"),
-        ({"CONSTRUCT_PROVIDER": "local", "MEMORY_WORKER_MODEL": "LOCAL"}, SMOL, SMOL),
+        ({}, NOTEBOOK, "extractive"),
+        ({**KEY, "CONSTRUCT_PROVIDER": "notebook"}, NOTEBOOK, "extractive"),
+        (GGUF, SMOL, "extractive"),
+        ({**KEY, **LOCAL}, SMOL, "extractive"),
+        ({**KEY, **LOCAL, "MEMORY_WORKER_MODEL": "claude-x"}, SMOL, "claude-x"),
+        ({**LOCAL, "MEMORY_WORKER_MODEL": "LOCAL"}, SMOL, SMOL),
     ],
 )
 def test_choice(environ: dict[str, str], main: str, worker: str) -> None:
-    """Credentials choose Anthropic, else the embedded model serves, with memory made by rule; each can be set."""
+    """Credentials choose Anthropic, else a GGUF file serves, else the notebook."""
     models = chosen(**environ)
     assert (models.main.name, models.worker_name) == (main, worker)
     assert (models.worker is None) == (worker == "extractive")
+    assert bool(models.worker_reason) == (worker == "extractive")
+
+
+def test_a_server_is_asked_what_the_settings_leave_open() -> None:
+    """Its first model talks and keeps the memory, with the window that it really has."""
+    with ModelServer(vllm({"Qwen/Qwen3-32B": 32_768, "other": 4096})) as server:
+        models = chosen(ANTHROPIC_BASE_URL=server.url)
+    assert (models.main.name, models.main.context_window) == ("Qwen/Qwen3-32B", 32_768)
+    assert models.worker is models.main
+    assert models.advice == ""
+
+
+def test_a_small_window_is_said_with_the_servers_own_setting() -> None:
+    """4,096 tokens hold little; the sentence says how to get more."""
+    answers = ollama({"gemma4": {"size": "12B", "loaded": 4096}})
+    with ModelServer(answers) as server:
+        models = chosen(ANTHROPIC_BASE_URL=server.url, CONSTRUCT_MODEL="gemma4")
+    assert models.main.context_window == 4096
+    assert "4,096" in models.advice
+    assert "OLLAMA_CONTEXT_LENGTH" in models.advice
+
+
+def test_a_small_model_does_not_keep_the_memory() -> None:
+    """Below four billion parameters memory is made by rule, and the reason is kept."""
+    with ModelServer(llamacpp("qwen2.5-1.5b.gguf", 16_384)) as server:
+        models = chosen(ANTHROPIC_BASE_URL=server.url)
+    assert models.worker is None
+    assert "4 billion" in models.worker_reason
+
+
+def test_the_window_can_be_set() -> None:
+    """`CONSTRUCT_CONTEXT_WINDOW` comes before what anybody says."""
+    assert chosen(**KEY, CONSTRUCT_CONTEXT_WINDOW="9000").main.context_window == 9000
+    unreachable = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9", "CONSTRUCT_MODEL": "x"}
+    assert chosen(**unreachable).main.context_window == 8192
+    assert chosen(**unreachable, CONSTRUCT_CONTEXT_WINDOW="9000").main.context_window == 9000
+
+
+def test_a_found_model_is_sent_no_key() -> None:
+    """Going on with a model of this machine takes no key there."""
+    with ModelServer(ollama({"gemma4": {"loaded": 16_384}})) as server:
+        (found,) = look({"CONSTRUCT_LOOK_FOR": server.url})
+        models = chosen(**KEY).with_found(found)
+    assert isinstance(models.main, AnthropicModel)
+    assert models.main.end.api_key is None
+    assert models.main.end.base_url == server.url
+    assert models.worker_name == "claude-haiku-5-5"
 
 
 def test_one_local_model_is_enough() -> None:
-    """When the embedded model both talks and observes it is loaded once, after a change of model too."""
-    models = chosen(CONSTRUCT_PROVIDER="local", MEMORY_WORKER_MODEL="local")
+    """A model that talks and keeps the memory is loaded once, after a change of model too."""
+    models = chosen(**LOCAL, MEMORY_WORKER_MODEL="local")
     assert models.main is models.worker
     assert models.with_model("local").main is models.worker
 
 
 def test_another_main_model() -> None:
     """`with_model` changes the main model, across providers, and nothing else."""
-    models = chosen(**KEY)
+    models = chosen(**KEY, **GGUF)
     opus = models.with_model("claude-opus-5-5")
     assert isinstance(opus.main, AnthropicModel)
     assert opus.main.name == "claude-opus-5-5"
     assert opus.worker is models.worker
-    assert isinstance(models.with_model("local").main, LocalModel)
+    local = models.with_model("local")
+    assert isinstance(local.main, LocalModel)
+    assert local.provider is Provider.LOCAL
 
 
 def test_another_main_model_needs_credentials() -> None:
-    """Without credentials the embedded model cannot be exchanged for one that needs them."""
+    """Without credentials the notebook cannot be exchanged for a model that needs them."""
     with pytest.raises(NotConfiguredError, match="ANTHROPIC_API_KEY"):
         chosen().with_model("claude-opus-5-5")
 
 
-def test_nothing_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With neither credentials nor an embedded model the error names the three ways, in two lines."""
-    monkeypatch.setattr(local_model, "is_available", lambda: False)
-    with pytest.raises(NotConfiguredError) as caught:
-        chosen()
-    message = str(caught.value)
-    assert message.count("\n") == 1
-    for way in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "--extra local", "CONSTRUCT_LOCAL_MODEL"):
-        assert way in message
-
-
-def test_weights_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """llama.cpp without weights is told apart from nothing at all, when it is asked for."""
-    monkeypatch.setattr(local_model, "find_weights", lambda _: None)
-    with pytest.raises(NotConfiguredError, match="no weights"):
-        chosen(CONSTRUCT_PROVIDER="local")
-    with pytest.raises(NotConfiguredError, match="No model is configured"):
-        chosen()
+async def test_the_notebook_is_no_model() -> None:
+    """Asking it is an error that says what to do."""
+    models = chosen()
+    assert models.is_notebook
+    assert isinstance(models.main, Notebook)
+    models.warm()
+    await models.close()
 
 
 @pytest.mark.parametrize(
-    "environ",
+    ("environ", "named"),
     [
-        {"CONSTRUCT_PROVIDER": "anthropic"},
-        {"MEMORY_WORKER_MODEL": "claude-haiku-5-5"},
+        ({"CONSTRUCT_PROVIDER": "anthropic"}, "CONSTRUCT_PROVIDER"),
+        ({"CONSTRUCT_PROVIDER": "local"}, "CONSTRUCT_LOCAL_MODEL"),
+        ({"MEMORY_WORKER_MODEL": "claude-haiku-5-5"}, "MEMORY_WORKER_MODEL"),
     ],
 )
-def test_what_is_set_cannot_be_had(environ: dict[str, str]) -> None:
-    """A model that is asked for and cannot be had is said by name, never quietly replaced."""
-    with pytest.raises(NotConfiguredError, match=next(iter(environ))):
+def test_what_is_set_cannot_be_had(environ: dict[str, str], named: str) -> None:
+    """A model that is asked for and cannot be had is named, never quietly replaced."""
+    with pytest.raises(NotConfiguredError, match=named):
         chosen(**environ)
+
+
+def test_setup_yields_to_the_environment(tmp_path: Path) -> None:
+    """What setup chose counts until the environment holds credentials."""
+    (tmp_path / "construct").mkdir()
+    (tmp_path / "construct" / "config.env").write_text(
+        "CONSTRUCT_SETUP=ANTHROPIC_BASE_URL,CONSTRUCT_MODEL\n"
+        "ANTHROPIC_BASE_URL=http://127.0.0.1:9\nCONSTRUCT_MODEL=gemma4\nCONSTRUCT_SCOPE=user\n"
+    )
+    mine = {"XDG_CONFIG_HOME": str(tmp_path)}
+    assert load_settings(mine).base_url == "http://127.0.0.1:9"
+    settings = load_settings({**mine, **KEY})
+    assert (settings.base_url, settings.model) == (None, None)
+    assert settings.unknown == ()
 
 
 @pytest.mark.parametrize("path", ["/nowhere/model.gguf", "/", __file__])
@@ -121,18 +183,9 @@ def test_an_address_that_is_none(url: str) -> None:
         chosen(ANTHROPIC_BASE_URL=url)
 
 
-def test_the_weights_that_are_set_come_first(tmp_path: Path) -> None:
-    """`CONSTRUCT_LOCAL_MODEL` goes before the package's weights, which are found without importing it."""
-    own = tmp_path / "own.gguf"
-    assert find_weights(load_settings({"CONSTRUCT_LOCAL_MODEL": str(own)})) == own
-    found = find_weights(load_settings({}))
-    assert found is not None
-    assert found.name == "SmolLM2-135M-Instruct.Q4_1.gguf"
-
-
 async def test_closing_closes_both() -> None:
     """Closing is for both models, and may be done twice."""
-    models = chosen(**KEY, MEMORY_WORKER_MODEL="local")
+    models = chosen(**KEY, **GGUF, MEMORY_WORKER_MODEL="local")
     await models.close()
     await models.close()
 

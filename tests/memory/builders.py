@@ -9,18 +9,19 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from construct.clock import Clock, to_text
-from construct.memory.curation.memories import remember
-from construct.memory.cycles.commit import store_extraction, store_reflection
-from construct.memory.cycles.compaction import Compacted, compact
+from construct.memory.cycles.commit import Compacted, compact, store_extraction, store_reflection
 from construct.memory.learning.floor import Change, Reflection
 from construct.memory.learning.proposals import Extraction, ProposedObservation
+from construct.memory.promotion import remember
 from construct.memory.shown.view import Frame
-from construct.store import curated, cycles, talk
+from construct.store import cycles
 from construct.store import observations as rows
+from construct.store.conversations import create_conversation, get_watermarks, note_request
 from construct.store.database import transaction
 from construct.store.invariants import index_violations, violations
+from construct.store.memories import get_memory, memory_of_observation
+from construct.store.messages import NewMessage, add_message, is_shown, live_messages
 from construct.store.records import Message, Observation
-from construct.store.talk import NewMessage
 from tests.support.database import new_database
 
 START = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
@@ -53,13 +54,13 @@ class Life:
     def talk(self, title: str | None = None) -> int:
         """Begin a conversation."""
         now = self.tick()
-        here = talk.create_conversation(self.db, now, title)
-        talk.note_request(self.db, here, now, "5m")
+        here = create_conversation(self.db, now, title)
+        note_request(self.db, here, now, "5m")
         return here
 
     def say(self, here: int, text: str, role: str = "user", blocks: str | None = None) -> Message:
         """Store a message."""
-        return talk.add_message(self.db, here, NewMessage(role, text, blocks), self.tick())
+        return add_message(self.db, here, NewMessage(role, text, blocks), self.tick())
 
     def exchange(self, here: int, text: str, reply: str = "I see.") -> Message:
         """Store the user's words and a reply to them; return the former."""
@@ -70,17 +71,25 @@ class Life:
     def observe(
         self, here: int, *facts: tuple[str, Sequence[Message]] | ProposedObservation, **said: Any
     ) -> list[Observation]:
-        """Observe all that is unobserved, by these facts; return the pending observations."""
+        """Observe all that is unobserved, by these facts.
+
+        Return the pending observations.
+        """
         with transaction(self.db):
-            observed = talk.watermarks(self.db, here).observed
-            batch = talk.live_messages(self.db, here, observed)
+            observed = get_watermarks(self.db, here).observed
+            batch = live_messages(self.db, here, observed)
             now = self.tick()
-            cycle = cycles.start_cycle(self.db, "observer", here, now, span=(batch[0].id, batch[-1].id))
+            cycle = cycles.start_cycle(
+                self.db, "observer", here, now, span=(batch[0].id, batch[-1].id)
+            )
             assert cycle is not None
             found = tuple(
-                f if isinstance(f, ProposedObservation) else stated(f[0], [m.id for m in f[1]]) for f in facts
+                f if isinstance(f, ProposedObservation) else stated(f[0], [m.id for m in f[1]])
+                for f in facts
             )
-            store_extraction(self.db, cycle, Extraction(found, by_rule=False, **said), batch, observed, now)
+            store_extraction(
+                self.db, cycle, Extraction(found, by_rule=False, **said), batch, observed, now
+            )
             assert cycles.finish_cycle(self.db, cycle, "succeeded", self.tick())
         return [o for o in rows.pending(self.db, here) if o.cycle_id == cycle]
 
@@ -89,7 +98,9 @@ class Life:
         with transaction(self.db):
             return compact(self.db, here, retained, FRAME, self.tick())
 
-    def learn(self, here: int, text: str, *, reply: str = "I see.", priority: str = "high") -> Observation:
+    def learn(
+        self, here: int, text: str, *, reply: str = "I see.", priority: str = "high"
+    ) -> Observation:
         """Say something, observe just that, and commit it."""
         said = self.exchange(here, text, reply)
         (found,) = self.observe(here, replace(stated(text, [said.id]), priority=priority))
@@ -105,12 +116,16 @@ class Life:
         same: Sequence[tuple[Observation, Observation]] = (),
         notes: list[str] | None = None,
     ) -> list[Observation]:
-        """Run a reflector cycle that puts each line in the place of its sources; return the new ones.
+        """Run a reflector cycle that puts each line in the place of its sources.
+
+        Return the new ones.
 
         Of the pairs in `outdated` and `same` the first is retired for the second.
         """
         given = {o.id: o for _, sources in lines for o in sources}
-        given.update({o.id: o for o in dropped} | {o.id: o for pair in (*outdated, *same) for o in pair})
+        given.update(
+            {o.id: o for o in dropped} | {o.id: o for pair in (*outdated, *same) for o in pair}
+        )
         changes = [
             Change("line", tuple(o.id for o in sources), stated(text, [o.id for o in sources]))
             for text, sources in lines
@@ -121,9 +136,13 @@ class Life:
         with transaction(self.db):
             cycle = cycles.start_cycle(self.db, "reflector", here, self.tick())
             assert cycle is not None
-            store_reflection(self.db, cycle, Reflection(tuple(changes)), list(given.values()), self.tick())
+            store_reflection(
+                self.db, cycle, Reflection(tuple(changes)), list(given.values()), self.tick()
+            )
             assert cycles.finish_cycle(self.db, cycle, "succeeded", self.tick(), notes=notes)
-        made = self.db.execute("SELECT id FROM observations WHERE cycle_id = ? ORDER BY id", (cycle,)).fetchall()
+        made = self.db.execute(
+            "SELECT id FROM observations WHERE cycle_id = ? ORDER BY id", (cycle,)
+        ).fetchall()
         return rows.observations(self.db, [row[0] for row in made])
 
     def remember(self, content: str, origin: str = "user") -> int:
@@ -133,13 +152,13 @@ class Life:
 
     def promoted(self, o: Observation) -> int:
         """Return the memory promoted from an observation, with a graph drawn of it."""
-        memory = curated.of_observation(self.db, o.id)
+        memory = memory_of_observation(self.db, o.id)
         assert memory is not None
         return self.relate(memory.id)
 
     def relate(self, memory: int) -> int:
         """Relate two entities, of a memory's first and last words, and return the memory."""
-        words = curated.memory(self.db, memory).content.split()
+        words = get_memory(self.db, memory).content.split()
         return self.relate_as(memory, words[0], words[-1])
 
     def relate_as(self, memory: int, subject: str, object_: str) -> int:
@@ -154,7 +173,11 @@ class Life:
 
     def _entity(self, name: str) -> int | None:
         row = self.db.execute("SELECT id FROM entities WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else self.db.execute("INSERT INTO entities (name) VALUES (?)", (name,)).lastrowid
+        return (
+            row[0]
+            if row
+            else self.db.execute("INSERT INTO entities (name) VALUES (?)", (name,)).lastrowid
+        )
 
     def read(self, o: Observation) -> Observation:
         """Return an observation as it is now."""
@@ -171,8 +194,8 @@ class Life:
 
     def window(self, here: int) -> list[str]:
         """Return the raw messages that the main model is shown."""
-        messages = talk.live_messages(self.db, here, talk.watermarks(self.db, here).window)
-        return [m.content for m in messages if talk.is_shown(m)]
+        messages = live_messages(self.db, here, get_watermarks(self.db, here).window)
+        return [m.content for m in messages if is_shown(m)]
 
     def count(self, table: str) -> int:
         """Return how many rows a table has."""
@@ -183,12 +206,16 @@ class Life:
         """Return the breaches of the invariants, of the indexes and of the references between rows."""
         with transaction(self.db):
             indexes = index_violations(self.db)
-        dangling = [f"{row[0]} {row[1]} dangles" for row in self.db.execute("PRAGMA foreign_key_check")]
+        dangling = [
+            f"{row[0]} {row[1]} dangles" for row in self.db.execute("PRAGMA foreign_key_check")
+        ]
         return violations(self.db) + indexes + dangling
 
     def bytes(self) -> bytes:
         """Return all that is in the file and its log."""
-        files = (self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal", "-journal"))
+        files = (
+            self.path.with_name(self.path.name + suffix) for suffix in ("", "-wal", "-journal")
+        )
         return b"".join(file.read_bytes() for file in files if file.exists())
 
 

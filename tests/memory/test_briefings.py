@@ -7,11 +7,11 @@ import pytest
 
 from construct.clock import Clock
 from construct.errors import NotFoundError
-from construct.memory.curation.deletion import delete_conversation
-from construct.memory.curation.forget import forget
-from construct.memory.inspection import trace
+from construct.memory.forgetting import delete_conversation, forget
+from construct.operations.provenance import ReplyTrace, why_last
 from construct.store.records import Memory, Message, Observation
 from tests.memory.builders import Life
+from tests.support.context import context
 from tests.support.fake_api import FakeApi, Reply
 from tests.support.talks import Talk, talking
 
@@ -21,9 +21,9 @@ def call(name: str, **given: object) -> Reply:
     return Reply("Let me look.", tool_calls=((name, given),))
 
 
-async def last(t: Talk) -> trace.ReplyTrace:
+async def last(t: Talk) -> ReplyTrace:
     """Return what the last reply was given."""
-    return await t.companion.store.call(trace.why_last, t.id)
+    return await t.companion.store.call(lambda db: why_last(context(db, here=t.id)))
 
 
 def words(what: Observation | Memory | Message) -> str:
@@ -45,19 +45,32 @@ def locker(tmp_path: Path) -> int:
 async def test_what_a_reply_was_given_is_noted_and_forgotten_with_its_sources(
     tmp_path: Path, api: FakeApi, locker: int
 ) -> None:
-    """What came by itself, what tools brought, and the lines before the talk; not a trace of what is deleted."""
-    api.enqueue("chat", call("recall", query="locker code"), call("source", observation=locker), "Behind the mill.")
+    """What came by itself, what tools brought, and the lines before the talk.
+
+    Not a trace of what is deleted.
+    """
+    api.enqueue(
+        "chat",
+        call("recall", query="locker code"),
+        call("source", observation=locker),
+        "Behind the mill.",
+    )
     async with talking(tmp_path, api) as t:
         reply = await t.say("Where did my grandmother Ermelinda keep her bees?")
         found = await last(t)
         assert (found.reply.id, found.blocks, found.lines) == (reply.message_id, 1, 1)
         told = [f"{given.way} {words(given.what)}" for given in found.given]
         assert told == sorted(told, key=lambda line: line.split()[0])
-        assert "passage Message: My grandmother Ermelinda kept bees behind the old mill in Vouzela." in told
+        assert (
+            "passage Message: My grandmother Ermelinda kept bees behind the old mill in Vouzela."
+            in told
+        )
         assert "recall Observation: My second locker has the code 1002" in told
         assert "source Message: My second locker has the code 1002" in told
 
-        await t.companion.store.call(forget, ("observation", locker), Clock(), words=False, wait=0.0)
+        await t.companion.store.call(
+            forget, ("observation", locker), Clock(), words=False, wait=0.0
+        )
         left = str((await last(t)).given)
         assert "Vouzela" in left
         assert "1002" not in left
@@ -67,7 +80,10 @@ async def test_what_a_reply_was_given_is_noted_and_forgotten_with_its_sources(
 
 
 async def test_the_reply_that_stands_counts(tmp_path: Path, api: FakeApi) -> None:
-    """Without a reply there is nothing to say; a retried reply is not the last one; memory off shows no lines."""
+    """Without a reply there is nothing to say; a retried reply is not the last one.
+
+    Memory off shows no lines.
+    """
     async with talking(tmp_path, api, CONSTRUCT_MEMORY="off") as t:
         with pytest.raises(NotFoundError):
             await last(t)
@@ -79,7 +95,9 @@ async def test_the_reply_that_stands_counts(tmp_path: Path, api: FakeApi) -> Non
     assert (found.blocks, found.lines, found.given) == (0, 0, ())
 
 
-async def test_a_reply_forgotten_with_its_question_is_not_shown(tmp_path: Path, api: FakeApi) -> None:
+async def test_a_reply_forgotten_with_its_question_is_not_shown(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """It has left the talk: the last reply is the one before it, and with none left there is none."""
     api.enqueue("chat", "Hello, Ana.", "Your code is 1002.")
     async with talking(tmp_path, api) as t:
@@ -94,5 +112,7 @@ async def test_a_reply_forgotten_with_its_question_is_not_shown(tmp_path: Path, 
 
 
 def _noted(db: sqlite3.Connection) -> int:
-    (count,) = db.execute("SELECT (SELECT count(*) FROM briefings) + (SELECT count(*) FROM briefed)").fetchone()
+    (count,) = db.execute(
+        "SELECT (SELECT count(*) FROM briefings) + (SELECT count(*) FROM briefed)"
+    ).fetchone()
     return int(count)

@@ -9,18 +9,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from construct.clock import to_text
-from construct.memory.curation.deletion import delete_conversation
-from construct.memory.curation.edits import edit, pin
-from construct.memory.curation.forget import forget, plan_forget
-from construct.memory.curation.undo import newest_cycle, undo
-from construct.memory.inspection.history import as_of, diff
-from construct.memory.inspection.trace import why
+from construct.memory.corrections import edit, pin
+from construct.memory.forgetting import delete_conversation, forget, plan_forget
+from construct.memory.provenance import why
 from construct.memory.shown.forks import fork
 from construct.memory.shown.view import current_blocks
-from construct.store import lineage, talk
+from construct.memory.undo import newest_cycle, undo
+from construct.operations.history import diff
+from construct.store import cycles, provenance
 from construct.store import observations as rows
+from construct.store.conversations import get_watermarks, list_conversations
+from construct.store.messages import live_messages, messages_of
+from construct.store.provenance import active_at
 from construct.store.records import REMOVED, Observation
 from tests.memory.builders import FRAME, Life
+from tests.support.context import context
 
 STEPS = (
     "say", "say", "observe", "observe", "compact", "reflect", "reflect", "drop", "outdate", "edit", "pin", "undo",
@@ -40,14 +43,16 @@ class Player:
 
     def here(self) -> int:
         """Return some conversation."""
-        ids = [c.conversation.id for c in talk.conversations(self.life.db)]
+        ids = [c.conversation.id for c in list_conversations(self.life.db)]
         return self.chance.choice(sorted(ids)) if ids else self.life.talk()
 
     def active(self, least: int) -> list[Observation]:
         """Return some active observations, none when there are fewer than `least`."""
         found = rows.active_in_scope(self.life.db, None)
         return (
-            self.chance.sample(found, min(len(found), least + self.chance.randint(0, 2))) if len(found) >= least else []
+            self.chance.sample(found, min(len(found), least + self.chance.randint(0, 2)))
+            if len(found) >= least
+            else []
         )
 
     def say(self) -> None:
@@ -58,8 +63,8 @@ class Player:
     def observe(self) -> None:
         """Observe a conversation, leaving some of it out."""
         here = self.here()
-        marks = talk.watermarks(self.life.db, here)
-        batch = [m for m in talk.live_messages(self.life.db, here, marks.observed) if m.role == "user"]
+        marks = get_watermarks(self.life.db, here)
+        batch = [m for m in live_messages(self.life.db, here, marks.observed) if m.role == "user"]
         if batch:
             facts = [(f"Fact of {m.content}", [m]) for m in batch if self.chance.random() < 0.8]
             self.life.observe(here, *facts, title=f"Talk of {batch[0].content}")
@@ -115,10 +120,16 @@ class Player:
             target = self.chance.choice(found)
             words = self.chance.random() < 0.5
             said = plan_forget(self.life.db, ("observation", target.id), words=words).messages
-            assert not forget(self.life.db, ("observation", target.id), self.life.clock, words=words).pending_erasure
+            assert not forget(
+                self.life.db, ("observation", target.id), self.life.clock, words=words
+            ).pending_erasure
             if words:
                 everything = self.life.bytes()
-                assert [m.content for m in said if m.content != REMOVED and m.content.encode() in everything] == []
+                assert [
+                    m.content
+                    for m in said
+                    if m.content != REMOVED and m.content.encode() in everything
+                ] == []
 
     def fork(self) -> None:
         """Fork a conversation."""
@@ -126,7 +137,7 @@ class Player:
 
     def delete(self) -> None:
         """Delete a conversation, rarely."""
-        if len(talk.conversations(self.life.db)) > 2 and self.chance.random() < 0.3:
+        if len(list_conversations(self.life.db)) > 2 and self.chance.random() < 0.3:
             delete_conversation(self.life.db, self.here(), self.life.clock)
 
     def step(self, name: str) -> None:
@@ -137,26 +148,36 @@ class Player:
         self.nothing_went_silently()
 
     def nothing_went_silently(self) -> None:
-        """Everything leads to its messages; what was superseded has something in its place, or was let go by name."""
+        """Everything leads to its messages.
+
+        What was superseded has something in its place, or was let go by name.
+        """
         db = self.life.db
         for o in rows.all_observations(db):
             assert why(db, o.id).messages
-            made_by = lineage.cycle(db, o.cycle_id)
+            made_by = cycles.get_cycle(db, o.cycle_id)
             if made_by.status == "reverted":
                 assert o.superseded_by == o.cycle_id
             elif o.state == "superseded":
-                assert lineage.successors(db, o) or o.id in self.dropped
+                assert provenance.direct_successors(db, o) or o.id in self.dropped
         active = rows.active_in_scope(db, None)
-        assert as_of(db, to_text(self.life.now)) == active
-        for summary in talk.conversations(db):
-            seen = {o.id for block in current_blocks(db, summary.conversation.id, FRAME) for o in block}
+        assert active_at(db, to_text(self.life.now)) == active
+        for summary in list_conversations(db):
+            seen = {
+                o.id for block in current_blocks(db, summary.conversation.id, FRAME) for o in block
+            }
             assert seen <= {o.id for o in active}
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(STEPS), min_size=5, max_size=30), st.integers(0, 1 << 30))
-def test_whatever_is_done_the_promises_hold_and_all_can_be_undone(steps: list[str], seed: int) -> None:
-    """After every step; and when everything is undone, what was learned from is raw again and nothing is remembered.
+def test_whatever_is_done_the_promises_hold_and_all_can_be_undone(
+    steps: list[str], seed: int
+) -> None:
+    """After every step.
+
+    And when everything is undone, what was learned from is raw again and nothing is
+    remembered.
 
     What was read with nothing found in it stays read: there is nothing to undo.
     """
@@ -166,15 +187,20 @@ def test_whatever_is_done_the_promises_hold_and_all_can_be_undone(steps: list[st
         start = life.tick()
         for name in steps:
             player.step(name)
-        before = diff(life.db, start, life.tick())
+        before = diff(context(life.db), start, life.tick())
         assert {o.content for o in before.learned} == set(life.active())
         while newest_cycle(life.db):
             player.step("undo")
         assert rows.unsuperseded(life.db) == []
-        assert life.count("observations WHERE cycle_id IN (SELECT id FROM cycles WHERE status = 'succeeded')") == 0
-        for summary in talk.conversations(life.db):
-            messages = talk.messages_of(life.db, summary.conversation.id)
-            read = talk.watermarks(life.db, summary.conversation.id).window
+        assert (
+            life.count(
+                "observations WHERE cycle_id IN (SELECT id FROM cycles WHERE status = 'succeeded')"
+            )
+            == 0
+        )
+        for summary in list_conversations(life.db):
+            messages = messages_of(life.db, summary.conversation.id)
+            read = get_watermarks(life.db, summary.conversation.id).window
             assert life.window(summary.conversation.id) == [
                 m.content for m in messages if m.id > read and not m.withheld
             ]

@@ -14,7 +14,7 @@ generations, a pinned note, a pending one, and something forgotten. version_7.js
 that version 7 made of it."""
 _STEPS = (
     "m001_talk", "m002_memory", "m003_curated", "m004_search", "m005_briefings", "m006_vectors", "m007_own_words",
-    "m008_replaced",
+    "m008_replaced", "m009_taken_in",
 )  # fmt: skip
 
 

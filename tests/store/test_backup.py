@@ -51,7 +51,9 @@ def test_nothing_of_this_moment_is_in_it(db: sqlite3.Connection, place: Path) ->
         assert trace in (place / "a.db").read_bytes() + (place / "a.db-wal").read_bytes()
         assert trace not in raw
     other = new_database(copy)
-    assert other.execute("SELECT count(*) FROM cycles WHERE status = 'running' OR owner NOT NULL").fetchone() == (0,)
+    assert other.execute(
+        "SELECT count(*) FROM cycles WHERE status = 'running' OR owner NOT NULL"
+    ).fetchone() == (0,)
     assert other.execute("SELECT count(*) FROM cycles WHERE phase NOT NULL").fetchone() == (0,)
     for table in ("sessions", "vectors"):
         assert other.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
@@ -144,7 +146,9 @@ def test_reading_another_database_leaves_it_alone(db: sqlite3.Connection, place:
     """A copy for reading is made without a byte or a file changed, of a database at rest or in use."""
     rest = save(db, place)
     for source in (rest, place / "a.db"):
-        before = {path: path.read_bytes() for path in place.iterdir() if not path.name.endswith("-shm")}
+        before = {
+            path: path.read_bytes() for path in place.iterdir() if not path.name.endswith("-shm")
+        }
         copy = sqlite3.connect("")
         read_into(source, copy)
         assert copy.execute("SELECT count(*) FROM messages").fetchone() == (15,)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from construct.cli.doctor import _copy_before_migration
 from construct.clock import Clock
 from construct.config import Settings
 from construct.errors import ConstructError, ExitStatus, UsageError
+from construct.operations.doctor import _copy_before_migration
 from construct.store import copy_before_migration
 from construct.store.copy_before_migration import find_copy_before_migration
 from construct.store.database import look_into, open_database, transaction
-from construct.store.erase import begin_erasure, finish_erasure
+from construct.store.purge import begin_erasure, finish_erasure
 from construct.store.transfer.exporting import write_export
 from construct.store.transfer.importing import import_file
 from construct.store.version import SCHEMA_VERSION
@@ -111,7 +111,10 @@ def test_beside_the_file_that_a_link_leads_to(place: Path) -> None:
 
 @pytest.mark.parametrize("where", ["at the first byte", "half-way"])
 def test_on_a_full_disk_nothing_is_updated(place: Path, where: str) -> None:
-    """One plain error, the file as it was, nothing beside it; with room again all goes well."""
+    """One plain error, the file as it was, nothing beside it.
+
+    With room again all goes well.
+    """
     with closing(make_version_7(place / "x.db")) as old:
         World(old, "z").say(1, *["filler " * 200] * 200)
     (place / "x.db").chmod(0o600)
@@ -135,7 +138,9 @@ def test_on_a_full_disk_nothing_is_updated(place: Path, where: str) -> None:
     )
     said, trouble = full.communicate()
     assert (trouble, len(said.splitlines())) == ("", 2)
-    assert said.startswith(f"{int(ExitStatus.FAILED)} The database {place / 'x.db'} was not updated")
+    assert said.startswith(
+        f"{int(ExitStatus.FAILED)} The database {place / 'x.db'} was not updated"
+    )
     assert names(place) == ["x.db"]
     assert (place / "x.db").read_bytes() == before
     open_database(place / "x.db").close()
@@ -210,7 +215,9 @@ def test_forgetting_removes_it(place: Path) -> None:
     assert names(place) == ["x.db"]
 
 
-def test_a_copy_that_cannot_be_removed_is_left_to_do(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_cannot_be_removed_is_left_to_do(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The erasure is not finished before the copy is gone."""
     make_version_7(place / "x.db").close()
     with closing(open_database(place / "x.db")) as db:

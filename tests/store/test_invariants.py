@@ -91,7 +91,10 @@ def test_archived_messages_stand_apart(db: sqlite3.Connection) -> None:
 
 
 def test_only_the_conversations_asked_for(db: sqlite3.Connection) -> None:
-    """A breach elsewhere is passed over; observations over several conversations are always looked at."""
+    """A breach elsewhere is passed over.
+
+    Observations over several conversations are always looked at.
+    """
     db.execute("DELETE FROM watermarks")
     assert violations(db, [2, 3]) == []
     assert len(violations(db, [1])) == len(violations(db)) == 1
@@ -112,7 +115,9 @@ def test_a_row_that_refers_to_nothing(db: sqlite3.Connection) -> None:
     """A dangling reference is named by row and table."""
     db.execute("PRAGMA foreign_keys = OFF")
     db.execute("DELETE FROM entities WHERE id = 2")
-    assert file_violations(db) == ["Row 1 of relations refers to a row of entities that is not there."]
+    assert file_violations(db) == [
+        "Row 1 of relations refers to a row of entities that is not there."
+    ]
 
 
 def test_fast_on_a_long_history(tmp_path: Path) -> None:

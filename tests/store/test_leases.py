@@ -12,9 +12,13 @@ from construct.store import cycles
 YEAR = 365 * 86_400.0
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system keeps the moment a process started")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="elsewhere the system keeps the moment a process started"
+)
 @pytest.mark.parametrize("jump", [YEAR, -YEAR])
-def test_setting_the_clock_takes_no_lease_from_a_living_process(monkeypatch: pytest.MonkeyPatch, jump: float) -> None:
+def test_setting_the_clock_takes_no_lease_from_a_living_process(
+    monkeypatch: pytest.MonkeyPatch, jump: float
+) -> None:
     """On Linux the moment a process started is reckoned from the present time, so it moves with the clock."""
     lease = cycles.owner()
     booted = psutil.boot_time()

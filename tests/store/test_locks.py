@@ -11,8 +11,8 @@ import pytest
 
 from construct.errors import DatabaseUnusableError
 from construct.store import database
+from construct.store.conversations import create_conversation
 from construct.store.database import Store, open_database
-from construct.store.talk import create_conversation
 
 _OTHER = """
 import sqlite3, sys
@@ -38,8 +38,13 @@ def test_opening_twice_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
     assert found == {"before", "other", "after"}
 
 
-async def test_a_talk_waits_longer_than_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While an import holds the file a talk outlasts it; what does not end is said to be locked."""
+async def test_a_talk_waits_longer_than_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While an import holds the file a talk outlasts it.
+
+    What does not end is said to be locked.
+    """
     monkeypatch.setattr(database, "_BUSY_SECONDS", 0.0)
     path = tmp_path / "construct.db"
     with closing(open_database(path)) as importing:

@@ -10,9 +10,11 @@ import pytest
 from sqlite_utils import Database
 
 from construct.store.database import open_database, transaction
-from construct.store.erase import finish_erasure
 from construct.store.invariants import file_violations, index_violations, violations
+from construct.store.observations import ACTIVE
+from construct.store.purge import finish_erasure
 from construct.store.schema import migrations
+from construct.store.shown import not_taken_in
 from construct.store.version import SCHEMA_VERSION
 from tests.store.old_versions import make_version_7, set_version
 from tests.store.transfer_world import World, bring, exported, furnish
@@ -35,7 +37,7 @@ def old(place: Path) -> Iterator[sqlite3.Connection]:
         db.executescript(VERSION_6.read_text("utf-8"))
         set_version(db, 6)
         furnish(db)
-        World(db, "z").say(1, *[f"{'filler ' * 40} number {n}" for n in range(200)])
+        World(db, "z").say(1, *[f"{'filler ' * 40} number {n}" for n in range(400)])
         World(db, "y").say(1, "the quince in the cellar", withheld=1)
         yield db
 
@@ -55,37 +57,50 @@ def stored(db: sqlite3.Connection) -> Rows:
 def without_new_columns(now: Rows, before: Rows) -> Rows:
     """Return the rows that are there now, with the tables and columns that were there before."""
     return {
-        table: [{name: row[name] for name in old} for row, old in zip(now[table], rows, strict=True)]
+        table: [
+            {name: row[name] for name in old} for row, old in zip(now[table], rows, strict=True)
+        ]
         for table, rows in before.items()
     }
 
 
 def found(db: sqlite3.Connection, words: str) -> int:
     """Return how many messages the index finds."""
-    (count,) = db.execute("SELECT count(*) FROM messages_fts WHERE messages_fts MATCH ?", (words,)).fetchone()
+    (count,) = db.execute(
+        "SELECT count(*) FROM messages_fts WHERE messages_fts MATCH ?", (words,)
+    ).fetchone()
     return int(count)
 
 
-def test_a_new_file_is_as_one_that_was_brought_to_this_version(place: Path, old: sqlite3.Connection) -> None:
+def test_a_new_file_is_as_one_that_was_brought_to_this_version(
+    place: Path, old: sqlite3.Connection
+) -> None:
     """Whichever way it came there."""
 
     def made(db: sqlite3.Connection) -> set[tuple[str, str]]:
         rows = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
         return {(name, " ".join(sql.split())) for name, sql in rows}
 
-    with closing(open_database(place / "x.db")) as grown, closing(open_database(place / "new.db")) as new:
+    with (
+        closing(open_database(place / "x.db")) as grown,
+        closing(open_database(place / "new.db")) as new,
+    ):
         assert made(grown) == made(new)
 
 
 def test_from_version_6(place: Path, old: sqlite3.Connection) -> None:
     """Words are filed once, what is withheld is not, every row and uid is as it was, and the file gets smaller."""
     before, filed = stored(old), found(old, "{text} : filler")
-    assert found(old, "filler") > filed == 200
+    assert found(old, "filler") > filed == 400
     old.close()
     with closing(open_database(place / "x.db")) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
         assert without_new_columns(stored(db), before) == before
-        assert (found(db, "filler"), found(db, "{text} : number"), found(db, "quince")) == (filed, filed, 0)
+        assert (found(db, "filler"), found(db, "{text} : number"), found(db, "quince")) == (
+            filed,
+            filed,
+            0,
+        )
         size = (place / "x.db").stat().st_size
         assert finish_erasure(db, 1)
         assert (place / "x.db").stat().st_size < size
@@ -115,10 +130,19 @@ def test_from_version_7(place: Path) -> None:
     Brought to this version the file says the same as the export that version 7 made of it.
     """
     make_version_7(place / "x.db").close()
-    with closing(open_database(place / "x.db")) as db, closing(new_database(place / "y.db")) as other:
+    with (
+        closing(open_database(place / "x.db")) as db,
+        closing(new_database(place / "y.db")) as other,
+    ):
         links = "SELECT observation_id, replaced_id, cycle_id, relation FROM observation_replaced ORDER BY 3"
-        assert db.execute(links).fetchall() == [(3, 1, 4, "outdated"), (8, 6, 8, "edit"), (12, 11, 12, "edit")]
-        first_dates = "SELECT id, first_date FROM observations WHERE generation > 0 OR first_date NOT NULL"
+        assert db.execute(links).fetchall() == [
+            (3, 1, 4, "outdated"),
+            (8, 6, 8, "edit"),
+            (12, 11, 12, "edit"),
+        ]
+        first_dates = (
+            "SELECT id, first_date FROM observations WHERE generation > 0 OR first_date NOT NULL"
+        )
         assert db.execute(first_dates).fetchall() == [(9, "2026-03-01"), (10, "2026-03-01")]
         assert db.execute("SELECT content FROM observations WHERE pinned").fetchall() == [
             ("User's sister Ana is a nurse",)
@@ -131,8 +155,30 @@ def test_from_version_7(place: Path) -> None:
         assert violations(other) == []
 
 
+def test_what_fell_off_before_version_9_has_no_rows_and_stays_off(place: Path) -> None:
+    """A conversation takes in what it had no row of, and that only."""
+    with closing(make_version_7(place / "x.db", brought_to=8)) as old:
+        active = [i for (i,) in old.execute(f"SELECT id FROM observations WHERE {ACTIVE}")]
+        old.executemany(
+            "INSERT OR IGNORE INTO shown (conversation_id, observation_id, block) VALUES (?, ?, 0)",
+            [(1, i) for i in active[:-1]] + [(2, i) for i in active],
+        )
+        rows = "SELECT * FROM shown WHERE block > 0 ORDER BY conversation_id, observation_id"
+        shown = old.execute(rows).fetchall()
+    with closing(open_database(place / "x.db")) as db:
+        assert db.execute(f"SELECT * FROM ({rows})").fetchall() == shown
+        assert db.execute("SELECT min(block) FROM shown").fetchone() == (1,)
+        assert list(not_taken_in(db, 1, "user", None)) == active[-1:]
+        assert not_taken_in(db, 2, "user", None) == {}
+        db.execute("INSERT INTO shown VALUES (1, ?, 0)", (active[-1],))
+        assert db.execute("SELECT min(block) FROM shown").fetchone() == (1,)
+
+
 def test_while_another_process_reads(place: Path, old: sqlite3.Connection) -> None:
-    """Who has the file open goes on with it; what the new index needs is written by it too."""
+    """Who has the file open goes on with it.
+
+    What the new index needs is written by it too.
+    """
     old.execute("BEGIN")
     assert old.execute("SELECT count(*) FROM messages").fetchone()[0] > 200
     with closing(open_database(place / "x.db")) as db:

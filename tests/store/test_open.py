@@ -51,7 +51,11 @@ def test_new_database(place: Path) -> None:
         db = open_database(path)
         db.execute("INSERT INTO meta VALUES ('x', 'y')")
         assert {mode(file) for file in path.parent.iterdir()} == {0o600}
-        assert sorted(file.name for file in path.parent.iterdir()) == ["x.db", "x.db-shm", "x.db-wal"]
+        assert sorted(file.name for file in path.parent.iterdir()) == [
+            "x.db",
+            "x.db-shm",
+            "x.db-wal",
+        ]
     finally:
         os.umask(old)
     assert mode(place / "a") == mode(place / "a" / "b") == 0o700
@@ -93,16 +97,22 @@ def test_odd_names(place: Path, name: str) -> None:
     db = open_database(place / name)
     World(db).conversation()
     db.close()
-    assert open_database(place / name).execute("SELECT count(*) FROM conversations").fetchone() == (1,)
+    assert open_database(place / name).execute("SELECT count(*) FROM conversations").fetchone() == (
+        1,
+    )
     os.chdir(place)
-    assert open_database(Path(name)).execute("SELECT count(*) FROM conversations").fetchone() == (1,)
+    assert open_database(Path(name)).execute("SELECT count(*) FROM conversations").fetchone() == (
+        1,
+    )
 
 
 def test_link_to_the_database(place: Path, sound: bytes) -> None:
     """Through a symbolic link the file it leads to is opened."""
     (place / "x.db").write_bytes(sound)
     (place / "link").symlink_to(place / "x.db")
-    assert open_database(place / "link").execute("SELECT count(*) FROM conversations").fetchone() == (3,)
+    assert open_database(place / "link").execute(
+        "SELECT count(*) FROM conversations"
+    ).fetchone() == (3,)
 
 
 def test_wider_permissions_are_narrowed(place: Path) -> None:
@@ -137,7 +147,15 @@ def test_path_that_leads_nowhere(place: Path, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"hello", b"x" * 100_000, b"SQLite format 3", b"\x00" * 4096, b"SQLite format 2\x00" + b"\x00" * 200, b"\n"]
+    "raw",
+    [
+        b"hello",
+        b"x" * 100_000,
+        b"SQLite format 3",
+        b"\x00" * 4096,
+        b"SQLite format 2\x00" + b"\x00" * 200,
+        b"\n",
+    ],
 )
 def test_random_bytes(place: Path, raw: bytes) -> None:
     """A file that is no database is named as that."""
@@ -151,7 +169,9 @@ def test_foreign_database(place: Path, journal: str, mark: int) -> None:
     """Another program's database, marked or not, in either mode, is left alone."""
     path = place / "x.db"
     other = sqlite3.connect(path)
-    other.executescript(f"PRAGMA journal_mode = {journal}; PRAGMA application_id = {mark}; CREATE TABLE t (x);")
+    other.executescript(
+        f"PRAGMA journal_mode = {journal}; PRAGMA application_id = {mark}; CREATE TABLE t (x);"
+    )
     other.close()
     path.chmod(0o644)
     assert "belongs to another program" in refused(path)
@@ -166,7 +186,9 @@ def test_foreign_database_in_use(place: Path) -> None:
     before = {name: value[0] for name, value in picture(place).items() if not name.endswith("-shm")}
     with pytest.raises(DatabaseUnusableError, match="another program"):
         open_database(path)
-    assert {name: value[0] for name, value in picture(place).items() if not name.endswith("-shm")} == before
+    assert {
+        name: value[0] for name, value in picture(place).items() if not name.endswith("-shm")
+    } == before
     assert len((place / "x.db-shm").read_bytes()) == len(shm)
 
 
@@ -264,7 +286,9 @@ def test_any_page_in_the_middle(place: Path, sound: bytes, fill: bytes) -> None:
     assert missed <= 2
 
 
-def test_a_large_damaged_database(place: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_damaged_database(
+    place: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A file too large to be looked through on opening says so when what is broken is read."""
     monkeypatch.setattr(database, "_CHECKED_BYTES", 0)
     raw = bytearray(sound)
@@ -318,7 +342,9 @@ def test_backup_cut_off_is_told_by_the_header(place: Path, sound: bytes) -> None
     (pages,) = struct.unpack_from(">I", sound, 28)
     assert pages * 4096 == len(sound)
     (place / "x.db").write_bytes(sound + b"\x00" * 4096)
-    assert open_database(place / "x.db").execute("SELECT count(*) FROM messages").fetchone() == (65,)
+    assert open_database(place / "x.db").execute("SELECT count(*) FROM messages").fetchone() == (
+        65,
+    )
 
 
 def test_make_folder(place: Path) -> None:

@@ -22,7 +22,12 @@ def run(script: str, *arguments: object) -> subprocess.Popen[str]:
     command = [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
     )
 
 
@@ -32,7 +37,10 @@ def mode(path: Path) -> int:
 
 
 def as_nobody(work: Callable[[], object]) -> str:
-    """Run in a child process without root's rights; return the class of what was raised, and the sentence."""
+    """Run in a child process without root's rights.
+
+    Return the class of what was raised, and the sentence.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -53,7 +61,9 @@ def as_nobody(work: Callable[[], object]) -> str:
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can become nobody")
 @pytest.mark.parametrize("what", ["file", "folder", "unreadable", "no folder may be made"])
-def test_without_rights(place: Path, sound: bytes, what: str, request: pytest.FixtureRequest) -> None:
+def test_without_rights(
+    place: Path, sound: bytes, what: str, request: pytest.FixtureRequest
+) -> None:
     """Without the right to write or read the user is told so, and nothing changes."""
     open_database(place / "warm.db").close()  # so that the child imports nothing
     home = Path(tempfile.mkdtemp())  # pytest's own folders are closed to others
@@ -70,7 +80,9 @@ def test_without_rights(place: Path, sound: bytes, what: str, request: pytest.Fi
 
 
 @pytest.mark.parametrize("new", [False, True])
-def test_locked_by_another_process(place: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch, new: bool) -> None:
+def test_locked_by_another_process(
+    place: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch, new: bool
+) -> None:
     """While another process holds the database alone it is said to be locked."""
     monkeypatch.setattr(database, "_BUSY_SECONDS", 0.2)
     path = place / "x.db"

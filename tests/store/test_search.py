@@ -36,9 +36,14 @@ def found(db: sqlite3.Connection, kind: str, filters: Filters) -> list[list[int]
     ]
 
 
-@pytest.mark.parametrize("filters", [Filters(), EVERYTHING, Filters(since=date(2020, 1, 1)), Filters(talk=((1, 9),))])
+@pytest.mark.parametrize(
+    "filters", [Filters(), EVERYTHING, Filters(since=date(2020, 1, 1)), Filters(talk=((1, 9),))]
+)
 def test_what_is_withheld_is_never_found(db: sqlite3.Connection, filters: Filters) -> None:
-    """An observation that the user asked to forget, and its memory, are in no result; other memories are."""
+    """An observation that the user asked to forget, and its memory, are in no result.
+
+    Other memories are.
+    """
     assert found(db, "observation", filters) == [[1]] * 3
     assert found(db, "memory", filters) == [[1, 2]] * 3
     assert search.noted(db, [1]) == {1: [(1, "Likes quinces")]}

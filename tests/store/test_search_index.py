@@ -11,7 +11,7 @@ from construct.store import search_index
 from construct.store.database import open_database, transaction
 from construct.store.invariants import index_violations
 from construct.store.search import frequencies, newest_of_each, since
-from construct.store.segments import merge_some
+from construct.store.search_index import merge_some
 
 
 @pytest.fixture
@@ -19,7 +19,10 @@ def db(tmp_path: Path) -> Iterator[sqlite3.Connection]:
     """A new database with two conversations."""
     opened = open_database(tmp_path / "construct.db")
     for number in (1, 2):
-        opened.execute("INSERT INTO conversations(id, uid, created_at) VALUES (?, ?, '2026')", (number, str(number)))
+        opened.execute(
+            "INSERT INTO conversations(id, uid, created_at) VALUES (?, ?, '2026')",
+            (number, str(number)),
+        )
     yield opened
     opened.close()
 
@@ -37,7 +40,12 @@ def say(db: sqlite3.Connection, text: str, conversation: int = 1) -> int:
 
 def holds(db: sqlite3.Connection, word: str) -> list[int]:
     """Return the messages that the index files under a word."""
-    return [row for (row,) in db.execute("SELECT rowid FROM messages_fts WHERE messages_fts MATCH ?", (word,))]
+    return [
+        row
+        for (row,) in db.execute(
+            "SELECT rowid FROM messages_fts WHERE messages_fts MATCH ?", (word,)
+        )
+    ]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -59,7 +67,9 @@ def test_the_indexes_keep_in_step(db: sqlite3.Connection, seed: int) -> None:
         elif deed == 4:
             db.execute("DELETE FROM messages WHERE id = ?", (one,))
         else:
-            db.execute("UPDATE messages SET conversation_id = 3 - conversation_id WHERE id = ?", (one,))
+            db.execute(
+                "UPDATE messages SET conversation_id = 3 - conversation_id WHERE id = ?", (one,)
+            )
     with transaction(db):
         assert index_violations(db) == []
 
@@ -74,7 +84,10 @@ def test_the_indexes_keep_in_step(db: sqlite3.Connection, seed: int) -> None:
     ],
 )
 def test_a_word_that_is_gone_is_gone_from_the_index(db: sqlite3.Connection, deed: str) -> None:
-    """A message is filed under its own words; when it is rewritten, withheld or deleted they are nobody's."""
+    """A message is filed under its own words.
+
+    When it is rewritten, withheld or deleted they are nobody's.
+    """
     for text in ("first", "heliotrope", "third"):
         say(db, text)
     assert holds(db, "heliotrope") == [2]
@@ -96,7 +109,14 @@ def test_what_has_no_entry_yet_is_rewritten_withheld_and_deleted(
     db.execute("UPDATE messages SET withheld = 1 WHERE id = 3")
     db.execute("DELETE FROM messages WHERE id = 4")
     search_index.complete(db)
-    assert [holds(db, word) for word in ("first", "oak", "yew", "elm", "ash", "last")] == [[1], [], [2], [], [], [5]]
+    assert [holds(db, word) for word in ("first", "oak", "yew", "elm", "ash", "last")] == [
+        [1],
+        [],
+        [2],
+        [],
+        [],
+        [5],
+    ]
     with transaction(db):
         assert index_violations(db) == []
 
@@ -140,14 +160,18 @@ def test_the_newest_with_a_word_are_told(db: sqlite3.Connection) -> None:
 @pytest.mark.parametrize("table", ["observations", "memories"])
 def test_other_indexes_keep_in_step(db: sqlite3.Connection, table: str) -> None:
     """Observations and memories are filed, refiled and taken out."""
-    db.execute("INSERT INTO cycles(id, uid, kind, status, started_at) VALUES (1, 'c', 'observer', 'succeeded', '2026')")
+    db.execute(
+        "INSERT INTO cycles(id, uid, kind, status, started_at) VALUES (1, 'c', 'observer', 'succeeded', '2026')"
+    )
     columns = {
         "observations": "(id, uid, content, priority, stance, observation_date, cycle_id, token_count, created_at) "
         "VALUES (?, ?, ?, 'high', 'stated', '2026-01-01', 1, 1, '2026')",
         "memories": "(id, uid, content, origin, created_at) VALUES (?, ?, ?, 'user', '2026')",
     }[table]
     for number in range(4):
-        db.execute(f"INSERT INTO {table}{columns}", (number + 1, str(number), f"oak number {number}"))
+        db.execute(
+            f"INSERT INTO {table}{columns}", (number + 1, str(number), f"oak number {number}")
+        )
     db.execute(f"UPDATE {table} SET content = 'elm' WHERE id = 2")
     db.execute(f"DELETE FROM {table} WHERE id = 3")
     kind = {"observations": "observation", "memories": "memory"}[table]

@@ -47,7 +47,9 @@ class World:
 
     def conversation(self, title: str | None = "Dentist", **more: object) -> int:
         """Insert a conversation."""
-        return self.insert("conversations", uid=self.uid("c"), title=title, created_at=self.tick(), **more)
+        return self.insert(
+            "conversations", uid=self.uid("c"), title=title, created_at=self.tick(), **more
+        )
 
     def say(self, conversation: int, *words: str, **more: object) -> list[int]:
         """Insert messages, the user's and the assistant's in turn."""
@@ -59,7 +61,9 @@ class World:
             for i, text in enumerate(words)
         ]  # fmt: skip
 
-    def cycle(self, kind: str, conversation: int | None, status: str = "succeeded", **more: object) -> int:
+    def cycle(
+        self, kind: str, conversation: int | None, status: str = "succeeded", **more: object
+    ) -> int:
         """Insert a cycle."""
         return self.insert(
             "cycles", uid=self.uid("y"), conversation_id=conversation, kind=kind, status=status, attempts=1,
@@ -70,16 +74,26 @@ class World:
         self, conversation: int, messages: list[int], *facts: str, commit: bool = True
     ) -> tuple[int, list[int]]:
         """Insert an observer cycle over messages, and move the watermarks."""
-        cycle = self.cycle("observer", conversation, first_message_id=messages[0], last_message_id=messages[-1])
-        ids = [self.fact(conversation, cycle, text, messages=messages[:2], commit=commit) for text in facts]
-        self.mark(conversation, messages[-1], *(("observed", "compacted", "window") if commit else ("observed",)))
+        cycle = self.cycle(
+            "observer", conversation, first_message_id=messages[0], last_message_id=messages[-1]
+        )
+        ids = [
+            self.fact(conversation, cycle, text, messages=messages[:2], commit=commit)
+            for text in facts
+        ]
+        self.mark(
+            conversation,
+            messages[-1],
+            *(("observed", "compacted", "window") if commit else ("observed",)),
+        )
         return cycle, ids
 
     def mark(self, conversation: int, message: int, *names: str) -> None:
         """Set watermarks."""
         for name in names:
             self.db.execute(
-                "INSERT OR REPLACE INTO watermarks VALUES (?, ?, ?, ?)", (conversation, name, message, self.tick())
+                "INSERT OR REPLACE INTO watermarks VALUES (?, ?, ?, ?)",
+                (conversation, name, message, self.tick()),
             )
 
     def fact(
@@ -102,8 +116,12 @@ class World:
             "observations", uid=self.uid("o"), conversation_id=conversation, cycle_id=cycle, content=content,
             committed_at=self.tick() if commit else None, **values,
         )  # fmt: skip
-        self.db.executemany("INSERT INTO observation_messages VALUES (?, ?)", [(observation, m) for m in messages])
-        self.db.executemany("INSERT INTO observation_sources VALUES (?, ?)", [(observation, s) for s in sources])
+        self.db.executemany(
+            "INSERT INTO observation_messages VALUES (?, ?)", [(observation, m) for m in messages]
+        )
+        self.db.executemany(
+            "INSERT INTO observation_sources VALUES (?, ?)", [(observation, s) for s in sources]
+        )
         return observation
 
     def replace(self, old: int, new: int, cycle: int, relation: str) -> None:
@@ -111,11 +129,19 @@ class World:
         if self.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'outdated'").fetchone():
             self.insert("outdated", old_id=old, by_id=new, cycle_id=cycle)
         else:
-            self.insert("observation_replaced", observation_id=new, replaced_id=old, cycle_id=cycle, relation=relation)
+            self.insert(
+                "observation_replaced",
+                observation_id=new,
+                replaced_id=old,
+                cycle_id=cycle,
+                relation=relation,
+            )
 
     def ask_to_forget(self, cycle: int, **named: object) -> int:
         """Insert a request to forget an observation or a message that has been applied and waits for its answer."""
-        return self.insert("forget_requests", uid=self.uid("f"), cycle_id=cycle, withheld_at=self.tick(), **named)
+        return self.insert(
+            "forget_requests", uid=self.uid("f"), cycle_id=cycle, withheld_at=self.tick(), **named
+        )
 
     def supersede(self, observation: int, cycle: int) -> None:
         """Mark an observation as superseded."""
@@ -133,37 +159,80 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
     other = w.conversation(None)
     old = w.say(other, "from long ago", "indeed", archived=1)
     said = w.say(
-        dentist, "I have a dentist\nappointment", "When? 🦷", "March 5th\u202e at 9", "Noted", "and I like tea", "ok"
+        dentist,
+        "I have a dentist\nappointment",
+        "When? 🦷",
+        "March 5th\u202e at 9",
+        "Noted",
+        "and I like tea",
+        "ok",
     )
-    first, facts = w.observe(dentist, said[:4], "Dentist on March 5th at 9am", "Has teeth", "Asks much")
+    first, facts = w.observe(
+        dentist, said[:4], "Dentist on March 5th at 9am", "Has teeth", "Asks much"
+    )
     _, pending = w.observe(dentist, said[4:], "Likes tea", commit=False)
-    reflector = w.cycle("reflector", None, base_tokens=120, notes=json.dumps(["kept back: “Asks much”"]))
+    reflector = w.cycle(
+        "reflector", None, base_tokens=120, notes=json.dumps(["kept back: “Asks much”"])
+    )
     both = w.fact(None, reflector, "Dentist and teeth", sources=facts[:2], generation=1)
     for fact in facts[:2]:
         w.supersede(fact, reflector)
     edit = w.cycle("edit", dentist)
-    edited = w.fact(dentist, edit, "Asks a lot", messages=said[:2], origin="user", pinned=1, stance="assistant")
+    edited = w.fact(
+        dentist, edit, "Asks a lot", messages=said[:2], origin="user", pinned=1, stance="assistant"
+    )
     w.supersede(facts[2], edit)
     undone = w.cycle("observer", other, "reverted", first_message_id=old[0], last_message_id=old[1],
                      reverted_at=w.tick(), held_message_id=old[1])  # fmt: skip
     gone = w.fact(other, undone, "never mind", messages=old, commit=False)
     w.supersede(gone, undone)
-    w.cycle("observer", other, "failed", first_message_id=old[0], last_message_id=old[1], error="overloaded")
+    w.cycle(
+        "observer",
+        other,
+        "failed",
+        first_message_id=old[0],
+        last_message_id=old[1],
+        error="overloaded",
+    )
     w.cycle("graph", None, "abandoned", error="the process stopped")
     w.replace(facts[1], both, reflector, "outdated")
     w.replace(facts[2], edited, edit, "edit")
     fork = w.conversation("fork", parent_id=dentist, forked_at_message_id=said[3],
                           forked_window_message_id=said[1])  # fmt: skip
-    w.say(fork, "what if it were April?", "Then April.", "half", model="claude-sonnet", stop_reason="end_turn")
-    w.say(fork, "tool", blocks='[{"type": "text", "text": "tool"}]', status="interrupted", retried=1)
+    w.say(
+        fork,
+        "what if it were April?",
+        "Then April.",
+        "half",
+        model="claude-sonnet",
+        stop_reason="end_turn",
+    )
+    w.say(
+        fork, "tool", blocks='[{"type": "text", "text": "tool"}]', status="interrupted", retried=1
+    )
     w.say(other, "live and unobserved", "yes", "secret", withheld=1)
     graph = w.cycle("graph", None)
-    older = w.insert("memories", uid=w.uid("e"), content="tea", category="taste", origin="user", created_at=w.tick())
+    older = w.insert(
+        "memories",
+        uid=w.uid("e"),
+        content="tea",
+        category="taste",
+        origin="user",
+        created_at=w.tick(),
+    )
     memory = w.insert("memories", uid=w.uid("e"), content="green tea", origin="observation", observation_id=pending[0],
                       created_at=w.tick(), cycle_id=graph)  # fmt: skip
-    db.execute("UPDATE memories SET superseded_at = ?, superseded_by = ? WHERE id = ?", (w.tick(), memory, older))
+    db.execute(
+        "UPDATE memories SET superseded_at = ?, superseded_by = ? WHERE id = ?",
+        (w.tick(), memory, older),
+    )
     user = w.insert(
-        "entities", uid=w.uid("n"), name="the user", type="person", aliases='["me", "Ünal"]', cycle_id=graph
+        "entities",
+        uid=w.uid("n"),
+        name="the user",
+        type="person",
+        aliases='["me", "Ünal"]',
+        cycle_id=graph,
     )
     tea = w.insert("entities", uid=w.uid("n"), name="tea", type=None, cycle_id=graph)
     w.insert("relations", uid=w.uid("r"), subject_id=user, predicate="likes", object_id=tea, memory_id=memory,
@@ -171,12 +240,18 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
     w.insert("usage", uid=w.uid("u"), created_at=w.tick(), purpose="chat", model="claude-sonnet", input_tokens=7,
              cache_read_tokens=3, output_tokens=2, cost_usd=0.1 + 0.2, conversation_id=dentist)  # fmt: skip
     w.insert(
-        "usage", uid=w.uid("u"), created_at=w.tick(), purpose="observer", model="local", cost_usd=None, cycle_id=first
+        "usage",
+        uid=w.uid("u"),
+        created_at=w.tick(),
+        purpose="observer",
+        model="local",
+        cost_usd=None,
+        cycle_id=first,
     )
     if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'forget_requests'").fetchone():
         _withhold_something(w, dentist, facts[2], said[5])
         w.insert("observation_borrowed", observation_id=edited, lender_id=facts[0])
-    for block, observation in enumerate((both, edited)):
+    for block, observation in enumerate((both, edited), 1):
         w.insert("shown", conversation_id=dentist, observation_id=observation, block=block)
     db.execute("INSERT INTO tombstones VALUES (?, ?)", (f"{machine}-gone", w.tick()))
     w.insert("sessions", conversation_id=fork, owner='{"host": "elf"}', heartbeat=1.0)
@@ -187,9 +262,16 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
 def _withhold_something(w: World, conversation: int, observation: int, message: int) -> None:
     """Leave what a file of schema 8 has besides: what the user asked to forget, and dates of a month and a year."""
     db = w.db
-    cycle = db.execute("SELECT max(id) FROM cycles WHERE kind = 'observer' AND status = 'succeeded'").fetchone()[0]
-    db.execute("UPDATE observations SET withheld = 1, referenced_date = '2026' WHERE id = ?", (observation,))
-    db.execute("UPDATE observations SET referenced_date = '2026-03' WHERE id = ?", (observation - 1,))
+    cycle = db.execute(
+        "SELECT max(id) FROM cycles WHERE kind = 'observer' AND status = 'succeeded'"
+    ).fetchone()[0]
+    db.execute(
+        "UPDATE observations SET withheld = 1, referenced_date = '2026' WHERE id = ?",
+        (observation,),
+    )
+    db.execute(
+        "UPDATE observations SET referenced_date = '2026-03' WHERE id = ?", (observation - 1,)
+    )
     w.ask_to_forget(cycle, observation_id=observation)
     answered = w.ask_to_forget(cycle, message_id=message)
     db.execute("UPDATE forget_requests SET answered_at = ? WHERE id = ?", (w.tick(), answered))
@@ -198,12 +280,21 @@ def _withhold_something(w: World, conversation: int, observation: int, message: 
 
 
 def run_something(w: World, conversation: int) -> None:
-    """Leave a cycle at work, with what a careless one would have written already."""
+    """Leave a cycle at work, with what an adversarial worker would have written already."""
     cycle = w.insert("cycles", uid=w.uid("y"), conversation_id=conversation, kind="reflector", status="running",
                      started_at=w.tick(), owner='{"host": "elf", "pid": 7}', heartbeat=1.0,
                      phase="checking")  # fmt: skip
-    (source,) = w.db.execute("SELECT min(id) FROM observations WHERE superseded_at IS NULL").fetchone()
-    half = w.fact(conversation, cycle, "half-finished hippopotamus", sources=[source], generation=1, commit=False)
+    (source,) = w.db.execute(
+        "SELECT min(id) FROM observations WHERE superseded_at IS NULL"
+    ).fetchone()
+    half = w.fact(
+        conversation,
+        cycle,
+        "half-finished hippopotamus",
+        sources=[source],
+        generation=1,
+        commit=False,
+    )
     w.supersede(source, cycle)
     w.insert("memories", uid=w.uid("e"), content="hippopotamus", origin="observation", observation_id=half,
              created_at=w.tick())  # fmt: skip
@@ -219,7 +310,9 @@ def exported(db: sqlite3.Connection) -> str:
     return "".join(parts)
 
 
-def bring(db: sqlite3.Connection, folder: Path, text: str | bytes, now: str = START) -> ImportReport:
+def bring(
+    db: sqlite3.Connection, folder: Path, text: str | bytes, now: str = START
+) -> ImportReport:
     """Import text as a file."""
     path = folder / "import.jsonl"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
@@ -242,5 +335,12 @@ def refusal(db: sqlite3.Connection, folder: Path, text: str | bytes) -> str:
 
 def message(words: object = "hello", **more: object) -> str:
     """Return a hand-made line."""
-    line = {"type": "message", "conversation": "T", "role": "user", "content": words, "created_at": START, **more}
+    line = {
+        "type": "message",
+        "conversation": "T",
+        "role": "user",
+        "content": words,
+        "created_at": START,
+        **more,
+    }
     return json.dumps({key: value for key, value in line.items() if value is not ...}) + "\n"

@@ -39,7 +39,12 @@ def block(name: str, **more: object) -> Json:
 
 def request(*messages: Json, **more: object) -> Json:
     """Return the body of a request, a greeting without messages."""
-    return {"model": "claude-sonnet-5-5", "max_tokens": 1000, "messages": list(messages) or [user("Hello")], **more}
+    return {
+        "model": "claude-sonnet-5-5",
+        "max_tokens": 1000,
+        "messages": list(messages) or [user("Hello")],
+        **more,
+    }
 
 
 INPUT: dict[Worker, str] = {
@@ -55,7 +60,9 @@ def work(purpose: Worker, words: str) -> Json:
     return request(user(INPUT[purpose].replace("{}", words)))
 
 
-def send(api: FakeApi, body: object, *, path: str = "/v1/messages", **headers: str) -> tuple[int, Json]:
+def send(
+    api: FakeApi, body: object, *, path: str = "/v1/messages", **headers: str
+) -> tuple[int, Json]:
     """Send one request by hand and return the status and the JSON of the answer."""
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     connection = http.client.HTTPConnection(api.url.removeprefix("http://"), timeout=5)

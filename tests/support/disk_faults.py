@@ -68,7 +68,9 @@ class FailingDisk:
     def __init__(self, folder: Path) -> None:
         assert COMPILER is not None
         library = folder / "disk_faults.so"
-        subprocess.run([COMPILER, "-shared", "-fPIC", "-O1", "-o", library, _SOURCE, "-ldl"], check=True)
+        subprocess.run(
+            [COMPILER, "-shared", "-fPIC", "-O1", "-o", library, _SOURCE, "-ldl"], check=True
+        )
         self._folder = folder
         self._server = subprocess.Popen(
             [sys.executable, "-m", "tests.support.disk_faults"],
@@ -82,12 +84,19 @@ class FailingDisk:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
         with self._server:  # which closes its standard input: it ends then
             pass
 
-    def run(self, program: Program, *arguments: str, fault: Fault, stdin: str = "") -> tuple[Done, list[Call]]:
-        """Run the program to its end; return what it left, and its calls on the files."""
+    def run(
+        self, program: Program, *arguments: str, fault: Fault, stdin: str = ""
+    ) -> tuple[Done, list[Call]]:
+        """Run the program to its end.
+
+        Return what it left, and its calls on the files.
+        """
         paths = {name: self._folder / name for name in ("stdin", "stdout", "stderr", "calls")}
         paths["stdin"].write_text(stdin)
         paths["calls"].write_text("")
@@ -132,11 +141,22 @@ def _serve() -> None:
 
 def _import_all() -> None:
     """Import for the processes to come what they would each spend a second or two on."""
-    names = ("cli.app", "cli.ask", "cli.files", "cli.upkeep", "companion", "llm.anthropic_stream", "repl.piped")
+    names = (
+        "cli.app",
+        "cli.ask",
+        "cli.transfer",
+        "operations.transfer",
+        "cli.memory_work",
+        "companion",
+        "llm.anthropic_stream",
+        "chat.line_mode",
+    )
     for name in (*names, "store.transfer.exporting", "store.transfer.importing"):
         import_module(f"construct.{name}")
     client = AsyncAnthropic(api_key="none")
-    assert client.messages  # the SDK imports what belongs to an attribute when it is first asked for
+    assert (
+        client.messages
+    )  # the SDK imports what belongs to an attribute when it is first asked for
     assert client.beta.messages
     assert client.models
 

@@ -1,4 +1,7 @@
-"""A terminal in memory: what a program writes, pyte draws; and a real one, with a program behind it."""
+"""A terminal in memory: what a program writes, pyte draws.
+
+And a real one, with a program behind it.
+"""
 
 import codecs
 import errno
@@ -53,12 +56,17 @@ class Emulator(io.TextIOBase):
     @property
     def lines(self) -> list[str]:
         """All lines, scrollback first, without blank ends and without blank lines at the end."""
-        if self._lines is None:  # who waits looks a hundred times a second, mostly at what it has seen
+        if (
+            self._lines is None
+        ):  # who waits looks a hundred times a second, mostly at what it has seen
             self._lines = self._read_off()
         return self._lines
 
     def _read_off(self) -> list[str]:
-        above = ["".join(row[x].data for x in range(self.columns)).rstrip() for row in self._screen.history.top]
+        above = [
+            "".join(row[x].data for x in range(self.columns)).rstrip()
+            for row in self._screen.history.top
+        ]
         lines = above + [line.rstrip() for line in self._screen.display]
         while lines and not lines[-1]:
             lines.pop()
@@ -73,10 +81,14 @@ class Emulator(io.TextIOBase):
 class PseudoTerminal:
     """A program behind a real pseudo-terminal."""
 
-    def __init__(self, arguments: Sequence[str], env: Mapping[str, str], columns: int = 80, rows: int = 24) -> None:
+    def __init__(
+        self, arguments: Sequence[str], env: Mapping[str, str], columns: int = 80, rows: int = 24
+    ) -> None:
         self.screen = Emulator(columns, rows)
         self.status: int | None = None
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a read may end within a character
+        self._decoder = codecs.getincrementaldecoder("utf-8")(
+            "replace"
+        )  # a read may end within a character
         self.pid, self._descriptor = pty.fork()
         if self.pid == 0:
             try:
@@ -99,7 +111,10 @@ class PseudoTerminal:
         os.write(self._descriptor, text.encode())
 
     def see(self, what: str | Callable[[Emulator], bool], seconds: float = 30.0) -> None:
-        """Wait until a text is on the screen, or a condition holds; fail with the screen otherwise."""
+        """Wait until a text is on the screen, or a condition holds.
+
+        Fail with the screen otherwise.
+        """
         met = what if callable(what) else lambda screen: what in screen.text
         deadline = time.monotonic() + seconds
         while not met(self.screen):

@@ -17,7 +17,7 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
-from tests.support import fake_careless as careless
+from tests.support import fake_adversarial as adversarial
 from tests.support import fake_faults as faults
 from tests.support.fake_cache import CacheReport, Prompt, PromptCache, read_prompt, report
 from tests.support.fake_checks import check
@@ -27,15 +27,28 @@ from tests.support.fake_request import Recorded, RefusedError, Request, authenti
 from tests.support.fake_script import Script
 from tests.support.fake_server import Server
 from tests.support.fake_types import Json, Purpose, Reply, Usage, purpose_of, to_reply
-from tests.support.fake_wire import Message, cut, error_body, events_of, message_json, output_tokens, text_of
+from tests.support.fake_wire import (
+    Message,
+    cut,
+    error_body,
+    events_of,
+    message_json,
+    output_tokens,
+    text_of,
+)
 
-__all__ = ["CacheReport", "FakeApi", "Fault", "Recorded", "Reply", "Usage", "careless", "faults"]
+__all__ = ["CacheReport", "FakeApi", "Fault", "Recorded", "Reply", "Usage", "adversarial", "faults"]
 
 
 class FakeApi(Script):
-    """The server with its script, its cache and its record; it runs from the moment it is made until `close`."""
+    """The server with its script, its cache and its record.
 
-    def __init__(self, port: int = 0, *, cache_minimum: int = 1024, context_window: int = 1_000_000) -> None:
+    It runs from the moment it is made until `close`.
+    """
+
+    def __init__(
+        self, port: int = 0, *, cache_minimum: int = 1024, context_window: int = 1_000_000
+    ) -> None:
         super().__init__()
         self.clock: Callable[[], float] = time.monotonic
         self.cache_minimum = cache_minimum
@@ -65,7 +78,9 @@ class FakeApi(Script):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -86,8 +101,13 @@ class FakeApi(Script):
         with self._changed:
             return [one for one in self.requests if one.purpose == purpose]
 
-    def wait_for(self, number: int, purpose: Purpose = "chat", timeout: float = 5.0) -> list[Recorded]:
-        """Wait until so many requests of a purpose are recorded and return them; raise TimeoutError otherwise."""
+    def wait_for(
+        self, number: int, purpose: Purpose = "chat", timeout: float = 5.0
+    ) -> list[Recorded]:
+        """Wait until so many requests of a purpose are recorded and return them.
+
+        Raise TimeoutError otherwise.
+        """
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.of(purpose)) >= number, timeout):
                 raise TimeoutError(f"{len(self.of(purpose))} of {number} {purpose} requests came")
@@ -100,7 +120,9 @@ class FakeApi(Script):
 
     def _handle(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> Sending:
         """Decide what one request is answered with, and record both."""
-        request = Request(time.time(), method, path.partition("?")[0], headers, f"req_{next(self._ids):06d}")
+        request = Request(
+            time.time(), method, path.partition("?")[0], headers, f"req_{next(self._ids):06d}"
+        )
         body = parse(raw)
         if request.path == "/v1/messages" and method == "POST":
             known = {} if isinstance(body, RefusedError) else body
@@ -109,11 +131,17 @@ class FakeApi(Script):
             authenticate(headers)
             if request.purpose == "other":
                 return self._models(request)
-            return self._turn_down(request, body) if isinstance(body, RefusedError) else self._messages(request)
+            return (
+                self._turn_down(request, body)
+                if isinstance(body, RefusedError)
+                else self._messages(request)
+            )
         except RefusedError as refused:
             return self._turn_down(request, refused)
         except Exception as error:  # noqa: BLE001 - a script that fails must not look like a lost connection
-            return self._turn_down(request, RefusedError(500, f"the fake or its script failed: {error!r}"))
+            return self._turn_down(
+                request, RefusedError(500, f"the fake or its script failed: {error!r}")
+            )
 
     def _messages(self, request: Request) -> Sending:
         prompt = self._checked(request.body)
@@ -131,7 +159,9 @@ class FakeApi(Script):
             raise RefusedError(400, str(error)) from None
         prompt = read_prompt(body)
         if prompt.tokens > self.context_window:
-            raise RefusedError(400, f"prompt is too long: {prompt.tokens} tokens > {self.context_window} maximum")
+            raise RefusedError(
+                400, f"prompt is too long: {prompt.tokens} tokens > {self.context_window} maximum"
+            )
         return prompt
 
     def _answer(self, request: Request, prompt: Prompt, fault: Fault | None) -> Sending:
@@ -142,14 +172,21 @@ class FakeApi(Script):
             usage = self._cache.use(prompt, self.now(), self.cache_minimum)
         usage = replace(usage, output_tokens=output_tokens(reply))
         message = Message(request.id.replace("req_", "msg_"), body["model"], reply, usage)
-        sending = faults.on_sending(fault, _answered(message, request.id, stream=bool(body.get("stream"))), request.id)
+        sending = faults.on_sending(
+            fault, _answered(message, request.id, stream=bool(body.get("stream"))), request.id
+        )
         sent = reply.text if sending.events is None else text_of(sending.events)
         self._record(request, sending.status, fault=fault, prompt=prompt, answer=sent, usage=usage)
         return sending
 
     def _models(self, request: Request) -> Sending:
         listed = {f"/v1/models/{name}": self._model(name) for name in self.models}
-        page = {"data": [*listed.values()], "has_more": False, "first_id": self.models[0], "last_id": self.models[-1]}
+        page = {
+            "data": [*listed.values()],
+            "has_more": False,
+            "first_id": self.models[0],
+            "last_id": self.models[-1],
+        }
         value = page if request.path == "/v1/models" else listed.get(request.path)
         if value is None or request.method != "GET":
             raise RefusedError(404, f"Not found: {request.method} {request.path}")
@@ -169,10 +206,20 @@ class FakeApi(Script):
 
     def _turn_down(self, request: Request, refused: RefusedError) -> Sending:
         self._record(request, refused.status, error=refused.message)
-        return _json(refused.status, error_body(refused.status, refused.message, request.id), request.id)
+        return _json(
+            refused.status, error_body(refused.status, refused.message, request.id), request.id
+        )
 
     def _record(self, request: Request, status: int, **what: Any) -> None:
-        one = Recorded(request.time, request.path, request.body, request.purpose, request.headers, status, **what)
+        one = Recorded(
+            request.time,
+            request.path,
+            request.body,
+            request.purpose,
+            request.headers,
+            status,
+            **what,
+        )
         with self._changed:
             self.requests.append(one)
             self._changed.notify_all()
@@ -188,7 +235,9 @@ def _answered(message: Message, request_id: str, *, stream: bool) -> Sending:
     if not stream:
         return replace(_json(200, message_json(message), request_id), delay=reply.delay)
     headers = {"content-type": "text/event-stream; charset=utf-8", "request-id": request_id}
-    return Sending(200, headers, events=events_of(message), delay=reply.delay, chunk_delay=reply.chunk_delay)
+    return Sending(
+        200, headers, events=events_of(message), delay=reply.delay, chunk_delay=reply.chunk_delay
+    )
 
 
 def main() -> None:
@@ -203,7 +252,10 @@ def main() -> None:
                 time.sleep(0.2)
                 for one in api.requests[seen:]:
                     seen += 1
-                    print(f"{one.status} {one.path} {one.purpose} {one.usage or one.error}", flush=True)
+                    print(
+                        f"{one.status} {one.path} {one.purpose} {one.usage or one.error}",
+                        flush=True,
+                    )
         except KeyboardInterrupt:
             return
 

@@ -47,7 +47,11 @@ def canonical(value: object) -> str:
 
 
 def _bare(value: object) -> object:
-    return {k: v for k, v in value.items() if k != "cache_control"} if isinstance(value, dict) else value
+    return (
+        {k: v for k, v in value.items() if k != "cache_control"}
+        if isinstance(value, dict)
+        else value
+    )
 
 
 def _hash(*parts: bytes) -> bytes:
@@ -78,9 +82,15 @@ def read_prompt(body: Json) -> Prompt:
     for index, (section, block) in enumerate(pairs):
         text = canonical(block)
         digest = _hash(section.encode(), text.encode("utf-8", "surrogatepass"))
-        chain = _hash(chain, digest, rest) if section in ("user", "assistant") else _hash(chain, digest)
-        blocks.append(Block(digest, chain, tokens(text), _life(block, body, last=index == len(pairs) - 1)))
-    return Prompt(tuple(blocks), turn=all(block.get("type") != "tool_result" for block in _last_message(body)))
+        chain = (
+            _hash(chain, digest, rest) if section in ("user", "assistant") else _hash(chain, digest)
+        )
+        blocks.append(
+            Block(digest, chain, tokens(text), _life(block, body, last=index == len(pairs) - 1))
+        )
+    return Prompt(
+        tuple(blocks), turn=all(block.get("type") != "tool_result" for block in _last_message(body))
+    )
 
 
 def _last_message(body: Json) -> list[Json]:
@@ -127,7 +137,11 @@ class PromptCache:
 
     def _longest(self, blocks: Sequence[Block], marks: list[int], now: float) -> int:
         """Return the position of the longest live prefix in reach of a breakpoint, -1 without one."""
-        places = (index for mark in reversed(marks) for index in range(mark, max(mark - LOOK_BACK, -1), -1))
+        places = (
+            index
+            for mark in reversed(marks)
+            for index in range(mark, max(mark - LOOK_BACK, -1), -1)
+        )
         return next((index for index in places if self._alive(blocks[index], now)), -1)
 
     def _refresh(self, used: Sequence[Block], now: float) -> None:
@@ -182,7 +196,10 @@ def shared_prefix(before: Prompt, after: Prompt) -> int:
 
 def report(answered: Sequence[tuple[Prompt, Usage]], minimum: int) -> CacheReport:
     """Sum up answered requests, in the order in which they came."""
-    pairs = [(shared_prefix(before, after), usage.cache_read) for (before, _), (after, usage) in pairwise(answered)]
+    pairs = [
+        (shared_prefix(before, after), usage.cache_read)
+        for (before, _), (after, usage) in pairwise(answered)
+    ]
     shared = [(common, min(common, read)) for common, read in pairs if common >= minimum]
     return CacheReport(
         requests=len(answered),

@@ -70,7 +70,9 @@ def _check_required(body: Json) -> None:
     if not isinstance(most, int) or isinstance(most, bool) or most < 0:
         raise RejectedError("max_tokens: Input should be a valid integer, 0 or more")
     if most > _MOST_OUTPUT:
-        raise RejectedError(f"max_tokens: {most} > {_MOST_OUTPUT}, the maximum allowed number of output tokens")
+        raise RejectedError(
+            f"max_tokens: {most} > {_MOST_OUTPUT}, the maximum allowed number of output tokens"
+        )
 
 
 def _check_system(system: object) -> None:
@@ -116,15 +118,23 @@ def _check_tool_choice(choice: object) -> None:
         raise RejectedError("tool_choice: this model does not support forced tool use")
     if choice.get("type") not in ("auto", "none"):
         raise RejectedError("tool_choice.type: Input should be 'auto' or 'none'")
-    only(choice, {"type", "disable_parallel_tool_use"} if choice["type"] == "auto" else {"type"}, "tool_choice")
+    only(
+        choice,
+        {"type", "disable_parallel_tool_use"} if choice["type"] == "auto" else {"type"},
+        "tool_choice",
+    )
 
 
 def _check_thinking(thinking: object) -> None:
     thinking = mapping(thinking, "thinking")
     if thinking.get("type") == "enabled" or "budget_tokens" in thinking:
-        raise RejectedError("thinking: `budget_tokens` is not supported by this model; use adaptive thinking")
+        raise RejectedError(
+            "thinking: `budget_tokens` is not supported by this model; use adaptive thinking"
+        )
     if thinking.get("type") not in ("adaptive", "disabled", "between_tools"):
-        raise RejectedError("thinking.type: Input should be 'adaptive', 'disabled' or 'between_tools'")
+        raise RejectedError(
+            "thinking.type: Input should be 'adaptive', 'disabled' or 'between_tools'"
+        )
     only(thinking, {"type", "display"} if thinking["type"] == "adaptive" else {"type"}, "thinking")
 
 
@@ -211,7 +221,8 @@ def _marked(body: Json) -> Iterator[tuple[str, Json]]:
 def _check_breakpoints(body: Json) -> None:
     """Reject breakpoints of a wrong form, too many of them, and a long life after a short one."""
     blocks = list(_marked(body))
-    # The mark at the top level is put on the last block, so it is one more unless that has its own.
+    # The mark at the top level is put on the last block, so it is one more unless that
+    # has its own.
     top = body.get("cache_control")
     if top is not None and blocks[-1][1].get("cache_control") is None:
         blocks[-1] = ("", {"cache_control": top})
@@ -221,6 +232,10 @@ def _check_breakpoints(body: Json) -> None:
         if block.get("cache_control") is not None
     ]
     if len(lives) > _MOST_BREAKPOINTS:
-        raise RejectedError(f"A maximum of 4 blocks with cache_control may be provided. Found {len(lives)}.")
+        raise RejectedError(
+            f"A maximum of 4 blocks with cache_control may be provided. Found {len(lives)}."
+        )
     if "5m" in lives and "1h" in lives[lives.index("5m") :]:
-        raise RejectedError("a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block")
+        raise RejectedError(
+            "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block"
+        )

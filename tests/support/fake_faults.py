@@ -8,7 +8,15 @@ from tests.support.fake_types import Reply
 from tests.support.fake_wire import Event, error_body, is_delta
 
 Kind = Literal[
-    "http", "drop_before", "drop_during", "silent_end", "sse_error", "garbage", "refusal", "max_tokens", "hang"
+    "http",
+    "drop_before",
+    "drop_during",
+    "silent_end",
+    "sse_error",
+    "garbage",
+    "refusal",
+    "max_tokens",
+    "hang",
 ]
 
 _MESSAGES = {
@@ -55,7 +63,10 @@ def drop_before() -> Fault:
 
 
 def drop_during(after: int = 2) -> Fault:
-    """Close the connection after some deltas, without a final chunk; in the middle of a JSON body."""
+    """Close the connection after some deltas, without a final chunk.
+
+    In the middle of a JSON body.
+    """
     return Fault("drop_during", after=after)
 
 
@@ -70,7 +81,8 @@ def sse_error(after: int = 2, error_type: str = "overloaded_error") -> Fault:
 
 
 def garbage(
-    text: str = "<html><body>Welcome to the hotel's wireless network</body></html>", content_type: str = "text/html"
+    text: str = "<html><body>Welcome to the hotel's wireless network</body></html>",
+    content_type: str = "text/html",
 ) -> Fault:
     """Answer 200 with a text that is neither JSON nor events."""
     return Fault("garbage", text=text, content_type=content_type)
@@ -147,7 +159,11 @@ def on_sending(fault: Fault | None, sending: Sending, request_id: str) -> Sendin
         return _hanging(fault, sending)
     if fault.kind not in ("drop_during", "silent_end", "sse_error"):
         return sending
-    return _broken_body(fault, sending, request_id) if sending.events is None else _broken_stream(fault, sending)
+    return (
+        _broken_body(fault, sending, request_id)
+        if sending.events is None
+        else _broken_stream(fault, sending)
+    )
 
 
 def _hanging(fault: Fault, sending: Sending) -> Sending:
@@ -167,13 +183,21 @@ def _broken_body(fault: Fault, sending: Sending, request_id: str) -> Sending:
 def _broken_stream(fault: Fault, sending: Sending) -> Sending:
     events = _first(sending.events or [], fault.after or 0)
     if fault.kind == "sse_error":
-        events = [*events, ("error", {"error": {"type": fault.error_type, "message": "Overloaded"}})]
+        events = [
+            *events,
+            ("error", {"error": {"type": fault.error_type, "message": "Overloaded"}}),
+        ]
     return replace(sending, events=events, breaks_off=fault.kind == "drop_during")
 
 
 def _first(events: list[Event], deltas: int) -> list[Event]:
-    """Return the events up to the given delta, or to the last one if there are fewer; the end is never among them."""
+    """Return the events up to the given delta, or to the last one if there are fewer.
+
+    The end is never among them.
+    """
     places = [index for index, event in enumerate(events) if is_delta(event)][:deltas]
     if places:
         return events[: places[-1] + 1]
-    return events[: next((index for index, event in enumerate(events) if is_delta(event)), len(events) - 2)]
+    return events[
+        : next((index for index, event in enumerate(events) if is_delta(event)), len(events) - 2)
+    ]

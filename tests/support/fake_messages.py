@@ -77,7 +77,9 @@ def _check_message(message: Json, path: str) -> None:
             raise RejectedError(f"{path}.{name}: Field required")
     role, content = message["role"], message["content"]
     if not isinstance(role, str) or role not in _OF_ROLE:
-        raise RejectedError(f"{path}.role: Unexpected role {role!r}. Allowed roles are 'user' or 'assistant'.")
+        raise RejectedError(
+            f"{path}.role: Unexpected role {role!r}. Allowed roles are 'user' or 'assistant'."
+        )
     if not isinstance(content, str | list):
         raise RejectedError(f"{path}.content: Input should be a string or a list of blocks")
     if not content:

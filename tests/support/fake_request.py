@@ -62,7 +62,9 @@ class RefusedError(Exception):
 def authenticate(headers: Mapping[str, str]) -> None:
     """Refuse a request without a key, or with the one that is known to be bad."""
     bearer = headers.get("authorization", "")
-    key = headers.get("x-api-key") or (bearer.removeprefix("Bearer ") if bearer.startswith("Bearer ") else "")
+    key = headers.get("x-api-key") or (
+        bearer.removeprefix("Bearer ") if bearer.startswith("Bearer ") else ""
+    )
     if not key.strip():
         raise RefusedError(401, "x-api-key header is required")
     if key.strip() == "bad-key":
@@ -75,7 +77,13 @@ def parse(raw: bytes) -> Json | RefusedError:
         return RefusedError(413, "Request exceeds the maximum size")
     try:
         body = json.loads(raw.decode())
-        json.dumps(body, ensure_ascii=False).encode()  # a lone surrogate is no valid JSON to the API
+        json.dumps(
+            body, ensure_ascii=False
+        ).encode()  # a lone surrogate is no valid JSON to the API
     except ValueError as error:
         return RefusedError(400, f"The request body is not valid JSON: {error}")
-    return body if isinstance(body, dict) else RefusedError(400, "The request body should be an object")
+    return (
+        body
+        if isinstance(body, dict)
+        else RefusedError(400, "The request body should be an object")
+    )

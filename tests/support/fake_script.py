@@ -19,15 +19,21 @@ class Script:
         self.verifier: Answerer = WORKERS["verifier"]
         self.graph: Answerer = WORKERS["graph"]
         self._lock = threading.Lock()
-        self._answers: dict[Purpose, deque[Answer | Answerer]] = {purpose: deque() for purpose in PURPOSES}
-        self._faults: dict[Purpose, deque[tuple[Fault, int | None]]] = {purpose: deque() for purpose in PURPOSES}
+        self._answers: dict[Purpose, deque[Answer | Answerer]] = {
+            purpose: deque() for purpose in PURPOSES
+        }
+        self._faults: dict[Purpose, deque[tuple[Fault, int | None]]] = {
+            purpose: deque() for purpose in PURPOSES
+        }
 
     def enqueue(self, purpose: Purpose, *answers: Answer | Answerer) -> None:
         """Add answers that serve once each, in order, before the purpose's own answerer does again."""
         with self._lock:
             self._answers[purpose].extend(answers)
 
-    def fail(self, purpose: Purpose, fault: Fault | Callable[[], Fault], times: int | None = 1) -> None:
+    def fail(
+        self, purpose: Purpose, fault: Fault | Callable[[], Fault], times: int | None = 1
+    ) -> None:
         """Let the next requests of this purpose go wrong, after the faults that wait already; None: all of them."""
         with self._lock:
             self._faults[purpose].append((fault if isinstance(fault, Fault) else fault(), times))
@@ -43,7 +49,8 @@ class Script:
         with self._lock:
             waiting = self._answers[purpose]
             answer = waiting.popleft() if waiting else self._answerer(purpose)
-        # Called without the lock: an answerer may take its time, or talk to the fake itself.
+        # Called without the lock: an answerer may take its time, or talk to the fake
+        # itself.
         return answer(body) if callable(answer) else answer
 
     def next_fault(self, purpose: Purpose) -> Fault | None:

@@ -69,11 +69,15 @@ class Server(ThreadingHTTPServer):
             self.hang_ups += 1
 
     def stop(self) -> None:
-        """End the waits, stop serving and close every connection; a second call does nothing."""
+        """End the waits, stop serving and close every connection.
+
+        A second call does nothing.
+        """
         if self.closing.is_set():
             return
         self.closing.set()
-        # A connection wakes the thread that waits for one; `serve_forever` would have to be polled.
+        # A connection wakes the thread that waits for one; `serve_forever` would have
+        # to be polled.
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
             self._thread.join()
         self.server_close()
@@ -171,7 +175,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.closing.wait(min(_POLL, left))
 
     def _client_is_gone(self) -> bool:
-        """Tell whether the client has closed its end; nothing is due from it while it waits for an answer."""
+        """Tell whether the client has closed its end.
+
+        Nothing is due from it while it waits for an answer.
+        """
         self.connection.settimeout(0)
         try:
             return not self.connection.recv(1, socket.MSG_PEEK)

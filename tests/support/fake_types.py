@@ -26,7 +26,10 @@ class Reply:
     text: str = ""
     tool_calls: Sequence[tuple[str, Mapping[str, Any]]] = ()
     stop_reason: str | None = None
-    """None: `tool_use` when there are tool calls, else `end_turn`; a text over `max_tokens` is cut only then."""
+    """None: `tool_use` when there are tool calls, else `end_turn`.
+
+    A text over `max_tokens` is cut only then.
+    """
     delay: float = 0.0
     """Seconds before the first byte."""
     chunk_delay: float = 0.0
@@ -107,7 +110,9 @@ def blocks_of(content: object) -> list[Json]:
     """Return content as a list of blocks; a string is one text block."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    return (
+        [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    )
 
 
 def last_user_blocks(body: Json) -> list[Json]:
@@ -134,5 +139,7 @@ def strings_in(value: object) -> Iterator[str]:
     """Yield every string inside a JSON value, keys left out."""
     if isinstance(value, str):
         yield value
-    for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+    for child in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
         yield from strings_in(child)

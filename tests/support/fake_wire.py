@@ -69,11 +69,16 @@ def message_json(message: Message) -> Json:
 
 
 def content_blocks(message: Message) -> list[Json]:
-    """Return the blocks of an answer: thinking, text, tool calls; each only when it is there."""
+    """Return the blocks of an answer: thinking, text, tool calls.
+
+    Each only when it is there.
+    """
     reply = message.reply
     blocks: list[Json] = []
     if reply.thinking:
-        blocks.append({"type": "thinking", "thinking": reply.thinking, "signature": f"signed-{message.id}"})
+        blocks.append(
+            {"type": "thinking", "thinking": reply.thinking, "signature": f"signed-{message.id}"}
+        )
     if reply.text:
         blocks.append({"type": "text", "text": reply.text, "citations": None})
     for number, (name, value) in enumerate(reply.tool_calls):
@@ -93,7 +98,10 @@ def events_of(message: Message) -> list[Event]:
     events: list[Event] = [("message_start", {"message": start}), ("ping", {})]
     for index, block in enumerate(content_blocks(message)):
         events.append(("content_block_start", {"index": index, "content_block": _empty(block)}))
-        events.extend(("content_block_delta", {"index": index, "delta": delta}) for delta in _deltas(block, message))
+        events.extend(
+            ("content_block_delta", {"index": index, "delta": delta})
+            for delta in _deltas(block, message)
+        )
         events.append(("content_block_stop", {"index": index}))
     delta = {
         "stop_reason": message.reply.reason,
@@ -117,7 +125,9 @@ def is_delta(event: Event) -> bool:
 
 def text_of(events: list[Event]) -> str:
     """Return the text that these events bring."""
-    return "".join(data["delta"].get("text", "") for name, data in events if name == "content_block_delta")
+    return "".join(
+        data["delta"].get("text", "") for name, data in events if name == "content_block_delta"
+    )
 
 
 def _envelope(message: Message) -> Json:
@@ -133,7 +143,11 @@ def _envelope(message: Message) -> Json:
 
 
 def _stop_details(reply: Reply) -> Json | None:
-    return {"type": "refusal", "category": None, "explanation": None} if reply.reason == "refusal" else None
+    return (
+        {"type": "refusal", "category": None, "explanation": None}
+        if reply.reason == "refusal"
+        else None
+    )
 
 
 def _empty(block: Json) -> Json:
@@ -150,13 +164,20 @@ def _deltas(block: Json, message: Message) -> Iterator[Json]:
     size = message.reply.chunk_size
     match block["type"]:
         case "text":
-            yield from ({"type": "text_delta", "text": part} for part in _parts(block["text"], size))
+            yield from (
+                {"type": "text_delta", "text": part} for part in _parts(block["text"], size)
+            )
         case "thinking":
-            yield from ({"type": "thinking_delta", "thinking": part} for part in _parts(block["thinking"], size))
+            yield from (
+                {"type": "thinking_delta", "thinking": part}
+                for part in _parts(block["thinking"], size)
+            )
             yield {"type": "signature_delta", "signature": block["signature"]}
         case _:
             text = json.dumps(block["input"], ensure_ascii=False)
-            yield from ({"type": "input_json_delta", "partial_json": part} for part in _parts(text, size))
+            yield from (
+                {"type": "input_json_delta", "partial_json": part} for part in _parts(text, size)
+            )
 
 
 def _parts(text: str, size: int) -> Iterator[str]:

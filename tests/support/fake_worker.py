@@ -18,7 +18,9 @@ _HEAD = re.compile(r"\[(M\d+)\] (\d{4}-\d\d-\d\d) \d\d:\d\d (\w+):")
 _BESIDE = re.compile(r"--- .* later ---|\[(?:image|pdf|text): .*\]")
 """Lines of a transcript that nobody said: pauses and attachments."""
 _LINE = re.compile(r"(?:([KO]\d+) )?([!~-]) (?:\d{4}-\d\d-\d\d to )?(\d{4}-\d\d-\d\d) (.*)")
-_GROUP = re.compile(r'^<group n="(\d+)" is="(\w+)">\n(.*?)^=> (.*?)\n</group>', re.MULTILINE | re.DOTALL)
+_GROUP = re.compile(
+    r'^<group n="(\d+)" is="(\w+)">\n(.*?)^=> (.*?)\n</group>', re.MULTILINE | re.DOTALL
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _FACT = re.compile(r"\b[Mm]y\b|\bI\b|\d")
 _PLAN = re.compile(r"\b(will|tomorrow|plan|plans|planning)\b|'ll\b", re.IGNORECASE)
@@ -27,9 +29,58 @@ _WORD = re.compile(r'"[^"]*"|“[^”]*”|\S+')
 _SUBJECT = re.compile(r"^User(?:'s| said:)? ")
 _STOP = frozenset(
     {
-        *("a", "an", "the", "and", "or", "but", "so", "that", "this", "these", "those", "it", "its", "user", "said"),
-        *("is", "are", "was", "were", "be", "been", "am", "has", "have", "had", "do", "does", "did", "very", "just"),
-        *("to", "of", "in", "on", "at", "for", "with", "as", "by", "from", "about", "i", "me", "my", "we", "our"),
+        *(
+            "a",
+            "an",
+            "the",
+            "and",
+            "or",
+            "but",
+            "so",
+            "that",
+            "this",
+            "these",
+            "those",
+            "it",
+            "its",
+            "user",
+            "said",
+        ),
+        *(
+            "is",
+            "are",
+            "was",
+            "were",
+            "be",
+            "been",
+            "am",
+            "has",
+            "have",
+            "had",
+            "do",
+            "does",
+            "did",
+            "very",
+            "just",
+        ),
+        *(
+            "to",
+            "of",
+            "in",
+            "on",
+            "at",
+            "for",
+            "with",
+            "as",
+            "by",
+            "from",
+            "about",
+            "i",
+            "me",
+            "my",
+            "we",
+            "our",
+        ),
         *("he", "she", "they", "you", "your", "his", "her", "their", "really", "says"),
     }
 )
@@ -47,19 +98,34 @@ def note(
     referenced_date: str | None = None,
     replaces: Sequence[str] = (),
 ) -> str:
-    """Return one line of an observer's or reflector's answer; `sources` and `replaces` are anchors."""
+    """Return one line of an observer's or reflector's answer.
+
+    `sources` and `replaces` are anchors.
+    """
     marks = [stance] * (stance != "stated")
     marks += [f"for {referenced_date}"] * bool(referenced_date)
     marks += [f"replaces {' '.join(replaces)}"] * bool(replaces)
-    return " | ".join([f"{_SIGNS[priority]} {observation_date} {' '.join(sources)} {content}", *marks])
+    return " | ".join(
+        [f"{_SIGNS[priority]} {observation_date} {' '.join(sources)} {content}", *marks]
+    )
 
 
 def observer_answer(
-    notes: Iterable[str] = (), *, task: str = "", next_step: str = "", title: str = "", forget: Iterable[str] = ()
+    notes: Iterable[str] = (),
+    *,
+    task: str = "",
+    next_step: str = "",
+    title: str = "",
+    forget: Iterable[str] = (),
 ) -> str:
     """Return an observer's answer."""
     phrases = {"task": task, "next": next_step, "title": title, "forget": " ".join(forget)}
-    return "\n".join([section("observations", notes), *(f"<{tag}>{text}</{tag}>" for tag, text in phrases.items())])
+    return "\n".join(
+        [
+            section("observations", notes),
+            *(f"<{tag}>{text}</{tag}>" for tag, text in phrases.items()),
+        ]
+    )
 
 
 def reflector_answer(
@@ -81,7 +147,10 @@ def reflector_answer(
 
 
 def verifier_answer(wrong: Mapping[int, str], groups: int) -> str:
-    """Return a verifier's answer to so many groups; `wrong` gives a reason for each no."""
+    """Return a verifier's answer to so many groups.
+
+    `wrong` gives a reason for each no.
+    """
     numbers = range(1, groups + 1)
     return section("checks", (f"{n} no {wrong[n]}" if n in wrong else f"{n} yes" for n in numbers))
 
@@ -206,7 +275,9 @@ def fact_in(text: str) -> str | None:
 
 def observer(body: Json) -> str:
     """Answer as a competent observer: one note for each user message with a fact, in the user's words."""
-    users = [message for message in read_transcript(body) if message.role == "user" and message.text]
+    users = [
+        message for message in read_transcript(body) if message.role == "user" and message.text
+    ]
     last = sentences(users[-1].text)[-1] if users else ""
     return observer_answer(
         filter(None, map(_observation, users)),
@@ -224,7 +295,9 @@ def _observation(message: Said) -> str | None:
         f"User said: {sentence}".replace(" | ", " / "),
         [message.anchor],
         priority=_priority(message.text, sentence),
-        stance="quoted" if "\nFrom: " in message.text.partition(sentence)[0] + sentence else stance_of(sentence),
+        stance="quoted"
+        if "\nFrom: " in message.text.partition(sentence)[0] + sentence
+        else stance_of(sentence),
         observation_date=message.date,
         referenced_date=_day_of(sentence, message.date),
     )
@@ -248,7 +321,11 @@ def reflector(body: Json) -> str:
     """Answer as a competent reflector: three neighbours of one stance and day become one, other low ones go."""
     lines = [line for line in read_lines(body) if line.priority != "high"]
     runs = (list(run) for _, run in groupby(lines, key=lambda line: (line.stance, line.day)))
-    groups = [run[start : start + _MERGED] for run in runs for start in range(0, len(run) - _MERGED + 1, _MERGED)]
+    groups = [
+        run[start : start + _MERGED]
+        for run in runs
+        for start in range(0, len(run) - _MERGED + 1, _MERGED)
+    ]
     merged = [(group, text) for group in groups if (text := _merged(group))]
     used = {line.anchor for group, _ in merged for line in group}
     return reflector_answer(
@@ -258,7 +335,10 @@ def reflector(body: Json) -> str:
 
 
 def _merged(group: Sequence[Line]) -> str | None:
-    """Return one line for a group; None when it would not be shorter than what it replaces."""
+    """Return one line for a group.
+
+    None when it would not be shorter than what it replaces.
+    """
     text = "User: " + "; ".join(condensed(line.text) for line in group)
     return text if len(text) < sum(len(line.text) for line in group) else None
 
@@ -266,7 +346,12 @@ def _merged(group: Sequence[Line]) -> str | None:
 def condensed(text: str) -> str:
     """Return a text without its small words; every name, number and quotation stays."""
     words = _WORD.findall(_SUBJECT.sub("", text))
-    return " ".join(word for word in words if word.strip(".,;:!?()").lower() not in _STOP).rstrip(".!? ") or text
+    return (
+        " ".join(word for word in words if word.strip(".,;:!?()").lower() not in _STOP).rstrip(
+            ".!? "
+        )
+        or text
+    )
 
 
 def _reflection(group: Sequence[Line], text: str) -> str:

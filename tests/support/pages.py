@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BROWSER = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 _OPTIONS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--dump-dom",
@@ -46,12 +48,21 @@ class Page(HTMLParser):
 
     def all(self, name: str) -> list[str]:
         """Return all values of an attribute."""
-        return [value or "" for _, attributes in self.elements for key, value in attributes.items() if key == name]
+        return [
+            value or ""
+            for _, attributes in self.elements
+            for key, value in attributes.items()
+            if key == name
+        ]
 
     @property
     def policy(self) -> str:
         """Return the Content-Security-Policy."""
-        return next(a["content"] or "" for _, a in self.elements if a.get("http-equiv") == "Content-Security-Policy")
+        return next(
+            a["content"] or ""
+            for _, a in self.elements
+            if a.get("http-equiv") == "Content-Security-Policy"
+        )
 
 
 def opened(html: str, folder: Path) -> str:

@@ -45,7 +45,11 @@ class Program:
 
     def environment(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         """Return the environment a run of this program gets."""
-        kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name in {"PATH", "HOME", "LANG", "TMPDIR"}
+        }
         return {**kept, "CONSTRUCT_DB": str(self.db), **self.env, **(more or {})}
 
     def run(
@@ -55,7 +59,10 @@ class Program:
         more: Mapping[str, str] | None = None,
         stdout: io.StringIO | None = None,
     ) -> Done:
-        """Run the program to its end, in this process; without `stdin` there is nothing to read."""
+        """Run the program to its end, in this process.
+
+        Without `stdin` there is nothing to read.
+        """
         out, err = stdout or io.StringIO(), io.StringIO()
         with (
             tempfile.TemporaryFile("w+") if stdin is not None else Path(os.devnull).open() as file,
@@ -83,14 +90,21 @@ class Program:
         threading.Thread(target=send, daemon=True).start()
         return self.run(*arguments, stdout=printed)
 
-    def json(self, *arguments: str, stdin: str | None = None, more: Mapping[str, str] | None = None) -> Any:
+    def json(
+        self, *arguments: str, stdin: str | None = None, more: Mapping[str, str] | None = None
+    ) -> Any:
         """Run the program with `--json` and return what it printed, parsed."""
         done = self.run(*arguments, "--json", stdin=stdin, more=more)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
-    def start(self, *arguments: str, more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-        """Start a process and return it; its streams are pipes, to be closed by `with`."""
+    def start(
+        self, *arguments: str, more: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """Start a process and return it.
+
+        Its streams are pipes, to be closed by `with`.
+        """
         return subprocess.Popen(
             [sys.executable, "-m", "construct", *arguments],
             env=self.environment(more),
@@ -102,7 +116,11 @@ class Program:
         )
 
     def process(
-        self, *arguments: str, stdin: str | None = None, more: Mapping[str, str] | None = None, timeout: float = 60
+        self,
+        *arguments: str,
+        stdin: str | None = None,
+        more: Mapping[str, str] | None = None,
+        timeout: float = 60,
     ) -> Done:
         """Run a process to its end."""
         with self.start(*arguments, more=more) as process:

@@ -8,8 +8,10 @@ from construct.clock import to_text
 from construct.companion import Companion
 from construct.config import Settings, load_settings
 from construct.llm.providers import choose_models
-from construct.memory.cycles.running import Progress
-from construct.store import talk
+from construct.memory.cycles.runner import Progress
+from construct.operations.context import Context
+from construct.operations.status import Status, status
+from construct.store.conversations import create_conversation
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
 from construct.turns import TurnResult
@@ -28,7 +30,9 @@ LOW = {
 class Talk:
     """One conversation with the companion."""
 
-    def __init__(self, companion: Companion, conversation_id: int, progress: list[Progress]) -> None:
+    def __init__(
+        self, companion: Companion, conversation_id: int, progress: list[Progress]
+    ) -> None:
         self.companion = companion
         self.id = conversation_id
         self.progress = progress
@@ -37,6 +41,14 @@ class Talk:
     async def say(self, text: str) -> TurnResult:
         """Send one message and return how the turn ended; memory work is left alone."""
         return await self.companion.turn(self.id, text, self.heard.append)
+
+    async def status(self) -> Status:
+        """Return the memory panel."""
+        c = self.companion
+        name = c.models.worker_name
+        return await c.store.call(
+            lambda db: status(Context(db, c.settings, c.memory_config, self.id, name))
+        )
 
     async def live(self, texts: Iterable[str]) -> list[TurnResult]:
         """Send messages, doing the memory work that is due after each."""
@@ -70,7 +82,7 @@ async def talking(folder: Path, api: FakeApi, **more: str) -> AsyncIterator[Talk
     companion = Companion(settings, choose_models(settings), progress.append)
     try:
         now = to_text(settings.clock.now())
-        yield Talk(companion, await companion.store.call(talk.create_conversation, now), progress)
+        yield Talk(companion, await companion.store.call(create_conversation, now), progress)
     finally:
         await companion.close()
 

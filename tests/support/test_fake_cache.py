@@ -28,7 +28,9 @@ def test_cache_reads_what_was_marked_before(api: FakeApi) -> None:
     first = request(user([{**b, "cache_control": MARK}, c]), system=[a, a])
     assert figures(api, first) == (0, 3, 1)
     assert figures(api, first) == (3, 0, 1)
-    more = request(user([b, c]), assistant("Yes."), user([{**a, "cache_control": MARK}, b]), system=[a, a])
+    more = request(
+        user([b, c]), assistant("Yes."), user([{**a, "cache_control": MARK}, b]), system=[a, a]
+    )
     assert figures(api, more) == (3, 2, 1)
 
 
@@ -40,14 +42,19 @@ def test_cache_has_nothing_between_breakpoints(api: FakeApi) -> None:
 
 
 def test_cache_ignores_short_prefixes(api: FakeApi) -> None:
-    """A prefix below the minimum is neither written nor read; the minimum can be set."""
+    """A prefix below the minimum is neither written nor read.
+
+    The minimum can be set.
+    """
     body = request(user([block("a"), block("b", cache_control=MARK)]))
     assert [figures(api, body), figures(api, body)] == [(0, 0, 2), (0, 0, 2)]
     api.cache_minimum = 2 * SIZE
     assert [figures(api, body), figures(api, body)] == [(0, 2, 0), (2, 0, 0)]
 
 
-@pytest.mark.parametrize(("mark", "life"), [(MARK, 300), ({**MARK, "ttl": "5m"}, 300), (HOUR, 3600)])
+@pytest.mark.parametrize(
+    ("mark", "life"), [(MARK, 300), ({**MARK, "ttl": "5m"}, 300), (HOUR, 3600)]
+)
 def test_cache_lives_as_long_as_asked(api: FakeApi, mark: Json, life: int) -> None:
     """An entry lives 5 minutes or an hour, and each read gives it that life again."""
     api.clock = lambda: 0.0
@@ -66,13 +73,16 @@ def test_cache_lives_as_long_as_asked(api: FakeApi, mark: Json, life: int) -> No
 def test_cache_splits_writes_by_life(api: FakeApi) -> None:
     """What is written up to the last hour-long mark is billed as such, the rest as short."""
     body = request(
-        user([block("c", cache_control=MARK)]), system=[block("a"), block("b"), block("s", cache_control=HOUR)]
+        user([block("c", cache_control=MARK)]),
+        system=[block("a"), block("b"), block("s", cache_control=HOUR)],
     )
     creation = send(api, body)[1]["usage"]["cache_creation"]
     assert [round(value / SIZE) for value in creation.values()] == [1, 3]
 
 
-@pytest.mark.parametrize(("between", "read"), [(LOOK_BACK - 2, 3), (LOOK_BACK - 1, 3), (LOOK_BACK, 0)])
+@pytest.mark.parametrize(
+    ("between", "read"), [(LOOK_BACK - 2, 3), (LOOK_BACK - 1, 3), (LOOK_BACK, 0)]
+)
 def test_cache_looks_back_20_blocks(api: FakeApi, between: int, read: int) -> None:
     """From a breakpoint 20 positions are looked at, itself the first."""
     start = [block("a"), block("b"), block("c")]
@@ -84,7 +94,12 @@ def test_cache_looks_back_20_blocks(api: FakeApi, between: int, read: int) -> No
 
 @pytest.mark.parametrize(
     "change",
-    [{"model": "claude-haiku-5-5"}, {"tools": [TOOL]}, {"system": "Be brief."}, {"thinking": {"type": "adaptive"}}],
+    [
+        {"model": "claude-haiku-5-5"},
+        {"tools": [TOOL]},
+        {"system": "Be brief."},
+        {"thinking": {"type": "adaptive"}},
+    ],
 )
 def test_cache_misses_when_what_stands_before_changes(api: FakeApi, change: Json) -> None:
     """Another model, tool, system prompt or way of thinking invalidates the messages' cache."""

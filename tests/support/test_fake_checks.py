@@ -33,7 +33,10 @@ REJECTED: dict[str, tuple[Json, str]] = {
     "an unknown role": (request({"role": "system", "content": "Hi"}), "Unexpected role"),
     "an unknown message key": (request({**user("Hi"), "name": "Ann"}), "messages.0.name"),
     "two user messages in a row": (request(user("a"), user("b")), "alternate"),
-    "two assistant messages in a row": (request(user("a"), assistant("b"), assistant("c"), user("d")), "alternate"),
+    "two assistant messages in a row": (
+        request(user("a"), assistant("b"), assistant("c"), user("d")),
+        "alternate",
+    ),
     "an unknown block": (request(user([{"type": "video", "url": "x"}])), "'video'"),
     "a block that is no object": (request(user(["Hi"])), "should be an object"),
     "a user's tool call": (request(user([CALL])), "'tool_use'"),
@@ -46,41 +49,72 @@ REJECTED: dict[str, tuple[Json, str]] = {
     "a blank string": (request(user("  ")), "non-whitespace"),
     "a blank reply": (request(user("a"), assistant([text(" ")]), user("b")), "non-whitespace"),
     "thinking last": (
-        request(user("a"), assistant([{"type": "thinking", "thinking": "h", "signature": "s"}]), user("b")),
+        request(
+            user("a"),
+            assistant([{"type": "thinking", "thinking": "h", "signature": "s"}]),
+            user("b"),
+        ),
         "cannot be `thinking`",
     ),
     "a blank system": (request(system=" "), "system: text content blocks"),
     "a blank system block": (request(system=[text("")]), "system.0"),
     "a system block that is no text": (request(system=[RESULT]), "system.0.type"),
     "five breakpoints": (
-        request(user([text(str(n), cache_control=MARK) for n in range(4)]), system=[text("s", cache_control=MARK)]),
+        request(
+            user([text(str(n), cache_control=MARK) for n in range(4)]),
+            system=[text("s", cache_control=MARK)],
+        ),
         "Found 5",
     ),
     "a fifth breakpoint at the top": (
-        request(user([*(text(str(n), cache_control=MARK) for n in range(4)), text("5")]), cache_control=MARK),
+        request(
+            user([*(text(str(n), cache_control=MARK) for n in range(4)), text("5")]),
+            cache_control=MARK,
+        ),
         "Found 5",
     ),
-    "another kind of cache_control": (request(user([text("a", cache_control={"type": "for ever"})])), "'ephemeral'"),
-    "another ttl": (request(user([text("a", cache_control={**MARK, "ttl": "2h"})])), "'5m' or '1h'"),
-    "an unknown key in cache_control": (request(user([text("a", cache_control={**MARK, "x": 1})])), "cache_control.x"),
+    "another kind of cache_control": (
+        request(user([text("a", cache_control={"type": "for ever"})])),
+        "'ephemeral'",
+    ),
+    "another ttl": (
+        request(user([text("a", cache_control={**MARK, "ttl": "2h"})])),
+        "'5m' or '1h'",
+    ),
+    "an unknown key in cache_control": (
+        request(user([text("a", cache_control={**MARK, "x": 1})])),
+        "cache_control.x",
+    ),
     "a long life after a short one": (
         request(user([text("a", cache_control=HOUR)]), system=[text("s", cache_control=MARK)]),
         "must not come after",
     ),
     "a mark inside a tool result": (
         request(
-            user("a"), assistant([CALL]), user([{**RESULT, "content": [text("b", cache_control=MARK)]}]), tools=[TOOL]
+            user("a"),
+            assistant([CALL]),
+            user([{**RESULT, "content": [text("b", cache_control=MARK)]}]),
+            tools=[TOOL],
         ),
         "inside a block",
     ),
-    "a call without result": (request(user("a"), assistant([CALL]), user("b")), "without `tool_result`"),
+    "a call without result": (
+        request(user("a"), assistant([CALL]), user("b")),
+        "without `tool_result`",
+    ),
     "a result too late": (
         request(user("a"), assistant([CALL]), user("b"), assistant("c"), user([RESULT])),
         "without `tool_result`",
     ),
     "a result without call": (request(user([RESULT])), "unexpected `tool_use_id`"),
-    "a result after text": (request(user("a"), assistant([CALL]), user([text("b"), RESULT])), "come first"),
-    "two results of one call": (request(user("a"), assistant([CALL]), user([RESULT, RESULT])), "single result"),
+    "a result after text": (
+        request(user("a"), assistant([CALL]), user([text("b"), RESULT])),
+        "come first",
+    ),
+    "two results of one call": (
+        request(user("a"), assistant([CALL]), user([RESULT, RESULT])),
+        "single result",
+    ),
     "one id for two calls": (request(user("a"), assistant([CALL, CALL]), user([RESULT])), "unique"),
     "one id in two rounds": (
         request(user("a"), assistant([CALL]), user([RESULT]), assistant([CALL]), user([RESULT])),
@@ -91,13 +125,22 @@ REJECTED: dict[str, tuple[Json, str]] = {
     "a tool without schema": (request(tools=[{"name": "x"}]), "input_schema"),
     "an unknown tool key": (request(tools=[{**TOOL, "cost": 1}]), "tools.0.cost"),
     "any tool forced": (request(tools=[TOOL], tool_choice={"type": "any"}), "forced"),
-    "one tool forced": (request(tools=[TOOL], tool_choice={"type": "tool", "name": "recall"}), "forced"),
+    "one tool forced": (
+        request(tools=[TOOL], tool_choice={"type": "tool", "name": "recall"}),
+        "forced",
+    ),
     "a tool choice without tools": (request(tool_choice={"type": "auto"}), "while providing tools"),
-    "a thinking budget": (request(thinking={"type": "enabled", "budget_tokens": 2000}), "budget_tokens"),
+    "a thinking budget": (
+        request(thinking={"type": "enabled", "budget_tokens": 2000}),
+        "budget_tokens",
+    ),
     "stream as a word": (request(stream="yes"), "stream"),
     "a metadata key": (request(metadata={"name": "x"}), "metadata.name"),
     "a diagnostics key": (request(diagnostics={"why": "x"}), "diagnostics.why"),
-    "structured output": (request(output_config={"format": {"type": "json_schema"}}), "output_config: Extra inputs"),
+    "structured output": (
+        request(output_config={"format": {"type": "json_schema"}}),
+        "output_config: Extra inputs",
+    ),
     "an effort": (request(output_config={"effort": "low"}), "output_config: Extra inputs"),
     "a strict tool": (request(tools=[{**TOOL, "strict": True}]), "tools.0.strict"),
 }
@@ -107,7 +150,11 @@ REJECTED: dict[str, tuple[Json, str]] = {
 def test_rejects(api: FakeApi, body: Json, says: str) -> None:
     """What the API would reject is answered with 400 and a reason, and recorded."""
     status, error = send(api, body)
-    assert (status, error["type"], error["error"]["type"]) == (400, "error", "invalid_request_error")
+    assert (status, error["type"], error["error"]["type"]) == (
+        400,
+        "error",
+        "invalid_request_error",
+    )
     assert says in error["error"]["message"]
     assert error["request_id"]
     assert [(one.status, one.error) for one in api.requests] == [(400, error["error"]["message"])]
@@ -119,7 +166,13 @@ def test_accepts_all_that_is_allowed(api: FakeApi) -> None:
     body = request(
         user([text("a")]),
         assistant([thought, text("b"), CALL, {**CALL, "id": "t2"}]),
-        user([{**RESULT, "tool_use_id": "t2", "content": [text("x")]}, {**RESULT, "cache_control": MARK}, text("c")]),
+        user(
+            [
+                {**RESULT, "tool_use_id": "t2", "content": [text("x")]},
+                {**RESULT, "cache_control": MARK},
+                text("c"),
+            ]
+        ),
         system=[text("s", cache_control=HOUR), text("t", cache_control=None)],
         tools=[{**TOOL, "cache_control": HOUR}],
         tool_choice={"type": "auto"},

@@ -1,4 +1,4 @@
-"""What the fake's workers answer, the competent and the careless, read as Construct reads it."""
+"""What the fake's workers answer, the competent and the adversarial, read as Construct reads it."""
 
 import random
 from collections.abc import Callable
@@ -9,7 +9,7 @@ import pytest
 from construct.memory.graph.answers import read_answer
 from construct.memory.shown.lines import anchors_in, read_notes, section
 from tests.support.bodies import answer, request, send, user, work
-from tests.support.fake_api import FakeApi, careless
+from tests.support.fake_api import FakeApi, adversarial
 from tests.support.fake_types import Json, Worker, purpose_of
 from tests.support.fake_worker import (
     Line,
@@ -60,11 +60,22 @@ P2 User likes Porto, and Mia does"""
 
 def test_a_request_is_known_by_its_first_tag() -> None:
     """Only at the beginning of a line of the last user message, and never where tools are offered."""
-    assert purpose_of(request(user("<known>\nK1 ! 2026-01-01 User\n</known>\n\n<transcript>\n<notes>"))) == "observer"
+    assert (
+        purpose_of(
+            request(user("<known>\nK1 ! 2026-01-01 User\n</known>\n\n<transcript>\n<notes>"))
+        )
+        == "observer"
+    )
     assert purpose_of(request(user("What does <transcript> mean?"))) == "chat"
-    assert purpose_of(request(user("<memories>"), {"role": "assistant", "content": "a"}, user("b"))) == "chat"
+    assert (
+        purpose_of(request(user("<memories>"), {"role": "assistant", "content": "a"}, user("b")))
+        == "chat"
+    )
     assert purpose_of(request(user("<notes>"), tools=[{}])) == "chat"
-    assert purpose_of({"messages": [3, {"role": "user", "content": [{"type": "text", "text": 5}]}]}) == "chat"
+    assert (
+        purpose_of({"messages": [3, {"role": "user", "content": [{"type": "text", "text": 5}]}]})
+        == "chat"
+    )
 
 
 def test_observer_observes(api: FakeApi) -> None:
@@ -123,19 +134,33 @@ def test_graph_names_things(api: FakeApi) -> None:
     assert "Mia | thing" in text.splitlines()
     assert "User | mentioned | Mia | P1 P2" in text.splitlines()
     found = read_answer(text, {"P1": "User has a cat: Mia", "P2": "User likes Porto, and Mia does"})
-    assert [(r.object.names[0], r.anchor) for r in found.relations] == [("Mia", "P1"), ("Porto", "P2")]
+    assert [(r.object.names[0], r.anchor) for r in found.relations] == [
+        ("Mia", "P1"),
+        ("Porto", "P2"),
+    ]
     assert not found.notes
 
 
 def test_requests_are_read() -> None:
-    """Marks and days are read, and are no part of a note's words; of several days the last counts."""
+    """Marks and days are read, and are no part of a note's words.
+
+    Of several days the last counts.
+    """
     lines = read_lines(work("reflector", NOTES))
     assert [(line.stance, line.day) for line in lines[4:]] == [
         ("asked", None), ("planned", "2026-01-19"), ("quoted", None),
     ]  # fmt: skip
-    assert (lines[6].text, lines[2].date, lines[2].anchor) == ("Olives are green", "2026-01-16", "O3")
-    known = request(user("<known>\nK4 ! 2026-01-15 User lives in Rome | planned | for 2026-03\n</known>\n\n"))
-    assert read_known(known) == [Line("K4", "high", "2026-01-15", "User lives in Rome", "planned", "2026-03")]
+    assert (lines[6].text, lines[2].date, lines[2].anchor) == (
+        "Olives are green",
+        "2026-01-16",
+        "O3",
+    )
+    known = request(
+        user("<known>\nK4 ! 2026-01-15 User lives in Rome | planned | for 2026-03\n</known>\n\n")
+    )
+    assert read_known(known) == [
+        Line("K4", "high", "2026-01-15", "User lives in Rome", "planned", "2026-03")
+    ]
     first, second = read_groups(request(user(GROUPS)))
     assert (first.number, first.kind, len(first.notes), second.kind) == (1, "line", 2, "outdated")
     assert first.result == Line("", "high", "2026-01-18", "User has a cat: Mia")
@@ -145,16 +170,16 @@ def test_requests_are_read() -> None:
     assert read_memories(work("graph", MEMORIES))["P1"] == "User has a cat: Mia"
 
 
-CARELESS: list[Callable[[Json], Any]] = [
-    careless.silent,
-    careless.prose,
-    careless.half_answer,
-    careless.invented_anchors,
-    careless.impossible_dates,
-    careless.unreadable_lines,
-    careless.forgets_everything,
-    careless.grows,
-    careless.endless_repetition,
+ADVERSARIAL: list[Callable[[Json], Any]] = [
+    adversarial.silent,
+    adversarial.prose,
+    adversarial.half_answer,
+    adversarial.invented_anchors,
+    adversarial.impossible_dates,
+    adversarial.unreadable_lines,
+    adversarial.forgets_everything,
+    adversarial.grows,
+    adversarial.endless_repetition,
 ]
 BODIES: dict[Worker, Json] = {
     "observer": work("observer", TRANSCRIPT),
@@ -164,9 +189,11 @@ BODIES: dict[Worker, Json] = {
 }
 
 
-@pytest.mark.parametrize("worker", CARELESS)
+@pytest.mark.parametrize("worker", ADVERSARIAL)
 @pytest.mark.parametrize("purpose", BODIES)
-def test_careless_workers_answer_anything(api: FakeApi, worker: Callable[[Json], Any], purpose: Worker) -> None:
+def test_careless_workers_answer_anything(
+    api: FakeApi, worker: Callable[[Json], Any], purpose: Worker
+) -> None:
     """Each can stand in for any worker, and ends as if all were well."""
     api.enqueue(purpose, worker)
     status, message = send(api, BODIES[purpose] | {"max_tokens": 20_000})
@@ -174,43 +201,60 @@ def test_careless_workers_answer_anything(api: FakeApi, worker: Callable[[Json],
 
 
 def read(worker: Callable[[Json], Any], purpose: Worker = "reflector") -> list[str] | None:
-    """Return the facts Construct reads in the notes of an answer; None without the section."""
+    """Return the facts Construct reads in the notes of an answer.
+
+    None without the section.
+    """
     name, letter = ("reflections", "O") if purpose == "reflector" else ("observations", "M")
     found = section(worker(BODIES[purpose]), name)
     if found is None:
         return None
-    return [n.content for n in read_notes(found.lines, letter, careless.anchors(BODIES[purpose]))]
+    return [
+        n.content for n in read_notes(found.lines, letter, adversarial.anchors(BODIES[purpose]))
+    ]
 
 
 def test_careless_workers_do_what_their_names_say() -> None:
-    """Each careless worker makes its own mistake."""
-    assert read(careless.prose) is None
-    for worker in (careless.silent, careless.invented_anchors, careless.impossible_dates, careless.unreadable_lines):
+    """Each adversarial worker makes its own mistake."""
+    assert read(adversarial.prose) is None
+    for worker in (
+        adversarial.silent,
+        adversarial.invented_anchors,
+        adversarial.impossible_dates,
+        adversarial.unreadable_lines,
+    ):
         assert (read(worker), read(worker, "observer")) == ([], [])
-    broken = section(str(careless.half_answer(BODIES["observer"])), "observations")
+    broken = section(str(adversarial.half_answer(BODIES["observer"])), "observations")
     assert broken is not None
     assert not broken.is_closed
     assert 0 < len(broken.lines) < 3
-    assert str(careless.forgets_everything(BODIES["reflector"])).endswith("<drop>O1 O2 O3 O4 O5 O6 O7</drop>")
-    assert str(careless.forgets_everything(BODIES["observer"])).endswith("<forget>M1 M2 M3 M4 M5</forget>")
-    assert len(str(careless.grows(BODIES["reflector"]))) > len(NOTES)
-    assert len(str(careless.endless_repetition(BODIES["observer"]))) > 10_000
+    assert str(adversarial.forgets_everything(BODIES["reflector"])).endswith(
+        "<drop>O1 O2 O3 O4 O5 O6 O7</drop>"
+    )
+    assert str(adversarial.forgets_everything(BODIES["observer"])).endswith(
+        "<forget>M1 M2 M3 M4 M5</forget>"
+    )
+    assert len(str(adversarial.grows(BODIES["reflector"]))) > len(NOTES)
+    assert len(str(adversarial.endless_repetition(BODIES["observer"]))) > 10_000
 
 
 def test_careless_verifiers() -> None:
     """They agree with all, with nothing, with half, or make no sense."""
     body = BODIES["verifier"]
-    assert careless.always_yes(body) == "<checks>\n1 yes\n2 yes\n</checks>"
-    assert str(careless.always_no(body)).count(" no ") == 2
-    assert careless.half_checks(body) == "<checks>\n1 yes\n</checks>"
-    assert careless.silent(body) == "<checks>\n</checks>"
-    assert "perhaps" in str(careless.garbage_checks(body))
+    assert adversarial.always_yes(body) == "<checks>\n1 yes\n2 yes\n</checks>"
+    assert str(adversarial.always_no(body)).count(" no ") == 2
+    assert adversarial.half_checks(body) == "<checks>\n1 yes\n</checks>"
+    assert adversarial.silent(body) == "<checks>\n</checks>"
+    assert "perhaps" in str(adversarial.garbage_checks(body))
 
 
-def test_careless_reflector_is_reproducible() -> None:
+def test_adversarial_reflector_is_reproducible() -> None:
     """The same seed makes the same mistakes, and other requests make others."""
     body = BODIES["reflector"]
-    runs = [[careless.careless_reflector(rng)(body) for _ in range(20)] for rng in (random.Random(1), random.Random(1))]
+    runs = [
+        [adversarial.adversarial_reflector(rng)(body) for _ in range(20)]
+        for rng in (random.Random(1), random.Random(1))
+    ]
     assert runs[0] == runs[1]
     assert len(set(map(str, runs[0]))) > 15
 
@@ -219,5 +263,7 @@ def test_a_note_is_written_as_it_is_read() -> None:
     """Marks come after the fact, and a stated one has none."""
     line = note("User sees a dentist", ["M1", "M2"], priority="high", stance="planned", referenced_date="2026-03-05",
                 replaces=["K1", "K2"])  # fmt: skip
-    assert line == "! 2026-01-01 M1 M2 User sees a dentist | planned | for 2026-03-05 | replaces K1 K2"
+    assert (
+        line == "! 2026-01-01 M1 M2 User sees a dentist | planned | for 2026-03-05 | replaces K1 K2"
+    )
     assert note("User is", ["O1"]) == "- 2026-01-01 O1 User is"

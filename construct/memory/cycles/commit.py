@@ -1,40 +1,60 @@
-"""What cycles write: each function runs inside the one transaction of its cycle.
+"""What cycles and compacting write. Each function runs inside the caller's transaction.
 
-A cycle that finds that what it was based on has changed writes nothing (StaleError).
+A cycle whose basis has changed meanwhile writes nothing (StaleError).
 """
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from construct.memory.learning.floor import Reflection
 from construct.memory.learning.proposals import Extraction, ProposedObservation
+from construct.memory.promotion import promote
 from construct.memory.shown.lines import line_tokens
-from construct.store import forget_requests, lineage, talk
+from construct.memory.shown.view import Frame, take_in
+from construct.memory.shown.window import window_start
+from construct.store import forget_requests, provenance
 from construct.store import observations as rows
+from construct.store.conversations import (
+    get_conversation,
+    get_watermarks,
+    rename_conversation,
+    set_thread,
+    set_watermark,
+)
+from construct.store.cycles import is_running
+from construct.store.messages import get_message, is_readable, live_messages
 from construct.store.records import Message, Observation
+from construct.vocabulary import Relation, WatermarkName
 
 
 class StaleError(Exception):
-    """Another process, an edit, an undo or a forget has changed what the cycle was based on."""
+    """What the cycle was based on was changed by another process, or by the user."""
 
 
 def store_extraction(
-    db: sqlite3.Connection, cycle_id: int, found: Extraction, batch: Sequence[Message], based_on: int, now: str
+    db: sqlite3.Connection,
+    cycle_id: int,
+    found: Extraction,
+    batch: Sequence[Message],
+    based_on: int,
+    now: str,
 ) -> int:
-    """Store an observer's pending observations, move `observed` over the batch; return how many.
+    """Store an observer's pending observations, move `observed` over the batch.
 
-    What they replace, and what is to be forgotten, is kept with the cycle until they are committed. A batch of archived
-    messages is one that the mark has passed: it stays where it is.
+    Returns how many were stored. What they replace, and what is to be forgotten, is
+    kept with the cycle until they are committed. A batch of archived messages is one
+    that the mark has passed: the mark stays where it is.
     """
     conversation_id = batch[0].conversation_id
-    _must_run(db, cycle_id)
+    must_run(db, cycle_id)
     passed = bool(batch[0].archived)
-    if not passed and talk.watermarks(db, conversation_id).observed != based_on:
+    if not passed and get_watermarks(db, conversation_id).observed != based_on:
         raise StaleError
     present = _as_now(db, batch, based_on)
     if [(m.id, m.archived) for m in present] != [(m.id, m.archived) for m in batch]:
         raise StaleError
-    allowed = {m.id for m in present if talk.is_readable(m)}
+    allowed = {m.id for m in present if is_readable(m)}
     stored = 0
     for proposed in found.observations:
         sources = [i for i in proposed.sources if i in allowed]
@@ -42,20 +62,26 @@ def store_extraction(
             continue
         observation_id = _insert(db, proposed, cycle_id, conversation_id, 0, now, committed_at=None)
         rows.link_messages(db, observation_id, sources)
-        standing = [o.id for o in rows.observations(db, proposed.replaces) if o.state != "superseded"]
-        lineage.link_replaced(db, [(observation_id, old) for old in standing], "outdated", cycle_id)
+        standing = [
+            o.id for o in rows.observations(db, proposed.replaces) if o.state != "superseded"
+        ]
+        provenance.link_replaced(
+            db, [(observation_id, old) for old in standing], Relation.OUTDATED, cycle_id
+        )
         lenders = rows.observations(db, [*proposed.replaces, *proposed.borrowed])
-        lineage.link_borrowed(db, [(observation_id, o.id) for o in lenders if o.id not in standing])
+        provenance.link_borrowed(
+            db, [(observation_id, o.id) for o in lenders if o.id not in standing]
+        )
         stored += 1
     known = [o.id for o in rows.observations(db, found.forget_observations)]
     forget_requests.add(db, cycle_id, known, [i for i in found.forget_messages if i in allowed])
     if passed:
         return stored
-    talk.set_watermark(db, conversation_id, "observed", batch[-1].id, now)
-    here = talk.conversation(db, conversation_id)
+    set_watermark(db, conversation_id, WatermarkName.OBSERVED, batch[-1].id, now)
+    here = get_conversation(db, conversation_id)
     if found.title and not (found.by_rule and here.title):
-        talk.rename_conversation(db, conversation_id, found.title, by="observer")
-    talk.set_thread(
+        rename_conversation(db, conversation_id, found.title, by="observer")
+    set_thread(
         db,
         conversation_id,
         _changed(found.current_task, here.current_task),
@@ -68,13 +94,17 @@ def store_reflection(
     db: sqlite3.Connection, cycle_id: int, found: Reflection, given: Sequence[Observation], now: str
 ) -> None:
     """Store a reflector's new lines and supersede what it retires."""
-    _must_run(db, cycle_id)
+    must_run(db, cycle_id)
     by_id = {o.id: o for o in given}
     needed = found.gone | {change.stays for change in found.changes if change.stays is not None}
     present = {o.id: o for o in rows.observations(db, sorted(needed))}
-    if present.keys() != needed or not all(o.state == "active" and _is_same(o, by_id[o.id]) for o in present.values()):
+    if present.keys() != needed or not all(
+        o.state == "active" and _is_same(o, by_id[o.id]) for o in present.values()
+    ):
         raise StaleError
-    if found.gone & forget_requests.waiting(db):  # asked for meanwhile: a new line would go on saying it
+    if found.gone & forget_requests.waiting(
+        db
+    ):  # asked for meanwhile: a new line would go on saying it
         raise StaleError
     for change in found.changes:
         if change.line is not None:
@@ -85,30 +115,44 @@ def store_reflection(
             new = _insert(db, change.line, cycle_id, home, generation, now, committed_at=now)
             rows.link_sources(db, new, change.retired)
         elif change.stays is not None:
-            lineage.link_replaced(db, [(change.stays, old) for old in change.retired], change.kind, cycle_id)
+            provenance.link_replaced(
+                db, [(change.stays, old) for old in change.retired], change.kind, cycle_id
+            )
     rows.supersede(db, found.gone, cycle_id, now)
 
 
 def _changed(given: str | None, before: str | None) -> str | None:
-    """Return what an observer's answer leaves of a task: what it did not name stays, an empty one clears it."""
+    """Return what an observer's answer leaves of a task.
+
+    One it did not give stays, an empty one clears it.
+    """
     return before if given is None else given or None
 
 
-def _must_run(db: sqlite3.Connection, cycle_id: int) -> None:
-    """Let only a running cycle store: another process may have abandoned it, or deleted its conversation."""
-    if db.execute("SELECT 1 FROM cycles WHERE id = ? AND status = 'running'", (cycle_id,)).fetchone() is None:
+def must_run(db: sqlite3.Connection, cycle_id: int) -> None:
+    """Raise StaleError when a cycle does not run any more.
+
+    Another process may have abandoned it, or deleted its conversation.
+    """
+    if not is_running(db, cycle_id):
         raise StaleError
 
 
 def _as_now(db: sqlite3.Connection, batch: Sequence[Message], based_on: int) -> list[Message]:
-    """Return what a cycle steps over as it is now; archived messages may have become part of the living talk."""
+    """Return the messages a cycle steps over as they are now.
+
+    Archived messages may have become part of the living talk.
+    """
     if batch[0].archived:
-        return [talk.message(db, m.id) for m in batch]
-    return talk.live_messages(db, batch[0].conversation_id, based_on, batch[-1].id)
+        return [get_message(db, m.id) for m in batch]
+    return live_messages(db, batch[0].conversation_id, based_on, batch[-1].id)
 
 
 def _is_same(now: Observation, before: Observation) -> bool:
-    """Return whether an observation is as it was when it was given out, but for having been asked about."""
+    """Tell whether an observation is as it was when it was given out.
+
+    That it was asked about since does not count.
+    """
     return now._replace(asked_at=None) == before._replace(asked_at=None)
 
 
@@ -138,3 +182,35 @@ def _insert(
             "committed_at": committed_at,
         },
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What a compaction changed."""
+
+    committed: int
+    left_window: int
+    """Messages that are no longer shown raw."""
+
+
+def compact(
+    db: sqlite3.Connection, conversation_id: int, retained: int, frame: Frame, now: str
+) -> Compacted:
+    """Commit what is pending, promote it, move the watermarks, take in what is new.
+
+    No model, no cycle. What the committed observations replace is superseded, and what
+    the user asked to forget is withheld. Raises NotFoundError.
+    """
+    get_conversation(db, conversation_id)
+    marks = get_watermarks(db, conversation_id)
+    messages = live_messages(db, conversation_id, marks.window)
+    pending = [o.id for o in rows.pending(db, conversation_id)]
+    committed = rows.commit_pending(db, conversation_id, now)
+    provenance.apply_replacements(db, pending, now)
+    window = window_start(messages, marks, retained)
+    set_watermark(db, conversation_id, WatermarkName.COMPACTED, marks.observed, now)
+    set_watermark(db, conversation_id, WatermarkName.WINDOW, window, now)
+    forget_requests.withhold_committed(db, conversation_id, now)
+    promote(db, now)
+    take_in(db, conversation_id, frame)
+    return Compacted(committed, sum(m.id <= window for m in messages))

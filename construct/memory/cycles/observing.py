@@ -1,127 +1,201 @@
-"""One observer cycle: the oldest batch of a conversation goes to the worker, pending observations come back."""
+"""One observer cycle: messages go to the worker, pending observations come back."""
 
+import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from construct.language.terms import content_words, terms
 from construct.llm.capable import is_capable
+from construct.llm.providers import EXTRACTIVE
 from construct.llm.types import Model
-from construct.memory.cycles.commit import StaleError, store_extraction
-from construct.memory.cycles.known import known_notes
-from construct.memory.cycles.running import CHANGED, Progress, Running, Workshop, name_of
+from construct.memory.cycles.commit import store_extraction
+from construct.memory.cycles.runner import (
+    CycleJob,
+    CycleRunner,
+    Outcome,
+    Progress,
+    RunningCycle,
+)
+from construct.memory.cycles.situation import MemoryConfig, is_over_limit
 from construct.memory.learning.asking import Account
 from construct.memory.learning.floor import Said, why_not_outdated
 from construct.memory.learning.observer import Reading, batch_tokens, known_tokens, observe
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.learning.verifier import Group, verify
 from construct.memory.shown.forks import reach, replaceable
+from construct.memory.shown.lines import fitting
 from construct.memory.shown.transcript import batches
-from construct.store import cycles, talk
+from construct.store import cycles
 from construct.store import observations as rows
-from construct.store.database import transaction
-from construct.store.records import Message, Observation
+from construct.store.conversations import get_watermarks
+from construct.store.messages import is_readable, newest_messages
+from construct.store.records import Descent, Message, Observation
+from construct.vocabulary import CycleKind, CycleStatus, Role
+
+_MOST_WORDS = 40
+_CANDIDATES = 80
+_QUOTED = 120
+"""Characters of a note in a cycle's problems."""
 
 Find = Callable[[sqlite3.Connection, int], list[Message]]
 """Returns which messages of a conversation should be observed."""
 
 
+async def run_observer(runner: CycleRunner, conversation_id: int, find: Find) -> int | None:
+    """Observe the oldest batch of what is found.
+
+    Returns how many observations were made, None when there is nothing to observe, or
+    another process is at it.
+    """
+    model = await runner.affordable_model()
+    return await runner.run(_ObserverJob(model, conversation_id, runner.config, find))
+
+
 @dataclass(frozen=True, slots=True)
-class _Batch(Running):
+class _Batch:
+    """What an observer reads, and what it is based on."""
+
     messages: list[Message]
     before: list[Message]
     based_on: int
+    """The `observed` watermark."""
     known: list[Observation]
     replaceable: frozenset[int]
     """Those of the known notes that lines of this conversation may replace."""
     said: Said
 
 
-async def run_observer(shop: Workshop, conversation_id: int, find: Find) -> int | None:
-    """Observe the oldest batch of what is found; return how many observations were made.
+@dataclass(frozen=True)
+class _ObserverJob(CycleJob[_Batch, Extraction, int]):
+    kind = CycleKind.OBSERVER
+    progress = "observing"
+    home: int
+    config: MemoryConfig
+    find: Find
 
-    None when there is nothing to observe, or another process is at it.
-    """
-    model = await shop.affordable()
-    batch = await shop.begun(shop.store.call(_begin, shop, conversation_id, model, find))
-    if batch is None:
-        return None
-    shop.report(Progress("observing"))
-    async with shop.lease(batch):
-        readable = [m for m in batch.messages if talk.is_readable(m)]
-        found = await observe(model, Reading(readable, batch.before, batch.known, shop.terms.clock), batch.account)
-        found = await _with_sound_replacements(model, found, batch)
-        stored = await shop.store.call(_end, shop, batch, found, name_of(model, batch.account))
-    shop.report(Progress("remembered", stored or 0))
-    return stored
+    def choose(self, db: sqlite3.Connection) -> _Batch | None:
+        messages = self.find(db, self.home)
+        if not messages:
+            return None
+        batch = batches(messages, batch_tokens(self.model))[0]
+        known = []
+        if self.model is not None:
+            here = reach(db, self.config.scope, self.home)
+            known = known_notes(db, here, batch, known_tokens(self.model))
+        return _Batch(
+            messages=batch,
+            before=newest_messages(db, self.home, 2, batch[0].id - 1),
+            based_on=get_watermarks(db, self.home).observed,
+            known=known,
+            replaceable=replaceable(db, self.config.scope, self.home, known),
+            said=rows.last_said(db, [o.id for o in known]),
+        )
+
+    def span(self, batch: _Batch) -> tuple[int, int]:
+        return batch.messages[0].id, batch.messages[-1].id
+
+    async def work(self, batch: _Batch, account: Account) -> Extraction:
+        readable = [m for m in batch.messages if is_readable(m)]
+        reading = Reading(readable, batch.before, batch.known, self.config.clock)
+        found = await observe(self.model, reading, account)
+        if self.model is None or not any(line.replaces for line in found.observations):
+            return found
+        return await _with_agreed_replacements(self.model, found, batch, account)
+
+    def commit(
+        self, db: sqlite3.Connection, cycle: RunningCycle[_Batch], found: Extraction, now: str
+    ) -> Outcome[int]:
+        batch = cycle.batch
+        stored = store_extraction(db, cycle.id, found, batch.messages, batch.based_on, now)
+        return Outcome(stored, done=Progress("remembered", stored))
+
+    def give_up(self, db: sqlite3.Connection, batch: _Batch, found: Extraction) -> Outcome[int]:
+        return replace(super().give_up(db, batch, found), done=Progress("remembered"))
 
 
-async def _with_sound_replacements(model: Model | None, found: Extraction, batch: _Batch) -> Extraction:
-    """Return what was found with those replacements only that code and verifier agree to."""
-    if model is None or not any(o.replaces for o in found.observations):
-        return found
+async def _with_agreed_replacements(
+    model: Model, found: Extraction, batch: _Batch, account: Account
+) -> Extraction:
+    """Return it with only the replacements that code and verifier agree to."""
     by_id = {o.id: o for o in batch.known}
-    times = {m.id: (m.created_at, m.id) for m in batch.messages}
-    pairs: list[tuple[ProposedObservation, int]] = []
-    for proposed in found.observations:
-        for old in proposed.replaces:
-            if reason := _why_not(proposed, by_id[old], batch, times):
-                batch.account.problems.append(f"kept “{by_id[old].content[:120]}”: {reason}")
-            elif old not in {taken for _, taken in pairs}:
-                pairs.append((proposed, old))
+    newer: dict[int, ProposedObservation] = {}
+    for line in found.observations:
+        for stale_id in line.replaces:
+            if reason := _why_not_replaced(by_id[stale_id], line, batch):
+                account.problems.append(f"kept “{by_id[stale_id].content[:_QUOTED]}”: {reason}")
+            else:
+                newer.setdefault(stale_id, line)
     answers: list[str | None] | None = None
     if is_capable(model):
-        groups = [Group("outdated", (by_id[old],), proposed) for proposed, old in pairs]
-        answers = await verify(model, groups, batch.account)
-    kept: dict[ProposedObservation, list[int]] = {}
-    for (proposed, old), wrong in zip(pairs, answers or ["nobody checked it"] * len(pairs), strict=True):
+        groups = [Group("outdated", (by_id[i],), line) for i, line in newer.items()]
+        answers = await verify(model, groups, account)
+    agreed: set[int] = set()
+    for number, stale_id in enumerate(newer):
+        wrong = "nobody checked it" if answers is None else answers[number]
         if wrong is None:
-            kept.setdefault(proposed, []).append(old)
+            agreed.add(stale_id)
         else:
-            batch.account.problems.append(f"kept “{by_id[old].content[:120]}”, not outdated: {wrong}")
-    observations = [replace(o, replaces=tuple(kept.get(o, ())), borrowed=o.replaces) for o in found.observations]
+            content = by_id[stale_id].content[:_QUOTED]
+            account.problems.append(f"kept “{content}”, not outdated: {wrong}")
+    observations = []
+    for line in found.observations:
+        replaces = tuple(i for i in line.replaces if i in agreed and newer[i] == line)
+        observations.append(replace(line, replaces=replaces, borrowed=line.replaces))
     return replace(found, observations=tuple(observations))
 
 
-def _why_not(
-    new: ProposedObservation, old: Observation, batch: _Batch, times: Mapping[int, tuple[str, int]]
-) -> str | None:
-    if old.id not in batch.replaceable:
+def _why_not_replaced(stale: Observation, newer: ProposedObservation, batch: _Batch) -> str | None:
+    if stale.id not in batch.replaceable:
         return "it belongs to the conversation this one was forked from, or to another"
-    return why_not_outdated(old, new, batch.said[old.id], max(times[i] for i in new.sources))
+    said = max((m.created_at, m.id) for m in batch.messages if m.id in newer.sources)
+    return why_not_outdated(stale, newer, batch.said[stale.id], said)
 
 
-def _begin(
-    db: sqlite3.Connection, shop: Workshop, conversation_id: int, model: Model | None, find: Find
-) -> _Batch | None:
-    with transaction(db):
-        cycles.abandon_dead(db, shop.now())
-        observed = talk.watermarks(db, conversation_id).observed
-        messages = find(db, conversation_id)
-        if not messages:
-            return None
-        batch = batches(messages, batch_tokens(model))[0]
-        span = batch[0].id, batch[-1].id
-        cycle_id = cycles.start_cycle(db, "observer", conversation_id, shop.now(), span=span, model=name_of(model))
-        if cycle_id is None:
-            return None
-        here = reach(db, shop.terms.scope, conversation_id)
-        known = [] if model is None else known_notes(db, here, batch, known_tokens(model))
-        ids = [o.id for o in known]
-        return _Batch(
-            cycle_id, Account("observer", shop.on_call(cycle_id)), conversation_id, batch,
-            talk.last_messages(db, conversation_id, 2, batch[0].id - 1), observed, known,
-            replaceable(db, shop.terms.scope, conversation_id, known), rows.last_said(db, ids),
-        )  # fmt: skip
+def known_notes(
+    db: sqlite3.Connection, scope: Descent | None, messages: Sequence[Message], most: int
+) -> list[Observation]:
+    """Return the stored notes that an observer is told of, at most `most` tokens.
+
+    So it does not write them again, and can replace them. Of the active and pending
+    ones first those that share names or subject with the messages, then those of high
+    priority, then the newest.
+    """
+    named = Counter(term for m in messages for term in terms(m.content))
+    said: set[str] = set()
+    for message in messages:
+        if message.role == Role.USER:
+            said |= content_words(message.content)
+    # Names first, then the longest words: they tell most.
+    telling = [*(w for w, _ in named.most_common()), *sorted(said, key=lambda w: (-len(w), w))]
+    quoted = ['"' + w.replace('"', '""') + '"' for w in list(dict.fromkeys(telling))[:_MOST_WORDS]]
+    found = [
+        *rows.matching(db, " OR ".join(quoted), scope, _CANDIDATES),
+        *rows.newest(db, scope, _CANDIDATES, high_only=True),
+        *rows.newest(db, scope, _CANDIDATES),
+    ]
+    return fitting(list({o.id: o for o in found}.values()), most)
 
 
-def _end(db: sqlite3.Connection, shop: Workshop, batch: _Batch, found: Extraction, name: str) -> int | None:
-    try:
-        with transaction(db):
-            stored = store_extraction(db, batch.cycle_id, found, batch.messages, batch.based_on, shop.now())
-            shop.finish(db, batch, "succeeded", name)
-            return stored
-    except StaleError:
-        batch.account.problems.append(CHANGED)
-        with transaction(db):
-            shop.finish(db, batch, "failed", name)
+def newest_observer(db: sqlite3.Connection, conversation_id: int) -> int:
+    """Return the id of the newest observer cycle that succeeded, 0 for none."""
+    cycle = cycles.last_cycle(db, CycleKind.OBSERVER, conversation_id, (CycleStatus.SUCCEEDED,))
+    return 0 if cycle is None else cycle.id
+
+
+def fallback_reason(
+    db: sqlite3.Connection, conversation_id: int, config: MemoryConfig, since: int = 0
+) -> str | None:
+    """Return why the newest batch was read by rule and not by the worker model.
+
+    None when the model read it, or when it is not newer than the cycle `since`. Only to
+    be asked where a model is the worker.
+    """
+    cycle = cycles.last_cycle(db, CycleKind.OBSERVER, conversation_id, (CycleStatus.SUCCEEDED,))
+    if cycle is None or cycle.id <= since or cycle.model != EXTRACTIVE:
         return None
+    if is_over_limit(db, config):
+        return "the money for it is spent, and the end of that conversation was read by rule"
+    why = json.loads(cycle.notes)[-1].rstrip(".") if cycle.notes else "it gave no usable answer"
+    return f"the worker model failed, and the last batch was read by rule ({why})"

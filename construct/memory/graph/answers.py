@@ -1,7 +1,7 @@
 """Reads a graph extractor's answer. Pure.
 
-The model decides what a memory means. Code checks what it can prove: a relation names a memory
-that was sent, and that memory names both ends.
+The model decides what a memory means. Code checks what it can prove: a relation names a
+memory that was sent, and that memory names both ends.
 """
 
 import re
@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from construct.memory.language.stem import fold, is_unspaced, words
-from construct.memory.language.terms import STOP_WORDS
+from construct.language.index_words import fold, index_words, is_unspaced
+from construct.language.wordlists import NOTE_STOP_WORDS
 from construct.memory.shown.escaping import unescape
 from construct.memory.shown.lines import anchors_in, section
 from construct.text import one_line, storable
@@ -21,9 +21,10 @@ SELF = frozenset({"user", "the user", "i", "me", "myself", "my"})
 """Other ways to write the user's name."""
 
 _USER_WORDS = re.compile(
-    r"\b(?:user|i|me|my|mine|myself|we|us|our|eu|meu|minha|yo|mi|ich|mein|meine|je|mon|io|mio|ik|mijn|я|мой|моя)\b|[我私]"
+    r"\b(?:user|i|me|my|mine|myself|we|us|our|eu|meu|minha|yo|mi|ich|mein|meine|je|mon|io|mio|"
+    r"ik|mijn|я|мой|моя)\b|[我私]"
 )
-"""How a memory names the user: observations write "User", people write "I", some in other languages."""
+"""How a memory names the user: observations write "User", people write "I"."""
 
 _LONGEST_NAME = 80
 _LONGEST_PREDICATE = 40
@@ -37,7 +38,10 @@ _ONE_AT_A_TIME = {
     "boss": {"reports to"},
     "age": {"aged", "has age"},
 }
-"""Present-tense predicates of which a subject has one at a time. Past ones ("worked at") are never settled."""
+"""Present-tense predicates of which a subject has one at a time.
+
+Past ones ("worked at") are never settled.
+"""
 
 _ALSO = re.compile(r"also\b:? ?", re.IGNORECASE)
 
@@ -71,7 +75,7 @@ class GraphProposal:
 
     relations: tuple[ProposedRelation, ...]
     read: tuple[str, ...]
-    """Anchors of the memories that the answer covers: all, or up to the last one named before it broke off."""
+    """Anchors of the memories it covers: all, or up to the last one it named."""
     is_whole: bool
     """False when the answer broke off."""
     notes: tuple[str, ...]
@@ -83,8 +87,8 @@ def read_answer(
 ) -> GraphProposal:
     """Return what may be stored of an answer; raises UnreadableAnswerError.
 
-    `texts`: the memories that were sent, by anchor, oldest first. `known`: all names of each
-    stored entity, by the key of each of them (`names_by_key`).
+    `texts`: the memories that were sent, by anchor, oldest first. `known`: all names of
+    each stored entity, by the key of each of them (`names_by_key`).
     """
     known = known or {}
     found = section(answer, "relations")
@@ -104,7 +108,8 @@ def read_answer(
         named.update(anchors)
         relation = _relation(fields, {anchor: texts[anchor] for anchor in anchors}, entities, known)
         if relation is None:
-            notes.append(f"refused “{' '.join(fields[:3])}”: its memory does not name both, or it is no relation")
+            reason = "its memory does not name both, or it is no relation"
+            notes.append(f"refused “{' '.join(fields[:3])}”: {reason}")
         else:
             relations[relation] = None
     if not named and (found.lines or not found.is_closed):
@@ -118,11 +123,13 @@ def read_answer(
 
 def key(name: str) -> str:
     """Return a name in the form in which names are compared."""
-    return " ".join(words(name)) or name.casefold().strip()
+    return " ".join(index_words(name)) or name.casefold().strip()
 
 
 def names_by_key(entities: Iterable[Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Return all names of each entity by the key of each; the entity whose own name it is comes before others.
+    """Return all names of each entity by the key of each.
+
+    The entity whose own name it is comes before others.
 
     `entities`: the names of each, its own name first.
     """
@@ -140,13 +147,15 @@ def is_user(name: str) -> bool:
 
 
 def one_at_a_time(predicate: str) -> str | None:
-    """Return which kind of relation it is if a subject has only one of that kind at a time, else None."""
-    core = " ".join(word for word in words(predicate) if word not in {"is", "now", "currently"})
+    """Return the kind of a relation of which a subject has one at a time, else None."""
+    core = " ".join(
+        word for word in index_words(predicate) if word not in {"is", "now", "currently"}
+    )
     return next((kind for kind, predicates in _ONE_AT_A_TIME.items() if core in predicates), None)
 
 
 def contains_name(text: str, name: str) -> bool:
-    """Return whether a text holds a name, as whole words where its script has spaces."""
+    """Tell whether a text holds a name, as whole words where its script has spaces."""
     return bool(_pattern(name).search(_folded(text)))
 
 
@@ -159,8 +168,8 @@ def _read_entities(
 ) -> dict[str, ProposedEntity]:
     """Return the entities of an answer by the key of each name it writes for them.
 
-    A name is kept if a memory has it or it is known already. If the first one is neither, the next that is
-    stands for the entity.
+    A name is kept if a memory has it or it is known already. If the first one is
+    neither, the next that is stands for the entity.
     """
     found = section(answer, "entities")
     read: list[tuple[list[str], list[str], str | None]] = []
@@ -169,7 +178,11 @@ def _read_entities(
         kinds = [field.casefold() for field in others if field and not _ALSO.match(field)]
         also = ",".join(_ALSO.sub("", field, count=1) for field in others if _ALSO.match(field))
         written = [name for name in map(_clean_name, [first, *also.split(",")]) if name]
-        sound = [n for n in written if key(n) in known or any(contains_name(text, n) for text in texts.values())]
+        sound = [
+            n
+            for n in written
+            if key(n) in known or any(contains_name(text, n) for text in texts.values())
+        ]
         if sound and is_user(sound[0]):
             written = sound = [USER]
         if sound:
@@ -191,10 +204,15 @@ def _relation(
     entities: Mapping[str, ProposedEntity],
     known: Mapping[str, Sequence[str]],
 ) -> ProposedRelation | None:
-    """Return the relation of a line, with the first of its memories that names both ends."""
+    """Return the relation of a line, with the first memory that names both ends."""
     subject, object_ = _clean_name(fields[0]), _clean_name(fields[2])
     predicate = fields[1]
-    if subject is None or object_ is None or not words(predicate) or len(predicate) > _LONGEST_PREDICATE:
+    if (
+        subject is None
+        or object_ is None
+        or not index_words(predicate)
+        or len(predicate) > _LONGEST_PREDICATE
+    ):
         return None
     ends = [entities.get(key(name), ProposedEntity((name,))) for name in (subject, object_)]
     own = [key(end.names[0]) for end in ends]
@@ -216,7 +234,7 @@ def _folded(text: str) -> str:
 def _pattern(name: str) -> re.Pattern[str]:
     if is_user(name):
         return _USER_WORDS
-    parts = words(name)
+    parts = index_words(name)
     if is_unspaced(name) or not parts:
         return re.compile(re.escape(_folded(name)))
     return re.compile(r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, parts)) + r"(?![^\W_])")
@@ -227,6 +245,10 @@ def _clean_name(written: str) -> str | None:
     name = written.strip(" .,;:!?\"“”'")
     if name.casefold() in SELF:
         return USER
-    if len(name) > _LONGEST_NAME or not words(name) or STOP_WORDS.issuperset(words(name)):
+    if (
+        len(name) > _LONGEST_NAME
+        or not index_words(name)
+        or NOTE_STOP_WORDS.issuperset(index_words(name))
+    ):
         return None
     return name

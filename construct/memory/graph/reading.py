@@ -1,19 +1,22 @@
-"""The graph as it is read: what an entity is related to, and which memories stand near a query."""
+"""Reading the graph: what an entity is related to, which memories are near a query."""
 
 import sqlite3
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
+from construct.language.index_words import index_words
 from construct.memory.graph.answers import SELF, USER, is_user, key
-from construct.memory.language.stem import words
 from construct.store import graph as rows
 from construct.store.graph import Entity, Relation
 
 _DEPTH = 2
 """Relations that the way goes from where it begins."""
 _HUB = 30
-"""An entity with more relations leads everywhere, and so nowhere; the user always does."""
+"""An entity with more relations leads everywhere, and so nowhere.
+
+The user always does.
+"""
 _MOST_REACHED = 60
 _LONGEST_NAME = 6
 """Words of a name that is looked for in a query."""
@@ -35,7 +38,10 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """An entity, and what it is related to as far as the tree goes; each relation stands in it once."""
+    """An entity, and what it is related to as far as the tree goes.
+
+    Each relation stands in it once.
+    """
 
     name: str
     type: str | None
@@ -44,31 +50,39 @@ class Tree:
 
 
 def neighbours(db: sqlite3.Connection, name: str) -> Tree:
-    """Return what is related to the entity of a name or alias, superseded relations too; raises NotFoundError."""
+    """Return what is related to the entity of a name or alias; raises NotFoundError.
+
+    Superseded relations too.
+    """
     wanted = key(USER) if name.strip().casefold() in SELF else key(name)
     found = _called(db, {wanted})
     if not found:
+        if rows.is_empty(db):
+            raise NotFoundError(
+                "There is no graph yet.\nThe memory worker draws it from memories as they come "
+                "together; the extractive worker draws none."
+            )
         raise NotFoundError(
-            "There is no graph yet.\nThe memory worker draws it from memories as they come together; "
-            "the extractive worker draws none."
-            if rows.is_empty(db)
-            else f"The graph knows nothing of {name.strip()!r}.\nTry a name as it was said, or `/graph User`."
+            f"The graph knows nothing of {name.strip()!r}.\n"
+            "Try a name as it was said, or `/graph User`."
         )
     found.sort(key=lambda e: key(e.name) != wanted)
     ids = {e.id for e in (*found, *_twins(db, found))}
-    return Tree(found[0].name, found[0].type, found[0].aliases, _branches(db, ids, ids, _DEPTH, set()))
+    return Tree(
+        found[0].name, found[0].type, found[0].aliases, _branches(db, ids, ids, _DEPTH, set())
+    )
 
 
 def entities_in(db: sqlite3.Connection, query: str) -> list[Entity]:
     """Return the entities that a query names in full or by an alias; never the user."""
-    said = words(query)
+    said = index_words(query)
     starts = range(len(said))
     named = {" ".join(said[i : i + size]) for size in range(1, _LONGEST_NAME + 1) for i in starts}
     return [e for e in _called(db, named) if not is_user(e.name)]
 
 
 def reached(db: sqlite3.Connection, query: str) -> list[int]:
-    """Return the memories in force that lie one or more relations from what a query names, nearest first.
+    """Return memories in force that are related to what a query names, nearest first.
 
     Where everything meets, at the user and at hubs, the way ends.
     """
@@ -93,16 +107,24 @@ def _called(db: sqlite3.Connection, keys: Collection[str]) -> list[Entity]:
 
 
 def _twins(db: sqlite3.Connection, entities: Sequence[Entity]) -> list[Entity]:
-    """Return the other entities that are one with these: each has the other's name as an alias."""
+    """Return entities that are one with these: each has the other's name as alias."""
     pairs = {(key(e.name), key(alias)) for e in entities for alias in e.aliases}
     found = _called(db, {alias for _, alias in pairs})
-    return [o for o in found if o not in entities and any((key(a), key(o.name)) in pairs for a in o.aliases)]
+    return [
+        o
+        for o in found
+        if o not in entities and any((key(a), key(o.name)) in pairs for a in o.aliases)
+    ]
 
 
 def _branches(
-    db: sqlite3.Connection, ids: Collection[int], leading: Collection[int], depth: int, used: set[int]
+    db: sqlite3.Connection,
+    ids: Collection[int],
+    leading: Collection[int],
+    depth: int,
+    used: set[int],
 ) -> tuple[Branch, ...]:
-    """Return the relations of entities that are one, but those `used` in the tree already.
+    """Return the relations of entities that are one, without those `used` in the tree.
 
     Of those that say the same, one stands for all, one in force if there is any.
     """
@@ -114,7 +136,10 @@ def _branches(
     once: dict[tuple[int, str, int], Relation] = {}
     for r in found:
         once.setdefault((r.subject_id, r.predicate.casefold(), r.object_id), r)
-    others = {e.id: e for e in rows.entities(db, {end for r in found for end in (r.subject_id, r.object_id)})}
+    others = {
+        e.id: e
+        for e in rows.entities(db, {end for r in found for end in (r.subject_id, r.object_id)})
+    }
     branches = []
     for r in once.values():
         forward = r.subject_id in ids

@@ -6,6 +6,7 @@ All of it runs inside the caller's transaction.
 import sqlite3
 from collections.abc import Iterable, Mapping
 
+from construct.language.index_words import index_words, is_unspaced
 from construct.memory.graph.answers import (
     GraphProposal,
     ProposedEntity,
@@ -15,23 +16,31 @@ from construct.memory.graph.answers import (
     key,
     one_at_a_time,
 )
-from construct.memory.language.stem import is_unspaced, words
-from construct.store import curated
 from construct.store import graph as rows
 from construct.store.graph import Entity, Relation
+from construct.store.memories import get_memory, list_memories, memory_said_at
 from construct.store.records import Memory
 
 
 def store_graph(
-    db: sqlite3.Connection, cycle_id: int, memory_ids: Mapping[str, int], found: GraphProposal, now: str
+    db: sqlite3.Connection,
+    cycle_id: int,
+    memory_ids: Mapping[str, int],
+    found: GraphProposal,
+    now: str,
 ) -> None:
-    """Store a proposal; `memory_ids` by anchor. Memories superseded or deleted meanwhile get no relations."""
+    """Store a proposal; `memory_ids` by anchor.
+
+    Memories superseded or deleted meanwhile get no relations.
+    """
     live = rows.mark_read(db, [memory_ids[anchor] for anchor in found.read], cycle_id)
     relations = [r for r in found.relations if memory_ids[r.anchor] in live]
     ids = _store_entities(db, relations, cycle_id)
     for r in relations:
         subject_id, object_id = ids[r.subject], ids[r.object]
-        rows.insert_relation(db, subject_id, r.predicate, object_id, memory_ids[r.anchor], cycle_id, now)
+        rows.insert_relation(
+            db, subject_id, r.predicate, object_id, memory_ids[r.anchor], cycle_id, now
+        )
     _settle(db, {ids[r.subject] for r in relations}, now)
 
 
@@ -51,7 +60,7 @@ def revert_graph(db: sqlite3.Connection, cycle_id: int, now: str) -> int:
 
 
 def drop_unsaid_names(db: sqlite3.Connection) -> None:
-    """Take out of entities the names that no memory holds any more, after memories were deleted."""
+    """Drop the names that no memory holds any more, after memories were deleted."""
     for e in rows.entities(db):
         if e.aliases:
             _rename(db, e, [name for name in e.names if _memories_with(db, name)])
@@ -60,11 +69,16 @@ def drop_unsaid_names(db: sqlite3.Connection) -> None:
 def _store_entities(
     db: sqlite3.Connection, relations: Iterable[ProposedRelation], cycle_id: int
 ) -> dict[ProposedEntity, int]:
-    """Find or store each entity that a relation names, with its new names; return their ids."""
+    """Find or store each entity that a relation names, with its new names.
+
+    Return their ids.
+    """
     known = {e.id: e for e in rows.entities(db)}
     ids: dict[ProposedEntity, int] = {}
     for proposed in dict.fromkeys(end for r in relations for end in (r.subject, r.object)):
-        same = _same(proposed, known.values()) or [rows.insert_entity(db, proposed.names[0], proposed.type, cycle_id)]
+        same = _same(proposed, known.values()) or [
+            rows.insert_entity(db, proposed.names[0], proposed.type, cycle_id)
+        ]
         home = same[0]
         ids[proposed] = home.id
         others = [e for e in same[1:] if not _are_apart(db, home, e)]
@@ -76,7 +90,10 @@ def _store_entities(
 
 
 def _same(proposed: ProposedEntity, known: Iterable[Entity]) -> list[Entity]:
-    """Return the entities that this one is: those whose own name it has, best first, else one with it as an alias."""
+    """Return the entities that this one is.
+
+    Those whose own name it has, best first, else one with it as an alias.
+    """
     names = [key(n) for n in proposed.names]
     own = sorted((e for e in known if key(e.name) in names), key=lambda e: names.index(key(e.name)))
     called = [e for e in known if names[0] in map(key, e.aliases)]
@@ -85,11 +102,16 @@ def _same(proposed: ProposedEntity, known: Iterable[Entity]) -> list[Entity]:
 
 def _are_apart(db: sqlite3.Connection, a: Entity, b: Entity) -> bool:
     """Return whether a relation between two entities shows that they are not one."""
-    return any(b.id in (r.subject_id, r.object_id) for r in rows.relations_with(db, [a.id], past=True))
+    return any(
+        b.id in (r.subject_id, r.object_id) for r in rows.relations_with(db, [a.id], past=True)
+    )
 
 
 def _rename(db: sqlite3.Connection, entity: Entity, names: Iterable[str]) -> Entity:
-    """Return an entity called by these names, each once, and store that; one without names stays as it is."""
+    """Return an entity called by these names, each once, and store that.
+
+    One without names stays as it is.
+    """
     by_key: dict[str, str] = {}
     for name in names:
         by_key.setdefault(key(name), name)
@@ -101,25 +123,29 @@ def _rename(db: sqlite3.Connection, entity: Entity, names: Iterable[str]) -> Ent
 
 
 def _is_borne_out(db: sqlite3.Connection, entity: Entity, alias: str) -> bool:
-    """Return whether an alias has other memories: one behind a relation of the entity, or one read with both names."""
+    """Tell whether another memory knows an entity by an alias.
+
+    One behind a relation of the entity, or one read that has both names.
+    """
     behind = {r.memory_id for r in rows.relations_with(db, [entity.id], past=True)}
     others = [n for n in entity.names if n != alias]
     return any(
-        m.id in behind or (m.cycle_id is not None and any(contains_name(m.content, n) for n in others))
+        m.id in behind
+        or (m.cycle_id is not None and any(contains_name(m.content, n) for n in others))
         for m in _memories_with(db, alias)
     )
 
 
 def _memories_with(db: sqlite3.Connection, name: str) -> list[Memory]:
     if is_unspaced(name):  # the index holds a run of such a script as one word
-        found = curated.memories(db, include_superseded=True)
+        found = list_memories(db, include_superseded=True)
     else:
-        found = rows.memories_with(db, " ".join(words(name)))
+        found = rows.memories_with(db, " ".join(index_words(name)))
     return [m for m in found if contains_name(m.content, name)]
 
 
 def _settle(db: sqlite3.Connection, subject_ids: Iterable[int], now: str) -> None:
-    """Of relations of which a subject has one at a time, let the one said last be in force."""
+    """Of relations that a subject has one at a time, put the last one said in force."""
     for subject_id in subject_ids:
         kinds: dict[str, list[Relation]] = {}
         for r in rows.relations_from(db, subject_id):
@@ -127,7 +153,7 @@ def _settle(db: sqlite3.Connection, subject_ids: Iterable[int], now: str) -> Non
             if kind:
                 kinds.setdefault(kind, []).append(r)
         for rivals in kinds.values():
-            said = {r.id: curated.said_at(db, curated.memory(db, r.memory_id)) for r in rivals}
+            said = {r.id: memory_said_at(db, get_memory(db, r.memory_id)) for r in rivals}
             last = max(rivals, key=lambda r: (said[r.id], r.memory_id, r.id))
             for r in rivals:
                 holds = r.memory_id == last.memory_id or r.object_id == last.object_id

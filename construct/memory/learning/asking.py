@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.types import Model, WorkReply, WorkRequest
-from construct.store.books import Call
+from construct.store.usage import Call
 from construct.tokens import Usage
 
 _LONGEST_LINE = 10_000
@@ -36,10 +36,13 @@ class Account:
         return sum((call.usage for call in self.calls), Usage())
 
 
-async def ask(model: Model, request: WorkRequest, account: Account, purpose: str = "") -> WorkReply | None:
-    """Return the worker's answer, perhaps only its beginning; None when nothing came or it was refused.
+async def ask(
+    model: Model, request: WorkRequest, account: Account, purpose: str = ""
+) -> WorkReply | None:
+    """Return the worker's answer, perhaps only its beginning.
 
-    `purpose`: what the call is booked under, the account's own unless given. What goes wrong is noted in the account.
+    None when nothing came or it was refused; the account notes why. `purpose` is what
+    the call is booked under, the account's own unless given.
     """
     purpose = purpose or account.purpose
     await account.on_call(purpose)
@@ -49,7 +52,9 @@ async def ask(model: Model, request: WorkRequest, account: Account, purpose: str
     except ModelError as error:
         account.problems.append(str(error).splitlines()[0])
         return None
-    account.calls.append(Call(purpose, model.name, reply.usage, cost_usd(model.name, reply.usage, "5m")))
+    account.calls.append(
+        Call(purpose, model.name, reply.usage, cost_usd(model.name, reply.usage, "5m"))
+    )
     if reply.trouble:
         account.problems.append(reply.trouble)
     if reply.stop_reason == "refusal":
@@ -59,10 +64,13 @@ async def ask(model: Model, request: WorkRequest, account: Account, purpose: str
 
 
 def repeats_itself(answer: str) -> str | None:
-    """Return why an answer, or its beginning, is a model's endless repetition; None when it is sound.
+    """Return why an answer, or its beginning, is a model's endless repetition.
 
-    It is when one line does not end, or when over 40 % of sampled windows of 200 characters occur in it again, as
-    Mastra's observer samples them (seeds/003, section 15).
+    None when it is sound.
+
+    It is when one line does not end, or when over 40 % of sampled windows of 200
+    characters occur in it again, as Mastra's observer samples them (seeds/003, section
+    15).
     """
     if any(len(line) > _LONGEST_LINE for line in answer.splitlines()):
         return "the answer has a line that does not end"
@@ -79,7 +87,7 @@ def repeats_itself(answer: str) -> str | None:
 
 
 def sound_part(answer: str) -> str:
-    """Return the answer, or its lines before the first that repeats another or does not end.
+    """Return the answer up to its first line that repeats another or does not end.
 
     Cut so, an answer has no closing tag: it counts as broken off.
     """

@@ -1,7 +1,8 @@
-"""The observer by rule, for when there is no worker model: the user's own sentences, word for word. Pure.
+"""The observer by rule, for when there is no worker model.
 
-It keeps sentences that hold a name, a number, a date or a statement in the first person. It
-understands no grammar: missing something is better than misreading it.
+It keeps the user's own sentences, word for word, that hold a name, a number, a date or
+a statement in the first person. It understands no grammar: missing something is better
+than misreading it. Pure.
 """
 
 import re
@@ -10,23 +11,24 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from construct.clock import Clock, from_text
-from construct.memory.language.dates import mentioned_days
-from construct.memory.language.sentences import own_text, split_sentences
-from construct.memory.language.terms import STOP_WORDS, terms, words
-from construct.memory.language.wordlists import (
+from construct.language.dates import mentioned_days
+from construct.language.sentences import own_text, split_sentences
+from construct.language.terms import terms, words
+from construct.language.wordlists import (
     FIRST_PERSON,
     FIRST_PERSON_UNSPACED,
     INTENDING,
     LIFE,
     LIFE_UNSPACED,
+    NOTE_STOP_WORDS,
     SMALL_TALK,
     SUPPOSING,
-    word_set,
 )
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.store.records import Message
 from construct.text import one_line, shorten
 from construct.tokens import by_bytes
+from construct.vocabulary import Priority, Role, Stance
 
 _LONGEST_MESSAGE = 100_000
 _LONGEST_SENTENCE = 400
@@ -35,33 +37,37 @@ _FEWEST = 5  # observations that even a short batch may give
 _A_YEAR = timedelta(days=366)
 _TITLE_LENGTH = 40
 
-_SAYS_LITTLE = STOP_WORDS | word_set(SMALL_TALK)
+_SAYS_LITTLE = NOTE_STOP_WORDS | SMALL_TALK
 _QUESTION = re.compile(
     r"(?:[?？؟⸮፧՞]|[α-ωά-ώ];)\W*$|(?:[吗嗎]|すか|したか)\W*$"
     r"|^\W*(?:(?:what|who|whose|which|when|where|why|how)\b.*?\b)?"
-    r"(?:am|is|are|was|were|do|does|did|have|has|can|could|will|would|should) (?:I|you|he|she|it|we|they|my|there)\b",
+    r"(?:am|is|are|was|were|do|does|did|have|has|can|could|will|would|should) "
+    r"(?:I|you|he|she|it|we|they|my|there)\b",
     re.IGNORECASE,
 )
 _NOT_TO_BE_KEPT = re.compile(
     r"(?:^|[.!?,;:(–—-]\s*)(?:(?:please|and|but) )*(?:forget|delete|erase|"
-    r"(?:do not|don['’]t|never) (?:save|store|remember|record|note|keep)) (?:this|that|it|what I|any of)\b"
+    r"(?:do not|don['’]t|never) (?:save|store|remember|record|note|keep)) "
+    r"(?:this|that|it|what I|any of)\b"
     r"|\boff the record\b|\bnicht (?:speichern|merken|notieren)\b"
-    r"|\b(?:no (?:guardes|recuerdes)|não guardes?|ne (?:retiens|garde) pas|non (?:salvare|ricordare))\b",
+    r"|\b(?:no (?:guardes|recuerdes)|não guardes?|ne (?:retiens|garde) pas"
+    r"|non (?:salvare|ricordare))\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _TO_BE_KEPT = re.compile(
-    r"\b(?:remember (?:that|this|my|I)|don['’]t forget|note that|keep in mind|from now on|merk dir|ab jetzt|"
+    r"\b(?:remember (?:that|this|my|I)|don['’]t forget|note that|keep in mind|from now on|"
+    r"merk dir|ab jetzt|"
     r"recuerda que|lembra-te|souviens-toi|ricordati)\b",
     re.IGNORECASE,
 )
 
 
 def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
-    """Return the most telling of the user's own sentences as observations, in the order they were said."""
+    """Return the most telling of the user's own sentences as observations, in order."""
     found: dict[tuple[str, str], tuple[float, ProposedObservation]] = {}
     for message in messages:
         text = message.content[:_LONGEST_MESSAGE]
-        if message.role != "user" or _NOT_TO_BE_KEPT.search(text):
+        if message.role != Role.USER or _NOT_TO_BE_KEPT.search(text):
             continue
         day = clock.local(from_text(message.created_at)).date()
         for sentence in map(one_line, split_sentences(own_text(text))):
@@ -78,11 +84,15 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
     most = max(_FEWEST, size // _TOKENS_PER_OBSERVATION)
     best = dict.fromkeys(sorted(found, key=lambda key: -found[key][0])[:most])
     title = next((shorten(found[key][1].content, _TITLE_LENGTH) for key in best), None)
-    return Extraction(tuple(found[key][1] for key in found if key in best), title=title, by_rule=True)
+    return Extraction(
+        tuple(found[key][1] for key in found if key in best), title=title, by_rule=True
+    )
 
 
-def _observed(sentence: str, message_id: int, day: date) -> tuple[float, ProposedObservation] | None:
-    """Return how much a sentence tells and its observation, or None for one that is not kept."""
+def _observed(
+    sentence: str, message_id: int, day: date
+) -> tuple[float, ProposedObservation] | None:
+    """Return how much a sentence tells and its observation; None: not kept."""
     said = set(words(sentence))
     telling = len(said - _SAYS_LITTLE)
     names = len(terms(sentence))
@@ -95,12 +105,14 @@ def _observed(sentence: str, message_id: int, day: date) -> tuple[float, Propose
     past = next((found for found in days if found < day), None)
     stance = _stance(sentence, said, ahead)
     is_lasting = not LIFE.isdisjoint(said) or bool(LIFE_UNSPACED.search(sentence))
-    if stance == "asked":
-        priority, score = "low", -2.0
+    if stance == Stance.ASKED:
+        priority, score = Priority.LOW, -2.0
     elif _TO_BE_KEPT.search(sentence) or (is_own and (is_lasting or ahead)):
-        priority, score = "high", 6.0
+        priority, score = Priority.HIGH, 6.0
+    elif is_own and (names or days):
+        priority, score = Priority.MEDIUM, 1.0
     else:
-        priority, score = ("medium", 1.0) if is_own and (names or days) else ("low", 0.0)
+        priority, score = Priority.LOW, 0.0
     score += is_own + min(names, 3) + bool(days) + 0.15 * min(telling, 12)
     if past and day - past > _A_YEAR:  # a birthday, say: no day on which to file what is said today
         ahead, past = ahead or past, None
@@ -108,7 +120,7 @@ def _observed(sentence: str, message_id: int, day: date) -> tuple[float, Propose
         content=sentence,
         priority=priority,
         stance=stance,
-        observation_date=(past if past and stance == "stated" else day).isoformat(),
+        observation_date=(past if past and stance == Stance.STATED else day).isoformat(),
         referenced_date=ahead.isoformat() if ahead else None,
         sources=(message_id,),
     )
@@ -116,5 +128,5 @@ def _observed(sentence: str, message_id: int, day: date) -> tuple[float, Propose
 
 def _stance(sentence: str, said: set[str], ahead: date | None) -> str:
     if _QUESTION.search(sentence):
-        return "asked"
-    return "planned" if ahead and not INTENDING.isdisjoint(said) else "stated"
+        return Stance.ASKED
+    return Stance.PLANNED if ahead and not INTENDING.isdisjoint(said) else Stance.STATED

@@ -1,22 +1,32 @@
-"""The floor: what code can prove of a reflector's proposal, in every language alike. Pure.
+"""The floor: what code can prove of a reflector's proposal, in every language alike.
 
-Anchors, terms, denial, stance, days, owners and pins, and that it shrinks (memory.md, "What keeps it honest"). Whether
-a line still means the same is for the verifier. Whatever fails here leaves the notes concerned as they were.
+Anchors, terms, denial, stance, days, owners and pins, and that it shrinks (memory.md,
+"What keeps it honest"). Whether a line still means the same is for the verifier.
+Whatever fails here leaves the notes concerned as they were. Pure.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from construct.memory.language.terms import date_terms, is_german, negates, opening_names, provable_terms, words
+from construct.language.terms import (
+    date_terms,
+    is_german,
+    negates,
+    opening_names,
+    provable_terms,
+    words,
+)
+from construct.memory.learning.grounding import listed
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
 from construct.memory.shown.lines import MOST_REPLACED, PRIORITIES, Note, line_tokens
 from construct.store.records import Observation
+from construct.vocabulary import Priority, Stance
 
 Said = Mapping[int, tuple[str, int]]
-"""Per observation, when the newest message it rests on was said, and that message's id."""
+"""Per observation, when the newest message under it was said, and that message's id."""
 
-_ALIKE_ONLY = frozenset({"quoted", "hypothetical", "inferred", "assistant"})
+_ALIKE_ONLY = {Stance.QUOTED, Stance.HYPOTHETICAL, Stance.INFERRED, Stance.ASSISTANT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +46,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Something proposed that is not done: what it was, why, and the notes that stay as they were."""
+    """A proposal that is not done: what it was, why, and the notes that stay."""
 
     what: str
     reason: str
@@ -62,22 +72,28 @@ class Reflection:
 
     @property
     def shrinks(self) -> bool:
-        """Whether its new lines are shorter than what they replace, or it only retires notes."""
+        """Whether its lines are shorter than what they replace, or it only retires."""
         if not self.lines:
             return bool(self.changes)
         return sum(c.new_tokens for c in self.changes) < sum(c.old_tokens for c in self.changes)
 
     def retired(self, kind: str) -> frozenset[int]:
         """Return the notes superseded by changes of a kind."""
-        return frozenset(i for change in self.changes if change.kind == kind for i in change.retired)
+        return frozenset(
+            i for change in self.changes if change.kind == kind for i in change.retired
+        )
 
 
 def checked(
-    proposal: ReflectionProposal, given: Sequence[Observation], said: Said, settled: Sequence[Change] = ()
+    proposal: ReflectionProposal,
+    given: Sequence[Observation],
+    said: Said,
+    settled: Sequence[Change] = (),
 ) -> Reflection:
-    """Return what of a proposal the floor lets pass; `settled` are the changes of an earlier answer, which stay.
+    """Return what of a proposal the floor lets pass.
 
-    Where a note is named twice the first use counts, in the order new lines, same, outdated, drop.
+    `settled` are the changes of an earlier answer, which stay. Where a note is named
+    twice the first use counts, in the order new lines, same, outdated, drop.
     """
     floor = _Floor({o.id: o for o in given}, said, list(settled), [])
     for proposed in proposal.observations:
@@ -91,15 +107,20 @@ def checked(
     return Reflection(tuple(floor.changes[len(settled) :]), tuple(floor.refused))
 
 
-def why_not_outdated(old: Observation, new: Note, old_said: tuple[str, int], new_said: tuple[str, int]) -> str | None:
-    """Return why a note does not make another outdated, as far as code can tell; None when it may."""
+def why_not_outdated(
+    old: Observation, new: Note, old_said: tuple[str, int], new_said: tuple[str, int]
+) -> str | None:
+    """Return why a note does not make another outdated, as far as code can tell.
+
+    None when it may.
+    """
     if old.is_protected:
         return "it is pinned or the user's own"
     if new_said <= old_said:
         return "what would make it outdated was not said later"
     if new.observation_date < old.observation_date:
         return "what would make it outdated has an earlier date"
-    if new.stance not in {"stated", old.stance}:
+    if new.stance not in {Stance.STATED, old.stance}:
         return "only what is stated, or of the same stance, makes a note outdated"
     return None
 
@@ -133,28 +154,38 @@ class _Floor:
     def take_same(self, one: int, other: int) -> None:
         retired, stays = sorted((self.notes[one], self.notes[other]), key=self._rank)
         reason = self._why_not_retired(retired, stays)
-        if reason is None and (retired.stance, retired.referenced_date) != (stays.stance, stays.referenced_date):
+        if reason is None and (retired.stance, retired.referenced_date) != (
+            stays.stance,
+            stays.referenced_date,
+        ):
             reason = "they differ in stance or in the day they refer to"
         if reason is None and (missing := _kept_terms(retired) - _words_of(stays)):
-            reason = f"{_listed(missing)} would be gone"
+            reason = f"{listed(missing)} would be gone"
         if reason is None and negates(retired.content) != negates(stays.content):
             reason = "only one of them denies something"
-        self._settle(Change("same", (retired.id,), stays=stays.id), f"the same as “{_cut(stays)}”", reason)
+        self._settle(
+            Change("same", (retired.id,), stays=stays.id), f"the same as “{_cut(stays)}”", reason
+        )
 
     def take_outdated(self, stale: int, newer: int) -> None:
         old, new = self.notes[stale], self.notes[newer]
         reason = self._why_not_retired(old, new)
-        if reason is None and sum(c.stays == newer for c in self.changes if c.kind == "outdated") >= MOST_REPLACED:
+        if (
+            reason is None
+            and sum(c.stays == newer for c in self.changes if c.kind == "outdated") >= MOST_REPLACED
+        ):
             reason = "one line makes three outdated at most"
         reason = reason or why_not_outdated(old, new, self.said[stale], self.said[newer])
-        self._settle(Change("outdated", (stale,), stays=newer), f"outdated by “{_cut(new)}”", reason)
+        self._settle(
+            Change("outdated", (stale,), stays=newer), f"outdated by “{_cut(new)}”", reason
+        )
 
     def take_drop(self, i: int) -> None:
         note = self.notes[i]
         if i in self._used() or i in self._needed():
             return
         reason = None
-        if note.priority != "low":
+        if note.priority != Priority.LOW:
             reason = "only a low note can be dropped"
         elif note.is_protected:
             reason = "it is pinned or the user's own"
@@ -187,7 +218,10 @@ class _Floor:
 
 
 def _derived(proposed: ProposedObservation, sources: Sequence[Observation]) -> ProposedObservation:
-    """Return a line with what follows from its sources: priority, days, and the stance where they have but one."""
+    """Return a line with what follows from its sources.
+
+    That is its priority and days, and its stance where they all have the same.
+    """
     stances = {o.stance for o in sources}
     last = max(o.observation_date for o in sources)
     first = min(o.first_date or o.observation_date for o in sources)
@@ -203,7 +237,10 @@ def _derived(proposed: ProposedObservation, sources: Sequence[Observation]) -> P
 
 
 def _why_not_line(line: ProposedObservation, sources: Sequence[Observation]) -> str | None:
-    """Return what code can prove against a line in the place of its sources; None when it passes."""
+    """Return what code can prove against a line in the place of its sources.
+
+    None when it passes.
+    """
     if any(o.is_protected for o in sources):
         return "it would replace a note that is pinned or the user's own"
     stances = {o.stance for o in sources}
@@ -214,12 +251,12 @@ def _why_not_line(line: ProposedObservation, sources: Sequence[Observation]) -> 
     said = words(line.content)
     kept = {*said, *_dates_of(line.referenced_date)}
     if strange := provable_terms(line.content).difference(*map(_words_of, sources)):
-        return f"its sources do not say {_listed(strange)}"
+        return f"its sources do not say {listed(strange)}"
     for o in sources:
         wanted = _kept_terms(o)
-        if o.priority == "high" and (missing := wanted - kept):
-            return f"{_listed(missing)} of “{_cut(o)}” would be gone"
-        if o.priority == "medium" and wanted and wanted.isdisjoint(kept):
+        if o.priority == Priority.HIGH and (missing := wanted - kept):
+            return f"{listed(missing)} of “{_cut(o)}” would be gone"
+        if o.priority == Priority.MEDIUM and wanted and wanted.isdisjoint(kept):
             return f"every name and number of “{_cut(o)}” would be gone"
     if negates(line.content) and not any(negates(o.content) for o in sources):
         return "it denies what its sources do not deny"
@@ -231,11 +268,13 @@ def _why_not_line(line: ProposedObservation, sources: Sequence[Observation]) -> 
 def _kept_terms(o: Observation) -> frozenset[str]:
     """Return the names, numbers and quoted words of a note that must not be lost."""
     found = provable_terms(o.content)
-    return found if o.priority != "high" or is_german(o.content) else found | opening_names(o.content)
+    if o.priority == Priority.HIGH and not is_german(o.content):
+        found |= opening_names(o.content)
+    return found
 
 
 def _must_deny(o: Observation) -> bool:
-    return o.priority != "low" and negates(o.content)
+    return o.priority != Priority.LOW and negates(o.content)
 
 
 def _words_of(o: Observation) -> frozenset[str]:
@@ -247,10 +286,6 @@ def _words_of(o: Observation) -> frozenset[str]:
 
 def _dates_of(when: str | None) -> frozenset[str]:
     return date_terms(when) if when else frozenset()
-
-
-def _listed(names: frozenset[str]) -> str:
-    return ", ".join(f"“{name}”" for name in sorted(names))
 
 
 def _cut(o: Observation) -> str:

@@ -1,24 +1,35 @@
-"""The observer: from a batch of messages to observations, whatever the worker model answers.
+"""The observer: from a batch of messages to observations, whatever the worker answers.
 
-An attempt that fails is made once more, then on both halves in turn; what still fails is taken by the extractive
-worker, so that no batch is ever passed over (memory.md, "One way through").
+An attempt that fails is made once more, then on both halves in turn. What still fails
+is taken by the extractive worker, so that no batch is ever passed over (memory.md, "One
+way through").
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from construct.clock import Clock, from_text
+from construct.language.terms import terms
 from construct.llm.types import Model, WorkRequest
-from construct.memory.language.terms import terms
 from construct.memory.learning.asking import Account, ask, repeats_itself, sound_part
 from construct.memory.learning.extractive import extract
-from construct.memory.learning.grounding import at_least, least_stance, ungrounded_terms
+from construct.memory.learning.grounding import at_least, least_stance, listed, ungrounded_terms
 from construct.memory.learning.proposals import Extraction, ProposedObservation
-from construct.memory.shown.lines import ReadNote, anchored_lines, anchors_in, fitting, phrase, read_notes, section
+from construct.memory.shown.lines import (
+    ReadNote,
+    anchored_lines,
+    anchors_in,
+    fitting,
+    phrase,
+    read_notes,
+    section,
+    section_lines,
+)
 from construct.memory.shown.transcript import halves, slices, transcript
 from construct.prompts import prompt
 from construct.store.records import Message, Observation
+from construct.vocabulary import Role
 
 BATCH_TOKENS = 16_000
 KNOWN_TOKENS = 1_500
@@ -26,7 +37,13 @@ _PROMPT_TOKENS = 1_800
 """At most what the prompt itself takes."""
 _REPLY_TOKENS = 8_192
 _LONGEST_PHRASE, _LONGEST_TITLE = 400, 80
-_AGAIN = "A first reading of this noted nothing. Read it once more; if there is nothing to note, answer so again."
+_AGAIN = (
+    "A first reading of this noted nothing. Read it once more; "
+    "if there is nothing to note, answer so again."
+)
+
+Known = Observation | ProposedObservation
+"""A note the observer is told of: stored, or of an earlier part of its batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,38 +57,51 @@ class Reading:
     """Notes that are there already, the most relevant first."""
     clock: Clock
     earlier: tuple[ProposedObservation, ...] = ()
-    """What was written about earlier parts of the same batch: named like known notes, but not stored yet."""
+    """What was written about earlier parts of the same batch, and is not stored yet."""
     most_notes: int = KNOWN_TOKENS
     """Tokens of notes that it is told of."""
 
     @property
-    def notes(self) -> dict[str, Observation | ProposedObservation]:
-        """The notes it is told of by anchor: those written a moment ago first, the newest of them first."""
-        notes: list[Observation | ProposedObservation] = [*reversed(self.earlier), *self.known]
-        return {f"K{number}": note for number, note in enumerate(fitting(notes, self.most_notes), 1)}
+    def notes(self) -> dict[str, Known]:
+        """The notes it is told of, by anchor; first those written a moment ago."""
+        notes: list[Known] = [*reversed(self.earlier), *self.known]
+        fits = fitting(notes, self.most_notes)
+        return {f"K{number}": note for number, note in enumerate(fits, 1)}
 
+    def day_of(self, message: Message) -> str:
+        """Return the user's day on which a message was said."""
+        return self.clock.local(from_text(message.created_at)).date().isoformat()
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """What came of one call; `found` is None when nothing of the answer could be read."""
-
-    found: Extraction | None = None
-    is_whole: bool = False
+    def part(self, messages: Sequence[Message], found: Sequence[Extraction]) -> "Reading":
+        """Return the reading of a later part, told what the parts before it gave."""
+        at = [m.id for m in self.messages].index(messages[0].id)
+        return replace(
+            self,
+            messages=messages,
+            before=[*self.before, *self.messages[:at]][-2:],
+            earlier=(*self.earlier, *(o for part in found for o in part.observations)),
+        )
 
 
 async def observe(model: Model | None, reading: Reading, account: Account) -> Extraction:
-    """Return what the messages say; without a model, what the extractive worker finds in them."""
+    """Return what the messages say.
+
+    Without a model, what the extractive worker finds in them.
+    """
     if model is None:
         return await asyncio.to_thread(extract, reading.messages, reading.clock)
     reading = replace(reading, most_notes=known_tokens(model))
     found: list[Extraction] = []
-    for part in _sized(reading.messages, batch_tokens(model)):
-        found.append(await _observe_part(model, _next_part(reading, part, found), account))
+    for messages in _sized(reading.messages, batch_tokens(model)):
+        found.append(await _observe_part(model, reading.part(messages, found), account))
     return joined(found)
 
 
 def batch_tokens(model: Model | None) -> int:
-    """Return the most tokens of messages that one call reads: a small window leaves room for prompt and answer."""
+    """Return the most tokens of messages that one call reads.
+
+    A small window leaves room for prompt and answer.
+    """
     return BATCH_TOKENS if model is None else min(BATCH_TOKENS, _room(model))
 
 
@@ -86,20 +116,19 @@ def _room(model: Model) -> int:
 
 
 def joined(parts: Sequence[Extraction]) -> Extraction:
-    """Return several extractions as one: the task of the last that has one, the title of the first.
+    """Return several extractions as one.
 
-    A model's title comes before a rule's.
+    The task is the last one that was given, the title the first. A model's title comes
+    before a rule's.
     """
-
-    def last(values: list[str | None]) -> str | None:
-        return next((value for value in reversed(values) if value is not None), None)
-
+    tasks = [p.current_task for p in parts if p.current_task is not None]
+    responses = [p.suggested_response for p in parts if p.suggested_response is not None]
     titled = [p for p in parts if p.title and not p.by_rule] or [p for p in parts if p.title]
     withdrawn = {o for part in parts for o in part.withdrawn}
     return Extraction(
         observations=tuple(o for part in parts for o in part.observations if o not in withdrawn),
-        current_task=last([p.current_task for p in parts]),
-        suggested_response=last([p.suggested_response for p in parts]),
+        current_task=tasks[-1] if tasks else None,
+        suggested_response=responses[-1] if responses else None,
         title=titled[0].title if titled else None,
         forget_observations=tuple(i for part in parts for i in part.forget_observations),
         forget_messages=tuple(i for part in parts for i in part.forget_messages),
@@ -108,161 +137,171 @@ def joined(parts: Sequence[Extraction]) -> Extraction:
     )
 
 
-def _next_part(reading: Reading, messages: Sequence[Message], found: Sequence[Extraction]) -> Reading:
-    """Return the reading of a later part, which knows what the parts before it gave."""
-    ids = [m.id for m in reading.messages]
-    at = ids.index(messages[0].id)
-    return replace(
-        reading,
-        messages=messages,
-        before=[*reading.before, *reading.messages[:at]][-2:],
-        earlier=(*reading.earlier, *(o for part in found for o in part.observations)),
-    )
-
-
 async def _observe_part(model: Model, reading: Reading, account: Account) -> Extraction:
-    attempt = await _tried_twice(model, reading, account)
-    if attempt.is_whole and attempt.found:
-        return attempt.found
+    found = await _tried_twice(model, reading, account)
+    if found is not None and found.is_whole:
+        return found
     parts = halves(reading.messages)
     if len(parts) == 1:
-        return await _completed_by_rule(attempt, reading)
-    found: list[Extraction] = []
-    for part in parts:
-        half = _next_part(reading, part, found)
-        attempt = await _attempt(model, half, account)
-        found.append(attempt.found if attempt.is_whole and attempt.found else await _completed_by_rule(attempt, half))
-    return joined(found)
+        return await _completed_by_rule(found, reading)
+    both: list[Extraction] = []
+    for messages in parts:
+        half = reading.part(messages, both)
+        found = await _attempt(model, half, account)
+        if found is None or not found.is_whole:
+            found = await _completed_by_rule(found, half)
+        both.append(found)
+    return joined(both)
 
 
-async def _tried_twice(model: Model, reading: Reading, account: Account) -> _Attempt:
-    """Return the first whole answer of two; where the user's words hold terms, an empty one is asked for again."""
-    failures, asked_again, attempt = 0, False, _Attempt()
+async def _tried_twice(model: Model, reading: Reading, account: Account) -> Extraction | None:
+    """Return the first whole answer of two attempts, else the second.
+
+    Where the user's words hold terms, an empty answer is asked for again.
+    """
+    found, failures, remark = None, 0, ""
     while failures < 2:
-        attempt = await _attempt(model, reading, account, _AGAIN if asked_again else "")
-        if not attempt.is_whole or attempt.found is None:
+        found = await _attempt(model, reading, account, remark)
+        if found is None or not found.is_whole:
             failures += 1
-        elif attempt.found.says_something or asked_again or not _holds_terms(reading):
+        elif found.says_something or remark:
             break
+        elif any(terms(m.content) for m in reading.messages if m.role == Role.USER):
+            remark = _AGAIN
         else:
-            asked_again = True
-    return attempt
+            break
+    return found
 
 
-def _holds_terms(reading: Reading) -> bool:
-    return any(terms(m.content) for m in reading.messages if m.role == "user")
+async def _completed_by_rule(found: Extraction | None, reading: Reading) -> Extraction:
+    """Return the whole lines of a broken answer, and the rest by rule.
 
-
-async def _completed_by_rule(attempt: _Attempt, reading: Reading) -> Extraction:
-    """Return the whole lines of a broken answer, and what the extractive worker finds from the last they name on."""
-    if attempt.found is None:
+    The extractive worker reads from the last message on that those lines name.
+    """
+    if found is None:
         return await asyncio.to_thread(extract, reading.messages, reading.clock)
-    named = max((i for o in attempt.found.observations for i in o.sources), default=0)
+    named = max((i for o in found.observations for i in o.sources), default=0)
     rest = [m for m in reading.messages if m.id >= named]
-    return joined([attempt.found, await asyncio.to_thread(extract, rest, reading.clock)])
+    return joined([found, await asyncio.to_thread(extract, rest, reading.clock)])
 
 
-async def _attempt(model: Model, reading: Reading, account: Account, remark: str = "") -> _Attempt:
+async def _attempt(
+    model: Model, reading: Reading, account: Account, remark: str = ""
+) -> Extraction | None:
+    """Ask once. None when nothing of the answer could be read."""
     text, anchors = transcript(reading.messages, reading.clock)
-    notes = reading.notes.values()
-    known = "\n".join(["<known>", *anchored_lines("K", notes), "</known>"]) if notes else ""
+    notes = reading.notes
+    known = "\n".join(["<known>", *anchored_lines("K", notes.values()), "</known>"])
     size = sum(m.token_count for m in reading.messages)
     request = WorkRequest(
         system=prompt("observer"),
-        user="\n\n".join(part for part in (known, text, remark) if part),
+        user="\n\n".join(part for part in (known if notes else "", text, remark) if part),
         max_tokens=min(_REPLY_TOKENS, _room(model), 1_000 + size),
         hopeless=repeats_itself,
     )
     reply = await ask(model, request, account)
     if reply is None:
-        return _Attempt()
-    return await asyncio.to_thread(_read, sound_part(reply.text), reading, anchors, account)  # a large paste takes time
+        return None
+    # In a thread: a large paste takes time.
+    return await asyncio.to_thread(_read, sound_part(reply.text), reading, anchors, notes, account)
 
 
-def _read(answer: str, reading: Reading, anchors: dict[str, int], account: Account) -> _Attempt:
+def _read(
+    answer: str,
+    reading: Reading,
+    anchors: Mapping[str, int],
+    known: Mapping[str, Known],
+    account: Account,
+) -> Extraction | None:
     main = section(answer, "observations")
     if main is None:
         account.problems.append("the answer has no <observations>")
-        return _Attempt()
-    known = reading.notes
+        return None
     notes = read_notes(main.lines, "M", anchors, known)
     if unread := len(main.lines) - len(notes):
         account.problems.append(f"lines of the answer that could not be read: {unread}")
     if main.lines and not notes:
-        return _Attempt()
+        return None
     if not main.is_closed:
         account.problems.append("the answer broke off")
-    wanted = section(answer, "forget")
-    named = anchors_in(wanted.lines, {*anchors, *known}) if wanted else []
-    stored, fresh = _by_kind(known[a] for a in named if a in known)
-    messages = [anchors[a] for a in named if a in anchors]
-    found = Extraction(
-        observations=_without_repetition(
-            [o for note in notes if (o := _grounded(note, reading, anchors, known, account))]
-        ),
+    unwanted = anchors_in(section_lines(answer, "forget"), {*anchors, *known})
+    messages = [anchors[a] for a in unwanted if a in anchors]
+    stored, fresh = _by_kind([known[a] for a in unwanted if a in known])
+    observations = [_grounded(note, reading, anchors, known, account) for note in notes]
+    return Extraction(
+        observations=_without_repetition([o for o in observations if o is not None]),
         current_task=phrase(answer, "task", _LONGEST_PHRASE),
         suggested_response=phrase(answer, "next", _LONGEST_PHRASE),
         title=phrase(answer, "title", _LONGEST_TITLE) or None,
         forget_observations=tuple(o.id for o in stored),
         forget_messages=tuple(dict.fromkeys((*messages, *(i for o in fresh for i in o.sources)))),
         withdrawn=tuple(fresh),
+        is_whole=main.is_closed,
     )
-    return _Attempt(found, main.is_closed)
 
 
 def _grounded(
     note: ReadNote,
     reading: Reading,
-    anchors: dict[str, int],
-    known: Mapping[str, Observation | ProposedObservation],
+    anchors: Mapping[str, int],
+    known: Mapping[str, Known],
     account: Account,
 ) -> ProposedObservation | None:
-    """Return a line with ids for anchors, its stance and date within what its sources prove; None when it invents."""
-    ids = tuple(anchors[a] for a in note.anchors)
-    replaced, fresh = _by_kind(known[k] for k in note.replaces)
+    """Return a line with ids for anchors, stance and date as its sources allow.
+
+    None when it invents something.
+    """
+    ids = [anchors[a] for a in note.anchors]
+    replaced = [known[k] for k in note.replaces]
+    stored, fresh = _by_kind(replaced)
     heard = _heard(ids, reading)
-    days = {reading.clock.local(from_text(m.created_at)).date().isoformat() for m in heard}
     sources = [m for m in heard if m.id in ids]
-    last_day = max(reading.clock.local(from_text(m.created_at)).date().isoformat() for m in sources)
-    own_days = [*days, note.observation_date, note.referenced_date or ""]
-    named: list[Observation | ProposedObservation] = [*replaced, *fresh]
-    texts = [*(m.content for m in heard), *(o.content for o in named)]
-    named_days = [day for o in named for day in (o.observation_date, o.referenced_date or "")]
-    if strange := ungrounded_terms(note.content, texts, own_days + named_days):
-        account.problems.append(f"left out “{note.content[:120]}”: {_listed(strange)} is not in what it names")
+    texts = [m.content for m in heard] + [o.content for o in replaced]
+    days = [reading.day_of(m) for m in heard]
+    for dated in (note, *replaced):
+        days += [dated.observation_date, dated.referenced_date or ""]
+    if strange := ungrounded_terms(note.content, texts, days):
+        account.problems.append(
+            f"left out “{note.content[:120]}”: {listed(strange)} is not in what it names"
+        )
         return None
     return ProposedObservation(
         content=note.content,
         priority=note.priority,
         stance=at_least(note.stance, least_stance(note.content, sources, heard)),
-        observation_date=min(note.observation_date, last_day),
+        observation_date=min(note.observation_date, max(map(reading.day_of, sources))),
         referenced_date=note.referenced_date,
         sources=tuple(dict.fromkeys((*ids, *(i for o in fresh for i in o.sources)))),
-        replaces=tuple(o.id for o in replaced),
+        replaces=tuple(o.id for o in stored),
     )
 
 
-def _by_kind(
-    notes: Iterable[Observation | ProposedObservation],
-) -> tuple[list[Observation], list[ProposedObservation]]:
-    """Return those notes that are stored, and those that were written a moment ago: they cannot be replaced yet."""
-    found = list(notes)
-    return [o for o in found if isinstance(o, Observation)], [o for o in found if isinstance(o, ProposedObservation)]
+def _by_kind(notes: Sequence[Known]) -> tuple[list[Observation], list[ProposedObservation]]:
+    """Return those that are stored, and the others, which cannot be replaced yet."""
+    stored = [o for o in notes if isinstance(o, Observation)]
+    return stored, [o for o in notes if isinstance(o, ProposedObservation)]
 
 
 def _heard(ids: Sequence[int], reading: Reading) -> list[Message]:
-    """Return the messages of these ids with the two before each, pieces of a large one all together."""
+    """Return the messages of these ids with the two before each.
+
+    The pieces of a large message go together.
+    """
     everything = [*reading.before, *reading.messages]
-    wanted = {place for at, m in enumerate(everything) if m.id in ids for place in range(at - 2, at + 1)}
+    wanted: set[int] = set()
+    for at, message in enumerate(everything):
+        if message.id in ids:
+            wanted.update(range(at - 2, at + 1))
     return [m for at, m in enumerate(everything) if at in wanted]
 
 
-def _listed(names: frozenset[str]) -> str:
-    return ", ".join(f"“{name}”" for name in sorted(names))
+def _without_repetition(
+    observations: Sequence[ProposedObservation],
+) -> tuple[ProposedObservation, ...]:
+    """Return each fact once.
 
-
-def _without_repetition(observations: Sequence[ProposedObservation]) -> tuple[ProposedObservation, ...]:
-    """Return each fact once; a line that says it again adds its sources to the first."""
+    A line that says it again adds its sources to the first.
+    """
     found: dict[tuple[str, str, str | None], ProposedObservation] = {}
     for o in observations:
         key = o.content.casefold(), o.stance, o.referenced_date
@@ -276,15 +315,19 @@ def _without_repetition(observations: Sequence[ProposedObservation]) -> tuple[Pr
 
 
 def _sized(messages: Sequence[Message], most: int) -> list[list[Message]]:
-    """Return the messages in parts that fit one call; a message larger than that is cut inside."""
-    parts: list[list[Message]] = [[]]
+    """Return the messages in parts that fit one call.
+
+    A message larger than that is cut inside.
+    """
+    parts: list[list[Message]] = []
     size = 0
     for message in messages:
-        for piece in slices(message.content, most):
-            cost = message.token_count if piece == message.content else most
-            if parts[-1] and size + cost > most:
+        pieces = slices(message.content, most)
+        cost = message.token_count if len(pieces) == 1 else most
+        for piece in pieces:
+            if not parts or size + cost > most:
                 parts.append([])
                 size = 0
-            parts[-1].append(message if piece == message.content else message._replace(content=piece))
+            parts[-1].append(message._replace(content=piece))
             size += cost
-    return [part for part in parts if part]
+    return parts

@@ -1,6 +1,7 @@
-"""What a worker proposes, before code and verifier have checked it and code has stored it.
+"""What a worker proposes, before it is checked and stored.
 
-Ids are database ids: anchors are translated on the way in, and what was no anchor that was sent is gone.
+Ids are database ids: anchors are translated on the way in, and what was no anchor that
+was sent is gone.
 """
 
 from dataclasses import dataclass
@@ -8,7 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ProposedObservation:
-    """One observation as proposed; `sources` are message ids (observer) or observation ids (reflector)."""
+    """One observation as proposed.
+
+    `sources` are message ids (observer) or observation ids (reflector).
+    """
 
     content: str
     priority: str
@@ -17,18 +21,19 @@ class ProposedObservation:
     referenced_date: str | None
     sources: tuple[int, ...]
     first_date: str | None = None
-    """Of a reflection: the first day of its sources, where that is not `observation_date`."""
+    """Of a reflection: the first day of its sources, if not `observation_date`."""
     replaces: tuple[int, ...] = ()
     """Observations that this one makes untrue or settles."""
     borrowed: tuple[int, ...] = ()
-    """Observations that this one may have taken names from: those it was to replace, agreed to or not."""
+    """Observations it may have names from: those it was to replace, agreed or not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
     """What an observer found in a batch of messages.
 
-    `current_task`, `suggested_response` and `title`: None leaves what is stored, "" clears the first two.
+    `current_task`, `suggested_response` and `title`: None leaves what is stored, ""
+    clears the first two.
     """
 
     observations: tuple[ProposedObservation, ...] = ()
@@ -40,9 +45,11 @@ class Extraction:
     forget_messages: tuple[int, ...] = ()
     """Messages of the batch that the user asked to forget or not to keep."""
     withdrawn: tuple[ProposedObservation, ...] = ()
-    """What was written about an earlier part of the batch and, as a later part shows, is to be forgotten."""
+    """What an earlier part of the batch gave, and a later part says to forget."""
     by_rule: bool = False
-    """Whether no model has read the batch: its title then serves only a conversation that has none."""
+    """Whether no model read it: its title then serves a conversation without one."""
+    is_whole: bool = True
+    """False when the answer broke off."""
 
     @property
     def says_something(self) -> bool:
@@ -52,7 +59,7 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class ReflectionProposal:
-    """A reflector's answer, not yet checked: new lines, repeated notes, outdated notes and notes to drop."""
+    """A reflector's answer, not yet checked."""
 
     observations: tuple[ProposedObservation, ...] = ()
     same: tuple[tuple[int, int], ...] = ()
@@ -60,3 +67,5 @@ class ReflectionProposal:
     outdated: tuple[tuple[int, int], ...] = ()
     """Pairs of (stale id, newer id)."""
     drop: tuple[int, ...] = ()
+    is_whole: bool = True
+    """False when the answer broke off."""

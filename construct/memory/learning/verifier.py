@@ -1,6 +1,7 @@
-"""The verifier: a further call of the worker model that checks whether a line still says what its notes said.
+"""The verifier: a further call of the worker model that checks what a line still says.
 
-It sees only the notes and the line, not who wrote it or why (memory.md, "What keeps it honest").
+It sees only the notes and the line, not who wrote it or why (memory.md, "What keeps it
+honest").
 """
 
 import re
@@ -12,34 +13,38 @@ from construct.llm.types import Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself
 from construct.memory.shown.lines import Note, Section, plain_line, section
 from construct.prompts import prompt
+from construct.vocabulary import Purpose
 
-PURPOSE = "verifier"
 _REPLY_TOKENS = 8_192
 _TOKENS_A_GROUP = 80
 _LONGEST_REASON = 300
 _ATTEMPTS = 2
-_CHECK = re.compile(r"(?:[-*•] )?(?:group )?(\d{1,4})[.):]? (yes|no)\b[\s,;:.–—-]*(.*)", re.IGNORECASE)
+_CHECK = re.compile(
+    r"(?:[-*•] )?(?:group )?(\d{1,4})[.):]? (yes|no)\b[\s,;:.–—-]*(.*)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One proposal to be checked: what it is, the notes it retires, and the note that stands for them."""
+    """A proposal to check: the notes it retires, and the note that replaces them."""
 
     kind: Literal["line", "same", "outdated"]
     notes: tuple[Note, ...]
     result: Note
 
 
-async def verify(model: Model, groups: Sequence[Group], account: Account) -> list[str | None] | None:
-    """Return for each group None where it holds, or what is wrong; None for all when the call failed twice.
+async def verify(
+    model: Model, groups: Sequence[Group], account: Account
+) -> list[str | None] | None:
+    """Return for each group None where it holds, or what is wrong.
 
-    A group without an answer does not hold.
+    A group without an answer does not hold. None for all when the call failed twice.
     """
     if not groups:
         return []
     answers: dict[int, str | None] = {}
     for _ in range(_ATTEMPTS):
-        reply = await ask(model, _request(model, groups), account, PURPOSE)
+        reply = await ask(model, _request(model, groups), account, Purpose.VERIFIER)
         if reply is None:
             continue
         checks = section(reply.text, "checks")
@@ -49,25 +54,38 @@ async def verify(model: Model, groups: Sequence[Group], account: Account) -> lis
         account.problems.append("the verifier's answer broke off or could not be read")
     if not answers:
         return None
-    return [answers.get(number, "the verifier did not answer") for number in range(1, len(groups) + 1)]
+    return [
+        answers.get(number, "the verifier did not answer") for number in range(1, len(groups) + 1)
+    ]
 
 
 def _request(model: Model, groups: Sequence[Group]) -> WorkRequest:
     return WorkRequest(
         system=prompt("verifier"),
         user="\n".join(_group(number, group) for number, group in enumerate(groups, 1)),
-        max_tokens=min(_REPLY_TOKENS, model.context_window // 3, 500 + _TOKENS_A_GROUP * len(groups)),
+        max_tokens=min(
+            _REPLY_TOKENS, model.context_window // 3, 500 + _TOKENS_A_GROUP * len(groups)
+        ),
         hopeless=repeats_itself,
     )
 
 
 def _group(number: int, group: Group) -> str:
     lines = [plain_line(note) for note in group.notes]
-    return "\n".join([f'<group n="{number}" is="{group.kind}">', *lines, f"=> {plain_line(group.result)}", "</group>"])
+    return "\n".join(
+        [
+            f'<group n="{number}" is="{group.kind}">',
+            *lines,
+            f"=> {plain_line(group.result)}",
+            "</group>",
+        ]
+    )
 
 
 def _read(checks: Section | None, count: int) -> dict[int, str | None]:
-    """Return the answers by group, of several to one group a no; empty when there are none.
+    """Return the answers by group, of several to one group a no.
+
+    Empty when there are none.
 
     A yes with words after it is no yes: they would be an objection.
     """

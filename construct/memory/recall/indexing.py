@@ -1,7 +1,7 @@
-"""Making the vectors that are missing: a few entries at a time, so that it can be left off at any moment.
+"""Make the vectors that are missing, a few entries at a time, to be stopped at any moment.
 
-Two programs with different models would each delete what the other makes: a file has the vectors of one model, that
-which came first, until `construct reindex` chooses another.
+Two programs with different models would each delete what the other makes. So a file has
+the vectors of one model, that which came first, until `construct reindex` chooses another.
 """
 
 import asyncio
@@ -37,11 +37,6 @@ def choose(db: sqlite3.Connection, name: str) -> None:
         vectors.choose(db, name)
 
 
-def beginning(db: sqlite3.Connection, name: str) -> dict[str, int]:
-    """Return behind which entry of each kind there are no vectors yet; costs nothing when there is nothing to do."""
-    return {kind: vectors.last(db, name, kind) for kind in _KINDS}
-
-
 def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[Text]:
     """Return the next entries of one kind without a vector; empty when all have one."""
     found = (vectors.without(db, name, kind, after.get(kind, 0), BATCH) for kind in _KINDS)
@@ -49,17 +44,29 @@ def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[Text
 
 
 def store(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Text]) -> None:
-    """Make and store the vectors of these entries; those that changed meanwhile are left out."""
+    """Make and store the vectors of these entries.
+
+    Those that changed meanwhile are left out.
+    """
     keep(db, embedder, texts, encode(embedder, texts))
 
 
 def encode(embedder: Embedder, texts: Sequence[Text]) -> list[list[bytes]]:
     """Return the vectors of these entries' parts."""
-    return [[part.tobytes() for part in parts] for parts in embedder.encode([text.content for text in texts])]
+    encoded = embedder.encode([text.content for text in texts])
+    return [[part.tobytes() for part in parts] for parts in encoded]
 
 
-def keep(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Text], made: Sequence[Sequence[bytes]]) -> None:
-    """Store the vectors of entries; raises ConstructError when the file has those of another model."""
+def keep(
+    db: sqlite3.Connection,
+    embedder: Embedder,
+    texts: Sequence[Text],
+    made: Sequence[Sequence[bytes]],
+) -> None:
+    """Store the vectors of entries.
+
+    Raises ConstructError when the file has those of another model.
+    """
     with transaction(db):
         _expect_own(db, embedder.name)
         vectors.choose(db, embedder.name)
@@ -80,13 +87,15 @@ def drop_others(db: sqlite3.Connection, name: str) -> bool:
 
 
 async def index_some(database: Store, meaning: Meaning) -> bool:
-    """Make a batch of what is missing, in threads; False when nothing is, or the model is of no use.
+    """Make a batch of what is missing, in threads.
+
+    False when nothing is, or the model is of no use.
 
     Raises ConstructError when the file has the vectors of another model.
     """
     name = meaning.embedder.name
     await database.call(_expect_own, name)
-    after = await database.call(beginning, name)
+    after = {kind: await database.call(vectors.last, name, kind) for kind in _KINDS}
     texts = await database.call(batch, name, after)
     if not texts:
         return await database.call(drop_others, name)

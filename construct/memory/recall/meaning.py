@@ -1,7 +1,8 @@
 """What is near a query in meaning: its vector beside those of everything said and noted.
 
-The newest vectors of each kind are kept in memory and all compared: 25 ms of CPU for 100,000, where reading them
-takes 300 once. Of older entries those are compared that were found by their words.
+The newest vectors of each kind are kept in memory and all compared: 25 ms of CPU for
+100,000, where reading them takes 300 once. Of older entries those are compared that were
+found by their words.
 """
 
 import logging
@@ -14,8 +15,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from construct.config import Settings
+from construct.language.index_words import fold
 from construct.llm.embedding import Embedder, Weights, find_weights, is_available
-from construct.memory.language.stem import fold
 from construct.store import vectors as rows
 from construct.store.search import Entry, path
 
@@ -31,7 +32,10 @@ _WORD = re.compile(r"[^\W_]+(?:['’]s\b)?")
 
 
 class Meaning:
-    """Compares by meaning with one model, in one process; `None` in its place means by words alone."""
+    """Compares by meaning with one model, in one process.
+
+    `None` in its place means by words alone.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
@@ -40,7 +44,10 @@ class Meaning:
         self._is_ready: bool | None = None
 
     def ready(self) -> bool:
-        """Load the model and try it, once, in the calling thread; False when it is of no use: words alone will do."""
+        """Load the model and try it, once, in the calling thread.
+
+        False when it is of no use: words alone will do.
+        """
         with self._lock:
             if self._is_ready is None:
                 try:
@@ -51,7 +58,10 @@ class Meaning:
             return self._is_ready
 
     def near(self, db: sqlite3.Connection, text: str, kinds: Iterable[str]) -> "Near | None":
-        """Return what is near a text; None while there are no vectors, or when the model cannot be loaded."""
+        """Return what is near a text.
+
+        None while there are no vectors, or when the model cannot be loaded.
+        """
         try:
             model = rows.model_of(db, self.embedder.name)
         except OSError:  # gone, or not ours to read
@@ -60,7 +70,12 @@ class Meaning:
             return None
         query = self.embedder.encode([text])[0][0]
         with self._lock:
-            return Near(db, model, {kind: self._shelf(db, model, kind).compared(query) for kind in kinds}, query)
+            return Near(
+                db,
+                model,
+                {kind: self._shelf(db, model, kind).compared(query) for kind in kinds},
+                query,
+            )
 
     def _shelf(self, db: sqlite3.Connection, model: int, kind: str) -> "_Shelf":
         shelf = self._shelves.setdefault((path(db), kind), _Shelf())
@@ -74,7 +89,9 @@ def _meaning(weights: Weights) -> Meaning:
 
 
 def meaning_for(settings: Settings) -> Meaning | None:
-    """Return how this process compares by meaning; None without the extra or its weights.
+    """Return how this process compares by meaning.
+
+    None without the extra or its weights.
 
     Raises UsageError when CONSTRUCT_SEMANTIC_MODEL names no model.
     """
@@ -84,13 +101,18 @@ def meaning_for(settings: Settings) -> Meaning | None:
 
 def without(text: str, names: Collection[str]) -> str:
     """Return a text without names: what it says of anybody is what is compared."""
-    kept = _WORD.sub(lambda word: "" if fold(re.split("['’]", word[0])[0]) in names else word[0], text)
+    kept = _WORD.sub(
+        lambda word: "" if fold(re.split("['’]", word[0])[0]) in names else word[0], text
+    )
     return " ".join(kept.split()) or text
 
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """How near entries are to a query, from -1 to 1; by kind, ids rising, with the nearness of each."""
+    """How near entries are to a query, from -1 to 1.
+
+    By kind, ids rising, with the nearness of each.
+    """
 
     db: sqlite3.Connection
     model: int
@@ -102,7 +124,9 @@ class Near:
         import numpy as np
 
         ids, scores = self.compared[kind]
-        best = np.argpartition(-scores, most)[:most] if len(scores) > most else np.arange(len(scores))
+        best = (
+            np.argpartition(-scores, most)[:most] if len(scores) > most else np.arange(len(scores))
+        )
         return [int(i) for i in ids[best]]
 
     def of_all(self, entries: Iterable[Entry]) -> dict[tuple[str, int], float]:
@@ -110,7 +134,11 @@ class Near:
         wanted: dict[str, list[int]] = {}
         for entry in entries:
             wanted.setdefault(entry.kind, []).append(entry.id)
-        return {(kind, i): value for kind, ids in wanted.items() for i, value in self._of(kind, ids).items()}
+        return {
+            (kind, i): value
+            for kind, ids in wanted.items()
+            for i, value in self._of(kind, ids).items()
+        }
 
     def _of(self, kind: str, wanted: Iterable[int]) -> dict[int, float]:
         """Return how near entries of a kind are, one at least, those that have a vector."""
@@ -129,7 +157,10 @@ class Near:
 
 
 class _Shelf:
-    """Vectors in order of their entries; an entry of several parts is as near as its nearest."""
+    """Vectors in order of their entries.
+
+    An entry of several parts is as near as its nearest.
+    """
 
     def __init__(self) -> None:
         self.last = 0
@@ -145,7 +176,9 @@ class _Shelf:
 
         self.last = found[-1][0]
         ids = np.array([entry for entry, _ in found], np.int64)
-        added = np.frombuffer(b"".join(vector for _, vector in found), np.int8).reshape(len(found), -1)
+        added = np.frombuffer(b"".join(vector for _, vector in found), np.int8).reshape(
+            len(found), -1
+        )
         if self._blocks and len(self._blocks[-1]) < _BLOCK:
             ids = np.concatenate([self._ids.pop(), ids])
             added = np.concatenate([self._blocks.pop(), added])
@@ -156,7 +189,9 @@ class _Shelf:
             self._blocks.append(block)
             self._lengths.append(np.maximum(np.linalg.norm(block.astype(np.float32), axis=1), 1e-9))
 
-    def compared(self, query: "NDArray[np.int8]") -> "tuple[NDArray[np.int64], NDArray[np.float32]]":
+    def compared(
+        self, query: "NDArray[np.int8]"
+    ) -> "tuple[NDArray[np.int64], NDArray[np.float32]]":
         """Return the entries, ids rising, and how near each is."""
         import numpy as np
 
@@ -165,7 +200,9 @@ class _Shelf:
         wanted = query.astype(np.float32)
         wanted /= max(float(np.linalg.norm(wanted)), 1e-9)
         pairs = zip(self._blocks, self._lengths, strict=True)
-        parts = np.concatenate([block.astype(np.float32) @ wanted / length for block, length in pairs])
+        parts = np.concatenate(
+            [block.astype(np.float32) @ wanted / length for block, length in pairs]
+        )
         ids = np.concatenate(self._ids)
         first = np.flatnonzero(np.diff(ids, prepend=-1))
         return ids[first], np.maximum.reduceat(parts, first)

@@ -1,28 +1,36 @@
-"""What comes back by itself: passages of earlier talk that bear on the newest message. No model is asked.
+"""What comes back by itself: passages of earlier talk that bear on the newest message.
 
-The floor is relative to what is asked and to the file, so that it holds for a file of any size: the rarest of the words
-looked for must have been said, with most of what they tell together, and more of it than chance brings together.
-What it costs does not grow with the file: words are counted, and rows read, up to a limit.
+No model is asked.
+
+The floor is relative to what is asked and to the file, so that it holds for a file of
+any size: the rarest of the words looked for must have been said, with most of what they
+tell together, and more of it than chance brings together. What it costs does not grow
+with the file: words are counted, and rows read, up to a limit.
 """
 
 import math
 import re
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import islice
+from itertools import chain
 
 from construct import tokens
-from construct.memory.language.stem import stem
-from construct.memory.language.wordlists import SMALL_TALK, TIME_WORDS
+from construct.language.index_words import stem
+from construct.language.wordlists import SMALL_TALK, TIME_WORDS
+from construct.memory.recall.document_frequency import (
+    DocumentFrequency,
+    document_frequency,
+    newest_with,
+)
 from construct.memory.recall.excerpts import excerpt
-from construct.memory.recall.meaning import Meaning, Near, without
-from construct.memory.recall.names import CALLS, Speakers, Turn
-from construct.memory.recall.places import GROWN, READ, Places, look, newest_with
+from construct.memory.recall.meaning import Meaning, without
 from construct.memory.recall.query import Query, analyse, with_one_of
 from construct.memory.recall.rank import Asked, Matcher, ranked, weights
-from construct.memory.recall.search import Hit, called_in, hit, meant, read_around
+from construct.memory.recall.related import Found
+from construct.memory.recall.search import Hit, hit, read_around
+from construct.memory.recall.speakers import CALLS, Speakers, called_in, speakers
 from construct.store import search as store
 from construct.store.search import Entry, Filters
 
@@ -40,7 +48,9 @@ SNIPPET = 240  # characters
 OVERHEAD = 12  # tokens of a passage's date and speaker
 
 _SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]*")
-_ASKS_ON = re.compile(r"\?|^\W*(?:and|but|so)?\W*(?:when|where|who|whom|whose|which|what|why|how)\b", re.IGNORECASE)
+_ASKS_ON = re.compile(
+    r"\?|^\W*(?:and|but|so)?\W*(?:when|where|who|whom|whose|which|what|why|how)\b", re.IGNORECASE
+)
 
 
 def passages(
@@ -53,16 +63,22 @@ def passages(
     filters: Filters = Filters(),
     meaning: Meaning | None = None,
 ) -> list[Hit]:
-    """Return the best passages for the newest message, cut to the words found; nothing when none is good enough.
+    """Return the best passages for the newest message, cut to the words found.
 
-    When it asks and names nothing itself ("and when was that?") what `previous` names is looked for. `known` are
-    (kind, id) of what the model sees anyway: what those observations say is not brought back either.
+    Nothing when none is good enough.
+
+    When it asks and names nothing itself ("and when was that?") what `previous` names
+    is looked for. `known` are (kind, id) of what the model sees anyway: what those
+    observations say is not brought back either.
     """
+    queries = _queries(newest, today)
+    if not queries and _ASKS_ON.search(newest):
+        queries = _queries(previous, today)
+    said = dict.fromkeys(chain.from_iterable(query.words for query in queries))
+    frequency = document_frequency(db, list(said))
     found: dict[tuple[str, int], tuple[float, Hit]] = {}
-    queries = _queries(newest, previous, today)
-    places = look(db, [word for query in queries for word in query.words])
     for query in queries:
-        for worth, passage in _found(db, query, places, set(known), filters, meaning):
+        for worth, passage in _found(db, query, frequency, set(known), filters, meaning):
             key = (passage.kind, passage.id)
             if key not in found or worth > found[key][0]:
                 found[key] = (worth, passage)
@@ -70,84 +86,83 @@ def passages(
     return _within(passage for _, passage in best)
 
 
-def _queries(newest: str, previous: str, today: date | None) -> list[Query]:
-    asked = _asked(newest, today)
-    return _asked(previous, today) if not asked and _ASKS_ON.search(newest) else asked
+def _queries(text: str, today: date | None) -> list[Query]:
+    """Return what the first sentences ask that tell something, questions first, then the last."""
+    sentences = [match[0] for match in _SENTENCE.finditer(text[-8_000:]) if match[0].strip()][::-1]
+    sentences.sort(key=lambda sentence: not sentence.rstrip().endswith(("?", "？")))
+    found = []
+    for sentence in sentences:
+        query = analyse(sentence, today)
+        telling = (word for word in query.words if stem(word) not in _IDLE and not word.isdigit())
+        if not query.bare and (words := tuple(telling)):
+            found.append(replace(query, words=words, phrases=()))
+        if len(found) == SENTENCES:
+            break
+    return found
 
 
-def _asked(text: str, today: date | None) -> list[Query]:
-    found = (query for sentence in _sentences(text) for query in _query(sentence, today))
-    return list(islice(found, SENTENCES))
-
-
-def _sentences(text: str) -> list[str]:
-    """Return the sentences, questions first, then the last ones first."""
-    found = [match[0] for match in _SENTENCE.finditer(text[-8_000:]) if match[0].strip()][::-1]
-    return sorted(found, key=lambda sentence: not sentence.rstrip().endswith(("?", "？")))
-
-
-def _query(text: str, today: date | None) -> Iterator[Query]:
-    query = analyse(text, today)
-    kept = tuple(word for word in query.words if stem(word) not in _IDLE and not word.isdigit())
-    if kept and not query.bare:
-        yield replace(query, words=kept, phrases=())
-
-
-_IDLE = frozenset(stem(word) for word in (*SMALL_TALK.split(), *TIME_WORDS))
+_IDLE = frozenset(stem(word) for word in (*SMALL_TALK, *TIME_WORDS))
 
 
 def _found(
     db: sqlite3.Connection,
     query: Query,
-    places: Places,
+    frequency: DocumentFrequency,
     known: set[tuple[str, int]],
     filters: Filters,
     meaning: Meaning | None,
 ) -> list[tuple[float, Hit]]:
     """Return what is good enough for one sentence, with what the words it holds weigh."""
-    names = _names(db, query, places)
-    rarest = sorted((word for word in query.words if word not in names), key=places.rows.__getitem__)[:WORDS]
-    said = rarest and places.rows[rarest[0]] and (len(rarest) > 1 or places.rows[rarest[0]] <= CHANCE)
-    near = meaning.near(db, without(query.text, names), filters.kinds()) if meaning and rarest else None
-    if not (said or near):
+    rows = frequency.rows
+    often = tuple(word for word in query.words if rows[word] >= CALLS)
+    called = called_in(db, replace(query, words=often))
+    wanted = [word for word in query.words if word not in called]
+    rarest = sorted(wanted, key=rows.__getitem__)[:WORDS]
+    if not rarest:
         return []
-    matcher, weight = Matcher(rarest), weights({word: places.rows[word] for word in rarest}, places.total)
-    asked = Asked(query, weight, matcher, Speakers())
-    enough = max(FLOOR * sum(weight.values()), math.log(max(1, places.total) / CHANCE))
-    entries = []
-    if said and sum(weight.values()) >= enough:
+    near = None
+    if meaning:
+        near = meaning.near(db, without(query.text, called), filters.kinds())
+    weight = weights({word: rows[word] for word in rarest}, frequency.total)
+    enough = max(FLOOR * sum(weight.values()), math.log(max(1, frequency.total) / CHANCE))
+    asked = Asked(query, weight, Matcher(rarest), Speakers())
+    entries: list[Entry] = []
+    is_said = rows[rarest[0]] and (len(rarest) > 1 or rows[rarest[0]] <= CHANCE)
+    if is_said and sum(weight.values()) >= enough:
         others = _telling(rarest, weight, enough)
-        newest = newest_with(db, rarest[0], places)
+        newest = newest_with(db, rarest[0], frequency)
         entries = _worded(db, rarest[0], newest, rarest[1:] if near and others else others, filters)
     if near:
-        entries += [e for e in _similar(db, near, filters) if e not in entries]
+        for kind in filters.kinds():
+            similar = _current(db, kind, near.nearest(kind, SIMILAR), filters)
+            entries += [entry for entry in similar if entry not in entries]
         asked = replace(asked, near=near.of_all(entries))
-    held = {e.key: worth for e in entries if (worth := _worth(e, asked, enough)) >= enough}
-    good = sorted((e for e in entries if e.key in held.keys() - known), key=lambda e: -held[e.key])
+    worth = {entry.key: _worth(entry, asked, enough) for entry in entries}
+    good = [e for e in entries if worth[e.key] >= enough and e.key not in known]
+    good.sort(key=lambda e: -worth[e.key])
     read = read_around(db, good[:CANDIDATES], filters, results=False)
-    asked = replace(asked, speakers=meant(query, names, (c.entry for c in read)))
-    kept = [c.entry for c, features in ranked(read, asked, CANDIDATES) if features.speaker >= 0][:MOST_PASSAGES]
-    kept = _unseen(db, kept, matcher, known)
-    return [(held[e.key], _cut(hit(e, 0.0, filters.zone), rarest)) for e in kept]
-
-
-def _names(db: sqlite3.Connection, query: Query, places: Places) -> dict[str, list[Turn]]:
-    """Return the words that are participants' names; of a common word that is none, this is kept for a while."""
-    plain = _plain.setdefault((places.path, round(math.log(max(1, places.total), GROWN))), set())
-    words = tuple(word for word in query.words if places.rows[word] >= CALLS and word not in plain)
-    names = called_in(db, replace(query, words=words))
-    plain.update(word for word in words if word not in names and places.rows[word] >= READ)
-    return names
-
-
-_plain: dict[tuple[str, int], set[str]] = {}
-"""By file and how large it is."""
+    heard = [candidate.entry for candidate in read]
+    asked = replace(asked, speakers=speakers(called, heard, query.role))
+    best = [c.entry for c, features in ranked(read, asked, CANDIDATES) if features.speaker >= 0]
+    kept = _unseen(db, best[:MOST_PASSAGES], asked.matcher, known)
+    hits = [hit(Found(entry, 0.0), filters.zone) for entry in kept]
+    return [
+        (worth[one.kind, one.id], replace(one, text=excerpt(one.text, rarest, SNIPPET)))
+        for one in hits
+    ]
 
 
 def _worded(
-    db: sqlite3.Connection, rarest: str, newest: Mapping[str, Sequence[int]], others: Sequence[str], filters: Filters
+    db: sqlite3.Connection,
+    rarest: str,
+    newest: Mapping[str, Sequence[int]],
+    others: Sequence[str],
+    filters: Filters,
 ) -> list[Entry]:
-    """Return the newest rows with the rarest word; where there are others, those of them with one of these."""
+    """Return the newest rows with the rarest word.
+
+    Where there are others, those of them with one of these.
+    """
     entries: list[Entry] = []
     for kind in filters.kinds():
         ids = newest[kind]
@@ -158,27 +173,24 @@ def _worded(
 
 
 def _telling(rarest: Sequence[str], weight: Mapping[str, float], enough: float) -> Sequence[str]:
-    """Return the fewest others of which a row with the rarest word must have one, or it does not weigh enough."""
-    without = sum(weight.values())
+    """Return the fewest others of which a row must have one to weigh enough."""
+    left = sum(weight.values())
     for i, word in enumerate(rarest[1:], 2):
-        without -= weight[word]
-        if without < enough:
+        left -= weight[word]
+        if left < enough:
             return rarest[1:i]
     return ()
 
 
-def _similar(db: sqlite3.Connection, near: Near, filters: Filters) -> list[Entry]:
-    """Return what is nearest in meaning of each kind."""
-    return [e for kind in filters.kinds() for e in _current(db, kind, near.nearest(kind, SIMILAR), filters)]
-
-
-def _current(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
+def _current(
+    db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters
+) -> list[Entry]:
     found = store.results(db, kind, ids, filters)
     return [e for e in found if e.state not in ("pending", "superseded")]
 
 
 def _worth(entry: Entry, asked: Asked, enough: float) -> float:
-    """Return what the words weigh that stand in the entry itself, or half of that with what its nearness weighs."""
+    """Return what an entry's own words weigh, or half of that with what its nearness weighs."""
     held = sum(asked.weight[word] for word in asked.matcher.counts(entry))
     near = asked.near.get(entry.key, 0.0)
     return max(held, HALVED * held + enough * near / SURE) if near else held
@@ -187,7 +199,7 @@ def _worth(entry: Entry, asked: Asked, enough: float) -> float:
 def _unseen(
     db: sqlite3.Connection, good: Sequence[Entry], matcher: Matcher, known: set[tuple[str, int]]
 ) -> list[Entry]:
-    """Leave out messages of which a line in sight says what was found, and memories that are such a line."""
+    """Leave out what a line in sight says already."""
     noted = store.noted(db, [entry.id for entry in good if entry.kind == "message"])
     promoted = store.promoted_from(db, [entry.id for entry in good if entry.kind == "memory"])
 
@@ -211,7 +223,3 @@ def _within(hits: Iterable[Hit]) -> list[Hit]:
         if all(one.text != other.text for other in kept):
             kept.append(one)
     return kept
-
-
-def _cut(passage: Hit, wanted: Sequence[str]) -> Hit:
-    return replace(passage, text=excerpt(passage.text, wanted, SNIPPET))

@@ -1,4 +1,7 @@
-"""What a query asks for: its words, phrases and cues. Pure; the index is not known here."""
+"""What a query asks for: its words, phrases and cues. Pure.
+
+The index is not known here.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,9 +10,10 @@ from datetime import date
 from functools import cache
 from itertools import accumulate
 
-from construct.memory.language.stem import UNSPACED, forms, root, words
-from construct.memory.language.wordlists import STOP_WORDS
-from construct.memory.recall.dates import Span, spans
+from construct.language.dates import named_periods
+from construct.language.index_words import UNSPACED, fold, index_words, root, word_forms
+from construct.language.periods import Period
+from construct.language.wordlists import STOP_WORDS
 
 MOST_WORDS = 48  # of a query are looked for: a pasted page is none
 MOST_PAIRED = 6  # of the words of which two are enough
@@ -17,17 +21,23 @@ MOST_PAIRED = 6  # of the words of which two are enough
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
 # "Do you remember what I said": the opening is not whom the question is about.
 _OPENING = re.compile(
-    r"^\W*(?:(?:do|can|could|would|will) you (?:still )?(?:please )?(?:remember|recall|know|tell me|remind me)|"
+    r"^\W*(?:(?:do|can|could|would|will) you (?:still )?(?:please )?"
+    r"(?:remember|recall|know|tell me|remind me)|"
     r"(?:please )?(?:tell|remind) me|you know)\b",
     re.IGNORECASE,
 )
-_SUBJECT = re.compile(r"\b(?:did|do|have|had|was|were|am|are|will|should|could|can|would)\s+(i|you)\b", re.IGNORECASE)
+_SUBJECT = re.compile(
+    r"\b(?:did|do|have|had|was|were|am|are|will|should|could|can|would)\s+(i|you)\b", re.IGNORECASE
+)
 _SPEAKERS = {
     "user": re.compile(r"\b(?:i|me|my|mine|myself|the user|user's)\b", re.IGNORECASE),
-    "assistant": re.compile(r"\b(?:you|your|yours|yourself|the assistant|assistant's)\b", re.IGNORECASE),
+    "assistant": re.compile(
+        r"\b(?:you|your|yours|yourself|the assistant|assistant's)\b", re.IGNORECASE
+    ),
 }
 _WHEN = re.compile(
-    r"\b(?:when|how (?:long|old|recently)|(?:what|which) (?:date|day|week|month|year|time))\b", re.IGNORECASE
+    r"\b(?:when|how (?:long|old|recently)|(?:what|which) (?:date|day|week|month|year|time))\b",
+    re.IGNORECASE,
 )
 
 
@@ -35,26 +45,17 @@ _WHEN = re.compile(
 class Query:
     """A query, taken apart."""
 
-    words: tuple[str, ...]
-    """Content words, folded, in order, one of each stem; all words when there are no others."""
-    phrases: tuple[str, ...]
-    """Quoted words: these must be there as they are."""
-    pieces: tuple[str, ...]
-    """Pairs of characters of scripts without spaces."""
-    capitals: frozenset[str]
-    """Words that may be names: written with a capital, or all when nothing is."""
-    role: str | None
-    """Whose words are meant, as far as "I" and "you" tell."""
+    words: tuple[str, ...]  # content words, folded, one of each stem; all, if there are no others
+    phrases: tuple[str, ...]  # quoted words: these must be there as they are
+    pieces: tuple[str, ...]  # pairs of characters of scripts without spaces
+    capitals: frozenset[str]  # words that may be names: with a capital, or all when nothing has one
+    role: str | None  # whose words are meant, as far as "I" and "you" tell
     asks_when: bool
-    dates: tuple[Span, ...]
-    """Times that are named."""
-    bare: bool
-    """There are stop words only."""
+    dates: tuple[Period, ...]  # times that are named
+    bare: bool  # there are stop words only
     text: str = ""
-    unsaid: int = 0
-    """How many more words were asked for that nothing holds."""
-    spelt: tuple[str, ...] = ()
-    """Words spelt almost like some of these, which are searched in their place (spelling.py)."""
+    unsaid: int = 0  # how many more words were asked for that nothing holds
+    spelt: tuple[str, ...] = ()  # words spelt almost like some of these (spelling.py)
 
     @property
     def has_more_than_phrases(self) -> bool:
@@ -71,19 +72,22 @@ def analyse(text: str, today: date | None = None) -> Query:
     if not text.strip():
         raise ValueError("The query is blank.")
     plain = UNSPACED.sub(" ", text)
-    found = words(plain)
+    found = index_words(plain)
     content = _content(found)[:MOST_WORDS]
     quoted = [
-        " ".join(words(next((group for group in match.groups() if group), ""))) for match in _PHRASE.finditer(text)
+        " ".join(index_words(next((group for group in match.groups() if group), "")))
+        for match in _PHRASE.finditer(text)
     ]
     return Query(
         words=_distinct(content or found[:MOST_WORDS]),
         phrases=tuple(dict.fromkeys(phrase for phrase in quoted if phrase)),
-        pieces=tuple(dict.fromkeys(piece for run in UNSPACED.findall(text) for piece in _pairs(run))),
+        pieces=tuple(
+            dict.fromkeys(piece for run in UNSPACED.findall(text) for piece in _pairs(run))
+        ),
         capitals=_capitals(plain),
         role=_role(_OPENING.sub("", text)),
         asks_when=bool(_WHEN.search(text)),
-        dates=spans(text, today),
+        dates=named_periods(text, today),
         bare=not content,
         text=text,
     )
@@ -110,7 +114,10 @@ def is_stop_word(word: str) -> bool:
 
 
 def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
-    """Return the FTS5 expression for all phrases or, without any, one of the words; "" for nothing."""
+    """Return the FTS5 expression for all phrases or, without any, one of the words.
+
+    "" for nothing.
+    """
     return " AND ".join(f'"{phrase}"' for phrase in phrases) or _or(words)
 
 
@@ -122,12 +129,15 @@ def with_one_of(word: str, others: Sequence[str]) -> str:
 def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, weighed: int) -> str:
     """Return the expression for a rare word or two others, ranked by all but the commonest.
 
-    Ranking costs by the row, and reading a word's rows a little too: the words of which one is enough are the rarest
-    that have `required` rows together, the words weighed those that have `weighed`; the rarest always is among them.
-    Two of the words between them are enough too: few rows have both, and those are often what is meant. A word that no
-    row has is no rare word: required, it would leave nothing to find.
+    Ranking costs by the row, and reading a word's rows a little too. One is enough of the
+    rarest words that have `required` rows together; weighed are those that have `weighed`
+    rows; the rarest word is always among them. Two of the words in between are enough too:
+    few rows have both, and those are often what is meant. A word that no row has does not
+    count as rare: required, it would leave nothing to find.
     """
-    rarest = sorted((word for word in words if frequency.get(word, 0)), key=lambda word: frequency[word])
+    rarest = sorted(
+        (word for word in words if frequency.get(word, 0)), key=lambda word: frequency[word]
+    )
     if not rarest:
         return any_of(words)
     rows = list(accumulate(frequency.get(word, 0) for word in rarest))
@@ -145,23 +155,25 @@ def _or(words: Iterable[str]) -> str:
 
 
 def _either(word: str) -> str:
-    quoted = [f'"{form}"' for form in forms(word)]
+    quoted = [f'"{form}"' for form in word_forms(word)]
     return quoted[0] if len(quoted) == 1 else f"({' OR '.join(quoted)})"
 
 
 def akin(word: str, form: str) -> bool:
-    """Tell whether of two words of one stem one is a form of the other: "in" and "Inês" have it by the rules only."""
+    """Tell whether two words of one stem are one word: "in" and "Inês" are not."""
     return min(len(word), len(form)) > 2 or abs(len(word) - len(form)) < 2
 
 
 @cache
 def _stop_words() -> dict[str, frozenset[str]]:
-    return {language: frozenset(words(text)) for language, text in STOP_WORDS.items()}
+    return {language: frozenset(map(fold, stops)) for language, stops in STOP_WORDS.items()}
 
 
 def _content(found: list[str]) -> list[str]:
     """Return the words that are no stop words of the language that has most of them."""
-    hits = {language: sum(map(stops.__contains__, found)) for language, stops in _stop_words().items()}
+    hits = {
+        language: sum(map(stops.__contains__, found)) for language, stops in _stop_words().items()
+    }
     stops = _stop_words()[max(hits, key=lambda language: hits[language])]
     return [word for word in found if word not in stops]
 
@@ -176,7 +188,7 @@ def _distinct(found: list[str]) -> tuple[str, ...]:
 def _capitals(text: str) -> frozenset[str]:
     raw = re.findall(r"[^\W_]+", text)
     upper = [word for word in raw if word[:1].isupper()]
-    return frozenset(folded for word in (upper or raw) for folded in words(word))
+    return frozenset(folded for word in (upper or raw) for folded in index_words(word))
 
 
 def _pairs(run: str) -> list[str]:

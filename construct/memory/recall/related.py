@@ -1,11 +1,11 @@
-"""What stands behind a ranking: one line for what is said twice, and what the graph leads to from what is named."""
+"""What is added to a ranking: what the graph leads to from what is named."""
 
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from construct.memory.graph.reading import reached
+from construct.memory.graph import reading as graph
 from construct.memory.recall.query import Query
 from construct.store import search as store
 from construct.store.search import Entry, Filters
@@ -34,7 +34,7 @@ class Found:
 
 
 def once(db: sqlite3.Connection, found: Sequence[Found]) -> list[Found]:
-    """Leave out the memories whose observation is there too: that one has its date, stance and sources."""
+    """Leave out the memories whose observation is there too, with its date and sources."""
     promoted = store.promoted_from(db, [f.entry.id for f in found if f.entry.kind == "memory"])
     there = {f.entry.id for f in found if f.entry.kind == "observation"}
     return [f for f in found if f.entry.kind != "memory" or promoted.get(f.entry.id) not in there]
@@ -43,12 +43,19 @@ def once(db: sqlite3.Connection, found: Sequence[Found]) -> list[Found]:
 def with_related(
     db: sqlite3.Connection, query: Query, filters: Filters, found: Sequence[Found], limit: int
 ) -> list[Found]:
-    """Return at most so many: below what was found directly, the memories one or two relations from what is named."""
+    """Put the memories that the graph leads to below what was found directly."""
+    if limit <= 0:
+        return []
     known = {f.entry.key for f in found[:limit]}
-    related = _unsaid(db, [e for e in _related(db, query, filters) if e.key not in known], known)
-    if limit <= 0 or not related:
-        return list(found[: max(0, limit)])
-    related = related[: max(1, limit // SHARE)]
+    reached = _reached(db, query, filters)
+    promoted = store.promoted_from(db, [e.id for e in reached])
+    related = [
+        e
+        for e in reached
+        if e.key not in known and ("observation", promoted.get(e.id, 0)) not in known
+    ][: max(1, limit // SHARE)]
+    if not related:
+        return list(found[:limit])
     direct = max((i + 1 for i, f in enumerate(found[:limit]) if f.match == "direct"), default=0)
     place = max(0, min(direct, limit - len(related)))
     before, after = found[:place], found[place : limit - len(related)]
@@ -56,22 +63,21 @@ def with_related(
     return [*before, *(Found(entry, standing, "related") for entry in related), *after]
 
 
-def _related(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Entry]:
-    """Return the memories that the graph leads to, nearest first; of the past it knows nothing."""
+def _reached(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Entry]:
+    """Return the memories that the graph leads to, nearest first.
+
+    Of the past it knows nothing.
+    """
     if "memory" not in filters.kinds() or filters.as_of is not None or query.phrases:
         return []
-    ids = reached(db, query.text)
+    ids = graph.reached(db, query.text)
     entries = {e.id: e for e in store.results(db, "memory", ids, filters)}
     return [entries[i] for i in ids if i in entries]
 
 
-def _unsaid(db: sqlite3.Connection, related: Sequence[Entry], known: set[tuple[str, int]]) -> list[Entry]:
-    """Leave out the memories whose observation was found."""
-    promoted = store.promoted_from(db, [e.id for e in related])
-    return [e for e in related if ("observation", promoted.get(e.id, 0)) not in known]
-
-
 def _between(before: Sequence[Found], after: Sequence[Found]) -> float:
-    if not before:
-        return _ALONE if not after else after[0].standing
-    return (before[-1].standing + after[0].standing) / 2 if after else before[-1].standing - 1
+    if before and after:
+        return (before[-1].standing + after[0].standing) / 2
+    if before:
+        return before[-1].standing - 1
+    return after[0].standing if after else _ALONE

@@ -1,8 +1,11 @@
-"""What the main model is sent, and in which order. Pure (memory.md, "What the main model sees").
+"""What the main model is sent, and in which order.
 
-Static text first, then the observations in blocks, then the raw messages, then what holds for
-this one turn. Marks stand where a later request begins alike: behind the system text, behind
-the last block of observations, behind the newest words of the user's.
+Pure (memory.md, "What the main model sees").
+
+Static text first, then the observations in blocks, then the raw messages, then what
+holds for this one turn. Marks stand where a later request begins alike: behind the
+system text, behind the last block of observations, behind the newest words of the
+user's.
 """
 
 import json
@@ -14,7 +17,17 @@ from typing import Literal, TypeGuard
 
 from construct import tokens
 from construct.clock import Clock, from_text
-from construct.llm.types import Block, CacheLife, ChatMessage, Opaque, Request, Text, Tool, ToolResult, ToolUse
+from construct.llm.types import (
+    Block,
+    CacheLife,
+    ChatMessage,
+    Opaque,
+    Request,
+    Text,
+    Tool,
+    ToolResult,
+    ToolUse,
+)
 from construct.memory.shown.lines import shown_line
 from construct.memory.shown.transcript import pause_words, turns
 from construct.memory.shown.view import Blocks
@@ -71,7 +84,10 @@ def alternating(parts: Iterable[ChatMessage]) -> list[ChatMessage]:
 
 
 def fit(messages: Sequence[Message], most: int) -> list[Message]:
-    """Return the messages without the oldest turns that would not fit `most` tokens; the last turn always stays."""
+    """Return the messages without the oldest turns that would not fit `most` tokens.
+
+    The last turn always stays.
+    """
     kept: list[Message] = []
     for turn in reversed(turns(messages)):
         size = sum(m.token_count for m in turn)
@@ -120,8 +136,14 @@ def block_kind(block: Block) -> str:
 
 @lru_cache(maxsize=1)
 def _observation_blocks(blocks: Blocks) -> tuple[Text, ...]:
-    """Return one text block a commit, the mark on the last. Most turns send the same as the one before."""
-    texts = ["<observations>\n" + "\n".join(shown_line(o) for o in block) + "\n</observations>" for block in blocks]
+    """Return one text block a commit, the mark on the last.
+
+    Most turns send the same as the one before.
+    """
+    texts = [
+        "<observations>\n" + "\n".join(shown_line(o) for o in block) + "\n</observations>"
+        for block in blocks
+    ]
     return tuple(Text(text, mark=i == len(texts)) for i, text in enumerate(texts, 1))
 
 
@@ -155,27 +177,39 @@ def _is_words(block: Block) -> TypeGuard[Text]:
 def _with_mark(message: ChatMessage) -> ChatMessage:
     last = message.blocks[-1]
     return (
-        replace(message, blocks=(*message.blocks[:-1], replace(last, mark=True))) if isinstance(last, Text) else message
+        replace(message, blocks=(*message.blocks[:-1], replace(last, mark=True)))
+        if isinstance(last, Text)
+        else message
     )
 
 
 def stored_rounds(blocks: str | None) -> list[ChatMessage]:
-    """Return the tool rounds kept in a message's `blocks`; none when they are not what `dump_rounds` wrote.
+    """Return the tool rounds kept in a message's `blocks`.
 
-    They alternate and begin with the assistant's; a call without its result, a result without
-    its call and a blank text are left out, since the API refuses them.
+    None when they are not what `dump_rounds` wrote.
+
+    They alternate and begin with the assistant's; a call without its result, a result
+    without its call and a blank text are left out, since the API refuses them.
     """
     if not blocks:
         return []
     try:
-        parts = [ChatMessage(_role(part["role"]), tuple(map(_load, part["blocks"]))) for part in json.loads(blocks)]
+        parts = [
+            ChatMessage(_role(part["role"]), tuple(map(_load, part["blocks"])))
+            for part in json.loads(blocks)
+        ]
     except (ValueError, TypeError, KeyError, RecursionError):
         return []
     while parts and parts[0].role != "assistant":
         del parts[0]
     joined = alternating(parts)
-    paired = [_calls(part) & _results(following) for part, following in pairwise([*joined, ChatMessage("user", ())])]
-    kept = (replace(part, blocks=tuple(_sendable(part, i, paired))) for i, part in enumerate(joined))
+    paired = [
+        _calls(part) & _results(following)
+        for part, following in pairwise([*joined, ChatMessage("user", ())])
+    ]
+    kept = (
+        replace(part, blocks=tuple(_sendable(part, i, paired))) for i, part in enumerate(joined)
+    )
     return alternating(part for part in kept if part.blocks)
 
 
@@ -196,21 +230,28 @@ def _results(part: ChatMessage) -> set[str]:
 
 
 def _sendable(part: ChatMessage, i: int, paired: Sequence[set[str]]) -> Iterator[Block]:
-    """Yield the blocks that the API takes; `paired` are the calls of each part that the next one answers."""
+    """Yield the blocks that the API takes.
+
+    `paired` are the calls of each part that the next one answers.
+    """
     for block in part.blocks:
         match block:
             case Text(text=text) if not text.strip():
                 continue
             case ToolUse(id=call) if part.role != "assistant" or call not in paired[i]:
                 continue
-            case ToolResult(tool_use_id=call) if i == 0 or part.role != "user" or call not in paired[i - 1]:
+            case ToolResult(tool_use_id=call) if (
+                i == 0 or part.role != "user" or call not in paired[i - 1]
+            ):
                 continue
         yield block
 
 
 def dump_rounds(rounds: Sequence[ChatMessage]) -> str:
     """Return tool rounds as the JSON that is stored with the assistant's message."""
-    return json.dumps([{"role": part.role, "blocks": [_dump(block) for block in part.blocks]} for part in rounds])
+    return json.dumps(
+        [{"role": part.role, "blocks": [_dump(block) for block in part.blocks]} for part in rounds]
+    )
 
 
 def _dump(block: Block) -> dict[str, object]:
@@ -220,7 +261,12 @@ def _dump(block: Block) -> dict[str, object]:
         case ToolUse(id=call, name=name, input=given):
             return {"type": "tool_use", "id": call, "name": name, "input": dict(given)}
         case ToolResult(tool_use_id=call, content=content, is_error=is_error):
-            return {"type": "tool_result", "tool_use_id": call, "content": content, "is_error": is_error}
+            return {
+                "type": "tool_result",
+                "tool_use_id": call,
+                "content": content,
+                "is_error": is_error,
+            }
         case Opaque(data=data):
             return {"type": "opaque", "data": dict(data)}
 
@@ -231,7 +277,12 @@ def _load(data: dict[str, object]) -> Block:
             return Text(text)
         case {"type": "tool_use", "id": str(call), "name": str(name), "input": dict(given)}:
             return ToolUse(call, name, given)
-        case {"type": "tool_result", "tool_use_id": str(call), "content": str(content), "is_error": bool(is_error)}:
+        case {
+            "type": "tool_result",
+            "tool_use_id": str(call),
+            "content": str(content),
+            "is_error": bool(is_error),
+        }:
             return ToolResult(call, content, is_error)
         case {"type": "opaque", "data": dict(opaque)}:
             return Opaque(opaque)

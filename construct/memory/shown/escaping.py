@@ -40,7 +40,8 @@ def escape(text: str) -> str:
     A line that begins like an anchor or a note of ours gets a backslash before it. Tags and anchors are recognised
     through case, look-alike letters and invisible characters.
     """
-    # printable() first would join lines at separators that it removes; splitlines() knows them all.
+    # printable() first would join lines at separators that it removes; splitlines()
+    # knows them all.
     lines = (_escape_line(printable(line)) for line in text.splitlines())
     return _OPENS.sub(_escape_tag, "\n".join(lines))
 
@@ -84,5 +85,7 @@ def _unescape_tag(match: re.Match[str]) -> str:
 
 def _names_a_tag(match: re.Match[str]) -> bool:
     after = _OPENS.split(match.string[match.end() : match.end() + _LONGEST_JUNK], maxsplit=1)[0]
-    letters = "".join(c for c in unicodedata.normalize("NFKC", after) if c.isalnum() and c not in _FILLER)
+    letters = "".join(
+        c for c in unicodedata.normalize("NFKC", after) if c.isalnum() and c not in _FILLER
+    )
     return letters.casefold().startswith(TAGS)

@@ -1,32 +1,38 @@
-"""The one form of a note: `! 2026-01-15 M3 User sees a dentist | planned | for 2026-03-05`. Pure.
+"""The one form of a note: `! 2026-01-15 M3 User sees a dentist | for 2026-03-05`.
 
-Workers are shown notes and answer with notes in this form, and the main model is shown observations in it; only the
-head of the line differs. Here notes are rendered for every prompt and read from every answer, a finished one or the
-beginning of one (contract.md, "What the worker model is asked for").
+Workers are shown notes and answer with notes in this form, and the main model is shown
+observations in it. Only the head of the line differs. Here notes are rendered for every
+prompt and read from every answer, a finished one or the beginning of one (contract.md,
+"What the worker model is asked for"). Pure.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Protocol, TypeVar
 
 from construct import tokens
-from construct.memory.language.when import is_when
+from construct.language.periods import is_when
 from construct.memory.shown.escaping import TAGS, inline, unescape
 from construct.text import one_line, storable
+from construct.vocabulary import Priority, Stance
 
-PRIORITIES = ("high", "medium", "low")
-STANCES = ("stated", "planned", "asked", "inferred", "hypothetical", "assistant", "quoted")
+PRIORITIES = tuple(Priority)
+STANCES = tuple(Stance)
 """Where a line names several, the last of these counts."""
-SIGNS = {"high": "!", "medium": "-", "low": "~"}
+SIGNS: Mapping[str, str] = {Priority.HIGH: "!", Priority.MEDIUM: "-", Priority.LOW: "~"}
 MOST_REPLACED = 3
 """Notes that one line can make outdated."""
 
 _PRIORITY_OF = {sign: priority for priority, sign in SIGNS.items()}
-_HEAD = re.compile(r"(?:[-*•–+] |\d+[.)] )?([!~-]) ?\[?(\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))?\]? (.*)")
+_HEAD = re.compile(
+    r"(?:[-*•–+] |\d+[.)] )?([!~-]) ?\[?(\d{4}-\d\d-\d\d)(?: to (\d{4}-\d\d-\d\d))?\]? (.*)"
+)
 _SEPARATOR = re.compile(r" \|(?= )")
-_SENTENCE_PAIR = re.compile(r"[-*•–+]? ?\[?([A-Z]\d+)\]? ?(=|by) ?\[?([A-Z]\d+)\]?\.?", re.IGNORECASE)
+_SENTENCE_PAIR = re.compile(
+    r"[-*•–+]? ?\[?([A-Z]\d+)\]? ?(=|by) ?\[?([A-Z]\d+)\]?\.?", re.IGNORECASE
+)
 
 
 class Note(Protocol):
@@ -46,7 +52,10 @@ class Note(Protocol):
 
     @property
     def observation_date(self) -> str:
-        """The day it happened or was said; of a reflection the latest of its sources."""
+        """The day it happened or was said.
+
+        Of a reflection the latest of its sources.
+        """
 
     @property
     def first_date(self) -> str | None:
@@ -58,9 +67,10 @@ class Note(Protocol):
 
 
 def shown_line(note: Note) -> str:
-    """Return the line the main model is shown: `! [2026-01-15] User sees a dentist | planned | for 2026-03-05`.
+    """Return the line the main model is shown: `! [2026-01-15] User sees a dentist`.
 
-    Nothing in it depends on the present: the prompt cache lives on lines that stay the same.
+    Nothing in it depends on the present: the prompt cache lives on lines that stay the
+    same.
     """
     return f"{SIGNS[note.priority]} [{_days(note)}] {_fact_and_marks(note)}"
 
@@ -71,7 +81,7 @@ def plain_line(note: Note) -> str:
 
 
 def anchored_lines(letter: str, notes: Iterable[Note]) -> list[str]:
-    """Return lines headed by anchors, as observer and reflector are shown them: `K1 ! 2026-01-15 User …`."""
+    """Return lines with anchors, as workers see them: `K1 ! 2026-01-15 User …`."""
     return [f"{letter}{number} {plain_line(note)}" for number, note in enumerate(notes, 1)]
 
 
@@ -79,7 +89,10 @@ N = TypeVar("N", bound=Note)
 
 
 def fitting(notes: Sequence[N], most: int) -> list[N]:
-    """Return the first of the notes, as many as so many tokens hold with their anchors; what is too long is skipped."""
+    """Return the first of the notes, as many as so many tokens hold with their anchors.
+
+    What is too long is skipped.
+    """
     found = []
     for note in notes:
         size = tokens.count(plain_line(note)) + 2
@@ -96,12 +109,16 @@ def line_tokens(note: Note) -> int:
 
 def _days(note: Note) -> str:
     first = note.first_date
-    return f"{first} to {note.observation_date}" if first and first < note.observation_date else note.observation_date
+    return (
+        f"{first} to {note.observation_date}"
+        if first and first < note.observation_date
+        else note.observation_date
+    )
 
 
 def _fact_and_marks(note: Note) -> str:
     parts = [inline(note.content).replace(" | ", " / ")]
-    if note.stance != "stated":
+    if note.stance != Stance.STATED:
         parts.append(note.stance)
     if note.referenced_date:
         parts.append(f"for {note.referenced_date}")
@@ -114,7 +131,10 @@ class Section:
 
     lines: tuple[str, ...]
     is_closed: bool
-    """Whether the closing tag came; without it the answer broke off here, and only whole lines are kept."""
+    """Whether the closing tag came.
+
+    Without it the answer broke off here, and only whole lines are kept.
+    """
 
 
 def section(answer: str, name: str) -> Section | None:
@@ -133,8 +153,17 @@ def section(answer: str, name: str) -> Section | None:
     return Section(_lines("".join(whole)), is_closed=False)
 
 
+def section_lines(answer: str, name: str) -> Sequence[str]:
+    """Return the lines of a section, none when the answer does not have it."""
+    found = section(answer, name)
+    return found.lines if found else ()
+
+
 def phrase(answer: str, name: str, most: int) -> str | None:
-    """Return a section of one line, at most so many characters; "" when it is empty, None when it is missing."""
+    """Return a section of one line, at most so many characters.
+
+    "" when it is empty, None when it is missing.
+    """
     found = section(answer, name)
     if found is None or not found.is_closed:
         return None
@@ -163,10 +192,14 @@ class ReadNote:
     first_date: str | None = None
 
 
-def read_notes(lines: Sequence[str], letter: str, sent: Collection[str], known: Collection[str] = ()) -> list[ReadNote]:
-    """Return the notes in an answer's lines; what cannot be read, or names no anchor that was sent, is left out.
+def read_notes(
+    lines: Sequence[str], letter: str, sent: Collection[str], known: Collection[str] = ()
+) -> list[ReadNote]:
+    """Return the notes in an answer's lines.
 
-    `letter`: of the anchors of this call, such as M; `known`: the K anchors that `replaces` may name.
+    What cannot be read, or names no anchor that was sent, is left out. `letter` begins
+    the anchors of this call, such as M. `known` are the K anchors that `replaces` may
+    name.
     """
     return [note for line in lines if (note := _read_note(line, letter, sent, known)) is not None]
 
@@ -178,13 +211,15 @@ def anchors_in(lines: Iterable[str], sent: Collection[str]) -> list[str]:
 
 
 def pairs_in(lines: Iterable[str], sign: str, sent: Collection[str]) -> list[tuple[str, str]]:
-    """Return pairs of anchors such as `O12 = O5` or `O5 by O12`, both of which were sent."""
+    """Return pairs of anchors that were sent, such as `O12 = O5` or `O5 by O12`."""
     matches = (_SENTENCE_PAIR.fullmatch(line) for line in lines)
     pairs = [(m[1].upper(), m[3].upper()) for m in matches if m and m[2].lower() == sign]
     return [pair for pair in pairs if pair[0] in sent and pair[1] in sent and pair[0] != pair[1]]
 
 
-def _read_note(line: str, letter: str, sent: Collection[str], known: Collection[str]) -> ReadNote | None:
+def _read_note(
+    line: str, letter: str, sent: Collection[str], known: Collection[str]
+) -> ReadNote | None:
     head = _HEAD.fullmatch(one_line(line))
     if head is None or not all(_is_day(day) for day in head.group(2, 3) if day):
         return None

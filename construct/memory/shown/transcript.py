@@ -1,4 +1,7 @@
-"""What an observer reads: messages behind anchors, with their markup escaped; and how messages are grouped. Pure."""
+"""What an observer reads: messages behind anchors, with their markup escaped.
+
+And how messages are grouped. Pure.
+"""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -40,7 +43,10 @@ def turns(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def batches(messages: Sequence[Message], most: int) -> list[list[Message]]:
-    """Return the messages in batches of at most `most` tokens, cut between turns; a larger turn is one by itself."""
+    """Return the messages in batches of at most `most` tokens, cut between turns.
+
+    A larger turn is one by itself.
+    """
     found: list[list[Message]] = []
     size = 0
     for turn in turns(messages):

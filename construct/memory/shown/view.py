@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from construct.memory.shown import budget
 from construct.memory.shown.forks import reach
 from construct.store import observations as rows
-from construct.store.observations import Line
+from construct.store import shown
 from construct.store.records import Observation
+from construct.store.shown import Line
 
 Blocks = tuple[tuple[Observation | Line, ...], ...]
 
@@ -26,24 +27,34 @@ class Frame:
 
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Return what is shown, taking in what replaced a line that is gone."""
-    shown = rows.shown(db, conversation_id)
-    return shown.blocks if shown.all_active else take_in(db, conversation_id, frame)
+    found = shown.shown(db, conversation_id)
+    return found.blocks if found.all_active else take_in(db, conversation_id, frame)
 
 
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
-    """Show all active observations in scope, new ones in a block of their own; return what is shown."""
-    by_id = {o.id: o for o in rows.weighed_in_scope(db, reach(db, frame.scope, conversation_id))}
-    before = rows.shown_blocks(db, conversation_id)
-    after = budget.with_new(budget.without_gone(before, by_id), by_id)
-    after = budget.within_budget(after, by_id, frame.budget)
-    if sorted(after) != sorted(before):
-        rows.replace_shown(db, conversation_id, after)
-    return rows.shown(db, conversation_id).blocks
+    """Show all active observations in scope, new ones in a block of their own.
+
+    Over the budget what is shown is packed anew; what fell off earlier gets another
+    chance then. Return what is shown.
+    """
+    talk = reach(db, frame.scope, conversation_id)
+    before = shown.shown_blocks(db, conversation_id)
+    standing = shown.shown_in_scope(db, conversation_id, talk)
+    new = shown.not_taken_in(db, conversation_id, frame.scope, talk)
+    after = budget.with_new({i: before[i] for i in standing}, new)
+    if sum(standing.values()) + sum(new.values()) > frame.budget:
+        kept = budget.packed(rows.by_urgency(db, talk), frame.budget)
+        after = budget.repacked(after, kept)
+    shown.store_take_in(db, conversation_id, frame.scope, after)
+    return shown.shown(db, conversation_id).blocks
 
 
 def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:
     """Return what a conversation that does not exist yet would be shown."""
     if frame.scope != "user":
         return ()
-    by_id = {o.id: o for o in rows.active_in_scope(db, None)}
-    return budget.in_blocks(budget.within_budget(budget.with_new([], list(by_id)), by_id, frame.budget), by_id)
+    active = dict(rows.by_urgency(db, None))
+    kept = list(active)
+    if sum(active.values()) > frame.budget:
+        kept = budget.packed(active.items(), frame.budget)
+    return (shown.lines(db, kept),) if kept else ()

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 
 from construct.memory.shown.transcript import turns
+from construct.store.messages import is_shown
 from construct.store.records import Message, Watermarks
-from construct.store.talk import is_shown
 
 
 def window_start(messages: Sequence[Message], marks: Watermarks, retained: int) -> int:
-    """Return the `window` watermark that compacting would set; `messages` are those above the present one.
+    """Return the `window` watermark that compacting would set.
 
-    The cut is between two turns, such that as few whole turns as reach `retained` tokens stay raw, or all that is not
-    observed, whichever is more.
+    `messages` are those above the present one.
+
+    The cut is between two turns, such that as few whole turns as reach `retained`
+    tokens stay raw, or all that is not observed, whichever is more.
     """
     kept = 0
     for turn in reversed(turns(messages)):

@@ -8,7 +8,14 @@ from typing import TextIO
 
 from construct.clock import Clock
 from construct.errors import UsageError
-from construct.store.backup import MARKDOWN_END, backup, explaining, refuse_database, replacing, text_file
+from construct.store.backup import (
+    MARKDOWN_END,
+    backup,
+    explaining,
+    refuse_database,
+    replacing,
+    text_file,
+)
 from construct.store.faults import explain
 from construct.store.transfer.jsonl import export_jsonl
 from construct.store.transfer.markdown import export_markdown
@@ -44,7 +51,12 @@ def _to_stdout(db: sqlite3.Connection, form: str, stdout: TextIO, clock: Clock) 
     if form == "sqlite":
         raise UsageError("An sqlite export is a file of its own.\nName one with -o.")
     encoding = stdout.encoding or "utf-8"
-    _write_text(db, form, lambda text: stdout.write(text.encode(encoding, "replace").decode(encoding)), clock)
+    _write_text(
+        db,
+        form,
+        lambda text: stdout.write(text.encode(encoding, "replace").decode(encoding)),
+        clock,
+    )
     stdout.flush()
 
 
@@ -55,12 +67,16 @@ def _to_path(db: sqlite3.Connection, db_path: Path, form: str, target: Path, clo
             _write_text(db, form, file.write, clock)
         return
     if target.exists() and not target.is_file():
-        raise UsageError(f"{target} is no plain file, and an sqlite export is one.\nName another with -o.")
+        raise UsageError(
+            f"{target} is no plain file, and an sqlite export is one.\nName another with -o."
+        )
     with replacing(target) as new:
         _write_backup(db, db_path, target, new)
 
 
-def _write_text(db: sqlite3.Connection, form: str, write: Callable[[str], object], clock: Clock) -> None:
+def _write_text(
+    db: sqlite3.Connection, form: str, write: Callable[[str], object], clock: Clock
+) -> None:
     if form == "jsonl":
         export_jsonl(db, write)
     else:
@@ -72,5 +88,7 @@ def _write_backup(db: sqlite3.Connection, db_path: Path, target: Path, new: Path
     try:
         backup(db, new)
     except sqlite3.Error as error:
-        ours = error.sqlite_errorname.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_BUSY", "SQLITE_LOCKED"))
+        ours = error.sqlite_errorname.startswith(
+            ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_BUSY", "SQLITE_LOCKED")
+        )
         raise explain(error, db_path if ours else target) from error

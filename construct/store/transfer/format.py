@@ -16,6 +16,15 @@ from typing import Any
 
 from construct.clock import from_text, to_text
 from construct.text import storable
+from construct.vocabulary import (
+    CycleKind,
+    CycleStatus,
+    MessageStatus,
+    Priority,
+    Role,
+    Stance,
+    WatermarkName,
+)
 
 SqlValue = str | int | float | None
 Check = Callable[[Any], SqlValue]
@@ -57,15 +66,25 @@ def flag(value: Any) -> int:
 
 def amount(value: Any) -> float:
     """Return an amount of money."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not math.isfinite(value)
+        or value < 0
+    ):
         raise ValueError("must be a number, 0 or more")
     return float(value)
 
 
 def time(value: Any) -> str:
-    """Return a time in UTC; one that says so already stays letter for letter as it is."""
+    """Return a time in UTC.
+
+    One that says so already stays letter for letter as it is.
+    """
     with suppress(TypeError, ValueError, OverflowError):
-        if re.fullmatch(r"[0-9TWZtz:.,+ -]{8,40}", value):  # `fromisoformat` takes any separator, ESC too
+        if re.fullmatch(
+            r"[0-9TWZtz:.,+ -]{8,40}", value
+        ):  # `fromisoformat` takes any separator, ESC too
             moment = from_text(value)
             return str(value) if value.endswith("+00:00") else to_text(moment)
     raise ValueError("must be a time such as 2026-03-01T14:30:00+01:00")
@@ -124,7 +143,10 @@ def no_constant(name: str) -> None:
 
 
 def read_json(words: str) -> Any:
-    """Return what JSON says; raises ValueError for whatever is none, NaN and bottomless nesting too."""
+    """Return what JSON says.
+
+    Raises ValueError for whatever is none, NaN and bottomless nesting too.
+    """
     try:
         return json.loads(words, parse_constant=no_constant)
     except RecursionError:
@@ -133,7 +155,7 @@ def read_json(words: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value of a line and the column it is kept in, called like the value unless told otherwise."""
+    """One value of a line, and the column it is kept in: of the same name unless told otherwise."""
 
     key: str
     check: Check
@@ -160,11 +182,19 @@ class Kind:
     where: str = "1"
     """Which rows are exported: nothing of running cycles is."""
     order: str = "id"
+    owner: str = ""
+    """The type of row that one without a uid comes along with, when that is new."""
 
 
-def _ref(key: str, to: str, column: str = "", *, needed: bool = False, later: bool = False) -> Field:
+def _ref(
+    key: str, to: str, column: str = "", *, needed: bool = False, later: bool = False
+) -> Field:
     column = column or f"{key}_id"
-    return Field(key, uid, column, ref=to) if needed else Field(key, optional(uid), column, None, to, later)
+    return (
+        Field(key, uid, column, ref=to)
+        if needed
+        else Field(key, optional(uid), column, None, to, later)
+    )
 
 
 def _maybe(key: str, check: Check = text, column: str = "") -> Field:
@@ -173,93 +203,222 @@ def _maybe(key: str, check: Check = text, column: str = "") -> Field:
 
 number, row_id = whole(0), whole(1)
 COUNTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
-_PRIORITIES = ("high", "medium", "low")
-_STANCES = ("stated", "asked", "planned", "hypothetical", "inferred", "assistant", "quoted")
+_FINISHED = [status for status in CycleStatus if status is not CycleStatus.RUNNING]
 _RUNNING = "(SELECT id FROM cycles WHERE status = 'running')"
 
 KINDS: dict[str, Kind] = {
     kind.type: kind
     for kind in (
-        Kind("conversation", "conversations", (
-            _maybe("title"), _maybe("titled_by", one_of("user", "observer")), Field("created_at", time),
-            _ref("parent", "conversation", later=True),
-            _ref("forked_at", "message", "forked_at_message_id", later=True),
-            _ref("forked_window", "message", "forked_window_message_id", later=True),
-            _maybe("current_task"), _maybe("suggested_response"), _maybe("last_request_at", time),
-            _maybe("cache_life"),
-        )),
-        Kind("message", "messages", (
-            _ref("conversation", "conversation", needed=True), Field("role", one_of("user", "assistant")),
-            Field("content", text), _maybe("blocks", json_list(dict)),
-            Field("status", one_of("complete", "interrupted"), default="complete"),
-            Field("archived", flag, default=0), Field("token_count", number), Field("created_at", time),
-            _maybe("stop_reason"), _maybe("model"), Field("retried", flag, default=0),
-            Field("withheld", flag, default=0),
-        )),
-        Kind("cycle", "cycles", (
-            _ref("conversation", "conversation"), Field("kind", one_of("observer", "reflector", "graph", "edit")),
-            Field("status", one_of("succeeded", "failed", "abandoned", "reverted")),
-            _ref("first_message", "message"), _ref("last_message", "message"), _maybe("model"),
-            Field("input_tokens", number, default=0), Field("output_tokens", number, default=0),
-            Field("attempts", number, default=0), Field("started_at", time), _maybe("finished_at", time),
-            _maybe("error"), _maybe("notes", json_list(str)), _maybe("base_tokens", number),
-            _maybe("reverted_at", time), _ref("held_message", "message"),
-        ), where="status <> 'running'"),
-        Kind("observation", "observations", (
-            _ref("conversation", "conversation"), Field("content", text),
-            Field("priority", one_of(*_PRIORITIES)), Field("stance", one_of(*_STANCES)),
-            Field("observation_date", day), _maybe("referenced_date", day_month_or_year), Field("generation", number),
-            _ref("cycle", "cycle", needed=True), Field("token_count", number), Field("pinned", flag, default=0),
-            Field("created_at", time), _maybe("committed_at", time), _maybe("superseded_at", time),
-            _ref("superseded_by", "cycle", "superseded_by"),
-            Field("origin", one_of("worker", "user"), default="worker"), _maybe("asked_at", time),
-            Field("withheld", flag, default=0),
-        ), where=f"cycle_id NOT IN {_RUNNING}"),
-        Kind("replaced", "observation_replaced", (
-            _ref("observation", "observation", needed=True), _ref("replaced", "observation", needed=True),
-            _ref("cycle", "cycle", needed=True), Field("relation", one_of("outdated", "same", "edit",)),
-        ), keyed=False, order="observation_id, replaced_id, cycle_id"),
-        Kind("borrowed", "observation_borrowed", (
-            _ref("observation", "observation", needed=True), _ref("lender", "observation", needed=True),
-        ), keyed=False, order="observation_id, lender_id"),
-        Kind("forget_request", "forget_requests", (
-            _ref("cycle", "cycle"), _ref("observation", "observation"), _ref("message", "message"),
-            Field("along", flag, default=0), _maybe("withheld_at", time), _maybe("answered_at", time),
-        ), where=f"ifnull(cycle_id, 0) NOT IN {_RUNNING}"),
-        Kind("memory", "memories", (
-            Field("content", text), _maybe("category"), Field("origin", one_of("user", "assistant", "observation")),
-            _ref("observation", "observation"), Field("created_at", time), _maybe("superseded_at", time),
-            _ref("superseded_by", "memory", "superseded_by", later=True), _ref("cycle", "cycle"),
-        ), where=f"ifnull(observation_id, 0) NOT IN (SELECT id FROM observations WHERE cycle_id IN {_RUNNING})"),
-        Kind("entity", "entities", (
-            Field("name", text), _maybe("entity_type", text, "type"),
-            Field("aliases", json_list(str), default="[]"), _ref("cycle", "cycle"),
-        )),
-        Kind("relation", "relations", (
-            _ref("subject", "entity", needed=True), Field("predicate", text),
-            _ref("object", "entity", needed=True), _ref("memory", "memory", needed=True),
-            Field("created_at", time), _maybe("superseded_at", time), _ref("cycle", "cycle"),
-        )),
-        Kind("usage", "usage", (
-            Field("created_at", time), Field("purpose", text), Field("model", text),
-            *(Field(key, number, default=0) for key in COUNTS), _maybe("cost_usd", amount),
-            _ref("conversation", "conversation"), _ref("cycle", "cycle"),
-        )),
-        Kind("watermark", "watermarks", (
-            _ref("conversation", "conversation", needed=True),
-            Field("name", one_of("observed", "compacted", "window")),
-            _ref("message", "message", needed=True), Field("updated_at", time),
-        ), keyed=False, order="conversation_id, name"),
-        Kind("shown", "shown", (
-            _ref("conversation", "conversation", needed=True), _ref("observation", "observation", needed=True),
-            Field("block", number),
-        ), keyed=False, order="conversation_id, observation_id"),
         Kind(
-            "tombstone", "tombstones", (Field("message", uid, "message_uid"), Field("created_at", time)),
-            keyed=False, order="message_uid",
+            "conversation",
+            "conversations",
+            (
+                _maybe("title"),
+                _maybe("titled_by", one_of("user", "observer")),
+                Field("created_at", time),
+                _ref("parent", "conversation", later=True),
+                _ref("forked_at", "message", "forked_at_message_id", later=True),
+                _ref("forked_window", "message", "forked_window_message_id", later=True),
+                _maybe("current_task"),
+                _maybe("suggested_response"),
+                _maybe("last_request_at", time),
+                _maybe("cache_life"),
+            ),
+        ),
+        Kind(
+            "message",
+            "messages",
+            (
+                _ref("conversation", "conversation", needed=True),
+                Field("role", one_of(*Role)),
+                Field("content", text),
+                _maybe("blocks", json_list(dict)),
+                Field("status", one_of(*MessageStatus), default="complete"),
+                Field("archived", flag, default=0),
+                Field("token_count", number),
+                Field("created_at", time),
+                _maybe("stop_reason"),
+                _maybe("model"),
+                Field("retried", flag, default=0),
+                Field("withheld", flag, default=0),
+            ),
+        ),
+        Kind(
+            "cycle",
+            "cycles",
+            (
+                _ref("conversation", "conversation"),
+                Field("kind", one_of(*CycleKind)),
+                Field("status", one_of(*_FINISHED)),
+                _ref("first_message", "message"),
+                _ref("last_message", "message"),
+                _maybe("model"),
+                Field("input_tokens", number, default=0),
+                Field("output_tokens", number, default=0),
+                Field("attempts", number, default=0),
+                Field("started_at", time),
+                _maybe("finished_at", time),
+                _maybe("error"),
+                _maybe("notes", json_list(str)),
+                _maybe("base_tokens", number),
+                _maybe("reverted_at", time),
+                _ref("held_message", "message"),
+            ),
+            where="status <> 'running'",
+        ),
+        Kind(
+            "observation",
+            "observations",
+            (
+                _ref("conversation", "conversation"),
+                Field("content", text),
+                Field("priority", one_of(*Priority)),
+                Field("stance", one_of(*Stance)),
+                Field("observation_date", day),
+                _maybe("referenced_date", day_month_or_year),
+                Field("generation", number),
+                _ref("cycle", "cycle", needed=True),
+                Field("token_count", number),
+                Field("pinned", flag, default=0),
+                Field("created_at", time),
+                _maybe("committed_at", time),
+                _maybe("superseded_at", time),
+                _ref("superseded_by", "cycle", "superseded_by"),
+                Field("origin", one_of("worker", "user"), default="worker"),
+                _maybe("asked_at", time),
+                Field("withheld", flag, default=0),
+            ),
+            where=f"cycle_id NOT IN {_RUNNING}",
+        ),
+        Kind(
+            "replaced",
+            "observation_replaced",
+            (
+                _ref("observation", "observation", needed=True),
+                _ref("replaced", "observation", needed=True),
+                _ref("cycle", "cycle", needed=True),
+                Field(
+                    "relation",
+                    one_of(
+                        "outdated",
+                        "same",
+                        "edit",
+                    ),
+                ),
+            ),
+            keyed=False,
+            order="observation_id, replaced_id, cycle_id",
+            owner="cycle",
+        ),
+        Kind(
+            "borrowed",
+            "observation_borrowed",
+            (
+                _ref("observation", "observation", needed=True),
+                _ref("lender", "observation", needed=True),
+            ),
+            keyed=False,
+            order="observation_id, lender_id",
+            owner="observation",
+        ),
+        Kind(
+            "forget_request",
+            "forget_requests",
+            (
+                _ref("cycle", "cycle"),
+                _ref("observation", "observation"),
+                _ref("message", "message"),
+                Field("along", flag, default=0),
+                _maybe("withheld_at", time),
+                _maybe("answered_at", time),
+            ),
+            where=f"ifnull(cycle_id, 0) NOT IN {_RUNNING}",
+        ),
+        Kind(
+            "memory",
+            "memories",
+            (
+                Field("content", text),
+                _maybe("category"),
+                Field("origin", one_of("user", "assistant", "observation")),
+                _ref("observation", "observation"),
+                Field("created_at", time),
+                _maybe("superseded_at", time),
+                _ref("superseded_by", "memory", "superseded_by", later=True),
+                _ref("cycle", "cycle"),
+            ),
+            where="ifnull(observation_id, 0) NOT IN"
+            f" (SELECT id FROM observations WHERE cycle_id IN {_RUNNING})",
+        ),
+        Kind(
+            "entity",
+            "entities",
+            (
+                Field("name", text),
+                _maybe("entity_type", text, "type"),
+                Field("aliases", json_list(str), default="[]"),
+                _ref("cycle", "cycle"),
+            ),
+        ),
+        Kind(
+            "relation",
+            "relations",
+            (
+                _ref("subject", "entity", needed=True),
+                Field("predicate", text),
+                _ref("object", "entity", needed=True),
+                _ref("memory", "memory", needed=True),
+                Field("created_at", time),
+                _maybe("superseded_at", time),
+                _ref("cycle", "cycle"),
+            ),
+        ),
+        Kind(
+            "usage",
+            "usage",
+            (
+                Field("created_at", time),
+                Field("purpose", text),
+                Field("model", text),
+                *(Field(key, number, default=0) for key in COUNTS),
+                _maybe("cost_usd", amount),
+                _ref("conversation", "conversation"),
+                _ref("cycle", "cycle"),
+            ),
+        ),
+        Kind(
+            "watermark",
+            "watermarks",
+            (
+                _ref("conversation", "conversation", needed=True),
+                Field("name", one_of(*WatermarkName)),
+                _ref("message", "message", needed=True),
+                Field("updated_at", time),
+            ),
+            keyed=False,
+            order="conversation_id, name",
+        ),
+        Kind(
+            "shown",
+            "shown",
+            (
+                _ref("conversation", "conversation", needed=True),
+                _ref("observation", "observation", needed=True),
+                Field("block", number),
+            ),
+            keyed=False,
+            order="conversation_id, observation_id",
+            owner="conversation",
+        ),
+        Kind(
+            "tombstone",
+            "tombstones",
+            (Field("message", uid, "message_uid"), Field("created_at", time)),
+            keyed=False,
+            order="message_uid",
         ),
     )
-}  # fmt: skip
+}
 """In the order in which they are written: what is named comes first."""
 
 OUTDATED = Kind(
@@ -272,7 +431,10 @@ OUTDATED = Kind(
     ),
     keyed=False,
 )
-"""What files of version 1 have instead of `replaced`; the cycle's kind tells the relation."""
+"""What files of version 1 have instead of `replaced`.
+
+The cycle's kind tells the relation.
+"""
 
 
 def kinds_of(version: int) -> Mapping[str, Kind]:
@@ -301,6 +463,17 @@ def _value(field: Field, record: Mapping[str, Any]) -> SqlValue:
 class RefusedError(Exception):
     """A file that cannot be imported: at which line or in which conversation, and why."""
 
-    def __init__(self, where: str, why: object, advice: str = "Correct the file, or export it again") -> None:
+    def __init__(
+        self, where: str, why: object, advice: str = "Correct the file, or export it again"
+    ) -> None:
         super().__init__(where, why)
         self.where, self.why, self.advice = where, why, advice
+
+
+def foreign() -> RefusedError:
+    """Return the refusal of what no program that we know has exported."""
+    return RefusedError(
+        "",
+        "it is neither an export of Construct, ChatGPT or Claude, nor lines of messages",
+        "ChatGPT and Claude call theirs conversations.json",
+    )

@@ -1,7 +1,8 @@
 """The JSONL export: everything that is kept, one object a line, the same bytes for the same rows.
 
 Left out is what belongs to a machine or a moment: open chats, running cycles and all of
-theirs, cycles' owners, `meta`, and the token factors, which are learned again.
+theirs, cycles' owners, `meta`, which lines fell off a conversation's budget, and the
+token factors, which are learned again.
 """
 
 import json
@@ -35,7 +36,8 @@ def lines(db: sqlite3.Connection) -> Iterator[str]:
             yield json.dumps(record, allow_nan=False) + "\n"
         except (TypeError, ValueError) as error:
             raise ConstructError(
-                f"{record['type']} {record.get('id', '')} holds what is no text or number: {error}.\n"
+                f"{record['type']} {record.get('id', '')} holds what is no text or number:"
+                f" {error}.\n"
                 "Another program wrote it; correct that row, then export again."
             ) from error
 
@@ -43,7 +45,8 @@ def lines(db: sqlite3.Connection) -> Iterator[str]:
 def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     """Yield the export's objects."""
     counts = {
-        kind: scalar(db, f"SELECT count(*) FROM {KINDS[kind].table} WHERE {KINDS[kind].where}") for kind in COUNTED
+        kind: scalar(db, f"SELECT count(*) FROM {KINDS[kind].table} WHERE {KINDS[kind].where}")
+        for kind in COUNTED
     }
     yield {"type": "construct-export", "version": VERSION, "counts": counts}
     observed = _Observed(db)
@@ -58,11 +61,17 @@ def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
 
 def _rows(db: sqlite3.Connection, kind: Kind) -> Iterator[dict[str, Any]]:
     keys = (["id", "uid"] if kind.keyed else []) + [field.key for field in kind.fields]
-    columns = (["t.id", "t.uid"] if kind.keyed else []) + [_expression(kind, field) for field in kind.fields]
-    needed = [field.key for field in kind.fields if field.ref and not field.later and field.default is not None]
+    columns = (["t.id", "t.uid"] if kind.keyed else []) + [
+        _expression(kind, field) for field in kind.fields
+    ]
+    needed = [
+        field.key
+        for field in kind.fields
+        if field.ref and not field.later and field.default is not None
+    ]
     times = [field.key for field in kind.fields if field.key.endswith("_at") and not field.ref]
-    query = f"SELECT {', '.join(columns)} FROM {kind.table} AS t WHERE {kind.where} ORDER BY {kind.order}"
-    for row in db.execute(query):
+    source = f"{kind.table} AS t WHERE {kind.where} ORDER BY {kind.order}"
+    for row in db.execute(f"SELECT {', '.join(columns)} FROM {source}"):
         values = dict(zip(keys, row, strict=True))
         if all(values[key] is not None for key in needed):
             values.update({key: _steady_time(values[key]) for key in times})
@@ -70,7 +79,7 @@ def _rows(db: sqlite3.Connection, kind: Kind) -> Iterator[dict[str, Any]]:
 
 
 def _expression(kind: Kind, field: Field) -> str:
-    """Return the SQL of a value: a uid for what is referred to, nothing for what is not exported."""
+    """Return the SQL of a value: a uid for a reference, null for what is not exported."""
     if field.ref:
         to = KINDS[field.ref]
         return f"(SELECT uid FROM {to.table} WHERE id = t.{field.column} AND {to.where})"
@@ -116,14 +125,16 @@ class _Observed:
         self._reached: dict[str, list[int]] = {}
         self._mark: dict[str, int] = dict(
             db.execute(
-                """SELECT uid, message_id FROM watermarks JOIN conversations ON conversations.id = conversation_id
+                """SELECT uid, message_id FROM watermarks
+                   JOIN conversations ON conversations.id = conversation_id
                    WHERE name = 'observed'"""
             ).fetchall()
         )
         for uid, first, last in db.execute(
             """SELECT conversations.uid, first_message_id, last_message_id
                FROM cycles JOIN conversations ON conversations.id = conversation_id
-               WHERE kind = 'observer' AND status = 'succeeded' AND first_message_id <= last_message_id
+               WHERE kind = 'observer' AND status = 'succeeded'
+               AND first_message_id <= last_message_id
                ORDER BY first_message_id"""
         ):
             self._spans.setdefault(uid, []).append((first, last))
@@ -131,7 +142,7 @@ class _Observed:
             self._reached[uid] = list(accumulate((last for _, last in spans), max))
 
     def settle(self, message: dict[str, Any]) -> None:
-        """Leave the flag out where an import decides it: what nobody has observed arrives archived."""
+        """Leave the flag out where an import decides it: the unobserved arrives archived."""
         uid, row_id = message["conversation"], message["id"]
         at = bisect_right(self._spans.get(uid, []), row_id, key=lambda span: span[0])
         covered = at > 0 and self._reached[uid][at - 1] >= row_id

@@ -1,7 +1,9 @@
-"""The Markdown export: made to be read. Conversations by date, then what is remembered by day.
+"""The Markdown export: made to be read.
 
-What was said stands in block quotes, so that nothing in it, neither a heading nor an open code
-fence, reaches beyond its message.
+Conversations by date, then what is remembered by day.
+
+What was said stands in block quotes, so that nothing in it, neither a heading nor an
+open code fence, reaches beyond its message.
 """
 
 import re
@@ -10,8 +12,8 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from construct.clock import Clock, from_text
-from construct.store import talk
 from construct.store.database import snapshot
+from construct.store.messages import messages_of
 from construct.store.records import Conversation, Memory, Observation
 from construct.store.sql import column, scalar, select
 from construct.text import one_line, printable
@@ -20,7 +22,8 @@ _MARKS = {"high": "!", "medium": "-", "low": "~"}
 _SPEAKERS = {"user": "You", "assistant": "Construct"}
 # HTML that would swallow the rest of the page (GitHub's list), and comments.
 _GREEDY_HTML = re.compile(
-    r"<(?=!--|/?(?:title|textarea|style|xmp|iframe|noembed|noframes|script|plaintext)\b)", re.IGNORECASE
+    r"<(?=!--|/?(?:title|textarea|style|xmp|iframe|noembed|noframes|script|plaintext)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -38,20 +41,28 @@ def export_markdown(db: sqlite3.Connection, write: Callable[[str], object], cloc
             write(part)
 
 
-def _conversation(db: sqlite3.Connection, conversation: Conversation, clock: Clock) -> Iterator[str]:
+def _conversation(
+    db: sqlite3.Connection, conversation: Conversation, clock: Clock
+) -> Iterator[str]:
     title = _inline(conversation.title or "Without a title")
     yield f"\n## {_local(conversation.created_at, clock, '%Y-%m-%d')} {title}\n"
     if conversation.parent_id is not None:
-        before = scalar(db, "SELECT title FROM conversations WHERE id = ?", (conversation.parent_id,))
+        before = scalar(
+            db, "SELECT title FROM conversations WHERE id = ?", (conversation.parent_id,)
+        )
         yield f"\nGoes on from {_inline(before or 'a conversation without a title')}.\n"
-    for message in talk.messages_of(db, conversation.id):
+    for message in messages_of(db, conversation.id):
+        if message.quotes is not None:  # a notebook's reply has no words of its own
+            continue
         cut = ", cut short" if message.status == "interrupted" else ""
         when = _local(message.created_at, clock, "%Y-%m-%d %H:%M")
         yield f"\n**{_SPEAKERS[message.role]}**, {when}{cut}\n\n{_quoted(message.content)}"
 
 
 def _remembered(db: sqlite3.Connection) -> Iterator[str]:
-    rows = select(db, Observation, "observations WHERE superseded_at IS NULL ORDER BY observation_date, id")
+    rows = select(
+        db, Observation, "observations WHERE superseded_at IS NULL ORDER BY observation_date, id"
+    )
     withheld = set(column(db, "SELECT id FROM observations WHERE withheld"))
     for day, found in groupby(rows, key=lambda o: o.observation_date):
         yield f"\n## {day}\n\n"
@@ -69,7 +80,8 @@ def _memories(db: sqlite3.Connection, clock: Clock) -> Iterator[str]:
         yield "\n# Memories\n\n"
     for memory in found:
         notes = [_inline(memory.category)] if memory.category else []
-        yield f"- [{_local(memory.created_at, clock, '%Y-%m-%d')}] {_inline(memory.content)}{_aside(notes)}\n"
+        day = _local(memory.created_at, clock, "%Y-%m-%d")
+        yield f"- [{day}] {_inline(memory.content)}{_aside(notes)}\n"
 
 
 def _aside(notes: list[str]) -> str:

@@ -1,21 +1,21 @@
 """What ChatGPT and Claude export, read as talks: who said which words, and when. Pure.
 
-Only what the user and the assistant said is taken. Thinking, tool calls and tool output,
-hidden messages and custom instructions are nobody's words.
+Only what the user and the assistant said is taken. Thinking, tool calls and tool
+output, hidden messages and custom instructions are nobody's words.
 """
 
 import hashlib
 import json
 import math
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from construct.clock import to_text
-from construct.store.transfer.format import RefusedError, text, time
+from construct.clock import from_text, to_text
+from construct.store.transfer.format import RefusedError, one_of, text, time
 from construct.text import shorten
+from construct.vocabulary import Role
 
 _Json = Mapping[str, Any]
 
@@ -52,7 +52,10 @@ def is_conversation(value: Any) -> bool:
 
 
 def talks(conversations: Iterable[Any]) -> Iterator[Talk]:
-    """Yield the conversations; raises RefusedError naming the one that cannot be read."""
+    """Yield the conversations.
+
+    Raises RefusedError naming the one that cannot be read.
+    """
     for number, conversation in enumerate(conversations, 1):
         where = f"conversation {number}"
         if not is_conversation(conversation):
@@ -67,23 +70,6 @@ def talks(conversations: Iterable[Any]) -> Iterator[Talk]:
         yield talk
 
 
-_LOOKED_AT = frozenset(
-    "parent message author role metadata is_visually_hidden_from_conversation is_user_system_message recipient channel"
-    " content content_type parts text type create_time uuid parent_message_uuid sender created_at".split()
-)
-
-
-def essence(part: Any) -> Any:
-    """Return a node or a message with nothing in it but what `talks` looks at; anything else as it is."""
-    return _only(part) if isinstance(part, dict) and ("message" in part or "sender" in part) else part
-
-
-def _only(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {sys.intern(key): _only(v) for key, v in value.items() if key in _LOOKED_AT and v is not None}
-    return [_only(inner) for inner in value] if isinstance(value, list) else value
-
-
 # ChatGPT: a tree of messages, of which one leaf is current
 
 
@@ -92,7 +78,12 @@ def _chatgpt(conversation: _Json) -> Talk:
     title = _text(conversation, "title")
     name = conversation.get("conversation_id") or conversation.get("id") or [title, created_at]
     said = [
-        Said(identity("chatgpt", name, key), message["author"]["role"], words, _moment(message, "create_time"))
+        Said(
+            identity("chatgpt", name, key),
+            message["author"]["role"],
+            words,
+            _moment(message, "create_time"),
+        )
         for key, message in _way(conversation)
         if (words := _chatgpt_words(message))
     ]
@@ -102,7 +93,9 @@ def _chatgpt(conversation: _Json) -> Talk:
 def _way(conversation: _Json) -> list[tuple[str, _Json]]:
     """Return the messages from the root to the current one."""
     mapping = conversation["mapping"]
-    if not isinstance(mapping, dict) or not all(isinstance(node, dict) for node in mapping.values()):
+    if not isinstance(mapping, dict) or not all(
+        isinstance(node, dict) for node in mapping.values()
+    ):
         raise ValueError('"mapping" must be an object of objects')
     at = conversation.get("current_node") or _last_leaf(mapping) or next(iter(mapping), None)
     way: list[tuple[str, _Json]] = []
@@ -131,7 +124,9 @@ def _chatgpt_words(message: _Json) -> str:
     role = _mapping(message.get("author"), "author").get("role")
     metadata = _mapping(message.get("metadata"), "metadata")
     content = _mapping(message.get("content"), "content")
-    hidden = metadata.get("is_visually_hidden_from_conversation") or metadata.get("is_user_system_message")
+    hidden = metadata.get("is_visually_hidden_from_conversation") or metadata.get(
+        "is_user_system_message"
+    )
     aside = message.get("recipient") not in (None, "all") or message.get("channel") == "analysis"
     if role not in ("user", "assistant") or hidden or aside:
         return ""
@@ -174,8 +169,13 @@ def _claude(conversation: _Json) -> Talk:
 
 
 def _branch(conversation: _Json, messages: list[_Json]) -> list[_Json]:
-    """Return the way to the current leaf, or to the newest message of a whole tree; else all in order of time."""
-    by_uid = {message.get("uuid"): message for message in messages if isinstance(message.get("uuid"), str)}
+    """Return the way to the current leaf, or to the newest message of a whole tree.
+
+    Else all in order of time.
+    """
+    by_uid = {
+        message.get("uuid"): message for message in messages if isinstance(message.get("uuid"), str)
+    }
     at = conversation.get("current_leaf_message_uuid") or _newest_leaf(messages, by_uid)
     way: list[_Json] = []
     while isinstance(at, str) and at in by_uid:
@@ -191,11 +191,18 @@ def _branch(conversation: _Json, messages: list[_Json]) -> list[_Json]:
 
 
 def _newest_leaf(messages: list[_Json], by_uid: Mapping[object, _Json]) -> object:
-    """Return the uid of the newest message where all but one say which known message they answer; else None."""
-    answers = sum(isinstance(up := m.get("parent_message_uuid"), str) and up in by_uid for m in messages)
+    """Return the uid of the newest message of a tree; None when it is none.
+
+    In a tree all messages but one say which known message they answer.
+    """
+    answers = sum(
+        isinstance(up := m.get("parent_message_uuid"), str) and up in by_uid for m in messages
+    )
     if not messages or len(by_uid) < len(messages) or answers < len(messages) - 1:
         return None
-    return max(enumerate(messages), key=lambda one: (_moment(one[1], "created_at") or "", one[0]))[1]["uuid"]
+    return max(enumerate(messages), key=lambda one: (_moment(one[1], "created_at") or "", one[0]))[
+        1
+    ]["uuid"]
 
 
 def _claude_words(message: _Json) -> str:
@@ -206,7 +213,46 @@ def _claude_words(message: _Json) -> str:
     return _joined([_text(message, "text") or ""])
 
 
-# Both
+# Lines of messages, each with the title of its conversation
+
+
+@dataclass(frozen=True, slots=True)
+class HandMade:
+    """One line of a hand-made file."""
+
+    title: str
+    role: str
+    content: str
+    created_at: str | None
+
+
+def hand_made(record: _Json) -> HandMade:
+    """Return what a line says. Raises ValueError naming what is wrong."""
+    if record.get("type") != "message":
+        raise ValueError(
+            '"type" must be "message" in a file'
+            ' that does not begin with a line of type "construct-export"'
+        )
+    checks = {"conversation": text, "role": one_of(*Role), "content": text}
+    values: dict[str, str] = {}
+    for key, check in checks.items():
+        try:
+            values[key] = str(check(record[key]))
+        except KeyError:
+            raise ValueError(f'"{key}" is missing') from None
+        except ValueError as error:
+            raise ValueError(f'"{key}" {error}') from None
+        if not values[key].strip():
+            raise ValueError(f'"{key}" must not be blank')
+    given = record.get("created_at")
+    try:
+        created_at = None if given is None else to_text(from_text(time(given)))
+    except ValueError as error:
+        raise ValueError(f'"created_at" {error}') from None
+    return HandMade(values["conversation"], values["role"], values["content"], created_at)
+
+
+# All three
 
 
 def _joined(parts: list[str]) -> str:
@@ -247,5 +293,7 @@ def _never_back(said: list[Said]) -> tuple[Said, ...]:
     straight = []
     for message in said:
         latest = max(latest or "", message.created_at or "") or None
-        straight.append(message if message.created_at == latest else replace(message, created_at=latest))
+        straight.append(
+            message if message.created_at == latest else replace(message, created_at=latest)
+        )
     return tuple(straight)

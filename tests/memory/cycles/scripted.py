@@ -1,15 +1,22 @@
-"""A talk whose worker writes what a test tells it to, and what the tests of the cycles ask of the database."""
+"""A talk whose worker writes what a test tells it to, and questions to its database."""
 
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from construct.memory.curation.undo import undo
+from construct.memory.undo import undo
 from construct.store import observations as rows
 from construct.store.records import Observation
-from tests.support.fake_api import FakeApi, careless
+from tests.support.fake_api import FakeApi, adversarial
 from tests.support.fake_types import Answerer, Json, Purpose, last_user_text
-from tests.support.fake_worker import note, observer_answer, read_known, read_lines, read_transcript, reflector_answer
+from tests.support.fake_worker import (
+    note,
+    observer_answer,
+    read_known,
+    read_lines,
+    read_transcript,
+    reflector_answer,
+)
 from tests.support.talks import Talk
 
 Written = Callable[[Json], str]
@@ -17,20 +24,33 @@ Written = Callable[[Json], str]
 
 
 def writes(
-    content: str, of: str = "M1", *, replaces: str = "", priority: str = "high", stance: str = "stated"
+    content: str,
+    of: str = "M1",
+    *,
+    replaces: str = "",
+    priority: str = "high",
+    stance: str = "stated",
 ) -> Written:
-    """Return an observer's line about a message; `replaces`: words of the known note that it makes outdated."""
+    """Return an observer's line about a message.
+
+    `replaces`: words of the known note that it makes outdated.
+    """
 
     def line(body: Json) -> str:
         day = next(said.date for said in read_transcript(body) if said.anchor == of)
         known = [anchor_of(body, replaces)] if replaces else []
-        return note(content, [of], priority=priority, stance=stance, observation_date=day, replaces=known)
+        return note(
+            content, [of], priority=priority, stance=stance, observation_date=day, replaces=known
+        )
 
     return line
 
 
 def observes(*lines: str | Written, forget: Sequence[str] = (), **phrases: str) -> Answerer:
-    """Return an observer that writes these lines; `forget`: anchors, or words of known notes."""
+    """Return an observer that writes these lines.
+
+    `forget`: anchors, or words of known notes.
+    """
     return lambda body: observer_answer(
         [line if isinstance(line, str) else line(body) for line in lines],
         forget=[one if one[1:].isdigit() else anchor_of(body, one) for one in forget],
@@ -39,17 +59,25 @@ def observes(*lines: str | Written, forget: Sequence[str] = (), **phrases: str) 
 
 
 def anchor_of(body: Json, words: str) -> str:
-    """Return the anchor of the known note that holds some words; one that was not sent where none does."""
+    """Return the anchor of the known note that holds some words.
+
+    One that was not sent where none does.
+    """
     return next((known.anchor for known in read_known(body) if words in known.text), "K99")
 
 
 def observes_only(api: FakeApi) -> None:
     """Let reflector and graph extractor have nothing to say."""
-    api.reflector = api.graph = careless.silent
+    api.reflector = api.graph = adversarial.silent
 
 
-async def learn(t: Talk, api: FakeApi, text: str, *lines: str | Written, **more: Any) -> list[Observation]:
-    """Say something, and let it be observed by these lines, committed and reflected on; return all observations."""
+async def learn(
+    t: Talk, api: FakeApi, text: str, *lines: str | Written, **more: Any
+) -> list[Observation]:
+    """Say something, and let it be observed by these lines, committed and reflected on.
+
+    Return all observations.
+    """
     api.enqueue("observer", observes(*lines, **more))
     await t.say(text)
     await t.companion.worker.now(t.id)
@@ -69,7 +97,9 @@ async def query(t: Talk, sql: str) -> list[tuple[Any, ...]]:
 
 async def notes(t: Talk, kind: str = "observer") -> str:
     """Return the notes of the newest cycle of a kind, one to a line."""
-    found = await query(t, f"SELECT notes FROM cycles WHERE kind = '{kind}' ORDER BY id DESC LIMIT 1")
+    found = await query(
+        t, f"SELECT notes FROM cycles WHERE kind = '{kind}' ORDER BY id DESC LIMIT 1"
+    )
     return "\n".join(json.loads(found[0][0] or "[]"))
 
 
@@ -91,7 +121,7 @@ def condenses(
     outdated: Sequence[tuple[str, str]] = (),
     drop: Sequence[str] = (),
 ) -> Answerer:
-    """Return a reflector that writes these lines, each with words of the notes it sums up; the rest by words too."""
+    """Return a reflector that writes these lines, each with words of the notes it sums up."""
 
     def answer(body: Json) -> str:
         found = {line.anchor: line for line in read_lines(body)}

@@ -4,14 +4,15 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from construct.memory.curation.undo import undo
 from construct.memory.cycles import archive
 from construct.memory.cycles.situation import held_tokens
+from construct.memory.undo import undo
+from construct.store import backlog
 from construct.store import observations as rows
-from construct.store import talk
+from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.database import open_database, transaction
+from construct.store.messages import NewMessage, add_message, live_ids, live_messages
 from construct.store.records import Watermarks
-from construct.store.talk import NewMessage
 from tests.store.transfer_world import bring as bring_file
 from tests.store.transfer_world import exported
 from tests.support.database import new_database
@@ -24,7 +25,9 @@ def bring(db: sqlite3.Connection, conversation_id: int, *texts: str) -> list[int
     """Store imported messages at the end of a conversation."""
     with transaction(db):
         ids = [
-            talk.add_message(db, conversation_id, NewMessage("user", text), "2026-03-01T10:00:00+00:00").id
+            add_message(
+                db, conversation_id, NewMessage("user", text), "2026-03-01T10:00:00+00:00"
+            ).id
             for text in texts
         ]
         db.executemany("UPDATE messages SET archived = 1 WHERE id = ?", [(i,) for i in ids])
@@ -34,43 +37,49 @@ def bring(db: sqlite3.Connection, conversation_id: int, *texts: str) -> list[int
 async def state(t: Talk) -> tuple[Watermarks, list[int], str | None]:
     """Return the marks, what is raw in the window, and what the talk is at."""
     call = t.companion.store.call
-    marks = await call(talk.watermarks, t.id)
-    raw = [m.id for m in await call(talk.live_messages, t.id, marks.window)]
-    return marks, raw, (await call(talk.conversation, t.id)).current_task
+    marks = await call(get_watermarks, t.id)
+    raw = [m.id for m in await call(live_messages, t.id, marks.window)]
+    return marks, raw, (await call(get_conversation, t.id)).current_task
 
 
-async def test_what_the_mark_has_passed_is_read_where_it_stands(tmp_path: Path, api: FakeApi) -> None:
-    """In two runs between living talk: no mark moves, no window grows, each is read once, and undo takes it back."""
+async def test_what_the_mark_has_passed_is_read_where_it_stands(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """Between living talk: no mark moves, each is read once, and undo takes it back."""
     async with talking(tmp_path, api, **LOW) as t:
         call, worker = t.companion.store.call, t.companion.worker
-        first = await call(bring, t.id, "I was born in Guarda in 1980.", "My brother Rui was born in 1983.")
+        first = await call(
+            bring, t.id, "I was born in Guarda in 1980.", "My brother Rui was born in 1983."
+        )
         await t.live(facts(2))
         second = await call(bring, t.id, "I studied physics in Coimbra until 2003.")
         await t.live(facts(2, start=2))
         await worker.now(t.id)
         before = await state(t)
-        assert await call(archive.unread, t.id) == 3
-        assert [m.id for m in await call(archive.passed, t.id)] == first
+        assert await call(backlog.unread, t.id) == 3
+        assert [m.id for m in await call(backlog.passed, t.id)] == first
         assert await worker.catch_up_passed(t.id)
-        assert [m.id for m in await call(archive.passed, t.id)] == second
+        assert [m.id for m in await call(backlog.passed, t.id)] == second
         assert await worker.catch_up_passed(t.id)
         assert await worker.catch_up_passed(t.id) is None
-        assert (await call(archive.unread, t.id), await state(t)) == (0, before)
+        assert (await call(backlog.unread, t.id), await state(t)) == (0, before)
         read = {i for o in await call(rows.unsuperseded) for i in await call(source_ids, o.id)}
         assert read >= {*first, *second}
         t.check()
         with closing(new_database(tmp_path / "other.db")) as other:
             whole = await call(exported)
             bring_file(other, tmp_path, whole)
-            assert (exported(other), archive.unread(other, t.id)) == (whole, 0)
-        while await call(archive.unread, t.id) < 3:
+            assert (exported(other), backlog.unread(other, t.id)) == (whole, 0)
+        while await call(backlog.unread, t.id) < 3:
             await call(undo, t.companion.settings.clock)
         assert await state(t) == before
         t.check()
 
 
-async def test_what_is_revived_while_an_observer_reads_past_it_is_read_too(tmp_path: Path, api: FakeApi) -> None:
-    """`observe` in another process: the mark does not pass what has become part of the living talk meanwhile."""
+async def test_what_is_revived_while_an_observer_reads_past_it_is_read_too(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """The mark does not pass what another process has made part of the living talk."""
     async with talking(tmp_path, api, **LOW) as t:
         call, worker = t.companion.store.call, t.companion.worker
         imported = await call(bring, t.id, "I was born in Guarda in 1980.")
@@ -86,18 +95,24 @@ async def test_what_is_revived_while_an_observer_reads_past_it_is_read_too(tmp_p
         t.check()
         await worker.now(t.id)
         t.check()
-        assert await call(talk.live_ids, t.id, (await call(talk.watermarks, t.id)).observed) == []
-        assert imported[0] in {i for o in await call(rows.unsuperseded) for i in await call(source_ids, o.id)}
+        assert await call(live_ids, t.id, (await call(get_watermarks, t.id)).observed) == []
+        assert imported[0] in {
+            i for o in await call(rows.unsuperseded) for i in await call(source_ids, o.id)
+        }
 
 
 def source_ids(db: sqlite3.Connection, observation_id: int) -> list[int]:
     """Return the messages an observation comes from."""
-    found = db.execute("SELECT message_id FROM observation_messages WHERE observation_id = ?", (observation_id,))
+    found = db.execute(
+        "SELECT message_id FROM observation_messages WHERE observation_id = ?", (observation_id,)
+    )
     return [row[0] for row in found]
 
 
-async def test_reading_it_lets_nothing_else_be_due_that_was_undone(tmp_path: Path, api: FakeApi) -> None:
-    """What `undo` took back stays held while imported messages before it are read, and when that is undone too."""
+async def test_reading_it_lets_nothing_else_be_due_that_was_undone(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """What was undone stays held while imported messages before it are read, or undone."""
     async with talking(tmp_path, api, **LOW) as t:
         call, worker = t.companion.store.call, t.companion.worker
         await call(bring, t.id, "I was born in Guarda in 1980.")
@@ -106,9 +121,9 @@ async def test_reading_it_lets_nothing_else_be_due_that_was_undone(tmp_path: Pat
             await worker.now(t.id)
         while (await call(undo, t.companion.settings.clock)).cycle.kind != "observer":
             pass
-        held = await call(held_tokens, t.id, t.companion.terms)
+        held = await call(held_tokens, t.id, t.companion.memory_config)
         assert held > 0
         assert await worker.catch_up_passed(t.id)
-        assert await call(held_tokens, t.id, t.companion.terms) == held
+        assert await call(held_tokens, t.id, t.companion.memory_config) == held
         await call(undo, t.companion.settings.clock)
-        assert await call(held_tokens, t.id, t.companion.terms) == held
+        assert await call(held_tokens, t.id, t.companion.memory_config) == held

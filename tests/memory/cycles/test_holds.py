@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from construct.clock import to_text
-from construct.memory.curation.undo import undo
 from construct.memory.shown.forks import fork
-from construct.store import talk
-from construct.store.talk import NewMessage
+from construct.memory.undo import undo
+from construct.store.conversations import get_watermarks
+from construct.store.messages import NewMessage, add_message
 from tests.support.fake_api import FakeApi
 from tests.support.talks import LOW, Talk, facts, talking
 
@@ -17,7 +17,7 @@ async def store_turns(t: Talk, here: int, texts: list[str]) -> None:
     """Store what was said and answered, with no model asked."""
     for role, text in ((role, text) for text in texts for role in ("user", "assistant")):
         now = to_text(t.companion.settings.clock.now())
-        await t.companion.store.call(talk.add_message, here, NewMessage(role, text), now)
+        await t.companion.store.call(add_message, here, NewMessage(role, text), now)
 
 
 async def fork_of_an_undone_talk(t: Talk) -> int:
@@ -31,25 +31,25 @@ async def fork_of_an_undone_talk(t: Talk) -> int:
 async def test_what_was_undone_is_held_from_the_fork_until_a_threshold_was_said_there(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """Then it is observed, and the fork can compact: nobody may ever go on with the talk it came from."""
+    """The fork can compact: nobody may ever go on with the talk it came from."""
     async with talking(tmp_path, api, **BY_RULE) as t:
         child = await fork_of_an_undone_talk(t)
         await store_turns(t, child, facts(3, start=5))
         await t.companion.worker.run_due(child, leaving=True)
-        assert (await t.companion.store.call(talk.watermarks, t.id)).observed == 0
+        assert (await t.companion.store.call(get_watermarks, t.id)).observed == 0
         await store_turns(t, child, facts(3, start=8))
         await t.companion.worker.run_due(child, leaving=True)
-        assert (await t.companion.store.call(talk.watermarks, t.id)).observed == 10
-        assert (await t.companion.store.call(talk.watermarks, child)).compacted == 22
+        assert (await t.companion.store.call(get_watermarks, t.id)).observed == 10
+        assert (await t.companion.store.call(get_watermarks, child)).compacted == 22
         t.check()
 
 
 async def test_compacting_a_fork_observes_what_was_undone(tmp_path: Path, api: FakeApi) -> None:
-    """It stands in the fork's window, and was asked for: it did nothing, as often as it was said."""
+    """It stands in the fork's window, and was asked for."""
     async with talking(tmp_path, api, **BY_RULE) as t:
         child = await fork_of_an_undone_talk(t)
         await store_turns(t, child, facts(1, start=5))
         made, compacted, _ = await t.companion.worker.now(child)
         assert made > compacted.committed > 0
-        assert (await t.companion.store.call(talk.watermarks, t.id)).compacted == 10
+        assert (await t.companion.store.call(get_watermarks, t.id)).compacted == 10
         t.check()

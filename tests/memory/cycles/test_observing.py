@@ -1,4 +1,4 @@
-"""One observer cycle against the strict fake: what it is told, what it may replace, what half an answer gives."""
+"""One observer cycle against the strict fake: what it is told and what it may replace."""
 
 import json
 import sqlite3
@@ -12,15 +12,17 @@ import pytest
 from construct import tokens
 from construct.clock import Clock
 from construct.errors import ConstructError
-from construct.memory.curation.deletion import delete_conversation
-from construct.memory.curation.edits import edit, pin
-from construct.memory.curation.forget import forget
+from construct.memory.corrections import edit, pin
 from construct.memory.cycles import archive
+from construct.memory.forgetting import delete_conversation, forget
 from construct.memory.recall.search import search
 from construct.memory.shown.forks import fork
-from construct.store import curated, cycles, forget_requests, talk
+from construct.store import cycles, forget_requests
 from construct.store import observations as rows
+from construct.store.conversations import create_conversation, get_conversation, get_watermarks
 from construct.store.database import open_database
+from construct.store.memories import list_memories
+from construct.store.messages import last_message_id
 from construct.store.records import Observation
 from construct.store.transfer.importing import import_file
 from tests.memory.cycles.scripted import (
@@ -34,9 +36,15 @@ from tests.memory.cycles.scripted import (
     take_back,
     writes,
 )
-from tests.support.fake_api import FakeApi, careless
+from tests.support.fake_api import FakeApi, adversarial
 from tests.support.fake_types import Answer, Json, last_user_text
-from tests.support.fake_worker import note, observer_answer, read_groups, read_known, read_transcript
+from tests.support.fake_worker import (
+    note,
+    observer_answer,
+    read_groups,
+    read_known,
+    read_transcript,
+)
 from tests.support.talks import Talk, talking
 
 LISBON, PORTO = "User lives in Lisbon", "User lives in Porto now"
@@ -64,7 +72,11 @@ async def test_related_notes_are_known_first(tmp_path: Path, api: FakeApi) -> No
     async with talking(tmp_path, api) as t:
         said = "I have a bakery in Leiria, and cannot eat nuts."
         await learn(
-            t, api, said, writes("User has a bakery in Leiria", priority="medium"), writes("User cannot eat nuts")
+            t,
+            api,
+            said,
+            writes("User has a bakery in Leiria", priority="medium"),
+            writes("User cannot eat nuts"),
         )
         said = "I like many things more than others. " * 500
         await learn(t, api, said, *(writes(filler, priority="medium") for filler in fillers))
@@ -90,14 +102,18 @@ async def test_what_is_replaced_stands_until_the_commit(tmp_path: Path, api: Fak
         assert await states(t) == {LISBON: "superseded", PORTO: "active"}
         old, new = await t.companion.store.call(rows.all_observations)
         assert old.superseded_by == new.cycle_id
-        assert [m.content for m in await t.companion.store.call(curated.memories)] == [PORTO]
+        assert [m.content for m in await t.companion.store.call(list_memories)] == [PORTO]
         (group,) = read_groups(api.of("verifier")[0].body)
-        assert (group.kind, [n.text for n in group.notes], group.result.text) == ("outdated", [LISBON], PORTO)
+        assert (group.kind, [n.text for n in group.notes], group.result.text) == (
+            "outdated",
+            [LISBON],
+            PORTO,
+        )
         await t.say("So where do I live?")
         assert "Lisbon" not in shown(api)
         await take_back(t)
         assert (await states(t))[LISBON] == "active"
-        assert [m.content for m in await t.companion.store.call(curated.memories)] == [LISBON]
+        assert [m.content for m in await t.companion.store.call(list_memories)] == [LISBON]
 
 
 def shown(api: FakeApi) -> str:
@@ -107,13 +123,19 @@ def shown(api: FakeApi) -> str:
 
 @pytest.mark.parametrize(
     ("verifier", "reason"),
-    [(careless.always_no, "it says something else"), (careless.garbage_checks, "nobody checked it")],
+    [
+        (adversarial.always_no, "it says something else"),
+        (adversarial.garbage_checks, "nobody checked it"),
+    ],
     ids=["no", "garbage"],
 )
 async def test_what_the_verifier_does_not_confirm_replaces_nothing(
     tmp_path: Path, api: FakeApi, verifier: Callable[[Json], Answer], reason: str
 ) -> None:
-    """Both notes stay, and the reason is on record; that one may have names from the other is, too."""
+    """Both notes stay, and the reason is on record.
+
+    That one may have names from the other is, too.
+    """
     api.verifier = verifier
     async with talking(tmp_path, api) as t:
         await learn(t, api, "I live in Lisbon.", writes(LISBON))
@@ -122,15 +144,22 @@ async def test_what_the_verifier_does_not_confirm_replaces_nothing(
         assert f"kept “{LISBON}”, not outdated: {reason}" in await notes(t)
         assert await query(t, "SELECT * FROM observation_replaced") == []
         assert await query(t, "SELECT * FROM observation_borrowed") == [(2, 1)]
-        assert len(api.of("verifier")) == (2 if verifier is careless.garbage_checks else 1)
+        assert len(api.of("verifier")) == (2 if verifier is adversarial.garbage_checks else 1)
 
 
 async def test_imported_history_does_not_overrule_today(tmp_path: Path, api: FakeApi) -> None:
     """Last year's chat has the greater ids, and was said before."""
     async with talking(tmp_path, api, CONSTRUCT_NOW="2026-03-01T10:00Z") as t:
         await learn(t, api, "I moved to Porto.", writes(PORTO))
-        line = {"type": "message", "conversation": "Last year", "role": "user", "content": "I live in Lisbon."}
-        (tmp_path / "chats.jsonl").write_text(json.dumps(line | {"created_at": "2025-01-01T10:00:00+00:00"}) + "\n")
+        line = {
+            "type": "message",
+            "conversation": "Last year",
+            "role": "user",
+            "content": "I live in Lisbon.",
+        }
+        (tmp_path / "chats.jsonl").write_text(
+            json.dumps(line | {"created_at": "2025-01-01T10:00:00+00:00"}) + "\n"
+        )
         clock = t.companion.settings.clock
         await t.companion.store.call(import_file, tmp_path / "chats.jsonl", clock)
         api.enqueue("observer", observes(writes(LISBON, replaces="Porto")))
@@ -176,7 +205,9 @@ async def test_a_note_that_is_pinned_before_the_commit_stays(tmp_path: Path, api
 
 
 @pytest.mark.parametrize("scope", ["user", "conversation"])
-async def test_a_fork_replaces_nothing_of_its_parent(tmp_path: Path, api: FakeApi, scope: str) -> None:
+async def test_a_fork_replaces_nothing_of_its_parent(
+    tmp_path: Path, api: FakeApi, scope: str
+) -> None:
     """The parent goes on without knowing what was said in the fork."""
     async with talking(tmp_path, api, CONSTRUCT_SCOPE=scope) as t:
         await learn(t, api, "I live in Lisbon.", writes(LISBON))
@@ -189,19 +220,24 @@ async def test_a_fork_replaces_nothing_of_its_parent(tmp_path: Path, api: FakeAp
 
 
 @pytest.mark.parametrize("scope", ["user", "conversation"])
-async def test_scope_decides_whether_other_talks_are_known(tmp_path: Path, api: FakeApi, scope: str) -> None:
+async def test_scope_decides_whether_other_talks_are_known(
+    tmp_path: Path, api: FakeApi, scope: str
+) -> None:
     """Bound to one conversation, what others taught is neither known nor replaced."""
     async with talking(tmp_path, api, CONSTRUCT_SCOPE=scope) as t:
         await learn(t, api, "I live in Lisbon.", writes(LISBON))
-        t.id = await t.companion.store.call(talk.create_conversation, "2026-03-01T10:00:00.000000+00:00")
+        t.id = await t.companion.store.call(create_conversation, "2026-03-01T10:00:00.000000+00:00")
         await learn(t, api, "I moved to Porto.", MOVED)
         assert (await states(t))[LISBON] == ("superseded" if scope == "user" else "active")
         assert ("<known>" in sent(api, "observer")) == (scope == "user")
 
 
 async def test_an_empty_answer_is_an_answer(tmp_path: Path, api: FakeApi) -> None:
-    """Small talk costs one call; where the user's words hold terms a second one, and then it stands."""
-    api.observer = careless.silent
+    """Small talk costs one call.
+
+    Where the user's words hold terms a second one, and then it stands.
+    """
+    api.observer = adversarial.silent
     async with talking(tmp_path, api) as t:
         for text, calls in (("how are you today?", 1), ("I live in Lisbon.", 2)):
             before = len(api.of("observer"))
@@ -209,14 +245,19 @@ async def test_an_empty_answer_is_an_answer(tmp_path: Path, api: FakeApi) -> Non
             await t.companion.worker.now(t.id)
             assert len(api.of("observer")) - before == calls
         assert await states(t) == {}
-        marks = await t.companion.store.call(talk.watermarks, t.id)
-        assert marks.observed == await t.companion.store.call(talk.last_message_id, t.id)
+        marks = await t.companion.store.call(get_watermarks, t.id)
+        assert marks.observed == await t.companion.store.call(last_message_id, t.id)
     assert "A first reading of this noted nothing" in sent(api, "observer")
 
 
-async def test_after_two_failures_each_half_is_tried_and_then_read_by_rule(tmp_path: Path, api: FakeApi) -> None:
-    """One cycle over the whole; the second half knows what the first gave, and cannot replace it."""
-    api.enqueue("observer", careless.prose, careless.prose)
+async def test_after_two_failures_each_half_is_tried_and_then_read_by_rule(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """One cycle over the whole.
+
+    The second half knows what the first gave, and cannot replace it.
+    """
+    api.enqueue("observer", adversarial.prose, adversarial.prose)
     api.enqueue("observer", observes(writes("User lives in Lisbon since May")))
     api.enqueue("observer", observes(writes("User has a cat called Mia", replaces="since May")))
     async with talking(tmp_path, api) as t:
@@ -224,7 +265,10 @@ async def test_after_two_failures_each_half_is_tried_and_then_read_by_rule(tmp_p
         await t.say("I have a cat called Mia.")
         await t.companion.worker.now(t.id)
         t.check()
-        assert set(await states(t)) == {"User lives in Lisbon since May", "User has a cat called Mia"}
+        assert set(await states(t)) == {
+            "User lives in Lisbon since May",
+            "User has a cat called Mia",
+        }
         first, second = [r.body for r in api.of("observer")[2:]]
         assert [len(read_transcript(body)) for body in (first, second)] == [2, 2]
         assert [line.text for line in read_known(second)] == ["User lives in Lisbon since May"]
@@ -233,14 +277,20 @@ async def test_after_two_failures_each_half_is_tried_and_then_read_by_rule(tmp_p
 
 
 async def test_what_still_fails_is_read_by_rule(tmp_path: Path, api: FakeApi) -> None:
-    """The half that was read keeps its notes; of the other the user's own sentences are taken."""
-    api.enqueue("observer", careless.prose, careless.prose)
-    api.enqueue("observer", observes(writes("User lives in Lisbon since May")), careless.prose)
+    """The half that was read keeps its notes.
+
+    Of the other the user's own sentences are taken.
+    """
+    api.enqueue("observer", adversarial.prose, adversarial.prose)
+    api.enqueue("observer", observes(writes("User lives in Lisbon since May")), adversarial.prose)
     async with talking(tmp_path, api) as t:
         await t.say("I live in Lisbon since May.")
         await t.say("I have a cat called Mia.")
         await t.companion.worker.now(t.id)
-        assert set(await states(t)) == {"User lives in Lisbon since May", "I have a cat called Mia."}
+        assert set(await states(t)) == {
+            "User lives in Lisbon since May",
+            "I have a cat called Mia.",
+        }
         assert len(api.of("observer")) == 4
 
 
@@ -253,7 +303,9 @@ async def test_whole_lines_of_a_broken_answer_count(tmp_path: Path, api: FakeApi
         return f"<observations>\n{whole}\n- {days['M1']} M3 User lives in Lis"
 
     async with talking(tmp_path, api) as t:
-        api.enqueue("observer", broken, broken, broken, careless.prose)  # both attempts, then the two halves
+        api.enqueue(
+            "observer", broken, broken, broken, adversarial.prose
+        )  # both attempts, then the two halves
         await t.say("I have a cat called Mia.")
         await t.say("I live in Lisbon since May.")
         await t.companion.worker.now(t.id)
@@ -264,24 +316,43 @@ async def test_whole_lines_of_a_broken_answer_count(tmp_path: Path, api: FakeApi
 
 
 async def test_a_name_nobody_said_is_left_out(tmp_path: Path, api: FakeApi) -> None:
-    """The line goes, and the cycle's notes say which name it was; others of the same answer stay."""
+    """The line goes, and the cycle's notes say which name it was.
+
+    Others of the same answer stay.
+    """
     async with talking(tmp_path, api) as t:
-        await learn(t, api, "I have a cat.", writes("User has a cat called Mia"), writes("User has a cat"))
+        await learn(
+            t, api, "I have a cat.", writes("User has a cat called Mia"), writes("User has a cat")
+        )
         assert set(await states(t)) == {"User has a cat"}
-        assert "left out “User has a cat called Mia”: “mia” is not in what it names" in await notes(t)
+        assert "left out “User has a cat called Mia”: “mia” is not in what it names" in await notes(
+            t
+        )
         assert len(api.of("observer")) == 1
 
 
-async def test_a_name_that_is_only_known_is_not_given_a_new_source(tmp_path: Path, api: FakeApi) -> None:
+async def test_a_name_that_is_only_known_is_not_given_a_new_source(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """Unless the line replaces the note that it knows the name from."""
     async with talking(tmp_path, api, **NARROW) as t:
-        await learn(t, api, "My cat Mia is ill. " + "It is sad. " * 60, writes("User's cat Mia is ill"))
+        await learn(
+            t, api, "My cat Mia is ill. " + "It is sad. " * 60, writes("User's cat Mia is ill")
+        )
         await learn(t, api, "What a day it was. " + "It is sad. " * 60)
         await learn(t, api, "She is well again.", writes("User's cat Mia is well"))
         assert "User's cat Mia is well" not in await states(t)
-        await learn(t, api, "Really well again.", writes("User's cat Mia is well again", replaces="Mia is ill"))
+        await learn(
+            t,
+            api,
+            "Really well again.",
+            writes("User's cat Mia is well again", replaces="Mia is ill"),
+        )
         found = await states(t)
-        assert (found["User's cat Mia is well again"], found["User's cat Mia is ill"]) == ("active", "superseded")
+        assert (found["User's cat Mia is well again"], found["User's cat Mia is ill"]) == (
+            "active",
+            "superseded",
+        )
 
 
 async def test_an_empty_task_clears_and_a_missing_one_leaves(tmp_path: Path, api: FakeApi) -> None:
@@ -292,7 +363,7 @@ async def test_an_empty_task_clears_and_a_missing_one_leaves(tmp_path: Path, api
             api.enqueue("observer", answer)
         await t.say("so it goes")
         await t.companion.worker.now(t.id)
-        here = await t.companion.store.call(talk.conversation, t.id)
+        here = await t.companion.store.call(get_conversation, t.id)
         return here.current_task, here.suggested_response, here.title
 
     async with talking(tmp_path, api) as t:
@@ -306,9 +377,12 @@ DEBT = "User owes Ana a thousand euros"
 
 
 async def forgetting(t: Talk, api: FakeApi) -> Observation:
-    """Let a debt be noted, and let the observer hear that it is to be forgotten; return its note."""
+    """Let a debt be noted, and let the observer hear that it is to be forgotten.
+
+    Return its note.
+    """
     (debt,) = await learn(t, api, "I owe Ana a thousand euros.", writes(DEBT))
-    assert [m.content for m in await t.companion.store.call(curated.memories)] == [DEBT]
+    assert [m.content for m in await t.companion.store.call(list_memories)] == [DEBT]
     api.enqueue("observer", observes(forget=["Ana", "M1"]))
     await t.say("Forget the matter with Ana.")
     await t.companion.worker.run_due(t.id)
@@ -318,12 +392,19 @@ async def forgetting(t: Talk, api: FakeApi) -> Observation:
 async def is_withheld(t: Talk) -> tuple[list[str], list[str]]:
     """Return the notes and the user's messages that are withheld."""
     notes = await query(t, "SELECT content FROM observations WHERE withheld ORDER BY id")
-    said = await query(t, "SELECT content FROM messages WHERE withheld AND role = 'user' ORDER BY id")
+    said = await query(
+        t, "SELECT content FROM messages WHERE withheld AND role = 'user' ORDER BY id"
+    )
     return [row[0] for row in notes], [row[0] for row in said]
 
 
-async def test_what_is_to_be_forgotten_is_withheld_from_the_commit_on(tmp_path: Path, api: FakeApi) -> None:
-    """In no request, not recalled, no memory; the message as soon as it has left the window. Undo gives both back."""
+async def test_what_is_to_be_forgotten_is_withheld_from_the_commit_on(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """In no request, not recalled, no memory.
+
+    The message as soon as it has left the window. Undo gives both back.
+    """
     async with talking(tmp_path, api, **EAGER, **NARROW) as t:
         await forgetting(t, api)
         assert await is_withheld(t) == ([], [])
@@ -334,22 +415,30 @@ async def test_what_is_to_be_forgotten_is_withheld_from_the_commit_on(tmp_path: 
         await t.say("Well then. " + "It is late. " * 80)
         assert DEBT not in sent(api, "chat")
         await t.companion.worker.now(t.id)
-        assert (await is_withheld(t))[1] == ["I owe Ana a thousand euros.", "Forget the matter with Ana."]
+        assert (await is_withheld(t))[1] == [
+            "I owe Ana a thousand euros.",
+            "Forget the matter with Ana.",
+        ]
         await t.say("Anything else?")
         assert "matter with Ana" not in sent(api, "chat")
         assert DEBT not in sent(api, "observer")
         found = await t.companion.store.call(search, "matter with Ana")
         assert DEBT not in [hit.text for hit in found]
         assert not [hit for hit in found if hit.kind == "message" and "Ana" in hit.text]
-        assert await t.companion.store.call(curated.memories) == []
+        assert await t.companion.store.call(list_memories) == []
         while (await is_withheld(t))[0]:
             await take_back(t)
         assert await is_withheld(t) == ([], [])
-        assert [m.content for m in await t.companion.store.call(curated.memories)] == [DEBT]
+        assert [m.content for m in await t.companion.store.call(list_memories)] == [DEBT]
 
 
-async def test_what_the_user_keeps_after_all_is_a_memory_again(tmp_path: Path, api: FakeApi) -> None:
-    """They are asked once, with their words; kept, it is shown and recalled as before."""
+async def test_what_the_user_keeps_after_all_is_a_memory_again(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """They are asked once, with their words.
+
+    Kept, it is shown and recalled as before.
+    """
     async with talking(tmp_path, api, **EAGER) as t:
         await forgetting(t, api)
         call = t.companion.store.call
@@ -362,16 +451,18 @@ async def test_what_the_user_keeps_after_all_is_a_memory_again(tmp_path: Path, a
         await t.companion.worker.now(t.id)
         t.check()
         assert await is_withheld(t) == ([], [])
-        assert [m.content for m in await call(curated.memories)] == [DEBT]
+        assert [m.content for m in await call(list_memories)] == [DEBT]
         await t.say("What do I owe Ana?")
         assert DEBT in shown(api)
 
 
-async def test_an_observer_that_would_forget_everything_deletes_nothing(tmp_path: Path, api: FakeApi) -> None:
+async def test_an_observer_that_would_forget_everything_deletes_nothing(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """All of it is withheld at most, and comes back."""
     async with talking(tmp_path, api) as t:
         await learn(t, api, "I live in Lisbon.", writes(LISBON))
-        api.observer = careless.forgets_everything
+        api.observer = adversarial.forgets_everything
         await t.say("I have a cat called Mia.")
         await t.companion.worker.now(t.id)
         t.check()
@@ -379,18 +470,28 @@ async def test_an_observer_that_would_forget_everything_deletes_nothing(tmp_path
         asked = await t.companion.store.call(forget_requests.unanswered)
         await t.companion.store.call(forget_requests.keep, asked[0].cycle_id)
         assert await is_withheld(t) == ([], [])
-        assert LISBON in [o.content for o in await t.companion.store.call(rows.active_in_scope, None)]
+        assert LISBON in [
+            o.content for o in await t.companion.store.call(rows.active_in_scope, None)
+        ]
 
 
 DENTIST, OFF = "User sees the dentist Moura in March", "User called off the dentist Moura"
 
 
 @pytest.mark.parametrize("gone", ["note", "conversation"])
-async def test_what_goes_while_an_observer_reads_leaves_no_name_behind(tmp_path: Path, api: FakeApi, gone: str) -> None:
-    """It was told of a note of another conversation; its own messages stay, and are read again without it."""
+async def test_what_goes_while_an_observer_reads_leaves_no_name_behind(
+    tmp_path: Path, api: FakeApi, gone: str
+) -> None:
+    """It was told of a note of another conversation.
+
+    Its own messages stay, and are read again without it.
+    """
     async with talking(tmp_path, api, **NARROW) as t:
         (old,) = await learn(t, api, DENTIST, writes(DENTIST))
-        first, t.id = t.id, await t.companion.store.call(talk.create_conversation, "2026-03-01T10:00:00.000000+00:00")
+        first, t.id = (
+            t.id,
+            await t.companion.store.call(create_conversation, "2026-03-01T10:00:00.000000+00:00"),
+        )
         line = writes(OFF, replaces="Moura")
 
         def meanwhile(body: Json) -> Answer:
@@ -406,7 +507,9 @@ async def test_what_goes_while_an_observer_reads_leaves_no_name_behind(tmp_path:
         api.enqueue("observer", meanwhile)
         await t.say("I called off the dentist.")
         await t.companion.worker.now(t.id)
-        assert "Moura" not in str(await states(t)) + str(await query(t, "SELECT notes, error FROM cycles"))
+        assert "Moura" not in str(await states(t)) + str(
+            await query(t, "SELECT notes, error FROM cycles")
+        )
 
 
 async def test_an_answer_that_only_forgets_is_an_answer(tmp_path: Path, api: FakeApi) -> None:
@@ -415,17 +518,21 @@ async def test_an_answer_that_only_forgets_is_an_answer(tmp_path: Path, api: Fak
         await learn(t, api, "I live in Lisbon.", writes(LISBON))
         await learn(t, api, "Forget where I live.", forget=["Lisbon"])
         assert len(api.of("observer")) == 2
-        assert await query(t, "SELECT observation_id FROM forget_requests WHERE observation_id") == [(1,)]
+        assert await query(
+            t, "SELECT observation_id FROM forget_requests WHERE observation_id"
+        ) == [(1,)]
 
 
 async def in_halves(t: Talk, api: FakeApi, first: str, second: str) -> None:
     """Say two things that the worker reads one by one."""
-    api.enqueue("observer", careless.prose, careless.prose)
+    api.enqueue("observer", adversarial.prose, adversarial.prose)
     await t.say(first)
     await t.say(second)
 
 
-async def test_the_second_half_withdraws_what_was_noted_of_the_first(tmp_path: Path, api: FakeApi) -> None:
+async def test_the_second_half_withdraws_what_was_noted_of_the_first(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """The line is not stored; the message that it came from is asked about."""
     async with talking(tmp_path, api) as t:
         await in_halves(t, api, "I owe Ana a thousand euros.", "Forget what I just said.")
@@ -446,35 +553,51 @@ async def test_a_broken_second_half_withdraws_all_the_same(tmp_path: Path, api: 
         assert DEBT not in await states(t)
 
 
-async def test_the_second_half_settles_what_was_noted_of_the_first(tmp_path: Path, api: FakeApi) -> None:
-    """It may use its names, and rests on its messages too; both stay, since neither is stored yet."""
+async def test_the_second_half_settles_what_was_noted_of_the_first(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """It may use its names, and rests on its messages too.
+
+    Both stay, since neither is stored yet.
+    """
     async with talking(tmp_path, api) as t:
         await in_halves(t, api, "I see the dentist Moura in March.", "I called off the dentist.")
         api.enqueue("observer", observes(writes(DENTIST)), observes(writes(OFF, replaces="Moura")))
         await t.companion.worker.now(t.id)
         assert set(await states(t)) == {DENTIST, OFF}
-        assert await query(t, "SELECT message_id FROM observation_messages WHERE observation_id = 2") == [(1,), (3,)]
+        assert await query(
+            t, "SELECT message_id FROM observation_messages WHERE observation_id = 2"
+        ) == [(1,), (3,)]
 
 
-async def test_the_known_notes_have_a_bound_in_later_parts_too(tmp_path: Path, api: FakeApi) -> None:
+async def test_the_known_notes_have_a_bound_in_later_parts_too(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """What was written a moment ago counts into it."""
     sizes = []
 
     def much(body: Json) -> Answer:
-        sizes.append(tokens.count(last_user_text(body).partition("</known>")[0]) if read_known(body) else 0)
+        sizes.append(
+            tokens.count(last_user_text(body).partition("</known>")[0]) if read_known(body) else 0
+        )
         day = read_transcript(body)[0].date
         facts = [f"User has {len(sizes)}{i} {'many ' * 20}pebbles" for i in range(80)]
         return observer_answer([note(fact, ["M1"], observation_date=day) for fact in facts])
 
     api.observer = much
     async with talking(tmp_path, api) as t:
-        await t.say("word apple river stone. " * 6000 + " ".join(f"{i}{j}" for i in range(9) for j in range(80)))
+        await t.say(
+            "word apple river stone. " * 6000
+            + " ".join(f"{i}{j}" for i in range(9) for j in range(80))
+        )
         await t.companion.worker.now(t.id)
     assert len(sizes) > 2
     assert 1_000 < max(sizes) < 1_600
 
 
-async def test_a_busy_file_stops_no_call(tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_busy_file_stops_no_call(
+    tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """That the verifier is at work is for the screen only."""
 
     def busy(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""One reflector cycle against the strict fake: what it is asked, what goes back to it, what the verifier is asked."""
+"""One reflector cycle against the strict fake, and what its verifier is asked."""
 
 import asyncio
 from contextlib import closing
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from construct.memory.curation.forget import forget
-from construct.memory.inspection.status import status
+from construct.memory.forgetting import forget
 from construct.store import forget_requests
 from construct.store import observations as rows
 from construct.store.database import open_database
@@ -23,15 +22,21 @@ from tests.memory.cycles.scripted import (
     take_back,
     writes,
 )
-from tests.support.fake_api import FakeApi, careless, faults
+from tests.support.fake_api import FakeApi, adversarial, faults
 from tests.support.fake_types import Answer, Json, last_user_text
 from tests.support.fake_worker import read_groups, read_lines, verifier_answer
 from tests.support.talks import Talk, talking
 
-ANA, RITA = "User has a sister called Ana who is a nurse", "User has a sister called Rita who is a lawyer"
+ANA, RITA = (
+    "User has a sister called Ana who is a nurse",
+    "User has a sister called Rita who is a lawyer",
+)
 SISTERS = "User has two sisters: Ana (nurse), Rita (lawyer)"
 TEA, LAMP = "User likes a cup of green tea in the morning", "User bought a lamp for the desk"
-SAID = "My sister Ana is a nurse, my sister Rita is a lawyer. I like green tea in the morning. I bought a lamp."
+SAID = (
+    "My sister Ana is a nurse, my sister Rita is a lawyer. "
+    "I like green tea in the morning. I bought a lamp."
+)
 NOTED = (writes(ANA), writes(RITA), writes(TEA, priority="medium"), writes(LAMP, priority="low"))
 JOINED = (SISTERS, ("Ana", "Rita"))
 
@@ -54,11 +59,17 @@ async def test_the_request_states_the_target(tmp_path: Path, api: FakeApi) -> No
         size = sum(o.token_count for o in found)
     request = sent(api, "reflector")
     assert request.splitlines()[0] == "<notes>"
-    assert f"These are about {size} tokens. Bring them to at most {int(0.6 * size)} tokens in all." in request
+    assert (
+        f"These are about {size} tokens. Bring them to at most {int(0.6 * size)} tokens in all."
+        in request
+    )
 
 
 async def test_what_is_proven_and_confirmed_is_committed(tmp_path: Path, api: FakeApi) -> None:
-    """In one call of each; what was condensed stays traceable, and undo brings all of it back."""
+    """In one call of each.
+
+    What was condensed stays traceable, and undo brings all of it back.
+    """
     api.enqueue("reflector", condenses(JOINED, drop=["lamp"]))
     async with talking(tmp_path, api) as t:
         await learn(t, api, SAID, *NOTED)
@@ -71,13 +82,22 @@ async def test_what_is_proven_and_confirmed_is_committed(tmp_path: Path, api: Fa
 
 
 async def test_what_is_refused_goes_back_once(tmp_path: Path, api: FakeApi) -> None:
-    """With the reasons of floor and verifier and the whole input; the second answer is checked again.
+    """With the reasons of floor and verifier and the whole input.
+
+    The second answer is checked again.
 
     What passed the first time is taken and is not asked about again.
     """
     lost = ("User has two sisters, one of them a lawyer", ("Ana", "Rita"))
-    api.enqueue("reflector", condenses(lost, ("User likes green tea", ("tea",)), drop=["lamp"]), condenses(JOINED))
-    api.enqueue("verifier", lambda body: verifier_answer({1: "missing: in the morning"}, len(read_groups(body))))
+    api.enqueue(
+        "reflector",
+        condenses(lost, ("User likes green tea", ("tea",)), drop=["lamp"]),
+        condenses(JOINED),
+    )
+    api.enqueue(
+        "verifier",
+        lambda body: verifier_answer({1: "missing: in the morning"}, len(read_groups(body))),
+    )
     async with talking(tmp_path, api) as t:
         await learn(t, api, SAID, *NOTED)
         assert await active(t) == {SISTERS, TEA}
@@ -87,7 +107,9 @@ async def test_what_is_refused_goes_back_once(tmp_path: Path, api: FakeApi) -> N
         assert "“ana”, “rita” of" in remark or "“ana” of" in remark
         assert "missing: in the morning" in remark
         assert "do not repeat it" in remark
-        groups = [[(g.number, g.result.text) for g in read_groups(r.body)] for r in api.of("verifier")]
+        groups = [
+            [(g.number, g.result.text) for g in read_groups(r.body)] for r in api.of("verifier")
+        ]
         assert groups == [[(1, "User likes green tea")], [(1, SISTERS)]]
         assert "User likes green tea" in await notes(t, "reflector")
         assert "lawyer (" not in await notes(t, "reflector")
@@ -96,29 +118,43 @@ async def test_what_is_refused_goes_back_once(tmp_path: Path, api: FakeApi) -> N
 async def test_what_is_refused_twice_stays_as_it_was(tmp_path: Path, api: FakeApi) -> None:
     """And the reason is in the cycle's notes."""
     api.reflector = condenses(JOINED)
-    api.verifier = careless.always_no
+    api.verifier = adversarial.always_no
     async with talking(tmp_path, api) as t:
         await learn(t, api, SAID, *NOTED)
         assert await active(t) == {ANA, RITA, TEA, LAMP}
-        assert f"{SISTERS} (it says something else); kept: “{ANA}”, “{RITA}”" in await notes(t, "reflector")
+        assert f"{SISTERS} (it says something else); kept: “{ANA}”, “{RITA}”" in await notes(
+            t, "reflector"
+        )
     assert (len(api.of("reflector")), len(api.of("verifier"))) == (2, 2)
 
 
 async def test_groups_are_numbered_from_one_in_one_call(tmp_path: Path, api: FakeApi) -> None:
-    """Lines, `same` and `outdated` together, in that order; what is dropped needs no check."""
+    """Lines, `same` and `outdated` together, in that order.
+
+    What is dropped needs no check.
+    """
     cafe, shop = "User works in a cafe", "User works in a shop"
-    api.enqueue("reflector", condenses(JOINED, same=[("cup of", "some")], outdated=[("cafe", "shop")], drop=["lamp"]))
+    api.enqueue(
+        "reflector",
+        condenses(JOINED, same=[("cup of", "some")], outdated=[("cafe", "shop")], drop=["lamp"]),
+    )
     async with talking(tmp_path, api) as t:
         await learn(t, api, "I work in a cafe.", writes(cafe))
         noted = (*NOTED, writes("User likes some tea"), writes(shop))
         await learn(t, api, f"{SAID} I work in a shop.", *noted)
         assert await active(t) == {SISTERS, "User likes some tea", shop}
     (request,) = api.of("verifier")
-    assert [(g.number, g.kind) for g in read_groups(request.body)] == [(1, "line"), (2, "same"), (3, "outdated")]
+    assert [(g.number, g.kind) for g in read_groups(request.body)] == [
+        (1, "line"),
+        (2, "same"),
+        (3, "outdated"),
+    ]
 
 
 @pytest.mark.parametrize("fault", [faults.http(400), faults.refusal()], ids=["400", "refusal"])
-async def test_without_a_verifier_nothing_is_committed(tmp_path: Path, api: FakeApi, fault: faults.Fault) -> None:
+async def test_without_a_verifier_nothing_is_committed(
+    tmp_path: Path, api: FakeApi, fault: faults.Fault
+) -> None:
     """Not even what needed no check; once it answers again the same is done."""
     api.reflector = condenses(JOINED, drop=["lamp"])
     api.fail("verifier", fault, times=2)
@@ -132,13 +168,20 @@ async def test_without_a_verifier_nothing_is_committed(tmp_path: Path, api: Fake
 
 
 @pytest.mark.parametrize("model", ["tiny:1.5b", "qwen2.5-0.5b-instruct"])
-async def test_a_small_model_is_not_asked_to_rewrite(tmp_path: Path, api: FakeApi, model: str) -> None:
-    """Near-duplicates are retired by rule; what it says replaces a note does not, since nobody can check it."""
+async def test_a_small_model_is_not_asked_to_rewrite(
+    tmp_path: Path, api: FakeApi, model: str
+) -> None:
+    """Near-duplicates are retired by rule.
+
+    What it says replaces a note does not, since nobody can check it.
+    """
     async with talking(tmp_path, api, MEMORY_WORKER_MODEL=model) as t:
         await learn(t, api, "I live in Lisbon.", writes("User lives in Lisbon"))
         await learn(t, api, "I do live in Lisbon.", writes("User lives in Lisbon."))
         assert len(await active(t)) == 1
-        await learn(t, api, "I moved to Porto.", writes("User lives in Porto now", replaces="Lisbon"))
+        await learn(
+            t, api, "I moved to Porto.", writes("User lives in Porto now", replaces="Lisbon")
+        )
         assert "User lives in Porto now" in await active(t)
         assert len(await active(t)) == 2
     assert not api.of("reflector")
@@ -150,13 +193,19 @@ async def test_what_says_the_same_is_forgotten_together(tmp_path: Path, api: Fak
     api.enqueue("reflector", condenses(same=[("cup of", "some")]))
     async with talking(tmp_path, api) as t:
         await learn(t, api, SAID, writes(TEA), writes("User likes some tea"))
-        (stays,) = [o for o in await t.companion.store.call(rows.unsuperseded) if o.state == "active"]
-        await t.companion.store.call(forget, ("observation", stays.id), t.companion.settings.clock, words=False)
+        (stays,) = [
+            o for o in await t.companion.store.call(rows.unsuperseded) if o.state == "active"
+        ]
+        await t.companion.store.call(
+            forget, ("observation", stays.id), t.companion.settings.clock, words=False
+        )
         assert await states(t) == {}
         t.check()
 
 
-async def test_what_was_outdated_comes_back_when_the_newer_is_forgotten(tmp_path: Path, api: FakeApi) -> None:
+async def test_what_was_outdated_comes_back_when_the_newer_is_forgotten(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """It is another fact: nothing stands against it any more."""
     cafe, shop = "User works in a cafe", "User works in a shop"
     api.reflector = condenses(outdated=[("cafe", "shop")])
@@ -164,28 +213,41 @@ async def test_what_was_outdated_comes_back_when_the_newer_is_forgotten(tmp_path
         await learn(t, api, "I work in a cafe.", writes(cafe))
         *_, newer = await learn(t, api, "I work in a shop.", writes(shop))
         assert await states(t) == {cafe: "superseded", shop: "active"}
-        await t.companion.store.call(forget, ("observation", newer.id), t.companion.settings.clock, words=False)
+        await t.companion.store.call(
+            forget, ("observation", newer.id), t.companion.settings.clock, words=False
+        )
         assert await states(t) == {cafe: "active"}
         t.check()
 
 
 async def test_the_status_says_that_work_is_checked(tmp_path: Path, api: FakeApi) -> None:
-    """While the verifier is asked the phase is `checking`; its calls are booked as its own."""
+    """While the verifier is asked the phase is `checking`.
+
+    Its calls are booked as its own.
+    """
     api.enqueue("reflector", condenses(JOINED))
     api.fail("verifier", faults.hang(1))
     async with talking(tmp_path, api) as t:
         working = asyncio.create_task(learn(t, api, SAID, *NOTED))
         await asyncio.to_thread(api.wait_for, 1, "verifier")
-        panel = await t.companion.store.call(status, t.id, t.companion.settings, t.companion.terms)
+        panel = await t.status()
         await working
-        after = await t.companion.store.call(status, t.id, t.companion.settings, t.companion.terms)
-        assert (panel["phase"], after["phase"]) == ("checking", "idle")
-        booked = await query(t, "SELECT DISTINCT u.purpose, c.kind FROM usage AS u JOIN cycles AS c ON c.id = cycle_id")
+        after = await t.status()
+        assert (panel.phase, after.phase) == ("checking", "idle")
+        booked = await query(
+            t,
+            "SELECT DISTINCT u.purpose, c.kind FROM usage AS u JOIN cycles AS c ON c.id = cycle_id",
+        )
         assert ("verifier", "reflector") in booked
 
 
-async def test_a_note_that_is_to_be_forgotten_is_not_condensed(tmp_path: Path, api: FakeApi) -> None:
-    """It is withheld only with the commit; a line made of it meanwhile would go on saying it."""
+async def test_a_note_that_is_to_be_forgotten_is_not_condensed(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """It is withheld only with the commit.
+
+    A line made of it meanwhile would go on saying it.
+    """
     debt, story = (
         "User owes Ana a lot",
         "User told a long story about this and that which nobody needs to know later on",
@@ -193,7 +255,9 @@ async def test_a_note_that_is_to_be_forgotten_is_not_condensed(tmp_path: Path, a
     api.enqueue("reflector", condenses(drop=["story"]))
     limits = {"CONSTRUCT_OBSERVER_THRESHOLD": "1", "CONSTRUCT_REFLECTOR_THRESHOLD": "10"}
     async with talking(tmp_path, api, **limits) as t:
-        await learn(t, api, "I owe Ana a lot.", writes(debt), writes(TEA), writes(story, priority="low"))
+        await learn(
+            t, api, "I owe Ana a lot.", writes(debt), writes(TEA), writes(story, priority="low")
+        )
         api.enqueue("observer", observes(forget=["Ana", "M1"]))
         api.reflector = condenses(("User owes Ana a lot, likes green tea", ("Ana", "tea")))
         await t.say("Forget what I said of Ana.")
@@ -204,7 +268,9 @@ async def test_a_note_that_is_to_be_forgotten_is_not_condensed(tmp_path: Path, a
         assert debt not in sent(api, "chat")
 
 
-async def test_a_note_that_is_to_be_forgotten_meanwhile_is_not_condensed(tmp_path: Path, api: FakeApi) -> None:
+async def test_a_note_that_is_to_be_forgotten_meanwhile_is_not_condensed(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """Before a turn that had to wait an observer may hear of it while the reflector is at work."""
     async with talking(tmp_path, api) as t:
         ana, *_ = await learn(t, api, SAID, *NOTED)

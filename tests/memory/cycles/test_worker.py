@@ -1,4 +1,4 @@
-"""The memory at work, against the strict fake over HTTP: every fault, every careless answer, leases and limits."""
+"""The memory at work against the strict fake: faults, bad answers, leases, limits."""
 
 import asyncio
 import json
@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 
 from construct.clock import to_text
-from construct.memory.curation.undo import undo
-from construct.memory.inspection.status import status
-from construct.store import cycles, talk
+from construct.memory.undo import undo
+from construct.store import cycles
 from construct.store import observations as rows
+from construct.store.conversations import create_conversation, get_conversation, get_watermarks
 from construct.store.database import open_database, transaction
-from construct.store.talk import NewMessage
+from construct.store.messages import NewMessage, add_message, last_message_id
+from construct.store.observations import Count
 from construct.tokens import Usage
-from tests.support.fake_api import FakeApi, careless, faults
+from tests.support.fake_api import FakeApi, adversarial, faults
 from tests.support.fake_types import Answer, Json
 from tests.support.talks import LOW, Talk, facts, talking
 
@@ -36,35 +37,37 @@ FAULTS = {
 }
 CUT_SHORT = {"drop during", "silent end", "sse error", "max_tokens"}
 """Faults after which the beginning of an answer is there: its whole lines count."""
-CARELESS = {
-    "invented anchors": careless.invented_anchors,
-    "endless repetition": careless.endless_repetition,
-    "prose": careless.prose,
-    "half an answer": careless.half_answer,
-    "unreadable lines": careless.unreadable_lines,
-    "impossible dates": careless.impossible_dates,
+ADVERSARIAL = {
+    "invented anchors": adversarial.invented_anchors,
+    "endless repetition": adversarial.endless_repetition,
+    "prose": adversarial.prose,
+    "half an answer": adversarial.half_answer,
+    "unreadable lines": adversarial.unreadable_lines,
+    "impossible dates": adversarial.impossible_dates,
 }
 CHECKS = {
-    "no": careless.always_no,
-    "garbage": careless.garbage_checks,
-    "half": careless.half_checks,
-    "silent": careless.silent,
-    "prose": careless.prose,
+    "no": adversarial.always_no,
+    "garbage": adversarial.garbage_checks,
+    "half": adversarial.half_checks,
+    "silent": adversarial.silent,
+    "prose": adversarial.prose,
 }
 
 
 async def observed_once(t: Talk) -> None:
-    """Assert that every message was observed by exactly one cycle, and that something is remembered."""
+    """Assert that exactly one cycle observed each message, and something is remembered."""
     t.check()
     store = t.companion.store
-    marks = await store.call(talk.watermarks, t.id)
-    assert marks.observed == await store.call(talk.last_message_id, t.id)
+    marks = await store.call(get_watermarks, t.id)
+    assert marks.observed == await store.call(last_message_id, t.id)
     assert await store.call(rows.unsuperseded)
     assert not await store.call(cycles.running)
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-async def test_an_observer_that_fails_loses_nothing(tmp_path: Path, api: FakeApi, fault: faults.Fault) -> None:
+async def test_an_observer_that_fails_loses_nothing(
+    tmp_path: Path, api: FakeApi, fault: faults.Fault
+) -> None:
     """While the observer fails the talk goes on and the extractive worker takes the batch."""
     api.fail("observer", fault, times=None)
     async with talking(tmp_path, api, **LOW) as t:
@@ -76,8 +79,10 @@ async def test_an_observer_that_fails_loses_nothing(tmp_path: Path, api: FakeApi
         await observed_once(t)
 
 
-@pytest.mark.parametrize("answer", CARELESS.values(), ids=CARELESS.keys())
-async def test_an_observer_that_answers_nonsense_loses_nothing(tmp_path: Path, api: FakeApi, answer: object) -> None:
+@pytest.mark.parametrize("answer", ADVERSARIAL.values(), ids=ADVERSARIAL.keys())
+async def test_an_observer_that_answers_nonsense_loses_nothing(
+    tmp_path: Path, api: FakeApi, answer: object
+) -> None:
     """Whatever the observer answers, each batch yields observations and none is passed over."""
     api.observer = answer  # type: ignore[assignment]
     async with talking(tmp_path, api, **LOW) as t:
@@ -90,8 +95,10 @@ async def test_an_observer_that_answers_nonsense_loses_nothing(tmp_path: Path, a
 
 
 @pytest.mark.parametrize("fault", FAULTS.keys())
-async def test_a_reflector_that_fails_leaves_all_as_it_was(tmp_path: Path, api: FakeApi, fault: str) -> None:
-    """A failing reflector changes nothing, stops nothing, and works again once the fault is gone."""
+async def test_a_reflector_that_fails_leaves_all_as_it_was(
+    tmp_path: Path, api: FakeApi, fault: str
+) -> None:
+    """A failing reflector changes nothing, and works again once the fault is gone."""
     api.fail("reflector", FAULTS[fault], times=None)
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(low_facts(12))
@@ -107,11 +114,18 @@ async def test_a_reflector_that_fails_leaves_all_as_it_was(tmp_path: Path, api: 
 
 @pytest.mark.parametrize(
     "answer",
-    [*CARELESS.values(), careless.forgets_everything, careless.grows, careless.careless_reflector(random.Random(7))],
-    ids=[*CARELESS.keys(), "forgets everything", "grows", "careless"],
+    [
+        *ADVERSARIAL.values(),
+        adversarial.forgets_everything,
+        adversarial.grows,
+        adversarial.adversarial_reflector(random.Random(7)),
+    ],
+    ids=[*ADVERSARIAL.keys(), "forgets everything", "grows", "adversarial"],
 )
-async def test_a_careless_reflector_loses_no_high_line(tmp_path: Path, api: FakeApi, answer: object) -> None:
-    """Whatever it proposes with a verifier that says yes: a high line stays, or what replaced it is on record."""
+async def test_a_adversarial_reflector_loses_no_high_line(
+    tmp_path: Path, api: FakeApi, answer: object
+) -> None:
+    """Whatever it proposes and the verifier says: a high line stays, or its heir is known."""
     api.reflector = answer  # type: ignore[assignment]
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(16))
@@ -125,38 +139,52 @@ async def test_a_careless_reflector_loses_no_high_line(tmp_path: Path, api: Fake
             ).fetchall()
         )
         contents += " ".join(row[0] for row in traced)
-        missing = [i for i in range(16) if str(1000 + i) not in contents or f"Tea{i}" not in contents]
+        missing = [
+            i for i in range(16) if str(1000 + i) not in contents or f"Tea{i}" not in contents
+        ]
         assert missing == []
 
 
 @pytest.mark.parametrize("checks", CHECKS.values(), ids=CHECKS.keys())
-async def test_a_careless_verifier_lets_nothing_unchecked_pass(tmp_path: Path, api: FakeApi, checks: object) -> None:
-    """What it refuses, or does not answer for, stays as it was; the work goes on with a verifier that does its own."""
+async def test_an_adversarial_verifier_lets_nothing_unchecked_pass(
+    tmp_path: Path, api: FakeApi, checks: object
+) -> None:
+    """What it refuses, or does not answer for, stays as it was.
+
+    The work goes on with a verifier that does its own.
+    """
     competent, api.verifier = api.verifier, checks  # type: ignore[assignment]
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(low_facts(12))
         await t.companion.worker.now(t.id)
         await observed_once(t)
         generations = {o.generation for o in await t.companion.store.call(rows.unsuperseded)}
-        assert generations == ({0, 1} if checks is careless.half_checks else {0})
+        assert generations == ({0, 1} if checks is adversarial.half_checks else {0})
         api.verifier = competent
         await t.companion.worker.now(t.id)
         t.check()
         assert any(o.generation == 1 for o in await t.companion.store.call(rows.unsuperseded))
 
 
-async def test_pending_becomes_committed_when_the_window_is_full(tmp_path: Path, api: FakeApi) -> None:
-    """Observations are pending first; compacting commits them and moves the watermarks in order."""
+async def test_pending_becomes_committed_when_the_window_is_full(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """Observations are pending first.
+
+    Compacting commits them and moves the watermarks in order.
+    """
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(5))
         store = t.companion.store
         pending = await store.call(rows.pending, t.id)
         assert pending
-        assert (await store.call(talk.watermarks, t.id)).window == 0
+        assert (await store.call(get_watermarks, t.id)).window == 0
         await t.live(facts(6, start=5))
-        marks = await store.call(talk.watermarks, t.id)
+        marks = await store.call(get_watermarks, t.id)
         assert 0 < marks.window <= marks.compacted <= marks.observed
-        assert {o.state for o in await store.call(rows.observations, [o.id for o in pending])} == {"active"}
+        assert {o.state for o in await store.call(rows.observations, [o.id for o in pending])} == {
+            "active"
+        }
 
 
 async def test_a_huge_message_is_observed_too(tmp_path: Path, api: FakeApi) -> None:
@@ -174,13 +202,20 @@ async def test_two_workers_share_a_conversation(tmp_path: Path, api: FakeApi) ->
     async with talking(tmp_path, api, **LOW) as t, talking(tmp_path, api, **LOW) as other:
         for text in facts(12):
             await t.say(text)
-            await asyncio.gather(t.companion.worker.run_due(t.id), other.companion.worker.run_due(t.id))
+            await asyncio.gather(
+                t.companion.worker.run_due(t.id), other.companion.worker.run_due(t.id)
+            )
         await t.companion.worker.now(t.id)
         await observed_once(t)
 
 
-async def test_a_cycle_whose_process_died_is_abandoned_and_done_again(tmp_path: Path, api: FakeApi) -> None:
-    """A running cycle of a process that is gone is abandoned at once; its work is due again."""
+async def test_a_cycle_whose_process_died_is_abandoned_and_done_again(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """A running cycle of a process that is gone is abandoned at once.
+
+    Its work is due again.
+    """
     async with talking(tmp_path, api, **LOW) as t:
         for text in facts(8):
             await t.say(text)
@@ -191,19 +226,23 @@ async def test_a_cycle_whose_process_died_is_abandoned_and_done_again(tmp_path: 
             cycle = cycles.start_cycle(db, "observer", t.id, now, span=(1, 4))
             db.execute("UPDATE cycles SET owner = ? WHERE id = ?", (dead, cycle))
         await t.companion.worker.run_due(t.id)
-        assert db.execute("SELECT status FROM cycles WHERE id = ?", (cycle,)).fetchone() == ("abandoned",)
+        assert db.execute("SELECT status FROM cycles WHERE id = ?", (cycle,)).fetchone() == (
+            "abandoned",
+        )
         db.close()
         await observed_once(t)
 
 
 async def test_a_living_owner_keeps_its_cycle(tmp_path: Path, api: FakeApi) -> None:
-    """While another process on another host has the lease, and shows a heartbeat, nobody else observes."""
+    """While a process on another host has the lease and a heartbeat, nobody observes."""
     async with talking(tmp_path, api, **LOW) as t:
         for text in facts(8):
             await t.say(text)
         db = open_database(t.companion.settings.db)
         with transaction(db):
-            cycle = cycles.start_cycle(db, "observer", t.id, to_text(t.companion.settings.clock.now()), span=(1, 4))
+            cycle = cycles.start_cycle(
+                db, "observer", t.id, to_text(t.companion.settings.clock.now()), span=(1, 4)
+            )
             elsewhere = json.dumps({"host": "elsewhere", "pid": 1, "started": 1.0})
             db.execute("UPDATE cycles SET owner = ? WHERE id = ?", (elsewhere, cycle))
         await t.companion.worker.run_due(t.id)
@@ -236,14 +275,19 @@ async def test_cancelled_work_is_abandoned_and_due_again(tmp_path: Path, api: Fa
         await observed_once(t)
 
 
-async def test_the_calls_of_cancelled_work_are_booked_all_the_same(tmp_path: Path, api: FakeApi) -> None:
+async def test_the_calls_of_cancelled_work_are_booked_all_the_same(
+    tmp_path: Path, api: FakeApi
+) -> None:
     """What a cycle had spent before it was interrupted counts towards usage and the day's limit."""
     api.fail("observer", faults.refusal())
     api.fail("observer", faults.hang(30))
     async with talking(tmp_path, api, **LOW) as t:
         await interrupt_at(t, api, 2)
-        booked = "SELECT c.status, c.attempts, u.purpose FROM cycles AS c JOIN usage AS u ON u.cycle_id = c.id"
-        assert await t.companion.store.call(lambda db: db.execute(booked).fetchall()) == [("abandoned", 2, "observer")]
+        booked = """SELECT c.status, c.attempts, u.purpose
+                    FROM cycles AS c JOIN usage AS u ON u.cycle_id = c.id"""
+        assert await t.companion.store.call(lambda db: db.execute(booked).fetchall()) == [
+            ("abandoned", 2, "observer")
+        ]
 
 
 async def test_past_the_daily_limit_no_worker_model_is_asked(tmp_path: Path, api: FakeApi) -> None:
@@ -251,7 +295,9 @@ async def test_past_the_daily_limit_no_worker_model_is_asked(tmp_path: Path, api
     async with talking(tmp_path, api, CONSTRUCT_WORKER_DAILY_USD="0", **LOW) as t:
         await t.live(facts(8))
         await observed_once(t)
-        models = await t.companion.store.call(lambda db: db.execute("SELECT DISTINCT model FROM cycles").fetchall())
+        models = await t.companion.store.call(
+            lambda db: db.execute("SELECT DISTINCT model FROM cycles").fetchall()
+        )
     assert not api.of("observer")
     assert models == [("extractive",)]
 
@@ -271,11 +317,11 @@ async def test_a_title_by_rule_does_for_a_talk_without_one(tmp_path: Path, api: 
     async with talking(tmp_path, api) as t:
         await t.say("My sister Rosa lives in Porto.")
         await t.companion.worker.now(t.id)
-        before = await t.companion.store.call(talk.conversation, t.id)
+        before = await t.companion.store.call(get_conversation, t.id)
         api.fail("observer", faults.http(500), times=None)
         await t.say("I moved to Lisbon last week.")
         await t.companion.worker.now(t.id)
-        after = await t.companion.store.call(talk.conversation, t.id)
+        after = await t.companion.store.call(get_conversation, t.id)
         assert before.title == after.title == "My sister Rosa lives in Porto."
 
 
@@ -306,30 +352,34 @@ async def test_what_was_left_is_observed_in_the_next_talk(tmp_path: Path, api: F
         await t.companion.worker.run_due(t.id, leaving=True)
         await observed_once(t)
         now = to_text(t.companion.settings.clock.now())
-        other = await t.companion.store.call(talk.create_conversation, now)
+        other = await t.companion.store.call(create_conversation, now)
         await t.companion.turn(other, "What is the code of locker 3?", t.heard.append)
     assert "1003" in json.dumps(api.of("chat")[-1].body)
 
 
-@pytest.mark.parametrize("last", ["2026-02-20", "2026-04-01"], ids=["long ago", "by a clock that was ahead"])
+@pytest.mark.parametrize(
+    "last", ["2026-02-20", "2026-04-01"], ids=["long ago", "by a clock that was ahead"]
+)
 async def test_pending_observations_of_a_talk_that_was_left_are_committed(
     tmp_path: Path, api: FakeApi, last: str
 ) -> None:
     """A talk observed but not compacted, then left by `ask --new`, is committed once it is cold."""
-    async with talking(tmp_path, api, CONSTRUCT_OBSERVER_THRESHOLD="300", CONSTRUCT_NOW="2026-03-01T10:00Z") as t:
+    async with talking(
+        tmp_path, api, CONSTRUCT_OBSERVER_THRESHOLD="300", CONSTRUCT_NOW="2026-03-01T10:00Z"
+    ) as t:
         await t.live(facts(6))
         store = t.companion.store
         assert await store.call(rows.pending, t.id)
         left = f"UPDATE conversations SET last_request_at = '{last}T10:00:00.000000+00:00'"
         await store.call(lambda db: db.execute(left).rowcount)
-        other = await store.call(talk.create_conversation, to_text(t.companion.settings.clock.now()))
+        other = await store.call(create_conversation, to_text(t.companion.settings.clock.now()))
         await t.companion.worker.rest(but=other)
         assert not await store.call(rows.pending, t.id)
         t.check()
 
 
 async def test_a_turn_that_begins_meanwhile_is_not_cut(tmp_path: Path, api: FakeApi) -> None:
-    """What is said while a cold talk is about to be observed waits for its answer: batches are cut between turns."""
+    """What is said while a cold talk is about to be observed waits for its answer."""
     async with talking(tmp_path, api) as t:
         for text in facts(8):
             await t.say(text)
@@ -338,17 +388,31 @@ async def test_a_turn_that_begins_meanwhile_is_not_cut(tmp_path: Path, api: Fake
         await asyncio.gather(t.companion.worker.run_due(t.id), t.say("And now?"))
         ends = "SELECT role FROM cycles AS c JOIN messages AS m ON m.id = c.last_message_id"
         found = await t.companion.store.call(lambda db: db.execute(ends).fetchall())
-        assert set(found) <= {("assistant",)}  # none, where the turn came first and made the talk warm again
+        assert set(found) <= {
+            ("assistant",)
+        }  # none, where the turn came first and made the talk warm again
         t.check()
 
 
-async def test_of_talks_that_were_left_one_may_be_deleted_meanwhile(tmp_path: Path, api: FakeApi) -> None:
-    """While the first is observed another process deletes the next; nothing is wrong, and the one behind it is done."""
+async def test_of_talks_that_were_left_one_may_be_deleted_meanwhile(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """While the first is observed another process deletes the next.
+
+    Nothing is wrong, and the one behind it is done.
+    """
     async with talking(tmp_path, api) as t:
         call = t.companion.store.call
-        others = [await call(talk.create_conversation, "2026-03-01T10:00:00.000000+00:00") for _ in range(3)]
+        others = [
+            await call(create_conversation, "2026-03-01T10:00:00.000000+00:00") for _ in range(3)
+        ]
         for other in others:
-            await call(talk.add_message, other, NewMessage("user", "I moved to Porto. " * 80), "2026-03-01T10:00:00")
+            await call(
+                add_message,
+                other,
+                NewMessage("user", "I moved to Porto. " * 80),
+                "2026-03-01T10:00:00",
+            )
 
         def observer(body: Json) -> Answer:
             with closing(open_database(t.companion.settings.db)) as db:
@@ -357,7 +421,7 @@ async def test_of_talks_that_were_left_one_may_be_deleted_meanwhile(tmp_path: Pa
 
         observed, api.observer = api.observer, observer
         await t.companion.worker.rest()
-        assert (await call(talk.watermarks, others[2])).observed > 0
+        assert (await call(get_watermarks, others[2])).observed > 0
         t.check()
 
 
@@ -385,20 +449,21 @@ async def test_the_panel_counts_what_is_there(tmp_path: Path, api: FakeApi) -> N
     """The status figures agree with the tables."""
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(12))
-        panel = await t.companion.store.call(status, t.id, t.companion.settings, t.companion.terms)
+        panel = await t.status()
         everything = await t.companion.store.call(rows.unsuperseded)
-    assert panel["messages"]["total"] == 24
-    assert panel["observations"]["committed"]["count"] == sum(o.state == "active" for o in everything)
-    assert panel["observations"]["pending"]["count"] == sum(o.state == "pending" for o in everything)
-    assert panel["observations"]["committed"]["tokens"] == sum(o.token_count for o in everything if o.state == "active")
-    assert panel["mode"] == "passive"
+    active = [o for o in everything if o.state == "active"]
+    assert panel.messages.total == 24
+    assert panel.observations == Count(len(active), sum(o.token_count for o in active))
+    assert panel.pending.count == sum(o.state == "pending" for o in everything)
+    assert panel.mode == "passive"
 
 
 def low_facts(count: int) -> list[str]:
     """Return messages whose facts are of medium priority: no digit, nothing important."""
     names = ["Ana", "Bruno", "Clara", "Diogo", "Eva", "Filipe", "Gil", "Hugo", "Ines", "Joana"]
     return [
-        f"My friend {names[i % 10]} from {names[(i * 3 + 1) % 10]}ville likes long walks by the sea, and tells stories."
+        f"My friend {names[i % 10]} from {names[(i * 3 + 1) % 10]}ville likes long walks "
+        "by the sea, and tells stories."
         for i in range(count)
     ]
 

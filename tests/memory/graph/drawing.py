@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from construct.llm.types import Usage, WorkReply, WorkRequest
-from construct.memory.curation.memories import remember
-from construct.memory.cycles import drawing
+from construct.memory.cycles.drawing import GraphBatch, GraphJob
+from construct.memory.cycles.runner import RunningCycle
 from construct.memory.graph.answers import GraphProposal
 from construct.memory.learning.asking import Account
+from construct.memory.promotion import remember
 from construct.store import cycles
 from construct.store.database import transaction
 from tests.support.database import new_database
@@ -53,23 +54,31 @@ class Graph:
             return [remember(self.db, text, None, "user", NOW).id for text in texts]
 
     async def draw(self, text: str, *texts: str, again: str | None = None) -> list[int]:
-        """Store memories and run one cycle that is answered by `text`, and on a second attempt by `again`."""
+        """Store memories and run a cycle that is answered by `text`, then by `again`."""
         ids = self.keep(*texts)
         model: Any = ScriptedModel(text, again or text)
-        batch = drawing.begin(self.db, model, NOW)
-        assert batch is not None
-        self.account = batch.account
-        found = await drawing.draw(model, batch)
+        cycle = self.begin(model)
+        assert cycle is not None
+        self.account = cycle.account
+        found = await GraphJob(model).work(cycle.batch, cycle.account)
         self.requests += model.requests
-        self.end(batch, found)
+        self.end(cycle, found)
         return ids
 
-    def end(self, batch: drawing.GraphBatch, found: GraphProposal | None) -> None:
-        """Store what was drawn, and finish the cycle as the worker does."""
+    def begin(self, model: Any) -> RunningCycle[GraphBatch] | None:
+        """Start a cycle as the runner does."""
         with transaction(self.db):
-            drawing.store(self.db, batch, found, NOW)
-            status = "failed" if found is None else "succeeded"
-            assert cycles.finish_cycle(self.db, batch.cycle_id, status, NOW)
+            batch = GraphJob(model).choose(self.db)
+            assert batch is not None
+            cycle_id = cycles.start_cycle(self.db, "graph", None, NOW)
+        return None if cycle_id is None else RunningCycle(cycle_id, batch, Account("graph"))
+
+    def end(self, cycle: RunningCycle[GraphBatch], found: GraphProposal | None) -> None:
+        """Store what was drawn, and finish the cycle as the runner does."""
+        with transaction(self.db):
+            unused: Any = ScriptedModel()
+            outcome = GraphJob(unused).commit(self.db, cycle, found, NOW)
+            assert cycles.finish_cycle(self.db, cycle.id, outcome.status, NOW)
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
@@ -79,5 +88,6 @@ class Graph:
         """Return subject, predicate and object of each relation, and whether it is in force."""
         return self.query(
             """SELECT s.name, predicate, o.name, r.superseded_at IS NULL FROM relations AS r
-               JOIN entities AS s ON s.id = subject_id JOIN entities AS o ON o.id = object_id ORDER BY r.id"""
+               JOIN entities AS s ON s.id = subject_id
+               JOIN entities AS o ON o.id = object_id ORDER BY r.id"""
         )

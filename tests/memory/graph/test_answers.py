@@ -95,7 +95,9 @@ def test_an_empty_section_is_an_answer() -> None:
 
 def test_an_answer_that_broke_off_covers_what_it_named() -> None:
     """Its whole lines count, and the memories behind them are not read yet."""
-    found = read_answer("<relations>\nAna | lives in | Porto | P1\nAna | works at | Acme | P2\nAcme | based", TEXTS)
+    found = read_answer(
+        "<relations>\nAna | lives in | Porto | P1\nAna | works at | Acme | P2\nAcme | based", TEXTS
+    )
     assert not found.is_whole
     assert found.read == ("P1", "P2")
     assert len(found.relations) == 2
@@ -103,7 +105,9 @@ def test_an_answer_that_broke_off_covers_what_it_named() -> None:
 
 def test_unreadable_and_refused_lines_are_noted() -> None:
     """The other lines are kept."""
-    found = read_answer(answer("Ana | lives in | Berlin | P1", "Ana is nice", "Ana | lives in | Porto | P1"), TEXTS)
+    found = read_answer(
+        answer("Ana | lives in | Berlin | P1", "Ana is nice", "Ana | lives in | Porto | P1"), TEXTS
+    )
     assert triples(found) == [("Ana", "lives in", "Porto", "P1")]
     assert found.notes == (
         "refused “Ana lives in Berlin”: its memory does not name both, or it is no relation",
@@ -142,7 +146,9 @@ def test_aliases_name_an_entity() -> None:
     assert triples(found) == [("Robert", "plays", "Chess", "P1")]
     assert found.relations[0].subject.names == ("Robert", "Bob")
     known = names_by_key([("Robert", "Bob")])
-    assert read_answer(answer("Robert | plays | Chess | P1"), {"P1": "Bob plays Chess"}, known).relations
+    assert read_answer(
+        answer("Robert | plays | Chess | P1"), {"P1": "Bob plays Chess"}, known
+    ).relations
     assert not kept("Robert | plays | Chess", "Bob plays Chess")
 
 
@@ -160,7 +166,9 @@ def test_a_name_that_no_memory_has_is_replaced_by_one_it_has() -> None:
 
 def test_names_come_out_as_they_were_typed() -> None:
     """What was escaped for the prompt is not stored escaped."""
-    found = read_answer(answer("User | drives | \\M3 coupé | P1"), {"P1": "User drives an M3 coupé"})
+    found = read_answer(
+        answer("User | drives | \\M3 coupé | P1"), {"P1": "User drives an M3 coupé"}
+    )
     assert triples(found) == [("User", "drives", "M3 coupé", "P1")]
 
 

@@ -5,15 +5,14 @@ from typing import Any
 
 import pytest
 
-from construct.memory.curation.memories import remember
-from construct.memory.curation.undo import undo
-from construct.memory.cycles import drawing
-from construct.memory.cycles.drawing import BETWEEN_TURNS, is_due
+from construct.memory.cycles.drawing import BETWEEN_TURNS, GraphJob, is_due
 from construct.memory.graph.reading import neighbours, reached
 from construct.memory.graph.storing import drop_unsaid_names, revert_graph
+from construct.memory.promotion import remember
+from construct.memory.undo import undo
 from construct.store import graph as rows
-from construct.store.curated import supersede_memory
 from construct.store.database import transaction
+from construct.store.memories import supersede_memory
 from tests.memory.graph.drawing import NOW, Graph, ScriptedModel, answer
 from tests.support.fake_api import FakeApi
 from tests.support.talks import talking
@@ -24,7 +23,9 @@ PORTO = answer("Ana | lives in | Porto | P1")
 def revert_last(graph: Graph) -> int:
     """Undo the newest graph cycle and return how many relations went."""
     with transaction(graph.db):
-        ((cycle_id,),) = graph.query("SELECT max(id) FROM cycles WHERE kind = 'graph' AND status = 'succeeded'")
+        ((cycle_id,),) = graph.query(
+            "SELECT max(id) FROM cycles WHERE kind = 'graph' AND status = 'succeeded'"
+        )
         count = revert_graph(graph.db, cycle_id, NOW)
         graph.db.execute("UPDATE cycles SET status = 'reverted' WHERE id = ?", (cycle_id,))
     return count
@@ -41,7 +42,9 @@ def test_when_a_cycle_is_due(graph: Graph) -> None:
 
 async def test_one_call_reads_all_unread_memories(graph: Graph) -> None:
     """They are read once, and relations keep their memory and cycle."""
-    given = answer("Ana | is sister of | User | P1", "Rui | plays | Chess | P60", entities=("Rui | person",))
+    given = answer(
+        "Ana | is sister of | User | P1", "Rui | plays | Chess | P60", entities=("Rui | person",)
+    )
     texts = [f"Locker {i} has the code {1000 + i}" for i in range(58)]
     ids = await graph.draw(given, "Ana is my sister", *texts, "Rui plays Chess")
     assert len(graph.requests) == 1
@@ -60,7 +63,10 @@ async def test_known_names_go_out_with_the_next_call(graph: Graph) -> None:
 
 
 async def test_an_answer_of_no_use_fails_the_cycle(graph: Graph) -> None:
-    """It is asked twice; the memories are due again with the next new one, and all are read then."""
+    """It is asked twice.
+
+    The memories are due again with the next new one, and all are read then.
+    """
     await graph.draw("Sorry, I cannot do that.", "Ana lives in Porto")
     assert graph.account.attempts == 2
     assert graph.account.problems == ["the answer has no <relations> section"] * 2
@@ -155,15 +161,26 @@ async def test_a_relation_keeps_apart_two_that_an_alias_would_join(graph: Graph)
     await graph.draw(answer("Ana | has sister | Rita | P1"), "Ana has a sister, Rita")
     given = answer("Ana | plays | Chess | P1", entities=("Ana | person | also: Rita",))
     await graph.draw(given, "Ana plays Chess with Rita")
-    assert graph.query("SELECT name, aliases FROM entities") == [("Ana", "[]"), ("Rita", "[]"), ("Chess", "[]")]
+    assert graph.query("SELECT name, aliases FROM entities") == [
+        ("Ana", "[]"),
+        ("Rita", "[]"),
+        ("Chess", "[]"),
+    ]
 
 
 async def test_what_is_so_now_supersedes_what_was(graph: Graph) -> None:
-    """Where there is one at a time; facts of the past stay, and undo puts the older in force again."""
+    """Where there is one at a time.
+
+    Facts of the past stay, and undo puts the older in force again.
+    """
     lisbon = "Ana lives in Lisbon, likes Tea and worked at Acme"
-    first = answer("Ana | lives in | Lisbon | P1", "Ana | likes | Tea | P1", "Ana | worked at | Acme | P1")
+    first = answer(
+        "Ana | lives in | Lisbon | P1", "Ana | likes | Tea | P1", "Ana | worked at | Acme | P1"
+    )
     await graph.draw(first, lisbon)
-    second = answer("Ana | lives in | Porto | P1", "Ana | worked at | Bosch | P1", "Ana | likes | Milk | P1")
+    second = answer(
+        "Ana | lives in | Porto | P1", "Ana | worked at | Bosch | P1", "Ana | likes | Milk | P1"
+    )
     await graph.draw(second, "Ana lives in Porto, worked at Bosch and likes Milk")
     assert [r[2] for r in graph.relations() if not r[3]] == ["Lisbon"]
     assert revert_last(graph) == 3
@@ -184,7 +201,9 @@ async def test_undo_of_a_graph_cycle(graph: Graph) -> None:
     """Relations and entities go, the memories are unread again but wait for a new one."""
     await graph.draw(PORTO, "Ana lives in Porto")
     assert revert_last(graph) == 1
-    assert graph.query("SELECT (SELECT count(*) FROM relations), (SELECT count(*) FROM entities)") == [(0, 0)]
+    assert graph.query(
+        "SELECT (SELECT count(*) FROM relations), (SELECT count(*) FROM entities)"
+    ) == [(0, 0)]
     assert rows.count_unread(graph.db) == 1
     assert not is_due(graph.db)
 
@@ -193,13 +212,13 @@ async def test_what_goes_while_it_is_read_gets_no_relation(graph: Graph) -> None
     """A memory was superseded during the call."""
     ids = graph.keep("Ana lives in Porto", "Rui plays Chess")
     model: Any = ScriptedModel(answer("Ana | lives in | Porto | P1", "Rui | plays | Chess | P2"))
-    batch = drawing.begin(graph.db, model, NOW)
-    assert batch is not None
-    assert drawing.begin(graph.db, model, NOW) is None  # one at a time
-    found = await drawing.draw(model, batch)
+    cycle = graph.begin(model)
+    assert cycle is not None
+    assert graph.begin(model) is None  # one at a time
+    found = await GraphJob(model).work(cycle.batch, cycle.account)
     with transaction(graph.db):
         graph.db.execute("UPDATE memories SET superseded_at = ? WHERE id = ?", (NOW, ids[0]))
-    graph.end(batch, found)
+    graph.end(cycle, found)
     assert graph.relations() == [("Rui", "plays", "Chess", 1)]
     assert graph.query("SELECT name FROM entities ORDER BY id") == [("Rui",), ("Chess",)]
 
@@ -224,7 +243,11 @@ async def test_the_worker_draws_the_graph(text: str, tmp_path: Path, api: FakeAp
         await call(remember, "Ana lives in Porto", None, "user", NOW)
         await t.companion.worker.now(t.id)
         drawn = text == PORTO
-        cycle = await call(lambda db: db.execute("SELECT status, attempts FROM cycles WHERE kind = 'graph'").fetchall())
+        cycle = await call(
+            lambda db: db.execute(
+                "SELECT status, attempts FROM cycles WHERE kind = 'graph'"
+            ).fetchall()
+        )
         assert cycle == [("succeeded", 1) if drawn else ("failed", 2)]
         booked = "SELECT count(*) FROM usage WHERE purpose = 'graph'"
         assert await call(lambda db: db.execute(booked).fetchall()) == [(1 if drawn else 2,)]

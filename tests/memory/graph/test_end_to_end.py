@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from construct.memory.curation.memories import remember
+from construct.memory.promotion import remember
 from construct.store import graph as rows
 from construct.store.database import transaction
 from tests.memory.cycles.scripted import query
 from tests.memory.graph.drawing import NOW
-from tests.support.fake_api import FakeApi, careless, faults
+from tests.support.fake_api import FakeApi, adversarial, faults
 from tests.support.talks import LOW, Talk, facts, talking
 
 FAULTS = {
@@ -34,12 +34,17 @@ async def keep(t: Talk, text: str) -> None:
 
 async def drawn(t: Talk) -> list[str]:
     """Return the names of all entities but the user."""
-    return [row[0] for row in await query(t, "SELECT name FROM entities WHERE name <> 'User' ORDER BY name")]
+    return [
+        row[0]
+        for row in await query(t, "SELECT name FROM entities WHERE name <> 'User' ORDER BY name")
+    ]
 
 
-async def test_promoted_memories_are_drawn_and_the_call_is_booked(tmp_path: Path, api: FakeApi) -> None:
-    """All in one call, between turns only with many of them, otherwise when the talk is left; none is read twice."""
-    api.reflector = careless.silent
+async def test_promoted_memories_are_drawn_and_the_call_is_booked(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """All in one call, when the talk is left or with many of them; none is read twice."""
+    api.reflector = adversarial.silent
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(12))
         assert not api.of("graph")
@@ -48,7 +53,8 @@ async def test_promoted_memories_are_drawn_and_the_call_is_booked(tmp_path: Path
         t.check()
         assert {"Tea1", "Tea11"} <= set(await drawn(t))
         assert await t.companion.store.call(rows.count_unread) == 0
-        booked = "SELECT u.cost_usd > 0, c.kind, c.attempts FROM usage AS u JOIN cycles AS c ON c.id = u.cycle_id"
+        booked = """SELECT u.cost_usd > 0, c.kind, c.attempts
+                    FROM usage AS u JOIN cycles AS c ON c.id = u.cycle_id"""
         assert await query(t, f"{booked} WHERE purpose = 'graph'") == [(1, "graph", 1)]
     assert len(api.of("graph")) == 1
 
@@ -75,9 +81,13 @@ async def test_a_graph_that_fails_is_drawn_with_the_next_memory(
 
 
 @pytest.mark.parametrize(
-    "setting", [{"MEMORY_WORKER_MODEL": "extractive"}, {"CONSTRUCT_WORKER_DAILY_USD": "0"}], ids=["by rule", "limit"]
+    "setting",
+    [{"MEMORY_WORKER_MODEL": "extractive"}, {"CONSTRUCT_WORKER_DAILY_USD": "0"}],
+    ids=["by rule", "limit"],
 )
-async def test_without_a_worker_model_no_graph_is_drawn(tmp_path: Path, api: FakeApi, setting: dict[str, str]) -> None:
+async def test_without_a_worker_model_no_graph_is_drawn(
+    tmp_path: Path, api: FakeApi, setting: dict[str, str]
+) -> None:
     """Neither by the extractive worker nor past the day's limit; the memories wait."""
     async with talking(tmp_path, api, **setting) as t:
         await keep(t, "User visits the Gulbenkian")

@@ -31,7 +31,10 @@ async def test_a_query_reaches_what_stands_one_or_two_relations_away(graph: Grap
 
 
 async def test_entities_are_found_by_whole_names(graph: Graph) -> None:
-    """Of several words too, in any case of letters, with accents or without; never a part of a word, nor the user."""
+    """Of several words too, in any case of letters, with accents or without.
+
+    Never a part of a word, nor the user.
+    """
     given = answer(
         "José da Silva | lives in | São Paulo | P1",
         "User | owns | Rex | P2",

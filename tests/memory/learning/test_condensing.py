@@ -1,4 +1,4 @@
-"""The reflector by rule: which near-duplicates are retired, which of two stays, and what differs."""
+"""The reflector by rule: which near-duplicates are retired, and which of two stays."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construct.memory.language.terms import terms
-from construct.memory.learning.condensing import condense
+from construct.language.terms import terms
 from construct.memory.learning.proposals import ReflectionProposal
+from construct.memory.learning.reflector import condense
 from construct.memory.shown.lines import PRIORITIES, STANCES
 from construct.store.records import Observation
 
@@ -32,15 +32,21 @@ def note(number: int, content: str, **changed: Any) -> Observation:
     ("one", "other", "same"),
     [
         (note(1, "I'm allergic to peanuts"), note(2, "I am allergic to peanuts."), (1, 2)),
-        (note(1, "I'm allergic to peanuts", priority="high"), note(2, "I am allergic to peanuts."), (2, 1)),
+        (
+            note(1, "I'm allergic to peanuts", priority="high"),
+            note(2, "I am allergic to peanuts."),
+            (2, 1),
+        ),
         (note(1, "I like tea", observation_date="2026-03-02"), note(2, "I like tea"), (2, 1)),
         (note(1, "I like tea", pinned=1), note(2, "I like tea", priority="high"), (2, 1)),
         (note(1, "I like tea", origin="user"), note(2, "I like tea"), (2, 1)),
         (note(1, "我对花生过敏"), note(2, "我对花生过敏"), (1, 2)),
     ],
 )
-def test_one_of_two_that_say_the_same_stays(one: Observation, other: Observation, same: tuple[int, int]) -> None:
-    """The user's own and pinned stays, then the higher priority, then the later one, in whatever order they come."""
+def test_one_of_two_that_say_the_same_stays(
+    one: Observation, other: Observation, same: tuple[int, int]
+) -> None:
+    """The user's own and pinned stays, then the higher priority, then the later one."""
     assert condense([one, other]) == condense([other, one]) == ReflectionProposal(same=(same,))
 
 
@@ -52,14 +58,20 @@ def test_one_of_two_that_say_the_same_stays(one: Observation, other: Observation
         (note(1, "My code is 12"), note(2, "My code is 13")),
         (note(1, "I like tea", pinned=1), note(2, "I like tea", pinned=1)),
         (note(1, "I went running"), note(2, "I went running", observation_date="2026-03-02")),
-        (note(1, "I see Bob", referenced_date="2026-03-05"), note(2, "I see Bob", referenced_date="2026-03")),
+        (
+            note(1, "I see Bob", referenced_date="2026-03-05"),
+            note(2, "I see Bob", referenced_date="2026-03"),
+        ),
         (note(1, "I prefer tea over coffee"), note(2, "I prefer coffee over tea")),
-        (note(1, "User has a grey cat that sleeps all day"), note(2, "User has a grey cat that sleeps")),
+        (
+            note(1, "User has a grey cat that sleeps all day"),
+            note(2, "User has a grey cat that sleeps"),
+        ),
         (note(1, "I live in Lisbon"), note(2, "I moved to Porto")),
     ],
 )
 def test_what_differs_stays(one: Observation, other: Observation) -> None:
-    """Another denial, stance, number or day is another fact, and so is a note with a detail more."""
+    """Another denial, stance, number or day is another fact, and so is one more detail."""
     assert condense([one, other]) == ReflectionProposal()
 
 
@@ -69,7 +81,10 @@ def test_many_that_say_the_same_are_retired_for_one() -> None:
     assert found.same == ((3, 4), (2, 4), (1, 4))
 
 
-CONTENTS = st.sampled_from(["I like tea", "I like tea.", "I really like tea", "I saw Bob", "tea"]) | st.text()
+CONTENTS = (
+    st.sampled_from(["I like tea", "I like tea.", "I really like tea", "I saw Bob", "tea"])
+    | st.text()
+)
 NOTES: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
     st.builds(
         dict,

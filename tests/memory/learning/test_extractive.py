@@ -26,7 +26,9 @@ def message(content: str, role: str = "user", number: int = 1, at: datetime = WE
 
 def observations(*contents: str) -> tuple[ProposedObservation, ...]:
     """Return the observations that messages of the user give."""
-    return extract([message(content, number=i + 1) for i, content in enumerate(contents)], CLOCK).observations
+    return extract(
+        [message(content, number=i + 1) for i, content in enumerate(contents)], CLOCK
+    ).observations
 
 
 KEPT = """
@@ -57,7 +59,9 @@ J'habite à Lyon depuis 2019 et je suis allergique aux noix. | high | stated
 def test_kept(row: str) -> None:
     """The user's own sentences are kept word for word, in any of several languages."""
     content, priority, stance = (part.strip() for part in row.split("|"))
-    assert [(o.content, o.priority, o.stance) for o in observations(content)] == [(content, priority, stance)]
+    assert [(o.content, o.priority, o.stance) for o in observations(content)] == [
+        (content, priority, stance)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +93,10 @@ def test_left_out(content: str) -> None:
 def test_only_the_user_is_observed() -> None:
     """What the assistant or a tool says is no observation."""
     roles = enumerate(("assistant", "system", "tool"))
-    assert extract([message("I moved to Porto.", role, i) for i, role in roles], CLOCK).observations == ()
+    assert (
+        extract([message("I moved to Porto.", role, i) for i, role in roles], CLOCK).observations
+        == ()
+    )
 
 
 def test_days() -> None:
@@ -125,29 +132,47 @@ def test_said_twice_is_noted_once() -> None:
 
 def test_a_long_talk_gives_its_best() -> None:
     """There is at most one observation for forty tokens, and what matters most is among them."""
-    said = [f"I went to the shop number {i} with Bob." for i in range(100)] + ["I'm allergic to peanuts."]
+    said = [f"I went to the shop number {i} with Bob." for i in range(100)] + [
+        "I'm allergic to peanuts."
+    ]
     found = observations(*said)
     assert len(found) <= sum(map(by_bytes, said)) / 40
     assert found[-1].content == "I'm allergic to peanuts."
 
 
 def test_title() -> None:
-    """The title is the most telling sentence, cut short; task and next are left as they were."""
-    found = extract([message("I like tea a lot. I moved to Porto last week with my sister Anna and her dog.")], CLOCK)
+    """The title is the most telling sentence, cut short.
+
+    Task and next are left as they were.
+    """
+    found = extract(
+        [message("I like tea a lot. I moved to Porto last week with my sister Anna and her dog.")],
+        CLOCK,
+    )
     assert found.title == "I moved to Porto last week with my sist…"
     assert (found.current_task, found.suggested_response, found.by_rule) == (None, None, True)
     assert extract([message("ok thanks!")], CLOCK).title is None
 
 
 TEXTS = st.text() | st.lists(
-    st.sampled_from([*(row.split("|")[0] for row in KEPT.splitlines()), "> I quit", '"', "\x1b]", "\u2028", "\n", "."])
+    st.sampled_from(
+        [
+            *(row.split("|")[0] for row in KEPT.splitlines()),
+            "> I quit",
+            '"',
+            "\x1b]",
+            "\u2028",
+            "\n",
+            ".",
+        ]
+    )
 ).map(" ".join)
 TALK = st.lists(st.tuples(TEXTS, st.sampled_from(["user", "assistant"])), max_size=5)
 
 
 @given(TALK, st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1)))  # noqa: DTZ001
 def test_nothing_but_what_was_said(talk: list[tuple[str, str]], at: datetime) -> None:
-    """Every observation stands word for word in its sources, which are the user's, and is of no later day."""
+    """Every observation stands word for word in the user's message, and is not later."""
     at = at.replace(tzinfo=UTC)
     said = {i: message(content, role, i, at) for i, (content, role) in enumerate(talk)}
     for found in extract(list(said.values()), CLOCK).observations:
@@ -157,6 +182,8 @@ def test_nothing_but_what_was_said(talk: list[tuple[str, str]], at: datetime) ->
         assert found.sources
         for source in found.sources:
             assert said[source].role == "user"
-            assert found.content.casefold() in one_line(said[source].content).casefold()
+            # Line by line: an escape sequence does not go on behind the end of its line.
+            lines = "\n".join(said[source].content.splitlines())
+            assert found.content.casefold() in one_line(lines).casefold()
         assert date.fromisoformat(found.observation_date) <= at.date()
         assert found.referenced_date is None or date.fromisoformat(found.referenced_date)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from construct.memory.learning.floor import Change, Reflection, Said, checked
+from construct.memory.learning.floor import Change, Reflection, Said, checked, why_not_outdated
 from construct.memory.learning.proposals import ProposedObservation, ReflectionProposal
 from construct.store.records import Observation
 from tests.memory.making import observation, proposed
@@ -26,7 +26,9 @@ def joined(content: str, *notes: Observation, stance: str = "stated") -> Reflect
 
 
 ANA = observation(1, "User's sister Ana is a nurse in Porto", priority="high", day="2026-03-01")
-RITA = observation(2, "User's sister Rita is a lawyer, 34 years old", priority="high", day="2026-03-09")
+RITA = observation(
+    2, "User's sister Rita is a lawyer, 34 years old", priority="high", day="2026-03-09"
+)
 TEA = observation(3, "User likes green tea in the morning", priority="medium")
 CLUB = observation(4, "User joined the Lisboa Chess Club in 2019", priority="medium")
 IN_MAY = TEA._replace(referenced_date="2026-05")
@@ -41,10 +43,16 @@ SUN = observation(6, "The weather was nice and sunny", priority="low")
 
 def test_an_honest_line_passes_with_what_follows_from_its_sources() -> None:
     """Priority is the highest, days run from the first to the last, whatever the worker wrote."""
-    (change,) = joined("User has two sisters: Ana (nurse, Porto) and Rita (lawyer, 34)", ANA, RITA).changes
+    (change,) = joined(
+        "User has two sisters: Ana (nurse, Porto) and Rita (lawyer, 34)", ANA, RITA
+    ).changes
     line = change.line
     assert line is not None
-    assert (line.priority, line.first_date, line.observation_date) == ("high", "2026-03-01", "2026-03-09")
+    assert (line.priority, line.first_date, line.observation_date) == (
+        "high",
+        "2026-03-01",
+        "2026-03-09",
+    )
     assert change.retired == (1, 2)
     assert change.new_tokens < change.old_tokens
 
@@ -53,7 +61,11 @@ def test_an_honest_line_passes_with_what_follows_from_its_sources() -> None:
     ("content", "notes", "reason"),
     [
         ("User has two sisters, Ana and Rita", (ANA, RITA), "would be gone"),
-        ("User's sisters: Ana (nurse, Porto), Rita (lawyer, 34), Zoe", (ANA, RITA), "do not say “zoe”"),
+        (
+            "User's sisters: Ana (nurse, Porto), Rita (lawyer, 34), Zoe",
+            (ANA, RITA),
+            "do not say “zoe”",
+        ),
         ("User's sisters: Ana (nurse, Porto), Rita (lawyer, 35)", (ANA, RITA), "do not say “35”"),
         ("User is in a society and likes tea", (CLUB, TEA), "every name and number"),
         ("User eats nuts", (NO_NUTS, TEA), "denial"),
@@ -62,10 +74,16 @@ def test_an_honest_line_passes_with_what_follows_from_its_sources() -> None:
         ("Ana, nurse in Porto", (ANA._replace(origin="user"), TEA), "the user's own"),
         ("User flies", (IN_MAY, SUN._replace(referenced_date="2026-06")), "different days"),
         ("User likes tea", (TEA, TEA._replace(id=9, stance="quoted")), "different stances"),
-        ("User likes tea", (TEA._replace(stance="asked"), TEA._replace(id=9, stance="planned")), "different stances"),
+        (
+            "User likes tea",
+            (TEA._replace(stance="asked"), TEA._replace(id=9, stance="planned")),
+            "different stances",
+        ),
     ],
 )  # fmt: skip
-def test_what_code_can_refute_is_refused(content: str, notes: tuple[Observation, ...], reason: str) -> None:
+def test_what_code_can_refute_is_refused(
+    content: str, notes: tuple[Observation, ...], reason: str
+) -> None:
     """Terms lost or invented, denial turned, owners and pins, stances and days."""
     found = joined(content, *notes)
     assert not found.changes
@@ -81,14 +99,22 @@ def test_what_code_can_refute_is_refused(content: str, notes: tuple[Observation,
         ("O Tiago mora no Porto, não come peixe", TIAGO),
     ],
 )  # fmt: skip
-def test_what_code_cannot_refute_is_left_to_the_verifier(content: str, notes: tuple[Observation, ...]) -> None:
-    """A note's own date counts as said; low notes may vanish; no language is read as English."""
+def test_what_code_cannot_refute_is_left_to_the_verifier(
+    content: str, notes: tuple[Observation, ...]
+) -> None:
+    """A note's own date counts as said; low notes may vanish.
+
+    No language is read as English.
+    """
     found = joined(content, *notes, stance=notes[0].stance)
     assert not found.refused
 
 
 def test_same_keeps_the_weightier_note() -> None:
-    """What stays is the user's own, then the one of higher priority, then the later; all terms must be in it."""
+    """What stays is the user's own, then the one of higher priority, then the later.
+
+    All terms must be in it.
+    """
     first = observation(1, "User likes tea")
     later = observation(2, "User likes tea a lot")
     high = observation(3, "User likes tea", priority="high")
@@ -107,9 +133,28 @@ LISBON = observation(1, "User lives in Lisbon", priority="high", day="2026-03-01
 PORTO = observation(2, "User lives in Porto", priority="medium", day="2026-03-02")
 
 
+def test_a_name_that_begins_a_high_note_stays() -> None:
+    """In a medium note a capital at the beginning proves no name."""
+    notes = [observation(1, "Zoe likes green tea"), observation(2, "Zoe likes tea at noon")]
+    line = proposed("User's friend likes tea", (1, 2))
+    assert not judge(notes, observations=(line,)).refused
+    high = [note._replace(priority="high") for note in notes]
+    assert "“zoe”" in judge(high, observations=(line,)).refused[0].reason
+
+
+def test_what_an_observer_may_not_replace() -> None:
+    """A pinned note, and one that was said in the same message."""
+    earlier, later = ("2026-03-01", 1), ("2026-03-02", 2)
+    assert why_not_outdated(LISBON, PORTO, earlier, later) is None
+    assert "pinned" in str(why_not_outdated(LISBON._replace(pinned=1), PORTO, earlier, later))
+    assert "not said later" in str(why_not_outdated(LISBON, PORTO, later, later))
+
+
 def test_outdated_needs_what_was_said_later() -> None:
     """By the time it was said, not by ids: last year's imported words do not overrule today's."""
-    assert judge([LISBON, PORTO], outdated=((1, 2),)).changes == (Change("outdated", (1,), stays=2),)
+    assert judge([LISBON, PORTO], outdated=((1, 2),)).changes == (
+        Change("outdated", (1,), stays=2),
+    )
     assert "not said later" in judge([LISBON, PORTO], outdated=((2, 1),)).refused[0].reason
     imported = checked(
         ReflectionProposal(outdated=((1, 2),)), [LISBON, PORTO],
@@ -141,12 +186,21 @@ def test_one_line_outdates_three() -> None:
 
 
 def test_where_a_note_is_named_twice_the_first_use_counts() -> None:
-    """Lines before same, before outdated, before drop; what stands for another cannot go itself."""
+    """Lines before same, before outdated, before drop.
+
+    What stands for another cannot go itself.
+    """
     notes = [TEA, SUN, SUN._replace(id=7), LISBON._replace(id=8), PORTO._replace(id=9)]
     line = proposed("User likes tea; sunny", [3, 6])
     again = proposed("Nice weather", [6, 7])
-    found = judge(notes, observations=(line, again), same=((6, 7),), outdated=((8, 9),), drop=(6, 7, 9))
-    assert [(c.kind, c.retired) for c in found.changes] == [("line", (3, 6)), ("line", (7,)), ("outdated", (8,))]
+    found = judge(
+        notes, observations=(line, again), same=((6, 7),), outdated=((8, 9),), drop=(6, 7, 9)
+    )
+    assert [(c.kind, c.retired) for c in found.changes] == [
+        ("line", (3, 6)),
+        ("line", (7,)),
+        ("outdated", (8,)),
+    ]
     chain = judge(notes, same=((6, 7),), outdated=((7, 9),))
     assert [c.kind for c in chain.changes] == ["same"]
 
@@ -159,8 +213,15 @@ def test_only_low_notes_are_dropped() -> None:
 
 
 def test_it_must_shrink() -> None:
-    """New lines are weighed against what they replace; notes that only go need no weighing."""
-    long = joined("User likes green tea in the morning, and the weather was nice and sunny, so User went out", TEA, SUN)
+    """New lines are weighed against what they replace.
+
+    Notes that only go need no weighing.
+    """
+    long = joined(
+        "User likes green tea in the morning, and the weather was nice and sunny, so User went out",
+        TEA,
+        SUN,
+    )
     assert long.changes
     assert not long.shrinks
     assert judge([SUN, TEA], drop=(6,)).shrinks
@@ -169,7 +230,12 @@ def test_it_must_shrink() -> None:
 
 def test_a_line_for_one_note_must_be_shorter() -> None:
     """What only says a note again is neither done nor refused."""
-    found = judge([TEA], observations=(ProposedObservation(TEA.content, "medium", "stated", "2026-03-01", None, (3,)),))
+    found = judge(
+        [TEA],
+        observations=(
+            ProposedObservation(TEA.content, "medium", "stated", "2026-03-01", None, (3,)),
+        ),
+    )
     assert found == Reflection()
 
 
@@ -184,7 +250,10 @@ def test_a_denial_of_medium_priority_stays_a_denial() -> None:
 
 def test_what_stands_for_another_since_the_first_answer_is_joined_no_more() -> None:
     """Else that other one would be nowhere."""
-    one, two = observation(20, "User has a dog called Rex"), observation(21, "User has a dog called Rex, a big one")
+    one, two = (
+        observation(20, "User has a dog called Rex"),
+        observation(21, "User has a dog called Rex, a big one"),
+    )
     walks = observation(22, "User walks Rex each day in the big park by the river with friends")
     settled = judge([one, two, walks], same=((20, 21),))
     assert [c.stays for c in settled.changes] == [21]

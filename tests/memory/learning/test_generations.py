@@ -1,10 +1,10 @@
-"""Ten generations of a careless reflector, whatever the verifier says: what code alone must keep."""
+"""Ten generations of an adversarial reflector: what code alone must keep."""
 
 from collections import Counter
 
 import pytest
 
-from tests.memory.careless import Verifier, hold, simulate
+from tests.memory.adversarial import Verifier, hold, simulate
 
 VERIFIERS: dict[str, Verifier] = {
     "yes": lambda _: True,
@@ -15,7 +15,7 @@ VERIFIERS: dict[str, Verifier] = {
 
 @pytest.mark.parametrize("verifier", VERIFIERS)
 def test_no_generation_loses_or_invents(verifier: str) -> None:
-    """No term of a high note is lost silently, nothing invented, no stance made firmer, no day moved."""
+    """No term of a high note is lost, nothing invented, no stance firmer, no day moved."""
     kinds: Counter[str] = Counter()
     refused = 0
     for seed in range(40):

@@ -21,7 +21,11 @@ DAYS = ["2026-03-05"]
         ("User has lived there since 2019", "for seven years now", set()),
         ("User has lived there since 2001", "for seven years now", {"2001"}),
         ("User was there on 2026-03-04", "yesterday", set()),
-        ("User hat am Freitag einen Zahnarzttermin", "ich muss freitag zum zahnarzt, das ist doof", set()),
+        (
+            "User hat am Freitag einen Zahnarzttermin",
+            "ich muss freitag zum zahnarzt, das ist doof",
+            set(),
+        ),
         ("User zahlt 900 Euro für die Wohnung", "die wohnung kostet 800 und ist klein", {"900"}),
         ("User assina na semana de 23 de março de 2026", "assinamos na próxima semana", set()),
         ("User assina a 44 de março de 2026", "assinamos na próxima semana", {"44"}),
@@ -31,7 +35,10 @@ DAYS = ["2026-03-05"]
     ],
 )
 def test_terms_come_from_what_was_heard(fact: str, heard: str, strange: set[str]) -> None:
-    """Names and numbers that nobody said are found; dates may be worked out, and endings may differ."""
+    """Names and numbers that nobody said are found.
+
+    Dates may be worked out, and endings may differ.
+    """
     assert ungrounded_terms(fact, [heard], DAYS) == strange
 
 
@@ -40,7 +47,11 @@ def test_a_day_the_line_gives_may_stand_in_its_words() -> None:
     assert not ungrounded_terms("User flies on the 7th", ["I fly then"], [*DAYS, "2026-03-07"])
 
 
-OWN = message(1, "user", "Look what my landlord wrote, and I told Colin: I quit!\n> The rent rises to 1300 euros")
+OWN = message(
+    1,
+    "user",
+    "Look what my landlord wrote, and I told Colin: I quit!\n> The rent rises to 1300 euros",
+)
 REPLY = message(2, "assistant", "You could ask the Mieterverein.")
 
 
@@ -56,20 +67,29 @@ REPLY = message(2, "assistant", "You could ask the Mieterverein.")
     ],
 )
 def test_what_sources_prove_of_stance(fact: str, sources: list, limit: str) -> None:  # type: ignore[type-arg]
-    """All the assistant's, or standing only in quoted lines; quotation of one's own words proves nothing."""
+    """All the assistant's, or standing only in quoted lines.
+
+    Quotation of one's own words proves nothing.
+    """
     assert least_stance(fact, sources, sources) == limit
 
 
 def test_what_was_quoted_before_is_quoted_still() -> None:
     """A later message cannot lend its name to what stands only in a quoted line before it."""
     thanks = message(3, "user", "Thanks, bye")
-    assert least_stance("User's rent rises to 1300 euros", [thanks], [OWN, REPLY, thanks]) == "quoted"
+    assert (
+        least_stance("User's rent rises to 1300 euros", [thanks], [OWN, REPLY, thanks]) == "quoted"
+    )
 
 
-@pytest.mark.parametrize("fact", ["User's sister Ana moved to Porto", "User should ask Ana about Aspirin"])
+@pytest.mark.parametrize(
+    "fact", ["User's sister Ana moved to Porto", "User should ask Ana about Aspirin"]
+)
 def test_what_was_piped_in_is_quoted_though_the_question_names_it(fact: str) -> None:
     """One term that stands in the quoted lines only is enough."""
-    asked = message(3, "user", "Summarise this mail from Ana\n\n> I, Ana, moved to Porto\n> and take Aspirin")
+    asked = message(
+        3, "user", "Summarise this mail from Ana\n\n> I, Ana, moved to Porto\n> and take Aspirin"
+    )
     assert least_stance(fact, [asked], [asked]) == "quoted"
 
 

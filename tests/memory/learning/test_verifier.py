@@ -43,10 +43,20 @@ def checks(lines: str) -> str:
         (["<checks>\n1 yes\n2 ye", "<checks>\n1 yes\n2 y"], [True, False]),
         ([checks("1" * 5000 + " yes\n2 yes")], [False, True]),
     ],
-    ids=["yes and no", "yes, but", "both", "broken off once", "broken off twice", "a number of many digits"],
+    ids=[
+        "yes and no",
+        "yes, but",
+        "both",
+        "broken off once",
+        "broken off twice",
+        "a number of many digits",
+    ],
 )
 async def test_only_a_plain_yes_holds(answers: list[str], holds: list[bool]) -> None:
-    """An answer that breaks off is asked for once more; of the last its whole lines count."""
+    """An answer that breaks off is asked for once more.
+
+    Of the last its whole lines count.
+    """
     model: Any = Scripted(*answers)
     found = await verify(model, GROUPS, Account("reflector"))
     assert found is not None

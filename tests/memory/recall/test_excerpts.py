@@ -3,21 +3,31 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from construct.memory.recall.excerpts import excerpt, spans
+from construct.memory.recall.excerpts import excerpt, word_spans
 
 SIZE = 240
 
 
 def test_words_are_found_in_their_forms() -> None:
-    """As the index finds them: folded, stemmed, irregular forms too; and of scripts without spaces the pieces."""
+    """As the index finds them: folded, stemmed, irregular forms too.
+
+    And of scripts without spaces the pieces.
+    """
     line = "We swam in Tróia; 娘はくるみアレルギーです。"
-    assert [line[a:b] for a, b in spans(line, ["swims", "troia"], ["くる", "るみ"])][-3:] == ["Tróia", "くる", "るみ"]
-    assert [line[a:b] for a, b in spans(line, ["swim"])] == ["swam"]
-    assert not list(spans(line, ["ines"]))
+    assert [line[a:b] for a, b in word_spans(line, ["swims", "troia"], ["くる", "るみ"])][-3:] == [
+        "Tróia",
+        "くる",
+        "るみ",
+    ]
+    assert [line[a:b] for a, b in word_spans(line, ["swim"])] == ["swam"]
+    assert not list(word_spans(line, ["ines"]))
 
 
 @settings(max_examples=200, deadline=None)
-@given(text=st.text(max_size=600), wanted=st.lists(st.text("abcdefgh", min_size=1, max_size=6), max_size=4))
+@given(
+    text=st.text(max_size=600),
+    wanted=st.lists(st.text("abcdefgh", min_size=1, max_size=6), max_size=4),
+)
 def test_a_snippet_is_one_short_line(text: str, wanted: list[str]) -> None:
     """Whatever the text, what is shown of it is one line of bounded length."""
     cut = excerpt(text, wanted, SIZE)

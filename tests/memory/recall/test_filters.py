@@ -1,14 +1,14 @@
-"""What narrows a search: its limit, where and when it was said, what was active then, what is out of recall."""
+"""What narrows a search: a limit, place, time, what was active, what is out of recall."""
 
 from datetime import date, timedelta
 
 import pytest
 
-from construct.memory.curation.undo import undo
 from construct.memory.recall.search import search
 from construct.memory.shown.forks import fork, reach
+from construct.memory.undo import undo
+from construct.store.messages import LAST
 from construct.store.search import Filters
-from construct.store.talk import LAST
 from tests.memory.builders import ZONE, Life
 from tests.memory.recall.hits import keys, small_talk, texts
 
@@ -49,7 +49,9 @@ def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
     typed = life.remember("The bassoon is in the attic")
     found = keys(search(life.db, "bassoon", Filters(talk=((here, LAST),), kind="memory")))
     assert {("memory", promoted), ("memory", typed)} <= set(found)
-    assert keys(search(life.db, "bassoon", Filters(talk=((there, LAST),), kind="memory"))) == [("memory", typed)]
+    assert keys(search(life.db, "bassoon", Filters(talk=((there, LAST),), kind="memory"))) == [
+        ("memory", typed)
+    ]
 
 
 def test_a_fork_is_searched_with_what_it_goes_on_from(life: Life) -> None:
@@ -61,7 +63,10 @@ def test_a_fork_is_searched_with_what_it_goes_on_from(life: Life) -> None:
     life.learn(child, "The heron has flown")
     life.learn(life.talk(), "A heron of another talk")
     hits = search(life.db, "heron", Filters(talk=reach(life.db, "conversation", child)), limit=50)
-    assert {hit.text for hit in hits} - {"I see."} == {"The heron stands in the pond", "The heron has flown"}
+    assert {hit.text for hit in hits} - {"I see."} == {
+        "The heron stands in the pond",
+        "The heron has flown",
+    }
     assert {hit.kind for hit in hits} == {"message", "observation"}
 
 
@@ -79,7 +84,7 @@ def test_what_is_superseded_is_found_only_on_demand(life: Life) -> None:
 
 
 def test_as_of_a_moment_what_was_active_then_is_found(life: Life) -> None:
-    """The past is searched as it was: its messages, observations and memories, in the state of then."""
+    """The past is searched as it was: what there was then, in its state of then."""
     here = life.talk()
     old = [life.learn(here, f"The boat has {n} sails") for n in (2, 3)]
     then = life.clock.now()
@@ -87,21 +92,30 @@ def test_as_of_a_moment_what_was_active_then_is_found(life: Life) -> None:
     (new,) = life.reflect(("The boat has 2, then 3 sails", old))
     life.say(here, "The boat has sunk.")
     past = search(life.db, "boat", Filters(as_of=then))
-    assert {(hit.id, hit.state) for hit in past if hit.kind == "observation"} == {(o.id, "active") for o in old}
+    assert {(hit.id, hit.state) for hit in past if hit.kind == "observation"} == {
+        (o.id, "active") for o in old
+    }
     assert "The boat has sunk." not in texts(past)
     now = search(life.db, "boat", Filters(kind="observation"))
     assert keys(now) == [("observation", new.id)]
 
 
 def test_a_reverted_cycle_counts_as_never_run(life: Life) -> None:
-    """What was undone is not found, not even among all or in the past; what it replaced is back."""
+    """What was undone is not found, not even among all or in the past.
+
+    What it replaced is back.
+    """
     here = life.talk()
     old = [life.learn(here, f"The tower has {n} bells") for n in (5, 6)]
     life.pass_days(1)
     (new,) = life.reflect(("The tower has 5, then 6 bells", old))
     then = life.clock.now()
     undo(life.db, life.clock)
-    for filters in (Filters(kind="observation"), Filters(kind="observation", all=True), Filters(as_of=then)):
+    for filters in (
+        Filters(kind="observation"),
+        Filters(kind="observation", all=True),
+        Filters(as_of=then),
+    ):
         ids = {hit.id for hit in search(life.db, "bells", filters) if hit.kind == "observation"}
         assert new.id not in ids
         assert {o.id for o in old} <= ids
@@ -109,7 +123,7 @@ def test_a_reverted_cycle_counts_as_never_run(life: Life) -> None:
 
 @pytest.mark.parametrize("change", ["withheld = 1", "retried = 1", "content = '[removed]'"])
 def test_what_is_out_of_recall_is_not_found(life: Life, change: str) -> None:
-    """Withheld, retried and removed messages are no results, nor are their words a reason for others."""
+    """Withheld, retried and removed messages neither are found nor lead to others."""
     here = life.talk()
     said = life.say(here, "The password is heliotrope.")
     life.db.execute(f"UPDATE messages SET {change} WHERE id = ?", (said.id,))

@@ -1,4 +1,4 @@
-"""Search by meaning, with a real model of six meanings (a table of words, 1 KB) run by onnxruntime."""
+"""Search by meaning, with a real onnxruntime model of six meanings (1 KB of words)."""
 
 import asyncio
 from dataclasses import replace
@@ -9,18 +9,17 @@ import pytest
 from construct.errors import ConstructError
 from construct.llm.embedding import PART, Embedder, Weights, is_available
 from construct.llm.wordpiece import WordPiece
-from construct.memory.curation.deletion import delete_conversation
-from construct.memory.curation.forget import forget
-from construct.memory.curation.undo import undo
+from construct.memory.forgetting import delete_conversation, forget
 from construct.memory.recall import indexing
 from construct.memory.recall.meaning import Meaning, without
 from construct.memory.recall.passages import passages
 from construct.memory.recall.search import search
+from construct.memory.undo import undo
 from construct.store import vectors
 from construct.store.backup import backup
 from construct.store.database import Store, open_database, transaction
+from construct.store.messages import LAST
 from construct.store.search import Filters
-from construct.store.talk import LAST
 from tests.memory.builders import Life, stated
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="onnxruntime has no wheels here")
@@ -45,7 +44,10 @@ def held(life: Life) -> set[tuple[str, int]]:
 
 
 def test_what_says_the_same_in_other_words_is_found(life: Life, meaning: Meaning) -> None:
-    """A message, an observation and a memory that share no word with the query; nothing of it without vectors."""
+    """A message, an observation and a memory that share no word with the query.
+
+    Nothing of it without vectors.
+    """
     here = life.talk()
     observed = life.learn(here, "My vessel is green")
     memory = life.remember("A ship named Gaivota")
@@ -67,7 +69,10 @@ def test_without_its_weights_words_alone_serve(life: Life, tmp_path: Path) -> No
 
 
 def test_passages_come_back_by_their_meaning(life: Life, meaning: Meaning) -> None:
-    """Nothing of an empty file, nor without vectors; then what is near, and not what is far."""
+    """Nothing of an empty file, nor without vectors.
+
+    Then what is near, and not what is far.
+    """
     assert passages(life.db, "Is my boat seaworthy?", meaning=meaning) == []
     here = life.talk()
     said = life.say(here, "vessel")
@@ -90,9 +95,13 @@ def test_words_come_before_mere_likeness(life: Life, meaning: Meaning) -> None:
 
 
 def test_what_one_word_means_tells_less_than_that_it_was_said(life: Life, meaning: Meaning) -> None:
-    """Of two lines that have it the shorter comes first, though the other's many words lie nearer to it."""
+    """Of two lines that have it the shorter comes first, even if the other is nearer."""
     here = life.talk()
-    for text in ("A boat and puppy puppy", "A boat, " + "nothing else but a ship and " * 8, "green"):
+    for text in (
+        "A boat and puppy puppy",
+        "A boat, " + "nothing else but a ship and " * 8,
+        "green",
+    ):
         life.say(here, text)
         life.pass_days(1)
     index(life, meaning)
@@ -100,7 +109,10 @@ def test_what_one_word_means_tells_less_than_that_it_was_said(life: Life, meanin
 
 
 def test_what_means_nothing_near_is_not_found(life: Life, meaning: Meaning) -> None:
-    """A query that no word and no meaning answers finds nothing; nor does meaning soften words in quotes."""
+    """A query that no word and no meaning answers finds nothing.
+
+    Nor does meaning soften words in quotes.
+    """
     life.say(life.talk(), "The vessel leaks")
     index(life, meaning)
     assert search(life.db, "puppy", meaning=meaning) == []
@@ -120,13 +132,18 @@ def test_filters_hold_for_meaning_too(life: Life, meaning: Meaning) -> None:
 
 @pytest.mark.parametrize("words", [True, False])
 def test_forgetting_takes_the_vectors_along(life: Life, meaning: Meaning, words: bool) -> None:
-    """Of the observation, its memory, its message and the reply; a vector made meanwhile is not stored."""
+    """Of the observation, its memory, its message and the reply.
+
+    A vector made meanwhile is not stored.
+    """
     here = life.talk()
     observed = life.learn(here, "My vessel is called Gaivota")
     life.say(here, "The puppy sleeps")
     index(life, meaning)
     late = vectors.Text("message", 1, "My vessel is called Gaivota")
-    blob = life.db.execute("SELECT vector FROM vectors WHERE kind = 'message' AND entry_id = 1").fetchone()[0]
+    blob = life.db.execute(
+        "SELECT vector FROM vectors WHERE kind = 'message' AND entry_id = 1"
+    ).fetchone()[0]
     forget(life.db, ("observation", observed.id), life.clock, words=words)
     indexing.keep(life.db, meaning.embedder, [late], [[blob]])
     assert held(life) == {("message", 3)}
@@ -135,7 +152,9 @@ def test_forgetting_takes_the_vectors_along(life: Life, meaning: Meaning, words:
     assert life.broken() == []
 
 
-def test_a_deleted_conversation_and_an_undone_cycle_take_their_vectors_along(life: Life, meaning: Meaning) -> None:
+def test_a_deleted_conversation_and_an_undone_cycle_take_their_vectors_along(
+    life: Life, meaning: Meaning
+) -> None:
     """Other entries keep theirs."""
     here, there = life.talk(), life.talk()
     life.learn(here, "My vessel is green")
@@ -161,7 +180,10 @@ async def work(life: Life, meaning: Meaning, times: int) -> list[bool]:
 def test_vectors_are_made_in_batches_and_again_for_another_model(
     life: Life, meaning: Meaning, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the background, to be left off at any moment; those of another model are replaced once this one is chosen."""
+    """In the background, to be left off at any moment.
+
+    Those of another model are replaced once this one is chosen.
+    """
     monkeypatch.setattr(indexing, "BATCH", 4)
     here = life.talk()
     for number in range(10):
@@ -171,7 +193,9 @@ def test_vectors_are_made_in_batches_and_again_for_another_model(
     assert asyncio.run(work(life, meaning, 2)) == [True, True]
     assert vectors.count_without(life.db, meaning.embedder.name) == 2
     assert asyncio.run(work(life, meaning, 5)) == [True, True, True, False, False]
-    assert life.db.execute("SELECT name FROM vector_models").fetchall() == [(meaning.embedder.name,)]
+    assert life.db.execute("SELECT name FROM vector_models").fetchall() == [
+        (meaning.embedder.name,)
+    ]
     assert len(held(life)) == 10
 
 
@@ -183,7 +207,10 @@ def another(life: Life) -> None:
 
 
 def test_two_models_never_delete_each_others_vectors(life: Life, meaning: Meaning) -> None:
-    """What the file has of another model stays, though it comes only now; words alone serve, and it is said why."""
+    """What the file has of another model stays, though it comes only now.
+
+    Words alone serve, and it is said why.
+    """
     life.say(life.talk(), "The ship 0")
     texts = indexing.batch(life.db, meaning.embedder.name, {})
     another(life)
@@ -193,9 +220,9 @@ def test_two_models_never_delete_each_others_vectors(life: Life, meaning: Meanin
         indexing.store(life.db, meaning.embedder, texts)
     with pytest.raises(ConstructError):
         indexing.drop_others(life.db, meaning.embedder.name)
-    assert life.db.execute("SELECT name, count(*) FROM vectors JOIN vector_models AS m ON m.id = model").fetchall() == [
-        ("another", 1)
-    ]
+    assert life.db.execute(
+        "SELECT name, count(*) FROM vectors JOIN vector_models AS m ON m.id = model"
+    ).fetchall() == [("another", 1)]
     assert [hit.text for hit in search(life.db, "ship", meaning=meaning)] == ["The ship 0"]
 
 
@@ -217,14 +244,20 @@ def test_a_backup_has_no_vectors(life: Life, meaning: Meaning, tmp_path: Path) -
     assert open_database(copy).execute("SELECT count(*) FROM vectors").fetchone() == (0,)
 
 
-def test_a_model_that_cannot_be_loaded_is_left_out(life: Life, meaning: Meaning, tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_loaded_is_left_out(
+    life: Life, meaning: Meaning, tmp_path: Path
+) -> None:
     """Words alone serve then."""
     life.say(life.talk(), "The vessel leaks")
     (tmp_path / "model.onnx").write_bytes(b"no model")
     broken = Meaning(Embedder(replace(meaning.embedder.weights, model=tmp_path / "model.onnx")))
     with transaction(life.db):
         vectors.choose(life.db, broken.embedder.name)
-        vectors.add(life.db, broken.embedder.name, [(vectors.Text("message", 1, "The vessel leaks"), [b"\1"])])
+        vectors.add(
+            life.db,
+            broken.embedder.name,
+            [(vectors.Text("message", 1, "The vessel leaks"), [b"\1"])],
+        )
     assert len(search(life.db, "vessel", meaning=broken)) == 1
     assert not broken.ready()
 

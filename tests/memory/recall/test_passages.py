@@ -1,5 +1,6 @@
 """What comes back by itself: little, good, and nothing that is in sight."""
 
+from collections.abc import Set
 from datetime import date
 
 import pytest
@@ -9,7 +10,18 @@ from construct.memory.recall.passages import BUDGET, MOST_PASSAGES, OVERHEAD, pa
 from construct.memory.recall.search import Hit
 from tests.memory.builders import Life
 
-TOPICS = ["train", "kettle", "violin", "harbour", "mountain", "garden", "printer", "bakery", "festival", "novel"]
+TOPICS = [
+    "train",
+    "kettle",
+    "violin",
+    "harbour",
+    "mountain",
+    "garden",
+    "printer",
+    "bakery",
+    "festival",
+    "novel",
+]
 
 
 @pytest.fixture
@@ -18,14 +30,18 @@ def lived(life: Life) -> Life:
     here = life.talk()
     for number in range(60):
         topic = TOPICS[number % len(TOPICS)]
-        life.exchange(here, f"The {topic} was mentioned, time {number}.", f"The {topic} again, interesting.")
+        life.exchange(
+            here, f"The {topic} was mentioned, time {number}.", f"The {topic} again, interesting."
+        )
         if number == 30:
             life.say(here, "My grandmother Ermelinda kept bees behind the old mill in Vouzela.")
             life.say(here, "What a place for honey!", "assistant")
     return life
 
 
-def found(life: Life, newest: str, previous: str = "", known: set[tuple[str, int]] = frozenset()) -> list[Hit]:  # type: ignore[assignment]
+def found(
+    life: Life, newest: str, previous: str = "", known: Set[tuple[str, int]] = frozenset()
+) -> list[Hit]:
     """Return what comes back."""
     return passages(life.db, newest, previous, known, today=date(2026, 3, 20))
 
@@ -39,26 +55,33 @@ def test_what_is_asked_about_comes_back(lived: Life) -> None:
 
 def test_the_question_in_a_long_message_is_what_counts(lived: Life) -> None:
     """Each sentence is looked at by itself, questions first."""
-    text = "I bought a helicopter. It hovers over Zanzibar. Where did grandmother keep the bees? Anyway, good night."
+    text = (
+        "I bought a helicopter. It hovers over Zanzibar. "
+        "Where did grandmother keep the bees? Anyway, good night."
+    )
     assert "Vouzela" in found(lived, text)[0].text
 
 
 @pytest.mark.parametrize("newest", ["and when was that?", "Where was it?", "and why?"])
 def test_a_question_that_names_nothing_is_about_the_turn_before(lived: Life, newest: str) -> None:
     """What the turn before names is looked for."""
-    assert "Vouzela" in found(lived, newest, "Tell me about grandmother Ermelinda and her bees.")[0].text
+    assert (
+        "Vouzela"
+        in found(lived, newest, "Tell me about grandmother Ermelinda and her bees.")[0].text
+    )
 
 
 @pytest.mark.parametrize(
     "newest",
     [
-        "", "   ", "Hello!", "ok", "thanks a lot", "???", "How are you today, my friend?", "That's great, thank you!",
-        "good night", "Yes please", "haha", "🙂", "What did I say about my yacht?", "Do you remember my saxophone?",
+        "", "   ", "Hello!", "ok", "thanks a lot", "???", "How are you today, my friend?",
+        "That's great, thank you!", "good night", "Yes please", "haha", "🙂",
+        "What did I say about my yacht?", "Do you remember my saxophone?",
         "the train", "What about the train?", "Was the train late?",
     ],
 )  # fmt: skip
 def test_nothing_comes_without_reason(lived: Life, newest: str) -> None:
-    """Small talk, what was never mentioned, and what was mentioned all the time bring nothing back."""
+    """Small talk, what was never said and what is said all the time bring nothing back."""
     assert found(lived, newest) == []
 
 
@@ -82,11 +105,15 @@ def test_the_other_sides_words_do_not_answer_for_mine(lived: Life) -> None:
 
 
 def test_what_is_in_sight_stays_away(lived: Life) -> None:
-    """A message in the window does not come back, nor one of which an observation in sight says the same."""
+    """What is in the window, or said by an observation in sight, does not come back."""
     question = "Where did my grandmother Ermelinda keep her bees?"
     (said,) = [hit for hit in found(lived, question) if "Vouzela" in hit.text]
-    assert all("Vouzela" not in hit.text for hit in found(lived, question, known={("message", said.id)}))
-    message = lived.db.execute("SELECT content FROM messages WHERE id = ?", (said.id,)).fetchone()[0]
+    assert all(
+        "Vouzela" not in hit.text for hit in found(lived, question, known={("message", said.id)})
+    )
+    message = lived.db.execute("SELECT content FROM messages WHERE id = ?", (said.id,)).fetchone()[
+        0
+    ]
     observations = lived.observe(1, (message, [_Said(said.id)]))  # type: ignore[list-item]
     lived.compact(1)
     seen = {("observation", o.id) for o in observations}
@@ -105,7 +132,12 @@ def test_a_pending_observation_stays_away(lived: Life) -> None:
     """Its messages are in the window still."""
     said = lived.say(1, "The axolotl is called Quetzal.")
     lived.observe(1, ("The axolotl is called Quetzal.", [said]))
-    kinds = {hit.kind for hit in found(lived, "What is the axolotl called, Quetzal?", known={("message", said.id)})}
+    kinds = {
+        hit.kind
+        for hit in found(
+            lived, "What is the axolotl called, Quetzal?", known={("message", said.id)}
+        )
+    }
     assert kinds == set()
 
 

@@ -19,11 +19,13 @@ def test_a_message_is_found_by_words_in_other_forms(life: Life) -> None:
     small_talk(life, here)
     life.say(here, "My grandfather's clock broke when we moved.")
     small_talk(life, here)
-    assert texts(search(life.db, "which clocks were broken?"))[0].startswith("My grandfather's clock broke")
+    assert texts(search(life.db, "which clocks were broken?"))[0].startswith(
+        "My grandfather's clock broke"
+    )
 
 
 def test_a_name_is_no_form_of_a_little_word(life: Life) -> None:
-    """By the rules of stemming "Inês" and "in" have one stem: what says "in" is not found for it."""
+    """What says "in" is not found for "Inês", though both have one stem."""
     here = life.talk()
     life.say(here, "It rained in the garden.")
     life.pass_days(1)
@@ -62,7 +64,7 @@ def test_the_answer_is_found_by_the_words_of_the_question_before_it(life: Life) 
 
 
 def test_all_kinds_stand_in_one_ranking(life: Life) -> None:
-    """Messages, observations and memories come in one list, best first, each with what the contract shows."""
+    """Messages, observations and memories come in one list, as the contract shows them."""
     here = life.talk()
     observed = life.learn(here, "I keep eleven bees named after composers")
     life.remember("Keeps bees named after composers in Vouzela")
@@ -78,7 +80,7 @@ def test_all_kinds_stand_in_one_ranking(life: Life) -> None:
 
 
 def test_the_day_of_a_hit_is_the_users(life: Life) -> None:
-    """A message said at half past midnight in Lisbon is of that day, though it is yesterday in UTC."""
+    """What is said at half past midnight in Lisbon is of that day, not of the day in UTC."""
     life.now = datetime.fromisoformat("2026-07-10T23:29:00+00:00")
     life.say(life.talk(), "The comet is visible.")
     (hit,) = search(life.db, "comet", Filters(zone=ZONE))
@@ -92,7 +94,9 @@ def test_a_blank_query_is_an_error(life: Life, text: str) -> None:
         search(life.db, text)
 
 
-@pytest.mark.parametrize("text", ["!!!", '"', "'", "*", "NEAR(", "a AND", "-", "{text} :", "^", "“”", "\x00", "\ud800"])
+@pytest.mark.parametrize(
+    "text", ["!!!", '"', "'", "*", "NEAR(", "a AND", "-", "{text} :", "^", "“”", "\x00", "\ud800"]
+)
 def test_what_is_no_words_finds_nothing(life: Life, text: str) -> None:
     """Marks that mean something to the index mean nothing here, and are no error."""
     life.say(life.talk(), "Nothing of the kind.")
@@ -176,10 +180,17 @@ def test_what_i_said_stands_before_what_you_said(life: Life) -> None:
 
 
 def test_a_name_that_is_called_out_means_the_other_side(life: Life) -> None:
-    """Who is greeted by name is who says the other turns; the name itself is not looked for."""
+    """Who is greeted by name is who says the other turns.
+
+    The name itself is not looked for.
+    """
     here = life.talk()
     for number in range(6):
-        life.exchange(here, f"Today is day {number} of the course.", f"Well done, Ermelinda! Day {number} is over.")
+        life.exchange(
+            here,
+            f"Today is day {number} of the course.",
+            f"Well done, Ermelinda! Day {number} is over.",
+        )
     mine = life.say(here, "The trombone is what is practised most.")
     life.say(here, "The trombone is what is practised most.", "assistant")
     hits = search(life.db, "What does Ermelinda practise?", Filters(kind="message"))
@@ -196,7 +207,12 @@ def test_a_date_in_the_query_raises_that_day(life: Life) -> None:
     assert search(life.db, "lighthouse in March")[0].id == first.id
     assert search(life.db, "lighthouse on 30 April 2026")[0].id == second.id
     today = second.created_at[:10]
-    assert search(life.db, "lighthouse yesterday", today=date.fromisoformat(today) + timedelta(1))[0].id == second.id
+    assert (
+        search(life.db, "lighthouse yesterday", today=date.fromisoformat(today) + timedelta(1))[
+            0
+        ].id
+        == second.id
+    )
 
 
 def test_equals_stand_in_one_order(life: Life) -> None:
@@ -211,10 +227,12 @@ def test_equals_stand_in_one_order(life: Life) -> None:
 
 
 def test_what_is_two_relations_away_is_found_below_what_is_found_directly(life: Life) -> None:
-    """The graph leads from a name to what shares no word with the query, as one of the last places of the list."""
+    """The graph adds what shares no word with the query, near the end of the list."""
     here = life.talk()
     for number in range(12):
-        life.exchange(here, f"Ermelinda called about her husband again, call {number}.", "What did she say?")
+        life.exchange(
+            here, f"Ermelinda called about her husband again, call {number}.", "What did she say?"
+        )
     direct = life.remember("Ermelinda wed Baltasar")
     behind = life.remember("Baltasar is a stoker on the Vouga railway")
     life.relate_as(behind, "Baltasar", "Vouga")
@@ -227,11 +245,16 @@ def test_what_is_two_relations_away_is_found_below_what_is_found_directly(life: 
     assert direct_places
     assert max(direct_places) < places["memory", behind]
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    assert ("memory", behind) not in keys(search(life.db, "What does Ermelinda do?", Filters(kind="message")))
+    assert ("memory", behind) not in keys(
+        search(life.db, "What does Ermelinda do?", Filters(kind="message"))
+    )
 
 
 def test_an_observation_and_the_memory_promoted_from_it_are_one_hit(life: Life) -> None:
-    """The observation, which has date, stance and sources; the memory where only memories are wanted."""
+    """The observation, which has date, stance and sources.
+
+    The memory where only memories are wanted.
+    """
     observed = life.learn(life.talk(), "I play the bassoon in an orchestra")
     promoted = life.promoted(observed)
     noted = [key for key in keys(search(life.db, "bassoon")) if key[0] != "message"]
@@ -249,7 +272,8 @@ def test_what_only_stands_beside_a_good_hit_is_loose(life: Life) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "match"), [("the tandem's chain", "direct"), ("tandem wheels, spokes and repair", "loose")]
+    ("text", "match"),
+    [("the tandem's chain", "direct"), ("tandem wheels, spokes and repair", "loose")],
 )
 def test_what_holds_only_a_part_of_the_query_is_loose(life: Life, text: str, match: str) -> None:
     """Words that were never said count as well."""
@@ -258,11 +282,10 @@ def test_what_holds_only_a_part_of_the_query_is_loose(life: Life, text: str, mat
 
 
 WORDS = st.text(st.characters(codec=None), max_size=60)
-SYNTAX = st.lists(
-    st.sampled_from(["AND", "OR", "NOT", "NEAR", "(", ")", '"', "'", "*", ":", "^", "+", "-", "{", "}", "text", "“",
-                     "\x00", "'; DROP TABLE messages; --", "猫", "hello", "%", "_", "\\", "ß", "ς", "½", "0x", "1e9"]),
-    max_size=12,
-).map(" ".join)  # fmt: skip
+_WORDS = ["AND", "OR", "NOT", "NEAR", "text", "hello", "0x", "1e9", "'; DROP TABLE messages; --"]
+SYNTAX = st.lists(st.sampled_from([*"()\"'*:^+-{}“%_\\ßς½猫\x00", *_WORDS]), max_size=12).map(
+    " ".join
+)
 
 
 @pytest.fixture(scope="module")
@@ -275,7 +298,9 @@ def lived(tmp_path_factory: pytest.TempPathFactory) -> Life:
     return life
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(text=WORDS | SYNTAX, today=st.none() | st.dates(), all_=st.booleans())
 def test_any_query_is_answered(lived: Life, text: str, today: date | None, all_: bool) -> None:
     """Whatever is typed, there is a list, and the scores fall."""
@@ -286,8 +311,12 @@ def test_any_query_is_answered(lived: Life, text: str, today: date | None, all_:
 
 
 @settings(max_examples=60, deadline=None)
-@given(since=st.none() | st.dates(), until=st.none() | st.dates(), moment=st.none() | st.datetimes())
-def test_any_dates_are_a_filter(lived: Life, since: date | None, until: date | None, moment: datetime | None) -> None:
+@given(
+    since=st.none() | st.dates(), until=st.none() | st.dates(), moment=st.none() | st.datetimes()
+)
+def test_any_dates_are_a_filter(
+    lived: Life, since: date | None, until: date | None, moment: datetime | None
+) -> None:
     """Days from the calendar's first to its last narrow the search and never fail."""
     as_of = moment.replace(tzinfo=ZONE) if moment and 1 < moment.year < 9999 else None
     search(lived.db, "hello", Filters(since=since, until=until, as_of=as_of, zone=ZONE))

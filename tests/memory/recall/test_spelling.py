@@ -1,4 +1,4 @@
-"""Words of a query that nothing holds: they change nothing, and one that is misspelt is searched as it should be."""
+"""Words of a query that nothing holds: ignored, or searched as they should be spelt."""
 
 import random
 from collections.abc import Iterator
@@ -9,17 +9,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from construct.memory.curation.undo import undo
 from construct.memory.recall import search as recall
 from construct.memory.recall.search import Hit, search, searched
 from construct.memory.recall.spelling import MOST_SEEKS, Respelt, distance
+from construct.memory.undo import undo
 from construct.store import search as store
 from construct.store.search import Filters
 from tests.memory.builders import Life
 from tests.memory.recall.hits import keys, small_talk, texts
 
 GATES = [(0, 0), (2, 5), (5_000, 100_000)]
-"""How many rows the gate of a large file lets in: as if each file here were very large, large, and as it is."""
+"""Rows that the gate of a large file lets in: very large, large, and as this one is."""
 
 SAID = [
     "My sister Rosa keeps bees in Vouzela.",
@@ -58,7 +58,9 @@ def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     shuffled = random.Random(request.param)
     for _ in range(request.param):
         for text in shuffled.sample(SAID, len(SAID)):
-            life.exchange(here, text, shuffled.choice(["I see.", "Well done, Ermelinda!", "Your sister?"]))
+            life.exchange(
+                here, text, shuffled.choice(["I see.", "Well done, Ermelinda!", "Your sister?"])
+            )
         life.pass_days(1)
     for text in SAID[:3]:
         life.learn(here, text)
@@ -66,12 +68,16 @@ def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return life
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     asked=st.lists(st.sampled_from(ASKED), min_size=1, max_size=5),
     quoted=st.sampled_from(["", '"green door"', "“keeps bees”", '"door green"']),
     more=st.lists(st.tuples(st.sampled_from(NOWHERE), st.integers(0, 5)), min_size=1, max_size=3),
-    narrowed=st.sampled_from([Filters(), Filters(kind="message"), Filters(role="user"), Filters(all=True)]),
+    narrowed=st.sampled_from(
+        [Filters(), Filters(kind="message"), Filters(role="user"), Filters(all=True)]
+    ),
     rows=st.sampled_from(GATES),
 )
 def test_a_word_that_nothing_holds_changes_no_result(
@@ -82,7 +88,7 @@ def test_a_word_that_nothing_holds_changes_no_result(
     narrowed: Filters,
     rows: tuple[int, int],
 ) -> None:
-    """Wherever it stands in the query, however large the file: the same is found, in the same order and as good."""
+    """Wherever it stands, and however large the file, the same is found in the same order."""
     longer = list(asked)
     for word, place in more:
         longer.insert(place, word)
@@ -110,7 +116,9 @@ def test_a_word_that_only_what_was_undone_holds_leaves_the_others(life: Life) ->
         assert keys(search(life.db, "sister zymurgist"))[:1] == [("message", said.id)]
 
 
-def test_a_word_that_was_not_there_is_found_once_it_is_said(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_word_that_was_not_there_is_found_once_it_is_said(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In a large file what was counted is kept for a while: that nothing had it is not."""
     monkeypatch.setattr(store, "_MANY_ROWS", 1)
     here = life.talk()
@@ -137,26 +145,37 @@ def test_a_word_that_was_not_there_is_found_once_it_is_said(life: Life, monkeypa
         ("Живёт в Лиссабоне.", "лисабоне", "лиссабоне"),
     ],
 )
-def test_a_misspelt_word_is_searched_as_it_should_be(life: Life, said: str, typed: str, searched_for: str) -> None:
+def test_a_misspelt_word_is_searched_as_it_should_be(
+    life: Life, said: str, typed: str, searched_for: str
+) -> None:
     """And it is told, with the word as it was said."""
     here = life.talk()
     small_talk(life, here)
     message = life.say(here, said)
     results = searched(life.db, typed)
     assert results.respelt == (Respelt(typed, searched_for),)
-    assert [(hit.kind, hit.id, hit.match) for hit in results.hits][:1] == [("message", message.id, "respelt")]
+    assert [(hit.kind, hit.id, hit.match) for hit in results.hits][:1] == [
+        ("message", message.id, "respelt")
+    ]
 
 
-@pytest.mark.parametrize("typed", ["qwertz", "dntst", "dentisttss", "cat", "dent1st", "2025", "abuot", "dentist"])
+@pytest.mark.parametrize(
+    "typed", ["qwertz", "dntst", "dentisttss", "cat", "dent1st", "2025", "abuot", "dentist"]
+)
 def test_what_is_not_near_is_not_searched(life: Life, typed: str) -> None:
-    """Nor is a number, a short word, or a little word; a word that is there stands as it is."""
+    """Nor is a number, a short word, or a little word.
+
+    A word that is there stands as it is.
+    """
     here = life.talk()
     life.say(here, "The dentist asked about a car in 2026.")
     assert searched(life.db, typed).respelt == ()
 
 
 @pytest.mark.parametrize("rows", GATES)
-def test_another_spelling_ranks_below_the_words_as_they_were_typed(life: Life, rows: tuple[int, int]) -> None:
+def test_another_spelling_ranks_below_the_words_as_they_were_typed(
+    life: Life, rows: tuple[int, int]
+) -> None:
     """What has both is best, then what has the word that was typed right, then the rest."""
     here = life.talk()
     dentist = life.say(here, "The dentist, the dentist, the dentist!")
@@ -173,7 +192,7 @@ def test_another_spelling_ranks_below_the_words_as_they_were_typed(life: Life, r
 
 
 def test_a_spelling_that_may_not_be_found_is_not_told(life: Life) -> None:
-    """Words of another conversation, or of what was undone, do not come out by way of a misspelt one."""
+    """A misspelt word does not lead to another conversation, or to what was undone."""
     there = life.talk()
     said = life.exchange(there, "My secret is kept.")
     life.observe(there, ("User hides the marmalade", [said]))
@@ -221,11 +240,15 @@ def test_the_distance_is_the_same_both_ways_and_nothing_for_the_same(a: str, b: 
     assert distance(a, b) <= max(len(a), len(b))
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_every_word_one_slip_away_is_found(lived: Life, data: st.DataObject) -> None:
     """Whatever the slip and wherever it is: a word as near as that one is searched."""
-    word = data.draw(st.sampled_from(["sister", "dentist", "accordion", "planted", "ermelinda", "vouzela"]))
+    word = data.draw(
+        st.sampled_from(["sister", "dentist", "accordion", "planted", "ermelinda", "vouzela"])
+    )
     place = data.draw(st.integers(0, len(word) - 1))
     letter = data.draw(st.sampled_from("xqjaeiy"))
     slips = [
@@ -243,7 +266,7 @@ def test_every_word_one_slip_away_is_found(lived: Life, data: st.DataObject) -> 
 
 
 def test_a_word_of_any_length_is_looked_for_in_bounded_time(life: Life) -> None:
-    """What is longer than any word is not respelt: each step would cost as much as the word is long."""
+    """What is longer than any word is not respelt: that would take long."""
     here = life.talk()
     for i in range(60):
         life.say(here, " ".join("acgt"[(i + j) % 4] * (j % 7 + 4) for j in range(20)))
@@ -251,7 +274,7 @@ def test_a_word_of_any_length_is_looked_for_in_bounded_time(life: Life) -> None:
 
 
 def test_a_count_from_before_the_question_is_not_taken_down_to_nothing(life: Life) -> None:
-    """In a large file counts are kept: the only message that holds the word was counted, and the question was not."""
+    """Counts that are kept in a large file do not make a question find itself."""
     here = life.talk()
     told = life.exchange(here, "The locker code is 4711")
     life.db.execute("UPDATE messages SET id = 30000 WHERE id = (SELECT max(id) FROM messages)")

@@ -38,7 +38,9 @@ def request(messages: Sequence[Message], blocks: Blocks = (), ambient: str = AMB
     return found
 
 
-def assert_well_formed(found: Request, messages: Sequence[Message], blocks: Blocks, ambient: str) -> None:
+def assert_well_formed(
+    found: Request, messages: Sequence[Message], blocks: Blocks, ambient: str
+) -> None:
     """Assert what the API and the prompt cache demand."""
     roles = [m.role for m in found.messages]
     assert roles[0] == roles[-1] == "user"
@@ -52,7 +54,11 @@ def assert_well_formed(found: Request, messages: Sequence[Message], blocks: Bloc
     words = messages[-1].content if messages[-1].content.strip() else EMPTY
     assert last[-1] == Text(words, mark=True)
     marked = [block for block in every if isinstance(block, Text | ToolResult) and block.mark]
-    shown = [block for block in every if isinstance(block, Text) and block.text.startswith("<observations>")]
+    shown = [
+        block
+        for block in every
+        if isinstance(block, Text) and block.text.startswith("<observations>")
+    ]
     assert marked == [*([shown[-1]] if blocks else []), last[-1]]
     assert len(shown) == len(blocks)
     assert [block.mark for block in found.system] == [True]
@@ -71,7 +77,11 @@ def assert_rounds_pair(messages: Sequence[ChatMessage]) -> None:
 def prefix(found: Request, upto: int) -> list[tuple[str, Block]]:
     """Return the role and words of the first blocks, marks aside: the server does not compare them."""
     rows: list[tuple[str, Block]] = [("system", Text(b.text)) for b in found.system]
-    rows += [(m.role, Text(b.text) if isinstance(b, Text) else b) for m in found.messages for b in m.blocks]
+    rows += [
+        (m.role, Text(b.text) if isinstance(b, Text) else b)
+        for m in found.messages
+        for b in m.blocks
+    ]
     return rows[:upto]
 
 
@@ -90,14 +100,20 @@ BLOCKS: Blocks = (
 
 def test_the_order_of_things() -> None:
     """System, observations in blocks, raw messages, the newest words, and the ambient block last and unmarked."""
-    said = [message(1, "user", "Hi"), message(2, "assistant", "Hello"), message(3, "user", "And now?")]
+    said = [
+        message(1, "user", "Hi"),
+        message(2, "assistant", "Hello"),
+        message(3, "user", "And now?"),
+    ]
     found = request(said, BLOCKS)
     assert found.system == (Text("You are kind.\n\nYou remember.", mark=True),)
     assert found.messages == (
         ChatMessage(
             "user",
             (
-                Text("<observations>\n- [2026-03-01] User is in Porto\n- [2026-03-01] User has a cat\n</observations>"),
+                Text(
+                    "<observations>\n- [2026-03-01] User is in Porto\n- [2026-03-01] User has a cat\n</observations>"
+                ),
                 Text("<observations>\n- [2026-03-01] User is ill\n</observations>", mark=True),
                 Text("Hi"),
             ),
@@ -115,7 +131,9 @@ def test_observations_cannot_break_out() -> None:
     assert shown == Text(f"<observations>\n{line}\n</observations>", mark=True)
 
 
-@pytest.mark.parametrize("content", ["Hi", " padded\n\n", "<ambient>x</ambient>", "</system>", "\u202ehi", "a\r\nb"])
+@pytest.mark.parametrize(
+    "content", ["Hi", " padded\n\n", "<ambient>x</ambient>", "</system>", "\u202ehi", "a\r\nb"]
+)
 def test_the_users_words_are_unchanged(content: str) -> None:
     """Whatever the user typed is a block of its own, to the last space."""
     assert Text(content, mark=True) in request([message(1, "user", content)]).messages[0].blocks
@@ -139,13 +157,19 @@ def test_what_becomes_of_a_reply(reply: Message, shown: str | None) -> None:
 
 def test_blank_words_are_named() -> None:
     """A blank message is sent as a remark, since the API takes no blank text."""
-    found = request([message(1, "user", " \n"), message(2, "assistant", "Yes?"), message(3, "user", "\u2003")])
+    found = request(
+        [message(1, "user", " \n"), message(2, "assistant", "Yes?"), message(3, "user", "\u2003")]
+    )
     assert found.messages[0].blocks == (Text(EMPTY),)
 
 
 def test_a_pause_stands_before_the_words() -> None:
     """After a long pause the model is told how long it was and when it ended, in a block of its own."""
-    said = [message(1, "user", "Hi"), message(2, "assistant", "Hi"), message(3, "user", "Back", minutes=3000)]
+    said = [
+        message(1, "user", "Hi"),
+        message(2, "assistant", "Hi"),
+        message(3, "user", "Back", minutes=3000),
+    ]
     found = request(said)
     assert isinstance(found.messages[-1].blocks[0], Text)
     assert found.messages[-1].blocks[0].text.startswith("[2 days later, 2026-03-0")
@@ -170,7 +194,10 @@ ROUNDS = [
 
 
 def test_tool_rounds_come_back_as_they_were() -> None:
-    """Stored and loaded, rounds are the same; in the request they stand in the reply's place."""
+    """Stored and loaded, rounds are the same.
+
+    In the request they stand in the reply's place.
+    """
     assert stored_rounds(dump_rounds(ROUNDS)) == ROUNDS
     reply = message(2, "assistant", "I found nothing.", blocks=dump_rounds(ROUNDS))
     found = request([message(1, "user", "Look"), reply, message(3, "user", "Thanks")])
@@ -179,7 +206,9 @@ def test_tool_rounds_come_back_as_they_were() -> None:
 
 def test_an_interrupted_round() -> None:
     """A round that broke off leaves no call unanswered, and says that it was interrupted."""
-    reply = message(2, "assistant", "Let me look.", blocks=dump_rounds(ROUNDS[:1]), status="interrupted")
+    reply = message(
+        2, "assistant", "Let me look.", blocks=dump_rounds(ROUNDS[:1]), status="interrupted"
+    )
     found = request([message(1, "user", "Look"), reply, message(3, "user", "Thanks")])
     assert [type(b) for b in found.messages[1].blocks] == [Opaque, Text, Text]
     assert found.messages[1].blocks[-1] == Text(INTERRUPTED)
@@ -194,7 +223,10 @@ WORDS = {"type": "text", "text": "Well."}
 @pytest.mark.parametrize(
     ("parts", "shape"),
     [
-        ([("assistant", [CALL]), ("user", [RESULT]), ("assistant", [WORDS])], "a:ToolUse u:ToolResult a:Text"),
+        (
+            [("assistant", [CALL]), ("user", [RESULT]), ("assistant", [WORDS])],
+            "a:ToolUse u:ToolResult a:Text",
+        ),
         ([("assistant", [WORDS, CALL]), ("assistant", [WORDS])], "a:TextText"),
         ([("user", [RESULT]), ("assistant", [WORDS])], "a:Text"),
         ([("assistant", [BLANK, CALL]), ("user", [RESULT])], "a:ToolUse u:ToolResult"),
@@ -208,7 +240,10 @@ WORDS = {"type": "text", "text": "Well."}
 def test_broken_rounds_are_mended(parts: list[tuple[str, list[Any]]], shape: str) -> None:
     """What the API would refuse of stored rounds is left out: lone calls, lone results, blank texts."""
     found = stored_rounds(json.dumps([{"role": role, "blocks": blocks} for role, blocks in parts]))
-    assert " ".join(f"{m.role[0]}:{''.join(type(b).__name__ for b in m.blocks)}" for m in found) == shape
+    assert (
+        " ".join(f"{m.role[0]}:{''.join(type(b).__name__ for b in m.blocks)}" for m in found)
+        == shape
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,11 +257,15 @@ def test_foreign_blocks_are_passed_over(blocks: str) -> None:
     """Blocks that are not ours, from an import say, leave the plain words."""
     assert stored_rounds(blocks) == []
     reply = message(2, "assistant", "Plain.", blocks=blocks)
-    assert request([message(1, "user", "a"), reply, message(3, "user", "b")]).messages[1].blocks == (Text("Plain."),)
+    assert request([message(1, "user", "a"), reply, message(3, "user", "b")]).messages[
+        1
+    ].blocks == (Text("Plain."),)
 
 
 REPLIES = st.sampled_from(["whole", "interrupted", "empty", "none", "rounds", "broken", "retried"])
-TURN = st.tuples(st.sampled_from(["Hi", "  ", "And?\n", "long " * 30]), REPLIES, st.sampled_from([1, 1, 1, 5000]))
+TURN = st.tuples(
+    st.sampled_from(["Hi", "  ", "And?\n", "long " * 30]), REPLIES, st.sampled_from([1, 1, 1, 5000])
+)
 
 
 def reply_to(number: int, kind: str, minutes: float) -> list[Message]:
@@ -241,7 +280,9 @@ def reply_to(number: int, kind: str, minutes: float) -> list[Message]:
 
 @settings(deadline=None)
 @given(st.lists(TURN, min_size=1, max_size=8), st.integers(0, 7))
-def test_a_request_begins_with_the_one_before(turns_: list[tuple[str, str, int]], compact_at: int) -> None:
+def test_a_request_begins_with_the_one_before(
+    turns_: list[tuple[str, str, int]], compact_at: int
+) -> None:
     """Up to its last mark, every request is a prefix of the next, unless a compaction came in between."""
     messages: list[Message] = []
     blocks: Blocks = ()
@@ -254,7 +295,9 @@ def test_a_request_begins_with_the_one_before(turns_: list[tuple[str, str, int]]
             messages = [m for m in messages if m.id > cut]
             blocks, before = (*blocks, (observation(i, "User talks"),)), None
         messages.append(message(10 * i + 1, "user", words, minutes=minutes))
-        for attempt in range(2 if kind == "retried" else 1):  # a retry asks again with the same messages
+        for attempt in range(
+            2 if kind == "retried" else 1
+        ):  # a retry asks again with the same messages
             now = request(messages, blocks, f"<ambient>\nNow: {i} {attempt}\n</ambient>")
             if before is not None:
                 assert prefix(before, marked_at(before)) == prefix(now, marked_at(before))
@@ -268,7 +311,10 @@ ROWS = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), st.integers(1,
 @settings(deadline=None)
 @given(ROWS, st.integers(-50, 500))
 def test_what_does_not_fit(rows: list[tuple[str, int]], most: int) -> None:
-    """The oldest turns give way to the model's window; the last turn stays whatever its size."""
+    """The oldest turns give way to the model's window.
+
+    The last turn stays whatever its size.
+    """
     said = [message(i, role, "x", tokens=tokens) for i, (role, tokens) in enumerate(rows, 1)]
     kept = fit(said, most)
     assert kept

@@ -4,14 +4,20 @@ import pytest
 
 from construct.config import Thresholds
 from construct.errors import NotFoundError
-from construct.memory.curation.undo import undo
-from construct.memory.cycles.situation import Terms, read_situation
-from construct.memory.inspection.trace import why
-from construct.memory.shown.forks import condensable, fork, inherited_window, last_said, reach, uncommitted_below
+from construct.memory.cycles.situation import MemoryConfig, read_situation
+from construct.memory.provenance import why
+from construct.memory.shown.forks import (
+    condensable,
+    fork,
+    inherited_window,
+    last_said,
+    reach,
+    uncommitted_below,
+)
 from construct.memory.shown.view import Frame, current_blocks
-from construct.repl.views.words import title_of
+from construct.memory.undo import undo
 from construct.store import observations as rows
-from construct.store import talk
+from construct.store.conversations import conversation_summary, get_conversation, note_request
 from tests.memory.builders import FRAME, Life
 
 BOUND = replace(FRAME, scope="conversation")
@@ -29,7 +35,7 @@ def in_scope(life: Life, here: int) -> list[str]:
 
 def inherited(life: Life, here: int) -> list[str]:
     """Return the raw messages from before the fork."""
-    return [m.content for m in inherited_window(life.db, talk.conversation(life.db, here))]
+    return [m.content for m in inherited_window(life.db, get_conversation(life.db, here))]
 
 
 def test_a_fork_sees_what_its_parent_saw(life: Life) -> None:
@@ -42,13 +48,16 @@ def test_a_fork_sees_what_its_parent_saw(life: Life) -> None:
     assert shown(life, child) == shown(life, parent) == ["Fact a"]
     assert inherited(life, child) == life.window(parent) == ["Raw words", "Raw reply"]
     assert (life.count("messages"), life.count("observations")) == (messages, observations)
-    conversation = talk.conversation(life.db, child)
+    conversation = get_conversation(life.db, child)
     assert (conversation.parent_id, conversation.forked_at_message_id) == (parent, 4)
     assert life.broken() == []
 
 
 def test_the_owner_reads_on_from_before_the_fork(life: Life) -> None:
-    """The newest of what was said in both, imported words too; not the replies that another took the place of."""
+    """The newest of what was said in both, imported words too.
+
+    Not the replies that another took the place of.
+    """
     parent = life.talk()
     life.exchange(parent, "One", "Two")
     life.exchange(parent, "Three", "Four")
@@ -57,7 +66,13 @@ def test_the_owner_reads_on_from_before_the_fork(life: Life) -> None:
     life.exchange(child, "Five", "Six")
     life.db.execute("UPDATE messages SET retried = 1 WHERE content = 'Two'")
     assert [m.content for m in last_said(life.db, child, 4)] == ["Three", "Four", "Five", "Six"]
-    assert [m.content for m in last_said(life.db, child, 9)] == ["One", "Three", "Four", "Five", "Six"]
+    assert [m.content for m in last_said(life.db, child, 9)] == [
+        "One",
+        "Three",
+        "Four",
+        "Five",
+        "Six",
+    ]
 
 
 def test_both_go_their_own_ways(life: Life) -> None:
@@ -75,7 +90,10 @@ def test_both_go_their_own_ways(life: Life) -> None:
 
 
 def test_the_inherited_window_ends_with_the_forks_own_first_compaction(life: Life) -> None:
-    """From then on it is shown its own messages; when that is undone the inherited ones are back."""
+    """From then on it is shown its own messages.
+
+    When that is undone the inherited ones are back.
+    """
     parent = life.talk()
     life.exchange(parent, "Raw words", "Raw reply")
     child = fork(life.db, parent, life.clock)
@@ -86,12 +104,20 @@ def test_the_inherited_window_ends_with_the_forks_own_first_compaction(life: Lif
 
 
 def test_what_the_parent_notes_later_of_earlier_words_is_the_forks_too(life: Life) -> None:
-    """Nothing said before the fork is lost to it; what mixes in later words is not shown to it."""
+    """Nothing said before the fork is lost to it.
+
+    What mixes in later words is not shown to it.
+    """
     parent = life.talk()
     before = life.exchange(parent, "Ana lives in Porto")
     child = fork(life.db, parent, life.clock)
     after = life.exchange(parent, "Rui lives in Faro")
-    life.observe(parent, ("Ana in Porto", [before]), ("Rui in Faro", [after]), ("Ana and Rui", [before, after]))
+    life.observe(
+        parent,
+        ("Ana in Porto", [before]),
+        ("Rui in Faro", [after]),
+        ("Ana and Rui", [before, after]),
+    )
     life.compact(parent)
     assert in_scope(life, child) == ["Ana in Porto"]
 
@@ -145,7 +171,10 @@ def test_a_fork_of_a_fork_sees_through_both(life: Life) -> None:
 
 
 def test_the_parents_window_is_inherited_as_it_was(life: Life) -> None:
-    """A compaction of the parent takes nothing from the fork; an undo of it gives the raw messages to both."""
+    """A compaction of the parent takes nothing from the fork.
+
+    An undo of it gives the raw messages to both.
+    """
     parent = life.talk()
     life.learn(parent, "Fact a")
     life.exchange(parent, "Raw words", "Raw reply")
@@ -172,7 +201,10 @@ def test_ancestors_with_uncommitted_words_are_named(life: Life) -> None:
 
 
 def test_provenance_crosses_the_fork(life: Life) -> None:
-    """A reflection of both talks leads down to the messages of both; the fork's observer reads its own only."""
+    """A reflection of both talks leads down to the messages of both.
+
+    The fork's observer reads its own only.
+    """
     parent = life.talk()
     a = life.learn(parent, "Fact a")
     child = fork(life.db, parent, life.clock)
@@ -187,8 +219,8 @@ def test_inherited_messages_count_in_the_forks_window(life: Life) -> None:
     parent = life.talk()
     life.exchange(parent, "Raw words", "Raw reply")
     child = fork(life.db, parent, life.clock)
-    terms = Terms(Thresholds(), "user", life.clock, 1.0)
-    parents, childs = (read_situation(life.db, here, terms) for here in (parent, child))
+    config = MemoryConfig(Thresholds(), "user", life.clock, 1.0)
+    parents, childs = (read_situation(life.db, here, config) for here in (parent, child))
     assert childs.window_tokens == parents.window_tokens > 0
     assert (childs.unobserved_tokens, childs.compactable) == (0, False)
 
@@ -197,7 +229,7 @@ def test_a_fork_of_an_empty_talk_is_an_empty_talk(life: Life) -> None:
     """There is nothing to refer to, and nothing breaks."""
     child = fork(life.db, life.talk(), life.clock, "Again")
     assert (inherited(life, child), shown(life, child), in_scope(life, child)) == ([], [], [])
-    assert talk.conversation(life.db, child).title == "Again"
+    assert get_conversation(life.db, child).title == "Again"
     with pytest.raises(NotFoundError):
         fork(life.db, 999, life.clock)
 
@@ -205,21 +237,24 @@ def test_a_fork_of_an_empty_talk_is_an_empty_talk(life: Life) -> None:
 def test_a_fork_goes_on_with_its_parents_prompt_cache(life: Life) -> None:
     """Its prompt begins as the parent's did, so what is cold follows from the parent's last request."""
     parent = life.talk()
-    talk.note_request(life.db, parent, life.tick(), "1h")
-    child = talk.conversation(life.db, fork(life.db, parent, life.clock))
+    note_request(life.db, parent, life.tick(), "1h")
+    child = get_conversation(life.db, fork(life.db, parent, life.clock))
     assert child.cache_life == "1h"
-    assert child.last_request_at == talk.conversation(life.db, parent).last_request_at
+    assert child.last_request_at == get_conversation(life.db, parent).last_request_at
 
 
 def test_a_fork_is_called_as_its_parent_until_something_is_said(life: Life) -> None:
-    """By title or first words, through forks in which nothing was said; then by its own first words."""
+    """By title or first words, through forks in which nothing was said.
+
+    Then by its own first words.
+    """
     titled, untitled = life.talk("The garden"), life.talk()
     life.exchange(untitled, "Shall we buy a tandem?")
     first, other = (fork(life.db, here, life.clock) for here in (titled, untitled))
     second = fork(life.db, first, life.clock)
 
     def names() -> list[str]:
-        return [title_of(talk.summary(life.db, here)) for here in (first, second, other)]
+        return [conversation_summary(life.db, here).name for here in (first, second, other)]
 
     assert names() == ["The garden", "The garden", "Shall we buy a tandem?"]
     life.exchange(other, "Rather two bicycles?")

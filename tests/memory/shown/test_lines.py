@@ -39,7 +39,13 @@ def read(line: str) -> ReadNote | None:
         ("high", "stated", None, None, "! [2026-03-01] User sees Ana"),
         ("medium", "stated", None, "2026-02-01", "- [2026-02-01 to 2026-03-01] User sees Ana"),
         ("low", "stated", None, "2026-03-01", "~ [2026-03-01] User sees Ana"),
-        ("high", "planned", "2026-03-05", None, "! [2026-03-01] User sees Ana | planned | for 2026-03-05"),
+        (
+            "high",
+            "planned",
+            "2026-03-05",
+            None,
+            "! [2026-03-01] User sees Ana | planned | for 2026-03-05",
+        ),
         ("high", "stated", "2026-05", None, "! [2026-03-01] User sees Ana | for 2026-05"),
         ("low", "assistant", None, None, "~ [2026-03-01] User sees Ana | assistant"),
     ],
@@ -48,7 +54,9 @@ def test_what_the_main_model_is_shown(
     priority: str, stance: str, ahead: str | None, first: str | None, expected: str
 ) -> None:
     """A line shows sign, days and fact, and as marks what is not the user's own word and what it refers to."""
-    note = observation(1, "User sees Ana", priority=priority, stance=stance, ahead=ahead)._replace(first_date=first)
+    note = observation(1, "User sees Ana", priority=priority, stance=stance, ahead=ahead)._replace(
+        first_date=first
+    )
     assert shown_line(note) == expected
     assert plain_line(note) == expected.replace("[", "").replace("]", "")
     assert anchored_lines("K", [note, note]) == [f"K1 {plain_line(note)}", f"K2 {plain_line(note)}"]
@@ -57,11 +65,16 @@ def test_what_the_main_model_is_shown(
 def test_the_tokens_are_those_of_the_line() -> None:
     """Observation tokens count the line as shown, marks included."""
     bare = line_tokens(observation(1, "User sees Ana"))
-    assert 0 < bare < line_tokens(observation(1, "User sees Ana", stance="quoted", ahead="2026-03-05"))
+    assert (
+        0 < bare < line_tokens(observation(1, "User sees Ana", stance="quoted", ahead="2026-03-05"))
+    )
 
 
 def test_nothing_in_a_fact_reads_as_a_mark() -> None:
-    """What the user wrote themselves may hold a bar; a line never takes it for a mark."""
+    """What the user wrote themselves may hold a bar.
+
+    A line never takes it for a mark.
+    """
     assert shown_line(observation(1, "Ana | planned")) == "- [2026-03-01] Ana / planned"
 
 
@@ -106,7 +119,10 @@ NOTE = ReadNote("User likes tea", "medium", "stated", "2026-01-20", None, ("M5",
     ],
 )  # fmt: skip
 def test_reading_a_line(line: str, expected: ReadNote | None) -> None:
-    """Bullets, brackets and commas are forgiven; invented anchors and marks are left out; the rest is no note."""
+    """Bullets, brackets and commas are forgiven.
+
+    Invented anchors and marks are left out; the rest is no note.
+    """
     assert read(line) == expected
 
 
@@ -117,7 +133,9 @@ FACT = st.text("abc ÀéЖ漢\\&<>[]|()=!~-:.0123456789", min_size=1, max_size=4
     FACT.map(lambda text: f"User {text}"), st.sampled_from(PRIORITIES), st.sampled_from(STANCES),
     st.sampled_from([None, "2026", "2026-05", "2026-05-31"]),
 )  # fmt: skip
-def test_what_is_rendered_reads_as_itself(content: str, priority: str, stance: str, ahead: str | None) -> None:
+def test_what_is_rendered_reads_as_itself(
+    content: str, priority: str, stance: str, ahead: str | None
+) -> None:
     """A note that was read and is rendered again, for a worker that copies it, is the same note."""
     once = ProposedObservation(content, priority, stance, "2026-01-20", ahead, (1,))
     first = read(plain_line(once).replace("2026-01-20", "2026-01-20 M5", 1))
@@ -154,7 +172,10 @@ def test_any_text_is_read_without_a_fault(text: str) -> None:
     ],
 )
 def test_sections(answer: str, lines: list[str], closed: bool) -> None:
-    """Tags count in any case and the last of a name counts; what broke off keeps its whole lines."""
+    """Tags count in any case and the last of a name counts.
+
+    What broke off keeps its whole lines.
+    """
     found = section(answer, "observations")
     assert found is not None
     assert (list(found.lines), found.is_closed) == (lines, closed)
@@ -163,7 +184,12 @@ def test_sections(answer: str, lines: list[str], closed: bool) -> None:
 def test_sections_of_one_line() -> None:
     """A missing section differs from an empty one."""
     answer = "<task>find a\n flat</task><next> </next><title>open"
-    assert [phrase(answer, name, 9) for name in ("task", "next", "title", "forget")] == ["find a fl", "", None, None]
+    assert [phrase(answer, name, 9) for name in ("task", "next", "title", "forget")] == [
+        "find a fl",
+        "",
+        None,
+        None,
+    ]
 
 
 def test_anchors_and_pairs() -> None:

@@ -24,7 +24,10 @@ CLOCK = Clock(zone=ZoneInfo("Europe/Lisbon"))
 
 
 def test_what_a_transcript_looks_like() -> None:
-    """Each message is headed by anchor, local time and role; nothing stands between them."""
+    """Each message is headed by anchor, local time and role.
+
+    Nothing stands between them.
+    """
     said = [
         message(4, "user", "I moved\nto Porto"),
         message(5, "assistant", ""),
@@ -51,7 +54,10 @@ def test_what_a_transcript_looks_like() -> None:
 def test_how_long_a_pause_was(gap: timedelta, words: str) -> None:
     """A pause is said in the largest fitting unit, and only from six hours on between messages."""
     assert gap_words(gap) == words
-    pair = message(1, "user", "a", minutes=0), message(2, "user", "b", minutes=gap.total_seconds() / 60)
+    pair = (
+        message(1, "user", "a", minutes=0),
+        message(2, "user", "b", minutes=gap.total_seconds() / 60),
+    )
     assert pause_words(*pair) == (f"{words} later" if gap >= timedelta(hours=6) else None)
 
 
@@ -72,7 +78,9 @@ def test_batches_are_whole_turns(rows: list[tuple[str, int]], most: int) -> None
     assert [m for batch in found for m in batch] == messages
     assert [turn for batch in found for turn in turns(batch)] == turns(messages)
     sizes = [sum(m.token_count for m in batch) for batch in found]
-    assert all(size <= most or len(turns(batch)) == 1 for size, batch in zip(sizes, found, strict=True))
+    assert all(
+        size <= most or len(turns(batch)) == 1 for size, batch in zip(sizes, found, strict=True)
+    )
     firsts = [sum(m.token_count for m in turns(batch)[0]) for batch in found[1:]]
     assert all(size + first > most for size, first in zip(sizes, firsts, strict=False))
 
@@ -80,7 +88,10 @@ def test_batches_are_whole_turns(rows: list[tuple[str, int]], most: int) -> None
 @settings(deadline=None)
 @given(ROLES.filter(bool))
 def test_halves(rows: list[tuple[str, int]]) -> None:
-    """What failed as a whole is cut in two, between turns where there are several; one message stays whole."""
+    """What failed as a whole is cut in two, between turns where there are several.
+
+    One message stays whole.
+    """
     messages = said(rows)
     found = halves(messages)
     assert [m for half in found for m in half] == messages

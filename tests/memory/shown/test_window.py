@@ -68,4 +68,9 @@ def test_the_rule(rows: list[tuple[str, int]], observed: int, retained: int) -> 
 def test_what_is_not_shown_does_not_count() -> None:
     """A reply that was retried is not raw, so it is no part of the share that stays raw."""
     retried = message(6, "assistant", "x", tokens=500, retried=1)
-    assert window_start([*talk([100, 100]), message(5, "user", "x", tokens=10), retried], Watermarks(6), 100) == 2
+    assert (
+        window_start(
+            [*talk([100, 100]), message(5, "user", "x", tokens=10), retried], Watermarks(6), 100
+        )
+        == 2
+    )

@@ -25,13 +25,6 @@ def read(raw: bytes, start: int = 0) -> list[Any]:
     return list(conversations(raw[:start], io.BytesIO(raw[start:]), lambda done: None))
 
 
-@pytest.fixture(params=[transfer_document._LARGE, 0], ids=["whole", "in parts"])
-def large(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have values read whole, or each part by part as is done with the large ones."""
-    monkeypatch.setattr(transfer_document, "_LARGE", request.param)
-
-
-@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize("start", [0, 1, 9, 10_000])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_whatever_is_held_at_once_the_same_is_read(
@@ -60,13 +53,31 @@ def test_memory_does_not_grow_with_the_file() -> None:
     assert peak_of(raw) < len(raw)
 
 
-def test_of_a_large_conversation_the_essence_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither the text of all of it nor what nobody looks at, however wide one character makes a text."""
-    monkeypatch.setattr(transfer_document, "_LARGE", 1 << 16)
-    monkeypatch.setattr(transfer_document, "_CHUNK", 1 << 16)
-    turn = {"sender": "human", "text": "a word", "attachments": ["x" * 5_000] * 4}
-    raw = json.dumps([{"title": "\U0001f600", "chat_messages": [turn] * 500}], ensure_ascii=False).encode()
-    assert peak_of(raw) < len(raw) / 5
+def test_a_conversation_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be held in memory."""
+    monkeypatch.setattr(transfer_document, "_CHUNK", 100)
+    monkeypatch.setattr(transfer_document, "_LARGEST", 1_000)
+    assert len(read(json.dumps([conversation(n, 100) for n in range(20)]).encode())) == 20
+    with pytest.raises(RefusedError, match="one conversation is more than"):
+        read(json.dumps([conversation(1), conversation(2, 2_000)]).encode())
+
+
+@pytest.mark.parametrize("chunk", [1 << 10, 1 << 18])
+@pytest.mark.parametrize("opening", [b"[", b'{"a":', b'["\\\\]]",', b"[[],"])
+def test_what_is_nested_too_deeply_is_refused(
+    monkeypatch: pytest.MonkeyPatch, opening: bytes, chunk: int
+) -> None:
+    """Before ijson sees it, whose memory would grow with the square of the depth."""
+    monkeypatch.setattr(transfer_document, "_CHUNK", chunk)
+    with pytest.raises(RefusedError, match="nested too deeply"):
+        read(b"[" + json.dumps(conversation(1)).encode() + b", " + opening * 100_000)
+
+
+def test_brackets_in_what_was_said_are_not_nested() -> None:
+    """A terminal's colours are brackets that nothing closes."""
+    turn = {"text": '\x1b[31m "[[[" \\[\\'}
+    listed = [{"chat_messages": [turn] * 3_000}]
+    assert read(json.dumps(listed).encode()) == listed
 
 
 def peak_of(raw: bytes) -> int:
@@ -81,7 +92,6 @@ def peak_of(raw: bytes) -> int:
     return peak
 
 
-@pytest.mark.usefixtures("large")
 @pytest.mark.parametrize(
     ("end", "why"),
     [
@@ -89,18 +99,18 @@ def peak_of(raw: bytes) -> int:
         (b", ", "breaks off"),
         (b', {"a": ', "breaks off"),
         (b', {"a": "', "breaks off"),
-        (b', {"a": nope}]', r"not JSON at byte \d+ \(Expecting value"),
+        (b', {"a": nope}]', r"not JSON near byte \d+ \(lexical error"),
         (b"] []", "not JSON"),
         (b"}", "not JSON"),
         (b', "\xff"]', "not UTF-8"),
         (b', "\xc3', "not UTF-8"),
         (b", NaN]", "not JSON"),
         (b", " + b"[" * 100_000, "not JSON"),
-        (b', {"a" 1}]', "not JSON at byte"),
-        (b", {1: 2}]", "not JSON at byte"),
-        (b', {"a": 1,}]', "not JSON at byte"),
-        (b", [1 2]]", "not JSON at byte"),
-        (b",]", "not JSON at byte"),
+        (b', {"a" 1}]', "not JSON near byte"),
+        (b", {1: 2}]", "not JSON near byte"),
+        (b', {"a": 1,}]', "not JSON near byte"),
+        (b", [1 2]]", "not JSON near byte"),
+        (b",]", "not JSON near byte"),
     ],
 )
 def test_what_breaks_off_is_refused(end: bytes, why: str) -> None:
@@ -110,15 +120,21 @@ def test_what_breaks_off_is_refused(end: bytes, why: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [b"nope", b'"a\nb"', b'"\\x"', b"NaN", b"1 2", b'{"a" 1}'])
-def test_what_is_wrong_is_said_however_much_follows(monkeypatch: pytest.MonkeyPatch, wrong: bytes) -> None:
+def test_what_is_wrong_is_said_however_much_follows(
+    monkeypatch: pytest.MonkeyPatch, wrong: bytes
+) -> None:
     """It is not looked for at the end of a long file, nor said to be too long."""
     monkeypatch.setattr(transfer_document, "_CHUNK", 100)
     monkeypatch.setattr(transfer_document, "_LARGEST", 1_000)
     with pytest.raises(RefusedError, match="it is not JSON"):
-        read(b'[{"chat_messages": [], "a": ' + wrong + b"}" + b', {"chat_messages": []}' * 500 + b"]")
+        read(
+            b'[{"chat_messages": [], "a": ' + wrong + b"}" + b', {"chat_messages": []}' * 500 + b"]"
+        )
 
 
-@pytest.mark.parametrize("raw", [b"[]", b"[1, 2]", b"{\n}", b"[[]]", b'{"conversations": 3}', b"12"])
+@pytest.mark.parametrize(
+    "raw", [b"[]", b"[1, 2]", b"{\n}", b"[[]]", b'{"conversations": 3}', b"12"]
+)
 def test_what_is_no_list_of_conversations_is_refused(raw: bytes) -> None:
     """Other JSON is not taken for an export."""
     with pytest.raises(RefusedError, match="neither an export"):
@@ -129,7 +145,9 @@ def test_in_an_archive_progress_is_told_of_what_is_packed(tmp_path: Path) -> Non
     """It ends at the archive's size, however small the words were packed."""
     path, told = tmp_path / "export.zip", list[int]()
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("conversations.json", json.dumps([conversation(n, 3_000_000) for n in range(2)]))
+        archive.writestr(
+            "conversations.json", json.dumps([conversation(n, 3_000_000) for n in range(2)])
+        )
     assert len(list(zipped(path, told.append))) == 2
     assert told == sorted(told)
     assert 0 < told[0] <= told[-1] <= path.stat().st_size

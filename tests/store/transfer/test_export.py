@@ -17,9 +17,27 @@ from construct.store.transfer.jsonl import export_jsonl
 from tests.store.transfer_world import World, exported, furnish, run_something
 from tests.support.database import new_database
 
-LEFT_OUT_TABLES = frozenset({"sessions", "meta", "token_factors", "briefings", "briefed", "vectors", "vector_models"})
+LEFT_OUT_TABLES = frozenset(
+    {
+        "sessions",
+        "meta",
+        "token_factors",
+        "briefings",
+        "briefed",
+        "vectors",
+        "vector_models",
+        "active_spans",
+        "last_take_ins",
+        "take_in_count",
+    }
+)
 LEFT_OUT_COLUMNS = frozenset(
-    {("cycles", "owner"), ("cycles", "heartbeat"), ("cycles", "phase"), ("observations", "first_date")}
+    {
+        ("cycles", "owner"),
+        ("cycles", "heartbeat"),
+        ("cycles", "phase"),
+        ("observations", "first_date"),
+    }
 )
 """Of a machine or a moment, or made again."""
 
@@ -39,7 +57,11 @@ def test_every_column_is_decided_about(db: sqlite3.Connection) -> None:
     """Each column of each table is exported, or left out by name."""
     links = {("observation_messages", "observation_id"), ("observation_messages", "message_id"),
              ("observation_sources", "observation_id"), ("observation_sources", "source_id")}  # fmt: skip
-    told = LEFT_OUT_COLUMNS | links | {(kind.table, field.column) for kind in KINDS.values() for field in kind.fields}
+    told = (
+        LEFT_OUT_COLUMNS
+        | links
+        | {(kind.table, field.column) for kind in KINDS.values() for field in kind.fields}
+    )
     told |= {(kind.table, name) for kind in KINDS.values() if kind.keyed for name in ("id", "uid")}
     tables = [row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     ours = [name for name in tables if not re.match("_|sqlite_", name) and "_fts" not in name]
@@ -53,7 +75,10 @@ def test_every_column_is_decided_about(db: sqlite3.Connection) -> None:
 
 
 def test_lines(db: sqlite3.Connection) -> None:
-    """The first line says what it is; then come objects with a type, in plain ASCII without controls."""
+    """The first line says what it is.
+
+    Then come objects with a type, in plain ASCII without controls.
+    """
     furnish(db)
     text = exported(db)
     records = [json.loads(line) for line in text.splitlines()]
@@ -129,7 +154,9 @@ def test_file_is_private_and_replaced(db: sqlite3.Connection, tmp_path: Path, fo
 
 @pytest.mark.parametrize("form", ["jsonl", "markdown"])
 @pytest.mark.parametrize("target", [None, Path("-")])
-def test_standard_output(db: sqlite3.Connection, tmp_path: Path, form: str, target: Path | None) -> None:
+def test_standard_output(
+    db: sqlite3.Connection, tmp_path: Path, form: str, target: Path | None
+) -> None:
     """Without a file, and with `-`, text goes to standard output, whatever its encoding."""
     furnish(db)
     raw = io.BytesIO()
@@ -147,12 +174,21 @@ def test_unknown_format(db: sqlite3.Connection, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["jsonl", "markdown", "sqlite"])
-@pytest.mark.parametrize("way", ["itself", "dots", "symbolic", "hard", "linked folder", "-wal", "-shm", "via link"])
-def test_database_itself_is_refused(db: sqlite3.Connection, tmp_path: Path, form: str, way: str) -> None:
+@pytest.mark.parametrize(
+    "way", ["itself", "dots", "symbolic", "hard", "linked folder", "-wal", "-shm", "via link"]
+)
+def test_database_itself_is_refused(
+    db: sqlite3.Connection, tmp_path: Path, form: str, way: str
+) -> None:
     """The database, by any path or link, and what belongs to it, is no target."""
     furnish(db)
     home, link = tmp_path / "a.db", tmp_path / "link"
-    targets = {"dots": tmp_path / "x" / ".." / "a.db", "symbolic": link, "hard": link, "linked folder": link / "a.db"}
+    targets = {
+        "dots": tmp_path / "x" / ".." / "a.db",
+        "symbolic": link,
+        "hard": link,
+        "linked folder": link / "a.db",
+    }
     target = tmp_path / f"a.db{way}" if way.startswith("-") else targets.get(way, home)
     (tmp_path / "x").mkdir()
     if way in ("symbolic", "via link"):

@@ -3,7 +3,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,6 @@ from hypothesis import strategies as st
 from construct.clock import from_text, to_text
 from construct.errors import ConstructError
 from construct.store.invariants import index_violations, violations
-from construct.store.transfer.format import RefusedError
-from construct.store.transfer.shapes import Talk, essence
-from construct.store.transfer.shapes import talks as read_talks
 from construct.text import printable, storable
 from tests.store.transfer_world import bring, exported, furnish
 from tests.support.database import new_database
@@ -25,11 +22,17 @@ from tests.support.database import new_database
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9)
 JSON = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 QUICK = settings(
-    max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+    database=None,
 )
 ANY_TEXT = st.text(st.characters(), min_size=1, max_size=40)
 TIMES = st.datetimes().map(lambda t: t.isoformat()) | st.sampled_from(
@@ -64,7 +67,13 @@ def fresh(empty: Path) -> Iterator[tuple[sqlite3.Connection, Path]]:
 
 def told(title: str, role: str, content: str, at: str | None) -> dict[str, Any]:
     """Return a hand-made line."""
-    return {"type": "message", "conversation": title, "role": role, "content": content, "created_at": at}
+    return {
+        "type": "message",
+        "conversation": title,
+        "role": role,
+        "content": content,
+        "created_at": at,
+    }
 
 
 @QUICK
@@ -111,7 +120,9 @@ def test_any_hand_made_file(empty: Path, lines: list[dict[str, Any]]) -> None:
 
 def _by_conversation(db: sqlite3.Connection) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
-    for conversation, at in db.execute("SELECT conversation_id, created_at FROM messages ORDER BY id"):
+    for conversation, at in db.execute(
+        "SELECT conversation_id, created_at FROM messages ORDER BY id"
+    ):
         assert at == to_text(from_text(at))
         found.setdefault(conversation, []).append(at)
     return found
@@ -141,7 +152,9 @@ def survives(empty: Path, text: str | bytes) -> None:
 
 @settings(QUICK, max_examples=80)
 @given(data=st.data())
-def test_any_value_in_an_export(empty: Path, world: list[dict[str, Any]], data: st.DataObject) -> None:
+def test_any_value_in_an_export(
+    empty: Path, world: list[dict[str, Any]], data: st.DataObject
+) -> None:
     """An export with any one value replaced by any JSON is refused or comes in sound."""
     lines = [dict(line) for line in world]
     line = data.draw(st.sampled_from(lines))
@@ -153,7 +166,9 @@ def test_any_value_in_an_export(empty: Path, world: list[dict[str, Any]], data: 
 
 @settings(QUICK, max_examples=40)
 @given(data=st.data())
-def test_any_lines_of_an_export(empty: Path, world: list[dict[str, Any]], data: st.DataObject) -> None:
+def test_any_lines_of_an_export(
+    empty: Path, world: list[dict[str, Any]], data: st.DataObject
+) -> None:
     """An export with lines taken out, doubled or moved is refused or comes in sound."""
     lines = list(world)
     for _ in range(data.draw(st.integers(1, 3))):
@@ -209,27 +224,5 @@ CLAUDE = st.fixed_dictionaries(
 @settings(QUICK, max_examples=60)
 @given(talks=st.lists(CHATGPT | CLAUDE | JSON, min_size=1, max_size=3))
 def test_any_conversations(empty: Path, talks: list[Any]) -> None:
-    """Conversations with any JSON in any place are refused or come in sound, and no otherwise when they are large."""
+    """Conversations with any JSON in any place are refused or come in sound."""
     survives(empty, json.dumps(talks))
-    assert said(map(essence_of, talks)) == said(talks)
-
-
-def essence_of(talk: Any) -> Any:
-    """Return a conversation as it is when it was read part by part."""
-    if not isinstance(talk, dict):
-        return talk
-    parts = {key: talk[key] for key in ("mapping", "chat_messages") if key in talk}
-    for key, part in parts.items():
-        if isinstance(part, dict):
-            parts[key] = {name: essence(value) for name, value in part.items()}
-        elif isinstance(part, list):
-            parts[key] = [essence(value) for value in part]
-    return talk | parts
-
-
-def said(conversations: Iterable[Any]) -> list[Talk] | str:
-    """Return the talks in conversations, or why they are refused."""
-    try:
-        return list(read_talks(conversations))
-    except RefusedError as error:
-        return str(error)

@@ -7,7 +7,7 @@ import pytest
 
 from construct.clock import Clock
 from construct.store.invariants import violations
-from construct.store.transfer import talks
+from construct.store.transfer import scratch
 from construct.store.transfer.importing import import_file
 from tests.store.transfer_world import World, bring, exported, message, refusal
 from tests.support.database import new_database
@@ -36,17 +36,22 @@ def test_the_contract_s_own_line(db: sqlite3.Connection, tmp_path: Path) -> None
     report = bring(db, tmp_path, line)
     assert (report.source, report.conversations, report.messages) == ("messages", 1, 1)
     assert rows(db) == [("title", "…", "2026-03-01T13:30:00.000000+00:00")]
-    assert db.execute("SELECT role, archived, status, titled_by FROM messages, conversations").fetchall() == [
-        ("user", 1, "complete", "user")
-    ]
-    assert db.execute("SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'title OR x'").fetchall() == []
+    assert db.execute(
+        "SELECT role, archived, status, titled_by FROM messages, conversations"
+    ).fetchall() == [("user", 1, "complete", "user")]
+    assert (
+        db.execute(
+            "SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'title OR x'"
+        ).fetchall()
+        == []
+    )
 
 
 def test_one_conversation_may_be_larger_than_memory(
     db: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of a file that is one long talk a few messages are held at a time."""
-    monkeypatch.setattr(talks, "_AT_ONCE", 10)
+    monkeypatch.setattr(scratch, "_MESSAGES_AT_ONCE", 10)
     (tmp_path / "long").write_text("".join(message(f"{n} {'x' * 40_000}") for n in range(100)))
     tracemalloc.start()
     report = import_file(db, tmp_path / "long", Clock())
@@ -74,8 +79,16 @@ def test_conversations_and_order(db: sqlite3.Connection, tmp_path: Path) -> None
 
 
 def test_import_twice_adds_nothing(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """The same file adds nothing a second time, whenever that is; the same words said twice are two messages."""
-    text = message("yes") + message("yes") + message("no", created_at=...) + message("no", created_at=None)
+    """The same file adds nothing a second time, whenever that is.
+
+    The same words said twice are two messages.
+    """
+    text = (
+        message("yes")
+        + message("yes")
+        + message("no", created_at=...)
+        + message("no", created_at=None)
+    )
     assert bring(db, tmp_path, text).messages == 4
     before = exported(db)
     report = bring(db, tmp_path, text, now="2030-01-01T00:00:00+00:00")
@@ -94,8 +107,13 @@ def test_uids_are_the_same_everywhere(db: sqlite3.Connection, tmp_path: Path) ->
 
 
 def test_a_file_that_grows(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """New lines at the end go on the conversation; an earlier one that comes late is one of its own, in order."""
-    text = message("one", created_at="2026-03-01T10:00:00Z") + message("three", created_at="2026-03-01T12:00:00Z")
+    """New lines at the end go on the conversation.
+
+    An earlier one that comes late is one of its own, in order.
+    """
+    text = message("one", created_at="2026-03-01T10:00:00Z") + message(
+        "three", created_at="2026-03-01T12:00:00Z"
+    )
     bring(db, tmp_path, text)
     text += message("four", created_at="2026-03-01T13:00:00Z")
     assert bring(db, tmp_path, text).conversations == 0
@@ -140,7 +158,9 @@ def test_going_on_with_an_imported_talk(db: sqlite3.Connection, tmp_path: Path) 
 def test_what_was_forgotten_comes_without_words(db: sqlite3.Connection, tmp_path: Path) -> None:
     """A message with a tombstone, of a conversation deleted since, stays removed."""
     bring(db, tmp_path, message("secret") + message("tea"))
-    db.execute("INSERT INTO tombstones SELECT uid, created_at FROM messages WHERE content = 'secret'")
+    db.execute(
+        "INSERT INTO tombstones SELECT uid, created_at FROM messages WHERE content = 'secret'"
+    )
     db.execute("DELETE FROM conversations")
     bring(db, tmp_path, message("secret") + message("tea"))
     found = db.execute("SELECT content, withheld, archived FROM messages ORDER BY id").fetchall()
@@ -154,7 +174,8 @@ def test_text_that_cannot_be_stored(db: sqlite3.Connection, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["\ufeff" + message(), message().replace("\n", "\r\n"), message() + "\n  \n\n", message()[:-1]]
+    "text",
+    ["\ufeff" + message(), message().replace("\n", "\r\n"), message() + "\n  \n\n", message()[:-1]],
 )
 def test_line_ends(db: sqlite3.Connection, tmp_path: Path, text: str) -> None:
     """A byte order mark, Windows' line ends, blank lines at the end and a missing last line feed do no harm."""
@@ -164,7 +185,9 @@ def test_line_ends(db: sqlite3.Connection, tmp_path: Path, text: str) -> None:
 def test_other_keys_are_passed_over(db: sqlite3.Connection, tmp_path: Path) -> None:
     """What else a line says is not looked at: ids and flags of elsewhere mean nothing here."""
     bring(db, tmp_path, message(id=77, uid="x", archived=0, status="odd", token_count="many"))
-    assert db.execute("SELECT id, archived, status, token_count FROM messages").fetchall() == [(1, 1, "complete", 6)]
+    assert db.execute("SELECT id, archived, status, token_count FROM messages").fetchall() == [
+        (1, 1, "complete", 6)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +207,9 @@ def test_other_keys_are_passed_over(db: sqlite3.Connection, tmp_path: Path) -> N
     ],
     ids=lambda value: str(value)[:40],
 )  # fmt: skip
-def test_wrong_line(db: sqlite3.Connection, tmp_path: Path, wrong: dict[str, object], why: str) -> None:
+def test_wrong_line(
+    db: sqlite3.Connection, tmp_path: Path, wrong: dict[str, object], why: str
+) -> None:
     """A line that lacks something or has it wrong fails the file and is named."""
     text = message("one") + json.dumps(
         {**json.loads(message("two")), **{k: v for k, v in wrong.items() if v is not ...}}

@@ -3,17 +3,19 @@
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from construct.clock import Clock
 from construct.errors import ConstructError
-from construct.store import erase, search_index
+from construct.store import purge, search_index
 from construct.store.database import transaction
 from construct.store.invariants import index_violations
-from construct.store.transfer.importing import INDEXING, READING, import_file
+from construct.store.transfer import scratch
+from construct.store.transfer.importing import INDEXING, READING, STORING, import_file
+from construct.store.transfer.scratch import attached
 from tests.store.transfer_world import exported, message
 from tests.support.database import new_database
 
@@ -33,10 +35,16 @@ def file_of(folder: Path, form: str) -> Path:
     """Return a file of COUNT messages in three conversations."""
     path = folder / f"import.{form}"
     if form == "lines":
-        path.write_text("".join(message(f"word number{i}", conversation=f"T{i % 3}") for i in range(COUNT)))
+        path.write_text(
+            "".join(message(f"word number{i}", conversation=f"T{i % 3}") for i in range(COUNT))
+        )
     elif form == "claude":
-        said = [{"uuid": str(i), "sender": "human", "text": f"word number{i}"} for i in range(COUNT)]
-        path.write_text(json.dumps([{"uuid": str(n), "chat_messages": said[n::3]} for n in range(3)]))
+        said = [
+            {"uuid": str(i), "sender": "human", "text": f"word number{i}"} for i in range(COUNT)
+        ]
+        path.write_text(
+            json.dumps([{"uuid": str(n), "chat_messages": said[n::3]} for n in range(3)])
+        )
     else:
         with closing(new_database(folder / "other.db")) as other:
             import_file(other, file_of(folder, "lines"), Clock())
@@ -91,7 +99,9 @@ def test_others_write_while_it_reads_and_while_it_indexes(
 
         def write(doing: str, done: int, total: int) -> None:
             phases.add(doing)
-            other.execute("INSERT INTO conversations (uid, created_at) VALUES (hex(randomblob(8)), '2026')")
+            other.execute(
+                "INSERT INTO conversations (uid, created_at) VALUES (hex(randomblob(8)), '2026')"
+            )
 
         import_file(db, file_of(tmp_path, form), Clock(), write)
     assert {READING, INDEXING} <= phases
@@ -106,9 +116,9 @@ def test_the_index_stays_in_step_whatever_is_done_meanwhile(
     (last,) = db.execute("SELECT max(id) FROM messages").fetchone()
     with transaction(db):
         if deed == "delete":
-            erase.delete_conversation(db, 3)
+            purge.delete_conversation(db, 3)
         elif deed in ("withhold", "empty"):
-            erase.withhold(db, [last], "2026", words=deed == "empty")
+            purge.withhold(db, [last], "2026", words=deed == "empty")
         elif deed == "say":
             db.execute(
                 """INSERT INTO messages (uid, conversation_id, role, content, token_count, created_at)
@@ -127,19 +137,57 @@ def test_the_index_stays_in_step_whatever_is_done_meanwhile(
 
 
 @pytest.mark.parametrize("form", ["lines", "claude", "export"])
-def test_no_room_for_what_is_read_is_said(db: sqlite3.Connection, tmp_path: Path, form: str) -> None:
+def test_no_room_for_what_is_read_is_said(
+    db: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
     """Temporary files are elsewhere: to make room beside the database would be of no use."""
     path = file_of(tmp_path, form)
-    db.execute("PRAGMA temp.max_page_count = 2")
+
+    @contextmanager
+    def small(db: sqlite3.Connection) -> Iterator[None]:
+        with attached(db):
+            db.execute("PRAGMA scratch.max_page_count = 1")  # SQLite takes as many as there are
+            yield
+
+    monkeypatch.setattr(scratch, "attached", small)
     with pytest.raises(ConstructError, match="SQLITE_TMPDIR"):
         import_file(db, path, Clock())
     assert db.execute("SELECT count(*) FROM messages").fetchone() == (0,)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are looked up in /proc")
+def test_what_is_read_is_kept_in_a_file_without_a_name(
+    db: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody else may read it, and it is gone whatever becomes of the import."""
+    monkeypatch.setattr(scratch, "CACHE_KB", 100)
+    (tmp_path / "long").write_text("".join(message(f"{n} {'x' * 2_000}") for n in range(500)))
+    modes: list[int] = []
+
+    def look(doing: str, done: int, total: int) -> None:
+        if doing == STORING:
+            modes.extend(path.stat().st_mode & 0o777 for path in temporary_files())
+            assert all(str(path.readlink()).endswith("(deleted)") for path in temporary_files())
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_file(db, tmp_path / "long", Clock(), look)
+    assert set(modes) == {0o600}
+    assert temporary_files() == []
+
+
+def temporary_files() -> list[Path]:
+    """Return this process's open files that SQLite has made for itself."""
+    links = [path for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
+    return [path for path in links if "etilqs_" in str(path.readlink())]
 
 
 def test_a_small_import_is_searchable_at_once(place: Path, tmp_path: Path) -> None:
     """What fits into one step is indexed in the transaction that stores it."""
     with closing(new_database(place / "a.db")) as db:
         steps: list[str] = []
-        import_file(db, file_of(tmp_path, "lines"), Clock(), lambda doing, done, total: steps.append(doing))
+        import_file(
+            db, file_of(tmp_path, "lines"), Clock(), lambda doing, done, total: steps.append(doing)
+        )
         assert INDEXING not in steps
         assert found(db, "word") == COUNT

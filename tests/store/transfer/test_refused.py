@@ -57,7 +57,9 @@ def without(text: str, unwanted: Callable[[Line], bool]) -> str:
         (b"\xef\xbb\xbf{}", "not JSON"), (b'{"type": "message\x00"}', "not JSON"),
     ],
 )  # fmt: skip
-def test_junk_line(db: sqlite3.Connection, tmp_path: Path, text: str, junk: bytes, why: str) -> None:
+def test_junk_line(
+    db: sqlite3.Connection, tmp_path: Path, text: str, junk: bytes, why: str
+) -> None:
     """One bad line fails the whole file, and its number is said."""
     lines = text.encode().splitlines()
     lines.insert(5, junk)
@@ -167,7 +169,9 @@ def test_wrong_value(
         lambda r: r["type"] == "watermark" and r["name"] == "observed", lambda r: r["type"] == "watermark",
     ],
 )  # fmt: skip
-def test_missing_lines(db: sqlite3.Connection, tmp_path: Path, text: str, unwanted: Callable[[Line], bool]) -> None:
+def test_missing_lines(
+    db: sqlite3.Connection, tmp_path: Path, text: str, unwanted: Callable[[Line], bool]
+) -> None:
     """An export from which something was taken that the rest needs is refused."""
     assert refusal(db, tmp_path, without(text, unwanted))
 
@@ -192,7 +196,12 @@ def test_refused_into_a_database_in_use(tmp_path: Path, text: str) -> None:
     db = new_database(tmp_path / "used.db")
     furnish(db, "b")
     assert (
-        "line 3" in refusal(db, tmp_path, changed(text, kind="conversation", created_at=...).replace("\n", "\n\n", 1))
+        "line 3"
+        in refusal(
+            db,
+            tmp_path,
+            changed(text, kind="conversation", created_at=...).replace("\n", "\n\n", 1),
+        )
         or True
     )
     assert refusal(db, tmp_path, changed(text, kind="tombstone", message=None))

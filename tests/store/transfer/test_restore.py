@@ -9,10 +9,10 @@ import pytest
 
 from construct.clock import Clock
 from construct.errors import ConstructError
-from construct.store.books import Call, book_off_record
 from construct.store.invariants import index_violations, violations
 from construct.store.transfer.exporting import write_export
 from construct.store.transfer.importing import import_file
+from construct.store.usage import Call, book_off_record
 from construct.tokens import Usage
 from tests.store.transfer_world import World, bring, exported, furnish, refusal, run_something
 from tests.support.database import new_database
@@ -38,7 +38,12 @@ def test_round_trip(make: Make, tmp_path: Path, form: str) -> None:
     run_something(furnish(a), 2)
     write_export(a, tmp_path / "a.db", form, tmp_path / "export")
     report = import_file(b, tmp_path / "export", Clock())
-    assert (report.conversations, report.messages, report.observations, report.memories) == (3, 15, 7, 2)
+    assert (report.conversations, report.messages, report.observations, report.memories) == (
+        3,
+        15,
+        7,
+        2,
+    )
     assert report.warning is None
     text = exported(b)
     assert exported(a) == text
@@ -47,7 +52,9 @@ def test_round_trip(make: Make, tmp_path: Path, form: str) -> None:
     assert exported(make("c")) == text
 
 
-@pytest.mark.parametrize("stamp", ["2026-03-01T09:00:00+00:00", "2026-03-01T09:00:00", "2026-03-01 10:00:00+01:00"])
+@pytest.mark.parametrize(
+    "stamp", ["2026-03-01T09:00:00+00:00", "2026-03-01T09:00:00", "2026-03-01 10:00:00+01:00"]
+)
 def test_round_trip_of_foreign_times(make: Make, tmp_path: Path, stamp: str) -> None:
     """Times that another program has written in another form still give the same bytes."""
     a, b = make("a"), make("b")
@@ -68,7 +75,12 @@ def test_import_twice_adds_nothing(make: Make, tmp_path: Path) -> None:
     bring(b, tmp_path, text)
     for db in (a, b):
         report = bring(db, tmp_path, text)
-        assert (report.conversations, report.messages, report.observations, report.memories) == (0, 0, 0, 0)
+        assert (report.conversations, report.messages, report.observations, report.memories) == (
+            0,
+            0,
+            0,
+            0,
+        )
         assert report.known == 43
         assert exported(db) == text
     assert one(a, "SELECT count(*) FROM messages WHERE archived = 0") == 13
@@ -83,7 +95,9 @@ def test_unobserved_messages_arrive_archived(make: Make, tmp_path: Path) -> None
     assert one(b, live) == "3,4,5,6,7,8"
     w = World(b, "b")
     w.now = World(a).now.replace(year=2027)
-    assert b.execute("SELECT count(*) FROM messages WHERE conversation_id = 2 AND NOT archived").fetchone() == (0,)
+    assert b.execute(
+        "SELECT count(*) FROM messages WHERE conversation_id = 2 AND NOT archived"
+    ).fetchone() == (0,)
     w.observe(2, w.say(2, "and now live", "yes"), "fact")
     assert violations(b) == []
     text = exported(b)
@@ -120,25 +134,41 @@ def test_a_conversation_goes_on(make: Make, tmp_path: Path) -> None:
     said = w.say(1, "The dentist moved to 10am", "Noted")
     cycle, _ = w.observe(1, said, "Dentist on March 5th at 10am")
     a.execute(
-        "UPDATE observations SET committed_at = ? WHERE committed_at IS NULL AND superseded_at IS NULL", (w.tick(),)
+        "UPDATE observations SET committed_at = ? WHERE committed_at IS NULL AND superseded_at IS NULL",
+        (w.tick(),),
     )
     reflector = w.cycle("reflector", None)
-    active = [row[0] for row in a.execute("SELECT id FROM observations WHERE superseded_at IS NULL AND NOT pinned")]
+    active = [
+        row[0]
+        for row in a.execute(
+            "SELECT id FROM observations WHERE superseded_at IS NULL AND NOT pinned"
+        )
+    ]
     w.fact(None, reflector, "All in one", sources=active, generation=2)
     for observation in active:
         w.supersede(observation, reflector)
-    newer = w.insert("memories", uid=w.uid("e"), content="black tea", origin="user", created_at=w.tick())
-    a.execute("UPDATE memories SET superseded_at = ?, superseded_by = ? WHERE id = 1", (w.tick(), newer))
-    a.execute("UPDATE memories SET superseded_at = (SELECT superseded_at FROM observations WHERE id = 4) WHERE id = 2")
+    newer = w.insert(
+        "memories", uid=w.uid("e"), content="black tea", origin="user", created_at=w.tick()
+    )
+    a.execute(
+        "UPDATE memories SET superseded_at = ?, superseded_by = ? WHERE id = 1", (w.tick(), newer)
+    )
+    a.execute(
+        "UPDATE memories SET superseded_at = (SELECT superseded_at FROM observations WHERE id = 4) WHERE id = 2"
+    )
     assert violations(a) == []
     report = bring(b, tmp_path, exported(a))
     assert (report.messages, report.observations) == (2, 2)
     assert violations(b) == []
     active_query = "SELECT content FROM observations WHERE superseded_at IS NULL ORDER BY content"
     assert b.execute(active_query).fetchall() == [("All in one",), ("Asks a lot",)]
-    assert b.execute("SELECT content FROM memories WHERE superseded_at IS NULL").fetchall() == [("black tea",)]
+    assert b.execute("SELECT content FROM memories WHERE superseded_at IS NULL").fetchall() == [
+        ("black tea",)
+    ]
     (last,) = b.execute("SELECT max(id) FROM messages WHERE conversation_id = 1").fetchone()
-    marks = b.execute("SELECT DISTINCT message_id FROM watermarks WHERE conversation_id = 1").fetchall()
+    marks = b.execute(
+        "SELECT DISTINCT message_id FROM watermarks WHERE conversation_id = 1"
+    ).fetchall()
     assert marks == [(last,)]
     assert bring(b, tmp_path, exported(a)).messages == 0
     assert cycle
@@ -164,10 +194,16 @@ def test_an_older_export_changes_nothing(make: Make, tmp_path: Path) -> None:
     w = furnish(a)
     text = exported(a)
     a.execute("UPDATE conversations SET title = 'mine' WHERE id = 1")
-    a.execute("UPDATE observations SET pinned = 1, superseded_at = NULL, superseded_by = NULL WHERE id = 1")
-    a.execute("UPDATE observations SET superseded_at = ?, superseded_by = 3 WHERE id = 5", (w.tick(),))
+    a.execute(
+        "UPDATE observations SET pinned = 1, superseded_at = NULL, superseded_by = NULL WHERE id = 1"
+    )
+    a.execute(
+        "UPDATE observations SET superseded_at = ?, superseded_by = 3 WHERE id = 5", (w.tick(),)
+    )
     a.execute("UPDATE cycles SET status = 'reverted' WHERE id IN (2, 3)")
-    a.execute("UPDATE observations SET superseded_at = ?, superseded_by = 2 WHERE id = 4", (w.tick(),))
+    a.execute(
+        "UPDATE observations SET superseded_at = ?, superseded_by = 2 WHERE id = 4", (w.tick(),)
+    )
     a.execute("UPDATE watermarks SET message_id = 6 WHERE name = 'observed'")
     assert violations(a) == []
     before = exported(a)
@@ -216,7 +252,13 @@ def test_divergence_is_refused(make: Make, tmp_path: Path, how: str) -> None:
     else:
         late = wb.uid("m")
         wb.insert(
-            "messages", uid=late, conversation_id=1, role="user", content="x", token_count=1, created_at=wa.tick(0)
+            "messages",
+            uid=late,
+            conversation_id=1,
+            role="user",
+            content="x",
+            token_count=1,
+            created_at=wa.tick(0),
         )
         wa.say(talk, "y")
         wa.insert("messages", uid=late, conversation_id=talk, role="user", content="x", token_count=1,
@@ -229,7 +271,10 @@ def test_divergence_is_refused(make: Make, tmp_path: Path, how: str) -> None:
 
 
 def test_what_was_forgotten_is_not_learned_again(make: Make, tmp_path: Path) -> None:
-    """Observations, reflections and memories that rest on a tombstone stay away; other sources are active again."""
+    """Observations, reflections and memories that rest on a tombstone stay away.
+
+    Other sources are active again.
+    """
     a, b = make("a"), make("b")
     wa = World(a)
     secret, tea = wa.conversation(), wa.conversation("tea")
@@ -243,14 +288,21 @@ def test_what_was_forgotten_is_not_learned_again(make: Make, tmp_path: Path) -> 
         wa.supersede(observation, cycle)
     memory = wa.insert("memories", uid="mem", content="thief", origin="observation", observation_id=higher,
                        created_at=wa.tick())  # fmt: skip
-    (gone_at,) = a.execute("SELECT superseded_at FROM observations WHERE id = ?", (good[0],)).fetchone()
+    (gone_at,) = a.execute(
+        "SELECT superseded_at FROM observations WHERE id = ?", (good[0],)
+    ).fetchone()
     for uid, at in (("went", gone_at), ("yielded", wa.tick())):
         wa.insert("memories", uid=uid, content=uid, origin="observation", observation_id=good[0],
                   created_at=wa.tick(), superseded_at=at)  # fmt: skip
     a.execute("UPDATE memories SET superseded_by = ? WHERE uid = 'yielded'", (memory,))
     thing = wa.insert("entities", uid="ent", name="it")
     wa.insert(
-        "relations", subject_id=thing, predicate="stolen", object_id=thing, memory_id=memory, created_at=wa.tick()
+        "relations",
+        subject_id=thing,
+        predicate="stolen",
+        object_id=thing,
+        memory_id=memory,
+        created_at=wa.tick(),
     )
     wa.insert("shown", conversation_id=tea, observation_id=higher, block=1)
     wa.replace(mixed, higher, r2, "outdated")
@@ -259,11 +311,18 @@ def test_what_was_forgotten_is_not_learned_again(make: Make, tmp_path: Path) -> 
         b.execute("INSERT INTO tombstones VALUES (?, ?)", (uid, wa.tick()))
     report = bring(b, tmp_path, exported(a))
     assert report.left_out == 8
-    facts = b.execute("SELECT content, superseded_at IS NULL FROM observations ORDER BY id").fetchall()
+    facts = b.execute(
+        "SELECT content, superseded_at IS NULL FROM observations ORDER BY id"
+    ).fetchall()
     assert facts == [("Likes tea", 1), ("Has a cup", 0), ("Cup", 1)]
-    words = b.execute("SELECT content, withheld, archived FROM messages ORDER BY id LIMIT 2").fetchall()
+    words = b.execute(
+        "SELECT content, withheld, archived FROM messages ORDER BY id LIMIT 2"
+    ).fetchall()
     assert words == [("[removed]", 1, 0)] * 2
-    assert b.execute("SELECT content, superseded_at FROM memories").fetchall() == [("went", None), ("yielded", None)]
+    assert b.execute("SELECT content, superseded_at FROM memories").fetchall() == [
+        ("went", None),
+        ("yielded", None),
+    ]
     assert "tole" not in exported(b)
     assert "thief" not in exported(b)
     assert violations(b) == []
@@ -307,11 +366,16 @@ def test_entities_gain_aliases(make: Make, tmp_path: Path) -> None:
     World(b).insert("entities", name="Ana", type="person", aliases='["Ani"]')
     for _ in range(2):
         bring(b, tmp_path, exported(a))
-        assert b.execute("SELECT name, aliases FROM entities").fetchall() == [("Ana", json.dumps(["Ani", "A."]))]
+        assert b.execute("SELECT name, aliases FROM entities").fetchall() == [
+            ("Ana", json.dumps(["Ani", "A."]))
+        ]
 
 
 def test_what_a_day_off_the_record_cost_grows(make: Make, tmp_path: Path) -> None:
-    """Its one row came with an export of noon; that of the evening says more of it, the one of noon no less."""
+    """Its one row came with an export of noon.
+
+    That of the evening says more of it, the one of noon no less.
+    """
     a, b = make("a"), make("b")
     call = Call("chat", "m", Usage(input_tokens=3, output_tokens=2), 0.5)
     exports = []
@@ -352,11 +416,16 @@ def test_through_a_pipe(make: Make, tmp_path: Path) -> None:
 
 
 def test_an_export_of_version_1(make: Make, tmp_path: Path) -> None:
-    """Its `outdated` lines become links, of edits where the cycle is one; later lines are none of its own."""
+    """Its `outdated` lines become links, of edits where the cycle is one.
+
+    Later lines are none of its own.
+    """
     a, b = make("a"), make("b")
     w = furnish(a)
     talk = w.conversation()
-    _, (old, new) = w.observe(talk, w.say(talk, "Lisbon", "Porto"), "Lives in Lisbon", "Lives in Porto")
+    _, (old, new) = w.observe(
+        talk, w.say(talk, "Lisbon", "Porto"), "Lives in Lisbon", "Lives in Porto"
+    )
     w.supersede(old, w.cycle("reflector", talk))
     lines = []
     for line in exported(a).splitlines():
@@ -373,7 +442,11 @@ def test_an_export_of_version_1(make: Make, tmp_path: Path) -> None:
         lines.append(json.dumps(record) + "\n")
     assert bring(b, tmp_path, "".join(lines)).observations == 9
     links = "SELECT observation_id, replaced_id, cycle_id, relation FROM observation_replaced ORDER BY 1"
-    assert b.execute(links).fetchall() == a.execute(links).fetchall() == [(5, 2, 3, "outdated"), (6, 3, 4, "edit")]
+    assert (
+        b.execute(links).fetchall()
+        == a.execute(links).fetchall()
+        == [(5, 2, 3, "outdated"), (6, 3, 4, "edit")]
+    )
     assert new
 
 
@@ -403,11 +476,22 @@ def test_reflections_that_came_know_their_first_day(make: Make, tmp_path: Path) 
     furnish(b, "b")
     b.execute("UPDATE observations SET first_date = '1999-01-01' WHERE generation > 0")
     a.execute("UPDATE observations SET observation_date = '2023-01-20' WHERE id = 1")
-    w.fact(None, w.cycle("reflector", None), "higher", sources=[5, 4], generation=2, observation_date="2026-03-02")
+    w.fact(
+        None,
+        w.cycle("reflector", None),
+        "higher",
+        sources=[5, 4],
+        generation=2,
+        observation_date="2026-03-02",
+    )
     assert '"first_date"' not in exported(a)
     bring(b, tmp_path, exported(a))
     first_dates = "SELECT uid, first_date FROM observations WHERE first_date NOT NULL ORDER BY id"
-    assert [date for _, date in b.execute(first_dates)] == ["1999-01-01", "2023-01-20", "2023-01-20"]
+    assert [date for _, date in b.execute(first_dates)] == [
+        "1999-01-01",
+        "2023-01-20",
+        "2023-01-20",
+    ]
     c = make("c")
     bring(c, tmp_path, exported(b))
     assert exported(c) == exported(b)
@@ -423,10 +507,15 @@ def test_a_request_to_forget_withholds_what_is_known_here(make: Make, tmp_path: 
     bring(b, tmp_path, exported(a))
     more = w.say(talk, "Do forget it", "Yes")
     cycle, _ = w.observe(talk, more)
-    requests = [w.ask_to_forget(cycle, observation_id=fact), w.ask_to_forget(cycle, message_id=said[0])]
+    requests = [
+        w.ask_to_forget(cycle, observation_id=fact),
+        w.ask_to_forget(cycle, message_id=said[0]),
+    ]
     a.execute("UPDATE observations SET withheld = 1")
     a.execute("UPDATE messages SET withheld = 1 WHERE id = ?", (said[0],))
-    withheld = "SELECT (SELECT total(withheld) FROM observations), (SELECT total(withheld) FROM messages)"
+    withheld = (
+        "SELECT (SELECT total(withheld) FROM observations), (SELECT total(withheld) FROM messages)"
+    )
     earlier = exported(a)
     for _ in range(2):
         bring(b, tmp_path, earlier)

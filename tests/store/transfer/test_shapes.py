@@ -28,29 +28,51 @@ def said(db: sqlite3.Connection) -> list[tuple[str, str]]:
 def node(parent: object, role: str, *parts: object, at: object = NOON, **more: Any) -> Json:
     """Return a node of ChatGPT's tree."""
     content = {"content_type": more.pop("content_type", "text"), "parts": list(parts)}
-    return {"parent": parent, "message": {"author": {"role": role}, "create_time": at, "content": content, **more}}
+    return {
+        "parent": parent,
+        "message": {"author": {"role": role}, "create_time": at, "content": content, **more},
+    }
 
 
 def chatgpt(current: object, title: object = "Tea", **nodes: Json) -> Json:
     """Return a conversation of ChatGPT's."""
     mapping = {"root": {"parent": None, "message": None}, **nodes}
-    return {"title": title, "create_time": NOON, "conversation_id": "conv", "current_node": current, "mapping": mapping}
+    return {
+        "title": title,
+        "create_time": NOON,
+        "conversation_id": "conv",
+        "current_node": current,
+        "mapping": mapping,
+    }
 
 
 def claude(*messages: object, **more: Any) -> Json:
     """Return a conversation of Claude's."""
-    return {"uuid": "u", "name": "Tea", "created_at": "2026-01-01T12:00:00Z", "chat_messages": list(messages), **more}
+    return {
+        "uuid": "u",
+        "name": "Tea",
+        "created_at": "2026-01-01T12:00:00Z",
+        "chat_messages": list(messages),
+        **more,
+    }
 
 
 def turn(
-    sender: str, text: object = "", *content: Json, at: object = "2026-01-01T12:00:00.000000Z", **more: Any
+    sender: str,
+    text: object = "",
+    *content: Json,
+    at: object = "2026-01-01T12:00:00.000000Z",
+    **more: Any,
 ) -> Json:
     """Return a message of Claude's."""
     return {"sender": sender, "text": text, "content": list(content), "created_at": at, **more}
 
 
 def test_chatgpt_takes_the_way_to_the_current_node(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """Of the tree the branch that is current is taken, in its order; time never runs back."""
+    """Of the tree the branch that is current is taken, in its order.
+
+    Time never runs back.
+    """
     talk = chatgpt("d", a=node("root", "user", "hello"), b=node("a", "assistant", "dropped"),
                    c=node("a", "assistant", "kept", at=NOON - 9), d=node("c", "user", "more", at=NOON + 1))  # fmt: skip
     report = bring(db, tmp_path, json.dumps([talk], indent=1))
@@ -58,11 +80,17 @@ def test_chatgpt_takes_the_way_to_the_current_node(db: sqlite3.Connection, tmp_p
     assert said(db) == [("user", "hello"), ("assistant", "kept"), ("user", "more")]
     times = [row[0] for row in db.execute("SELECT created_at FROM messages ORDER BY id")]
     assert times == ["2026-01-01T12:00:00.500000+00:00"] * 2 + ["2026-01-01T12:00:01.500000+00:00"]
-    assert db.execute("SELECT title, archived FROM conversations, messages").fetchall() == [("Tea", 1)] * 3
+    assert (
+        db.execute("SELECT title, archived FROM conversations, messages").fetchall()
+        == [("Tea", 1)] * 3
+    )
 
 
 def test_chatgpt_takes_only_what_was_said(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """Text parts and transcribed speech are words; tools, thoughts, pictures and hidden messages are not."""
+    """Text parts and transcribed speech are words.
+
+    Tools, thoughts, pictures and hidden messages are not.
+    """
     hidden = {"is_visually_hidden_from_conversation": True}
     talk = chatgpt(
         "z",
@@ -82,7 +110,10 @@ def test_chatgpt_takes_only_what_was_said(db: sqlite3.Connection, tmp_path: Path
 
 
 def test_chatgpt_again(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """A later export adds what is new; another branch is added after it or, when older, stands apart."""
+    """A later export adds what is new.
+
+    Another branch is added after it or, when older, stands apart.
+    """
     nodes = {"a": node("root", "user", "hello"), "b": node("a", "assistant", "one", at=NOON + 5)}
     bring(db, tmp_path, json.dumps([chatgpt("b", **nodes)]))
     nodes["c"] = node("b", "user", "two", at=NOON + 6)
@@ -95,7 +126,10 @@ def test_chatgpt_again(db: sqlite3.Connection, tmp_path: Path) -> None:
 
 
 def test_chatgpt_without_current_node(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """A conversation that does not say where it is ends at its last leaf; an empty one makes nothing."""
+    """A conversation that does not say where it is ends at its last leaf.
+
+    An empty one makes nothing.
+    """
     bring(db, tmp_path, json.dumps([chatgpt(None, a=node("root", "user", "x"), b=node("a", "assistant", "y")),
                                     chatgpt(None), {"mapping": {}}]))  # fmt: skip
     assert said(db) == [("user", "x"), ("assistant", "y")]
@@ -119,14 +153,19 @@ def test_chatgpt_without_current_node(db: sqlite3.Connection, tmp_path: Path) ->
     ],
     ids=lambda talk: str(talk)[:50],
 )  # fmt: skip
-def test_what_cannot_be_read_names_the_conversation(db: sqlite3.Connection, tmp_path: Path, talk: Json) -> None:
+def test_what_cannot_be_read_names_the_conversation(
+    db: sqlite3.Connection, tmp_path: Path, talk: Json
+) -> None:
     """One conversation that is not as it should be fails the file, and is named."""
     good = claude(turn("human", "fine"))
     assert "conversation 2" in refusal(db, tmp_path, json.dumps([good, talk]))
 
 
 def test_claude(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """Text blocks are words; thinking, tool calls, their output and stand-ins for them are not."""
+    """Text blocks are words.
+
+    Thinking, tool calls, their output and stand-ins for them are not.
+    """
     think, use, result = (
         {"type": "thinking", "thinking": "hm"},
         {"type": "tool_use", "name": "x"},
@@ -192,7 +231,11 @@ def test_archives_that_hold_none(db: sqlite3.Connection, tmp_path: Path) -> None
 
 def test_no_words_are_lost_on_the_way(db: sqlite3.Connection, tmp_path: Path) -> None:
     """What was imported from elsewhere is in the own export, and comes back from it."""
-    bring(db, tmp_path, json.dumps([claude(turn("human", "hello"), turn("assistant", "hi\x00\ud800"))]))
+    bring(
+        db,
+        tmp_path,
+        json.dumps([claude(turn("human", "hello"), turn("assistant", "hi\x00\ud800"))]),
+    )
     other = new_database(tmp_path / "b.db")
     bring(other, tmp_path, exported(db))
     assert said(other) == [("user", "hello"), ("assistant", "hi?")]

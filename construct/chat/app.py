@@ -1,0 +1,316 @@
+"""The chat in a terminal: the prompt first, everything else after it is drawn."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.input import Input
+from prompt_toolkit.output import Output
+from prompt_toolkit.utils import is_dumb_terminal
+
+from construct.chat.around_prompt import NEW, ToolbarState
+from construct.chat.completer import CommandCompleter
+from construct.chat.prompt import wants_vi
+from construct.chat.screen import Screen
+from construct.errors import ConstructError, ExitStatus
+from construct.operations.opening import Opening
+from construct.tasks import stop
+from construct.text import printable, shorten
+from construct.views.greeting import greeting, pause_line
+from construct.views.themes import choose_theme
+from construct.views.words import counted
+from construct.views.wrapping import wrapped
+
+if TYPE_CHECKING:
+    from construct.chat.chat import Chat
+    from construct.chat.commands.registry import Registry
+    from construct.chat.dialogue import Dialogue
+    from construct.chat.terminal import TerminalOutput
+    from construct.memory.cycles.runner import Progress
+
+WARM_AFTER_SECONDS = 0.05
+_PATIENCE_SECONDS = 0.3
+
+
+def run_chat(opening: Opening) -> int:
+    """Chat in the terminal until the user leaves; return the exit status."""
+    if is_dumb_terminal():
+        from construct.chat.line_mode import run_on_dumb_terminal
+
+        return run_on_dumb_terminal(opening)
+
+    async def run() -> int:
+        return await Session(opening).run()
+
+    return asyncio.run(run())
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What is there once the prompt is drawn and the rest has been imported."""
+
+    chat: "Chat"
+    out: "TerminalOutput"
+    dialogue: "Dialogue"
+
+
+class Session:
+    """One run of the chat in a terminal, by default on standard input and output."""
+
+    def __init__(self, opening: Opening, terminal: tuple[Input, Output] | None = None) -> None:
+        self._opening = opening
+        self._ready: asyncio.Future[_Loaded] = asyncio.get_running_loop().create_future()
+        self._loaded: _Loaded | None = None
+        self._starting: asyncio.Task[None] | None = None
+        self._answering: asyncio.Task[None] | None = None
+        self._refreshing: asyncio.Task[None] | None = None
+        self._finishing: asyncio.Task[bool] | None = None
+        self._leaving = self._killed = False
+        self.screen = Screen(
+            read_history=self._history,
+            completer=CommandCompleter(self._completion_source),
+            on_interrupt=self._interrupt,
+            on_end_of_input=self._end_of_input,
+            theme=choose_theme(opening.settings.theme, os.environ),
+            vi=wants_vi(opening.settings.editing_mode, os.environ),
+            terminal=terminal,
+        )
+
+    async def run(self) -> int:
+        """Chat until the user leaves; return the exit status."""
+        opening, width = self._opening, self.screen.width
+        title = opening.conversation.name if opening.conversation else NEW
+        self.screen.toolbar = ToolbarState(title, opening.models.main.name, private=opening.private)
+        self.screen.print(wrapped(printable(greeting(opening, width)), width) + "\n")
+        # `uv run` and a shell pass on what the terminal has told us already, so signals
+        # are minded until the very end.
+        with _on_signals(self._kill, "SIGTERM", "SIGHUP"):
+            try:
+                await self.screen.run(self._begin)
+            finally:
+                await self._end()
+        return ExitStatus.INTERRUPTED if self._killed else ExitStatus.OK
+
+    def _begin(self) -> None:
+        self._starting = asyncio.create_task(self._start(), name="start")
+
+    async def _start(self) -> None:
+        """Load and begin what the prompt did not wait for."""
+        await asyncio.sleep(WARM_AFTER_SECONDS)
+        try:
+            await asyncio.to_thread(_import_the_rest)
+            loaded = await self._open_chat()
+        except Exception as error:  # noqa: BLE001 - passed to whoever waits, raised at the end
+            self._ready.set_exception(error)
+            self.screen.leave()
+            return
+        self._loaded = loaded
+        self._ready.set_result(loaded)
+        self._answering = asyncio.create_task(self._answer_all(loaded), name="dialogue")
+        await self._show_due(loaded)
+        await self._refresh(loaded)
+        await asyncio.to_thread(_warm, loaded.chat)
+
+    async def _open_chat(self) -> _Loaded:
+        from construct.chat.chat import Chat
+        from construct.chat.dialogue import Dialogue
+        from construct.chat.terminal import TerminalOutput
+
+        out = TerminalOutput(self.screen)
+        chat = Chat(self._opening, report=self._show_progress, complain=out.notice)
+        loaded = _Loaded(chat, out, Dialogue(chat, out))
+        try:
+            await chat.start()
+        except BaseException:  # cancelled too: nothing may stay open
+            await chat.close()
+            raise
+        return loaded
+
+    async def _show_due(self, loaded: _Loaded) -> None:
+        from construct.views.due import due_line
+
+        chat = loaded.chat
+        with suppress(ConstructError):
+            line = due_line(await chat.due(), chat.clock.today(), self.screen.width - 2)
+            if line:
+                loaded.out.notice(line)
+
+    async def _answer_all(self, loaded: _Loaded) -> None:
+        """Run the lines that are sent, one after the other."""
+        clock = loaded.chat.clock
+        spoken_at = clock.local(clock.now())
+        await loaded.dialogue.before_prompt()
+        while not self._leaving:
+            text = await self.screen.prompt.next_line()
+            await loaded.out.settle()
+            before, spoken_at = spoken_at, clock.local(clock.now())
+            pause = pause_line(before, spoken_at)
+            if pause:
+                loaded.out.notice(pause)
+            if not await loaded.dialogue.line(text):
+                self._leave()
+            await self._refresh(loaded)
+
+    def _interrupt(self) -> None:
+        """Ctrl-C: decline the question, stop what runs, or clear the line."""
+        prompt = self.screen.prompt
+        if prompt.question:
+            prompt.answer("")
+        elif self._loaded is not None and self._loaded.dialogue.busy:
+            self._loaded.dialogue.stop()
+        elif prompt.buffer.text:
+            prompt.buffer.reset()
+        else:
+            self.screen.hint("Ctrl-D leaves")
+
+    def _end_of_input(self) -> None:
+        """Ctrl-D: decline the question, or leave."""
+        if self.screen.prompt.question:
+            self.screen.prompt.answer("")
+        else:
+            self._leave()
+
+    def _leave(self) -> None:
+        self._leaving = True
+        self.screen.leave()
+
+    def _kill(self) -> None:
+        self._killed = True
+        self._leave()
+        if self._finishing is not None:
+            self._finishing.cancel()
+
+    def _show_progress(self, progress: "Progress") -> None:
+        """Show what the memory worker began or finished."""
+        loaded = self._loaded
+        if loaded is None:
+            return
+        running = ""
+        match progress.kind:
+            case "observing" | "reflecting" | "drawing":
+                running = progress.kind
+            case "remembered" if progress.count:
+                loaded.out.notice(counted(progress.count, "new observation"))
+            case "condensed" | "let go" if progress.count:
+                loaded.out.notice(f"{counted(progress.count, 'observation')} superseded")
+        self.screen.toolbar = replace(self.screen.toolbar, running=running)
+        if running:
+            self.screen.redraw()
+        elif self._refreshing is None or self._refreshing.done():
+            self._refreshing = asyncio.create_task(self._refresh(loaded), name="refresh")
+
+    async def _refresh(self, loaded: _Loaded) -> None:
+        """Bring the toolbar up to date, if that can be read now."""
+        chat = loaded.chat
+        try:
+            here, meters = await chat.conversation(), await chat.meters()
+        except ConstructError:
+            return
+        learns = chat.companion.learns
+        self.screen.toolbar = replace(
+            self.screen.toolbar,
+            title=here.name if here else NEW,
+            model=chat.model_name,
+            observe=meters.observe if learns else None,
+            compact=meters.compact if learns else None,
+            held=meters.held,
+            private=chat.off_record is not None,
+        )
+        self.screen.redraw()
+
+    async def _history(self) -> list[str]:
+        from construct.store.messages import prompt_history
+
+        loaded = await asyncio.shield(self._ready)  # whoever waits may be cancelled
+        return await loaded.chat.store.call(prompt_history)
+
+    async def _completion_source(self) -> "tuple[Registry, Chat]":
+        loaded = await asyncio.shield(self._ready)  # whoever waits may be cancelled
+        return loaded.dialogue.registry, loaded.chat
+
+    async def _end(self) -> None:
+        """Stop the reply, finish the memory work that is due, close everything."""
+        self._leaving = True
+        await stop(self._starting)
+        loaded = self._loaded
+        if loaded is None:
+            self._ready.cancel()
+            await self._opening.models.close()
+            if self._ready.done() and not self._ready.cancelled():
+                self._ready.result()
+            return
+        try:
+            loaded.dialogue.stop()
+            await loaded.out.settle()
+            if not loaded.dialogue.busy:
+                await stop(self._answering)
+            elif self._answering is not None:
+                await self._answering
+            for text in self.screen.prompt.sent:
+                loaded.out.notice(f"not sent: {shorten(text, 60)}")
+            if not self._killed:
+                await self._finish_memory(loaded)
+        finally:
+            await stop(self._refreshing)
+            await loaded.chat.close()
+
+    async def _finish_memory(self, loaded: _Loaded) -> None:
+        """Do what is due on leaving, visibly when it takes longer than a moment.
+
+        Ctrl-C leaves it to the next start.
+        """
+        from construct.chat.chat import LEAVING_SECONDS
+
+        chat, notice = loaded.chat, loaded.out.notice
+        if not await chat.has_work_left():
+            return
+        self._finishing = asyncio.create_task(chat.finish(LEAVING_SECONDS), name="leaving")
+        with _on_signals(self._finishing.cancel, "SIGINT"):
+            try:
+                await asyncio.wait({self._finishing}, timeout=_PATIENCE_SECONDS)
+                if not self._finishing.done():
+                    notice("finishing memory… Ctrl-C leaves it for the next start")
+                if not await self._finishing:
+                    notice("it takes longer: the rest is done at the next start")
+            except asyncio.CancelledError:
+                notice("left for the next start")
+
+
+@contextmanager
+def _on_signals(act: Callable[[], object], *names: str) -> Iterator[None]:
+    """Call `act` when one of these signals comes, as far as the system has them."""
+    loop = asyncio.get_running_loop()
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    with suppress(NotImplementedError):  # Windows
+        for number in numbers:
+            loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
+        with suppress(NotImplementedError):  # Windows
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+
+def _import_the_rest() -> None:
+    """Import what the chat is made of; in a thread, while the user types."""
+    import construct.chat.dialogue
+    import construct.chat.terminal  # noqa: F401
+
+
+def _warm(chat: "Chat") -> None:
+    """Import and build what the first reply needs; errors come again later."""
+    from construct import tokens
+    from construct.views import markdown
+
+    with suppress(Exception):
+        markdown.warm()
+        tokens.count("warm")
+        chat.companion.models.warm()
+        meaning = chat.companion.memory_config.meaning
+        if meaning is not None:
+            meaning.ready()

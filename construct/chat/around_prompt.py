@@ -1,0 +1,149 @@
+"""What stands around the prompt for now: replies and notes above it, the toolbar below.
+
+Pure: each part is a function of its state and the terminal's width.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.utils import get_cwidth
+
+from construct.views.wrapping import fitted
+
+_SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_FRAMES_A_SECOND = 8
+_SHOW_SECONDS_FROM = 2
+_MOST_QUEUED = 3
+_TAKE_BACK = " · ↑ takes it back"
+_BETWEEN = " · "
+_TITLE_WIDTH = 32
+_SHORTEST_TITLE = 12
+NEW = "new conversation"
+"""The title of what nothing has been said in yet."""
+
+
+@dataclass(slots=True)
+class Live:
+    """What stands above the prompt; a part without anything to show is empty."""
+
+    tail: str = ""
+    """The unfinished end of a reply, as ANSI text."""
+    tail_gap: bool = False
+    """Whether a blank line belongs before the tail."""
+    panel: str = ""
+    """A view that changes, as ANSI text; whole lines."""
+    status: str = ""
+    """What is waited for."""
+    since: float = 0.0
+    hint: str = ""
+    queued: list[str] = field(default_factory=list)
+    """What waits to be sent, oldest first."""
+
+    def wait(self, status: str) -> None:
+        """Say what is waited for from now on; an empty text ends it."""
+        self.status = status
+        self.since = time.monotonic()
+
+    def fragments(self, width: int) -> StyleAndTextTuples:
+        """Return what is shown; it ends with the start of the prompt's own line."""
+        shown: StyleAndTextTuples = []
+        if self.tail:
+            gap = "\n" if self.tail_gap else ""
+            shown += [("", gap), *_parsed(self.tail), ("", "\n")]
+        if self.panel:
+            shown += [("", "\n"), *_parsed(self.panel)]
+        notes = list(self._notes(width - 1))
+        if notes:
+            shown.append(("", "\n"))
+        shown += [("class:dim", f"{note}\n") for note in notes]
+        return shown or [("", "")]
+
+    def _notes(self, width: int) -> Iterator[str]:
+        """Yield what is waited for, the oldest and newest queued lines, the hint."""
+        if self.status:
+            passed = time.monotonic() - self.since
+            frame = _SPINNER[int(passed * _FRAMES_A_SECOND) % len(_SPINNER)]
+            seconds = f" {int(passed)} s" if passed >= _SHOW_SECONDS_FROM else ""
+            yield fitted(f"{frame} {self.status}{seconds} · Ctrl-C stops", width)
+        if self.queued:
+            *before, last = self.queued
+            for text in before[: _MOST_QUEUED - 1]:
+                yield fitted(f"queued: {text}", width)
+            if len(before) >= _MOST_QUEUED:
+                yield f"and {len(before) - _MOST_QUEUED + 1} more"
+            room = max(_MOST_QUEUED, width - len(_TAKE_BACK))
+            yield fitted(f"queued: {last}", room) + _TAKE_BACK
+        if self.hint:
+            yield fitted(self.hint, width)
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: str) -> StyleAndTextTuples:
+    return to_formatted_text(ANSI(text))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolbarState:
+    """What the toolbar says."""
+
+    title: str = NEW
+    model: str = ""
+    observe: float | None = None
+    """How near the next observation is, 1 when it is due. None: nothing is learned."""
+    compact: float | None = None
+    running: str = ""
+    private: bool = False
+    held: bool = False
+    """Whether what was undone is held, however near the next observation looks."""
+    keys: str = ""
+    """Which keys are in force, unless it is emacs's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    rank: int
+    """The part with the highest rank goes first when there is no room."""
+    text: str
+    style: str = "class:dim"
+
+
+def toolbar(state: ToolbarState, width: int) -> StyleAndTextTuples:
+    """Return the toolbar for a terminal `width` columns wide."""
+    parts = list(_parts(state))
+    while len(parts) > 1 and _width(parts) > width:
+        parts.remove(max(parts, key=lambda part: part.rank))
+    if _width(parts) > width:
+        parts = [_Part(0, fitted(parts[0].text, max(_SHORTEST_TITLE, width - 2)), "")]
+    line: StyleAndTextTuples = [("class:dim", " ")]
+    for number, part in enumerate(parts):
+        if number:
+            line.append(("class:dim", _BETWEEN))
+        line.append((part.style, part.text))
+    return line
+
+
+def _parts(state: ToolbarState) -> Iterator[_Part]:
+    if state.private:
+        yield _Part(0, "private: nothing is stored", "class:high")
+    yield _Part(2, fitted(state.title, _TITLE_WIDTH))
+    if state.model:
+        yield _Part(4, fitted(state.model, _TITLE_WIDTH))
+    if state.observe is not None and not state.private:
+        yield _Part(3, f"observe {'held' if state.held else _how_near(state.observe)}")
+    if state.compact is not None and not state.private:
+        yield _Part(5, f"compact {_how_near(state.compact)}")
+    if state.running:
+        yield _Part(1, f"{state.running}…", "class:accent")
+    if state.keys:
+        yield _Part(1, state.keys)
+
+
+def _how_near(ratio: float) -> str:
+    return "due" if ratio >= 1 else f"{min(99, round(100 * ratio))}%"
+
+
+def _width(parts: list[_Part]) -> int:
+    return 1 + sum(get_cwidth(part.text) for part in parts) + len(_BETWEEN) * (len(parts) - 1)

@@ -1,0 +1,106 @@
+"""Memory work beside a chat: one job after the other, never in the chat's way."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from construct.errors import ConstructError, NotFoundError
+from construct.memory.cycles.worker import MemoryWorker
+from construct.tasks import stop
+
+# Between two pieces of work on the indexes: the chat and other programs come first.
+_PAUSE_SECONDS = 0.05
+log = logging.getLogger("construct.memory")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Do what is due in a conversation; `elsewhere`: in all but that one."""
+
+    conversation_id: int | None
+    leaving: bool = False
+    elsewhere: bool = False
+
+
+class BackgroundWork:
+    """The memory work of one chat; `complain` gets one line when some of it fails."""
+
+    def __init__(
+        self, worker: MemoryWorker, complain: Callable[[str], None], *, learns: bool
+    ) -> None:
+        self._worker = worker
+        self._complain = complain
+        self._learns = learns
+        self._jobs: dict[Job, None] = {}  # in order, each of them once
+        self._working: asyncio.Task[None] | None = None
+        self._indexing: asyncio.Task[None] | None = None
+        self._last_complaint = ""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job is running or waits."""
+        return self._working is not None and not self._working.done()
+
+    def add(self, job: Job) -> None:
+        """Run a job after those before it."""
+        if self._learns:
+            self._jobs[job] = None
+        if self._jobs and not self.busy:
+            self._working = asyncio.create_task(self._work(), name="memory")
+        if self._indexing is None or self._indexing.done():
+            self._indexing = asyncio.create_task(self._index(), name="indexes")
+
+    async def finish(self, seconds: float | None = None) -> bool:
+        """Wait at most `seconds` for all jobs; false when some were left undone."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self._working is not None and not self._working.done():
+                    await self._working
+        except TimeoutError:
+            await self.stop()
+            return False
+        return True
+
+    async def stop(self) -> None:
+        """Leave what is not done to the next start."""
+        self._jobs.clear()
+        await stop(self._indexing, self._working)
+
+    async def _work(self) -> None:
+        while self._jobs:
+            job = next(iter(self._jobs))
+            del self._jobs[job]
+            try:
+                if job.elsewhere:
+                    await self._worker.rest(but=job.conversation_id)
+                elif job.conversation_id is not None:
+                    with suppress(NotFoundError):  # deleted meanwhile
+                        await self._worker.run_due(job.conversation_id, leaving=job.leaving)
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with the memory, the chat goes on
+                self._report(error)
+
+    async def _index(self) -> None:
+        """Keep the indexes in order while no job runs. Nobody ever waits for it."""
+        try:
+            while True:
+                if self._working is not None:
+                    await asyncio.wait([self._working])
+                if not await self._worker.index():
+                    return
+                await asyncio.sleep(_PAUSE_SECONDS)
+        except ConstructError as error:
+            self._report(error)
+        except Exception as error:  # noqa: BLE001 - without a vector words are found; segments are only slower
+            log.warning("the indexes were left as they are: %s", type(error).__name__)
+
+    def _report(self, error: Exception) -> None:
+        name = type(error).__name__
+        log.warning("memory work failed: %s", name)
+        words = f"something went wrong ({name})"
+        if isinstance(error, ConstructError):
+            words = str(error).splitlines()[0]
+        if words != self._last_complaint:
+            self._last_complaint = words
+            self._complain(f"memory: {words}")

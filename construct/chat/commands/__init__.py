@@ -1,0 +1,44 @@
+"""Slash commands: a module for each group, put together here.
+
+What `/help` says of one is its docstring.
+"""
+
+from collections.abc import Sequence
+
+from construct.chat.chat import Chat
+from construct.chat.commands import conversation, corrections, data, memory, status
+from construct.chat.commands.registry import Choice, Registry
+from construct.chat.help_view import HelpView, command_view, keys_view
+from construct.chat.output import Output
+from construct.errors import UsageError
+
+
+def all_commands() -> Registry:
+    """Return every command there is."""
+    modules = (conversation, memory, corrections, status, data)
+    return Registry([module.group for module in modules])
+
+
+async def _command_choices(chat: Chat) -> Sequence[Choice]:
+    return [Choice(c.name, c.help) for g in all_commands().groups for c in g.commands] + [
+        Choice("keys", "the keys")
+    ]
+
+
+@status.group.command(
+    "/help [COMMAND|keys]", "this, or one command", like="/help memory", choices=_command_choices
+)
+async def show_help(chat: Chat, out: Output, argument: str) -> None:
+    """What can be typed; what one command does, with an example; what the keys do."""
+    registry = all_commands()
+    if not argument:
+        out.show(HelpView(registry.groups))
+        return
+    if argument == "keys":
+        out.show(keys_view())
+        return
+    name = argument.removeprefix("/")
+    command = registry.find(name)
+    if command is None:
+        raise UsageError(registry.unknown(name))
+    out.show(command_view(command))

@@ -1,0 +1,65 @@
+"""What an argument names, and what can be completed."""
+
+import re
+from collections.abc import Sequence
+
+from construct.chat.chat import Chat
+from construct.chat.commands.registry import Choice
+from construct.errors import UsageError
+from construct.operations import memory, memory_filter
+from construct.references import Reference, parse_reference
+from construct.text import shorten
+
+LAST = "last"
+_MOST_OFFERED = 200
+_NUMBER = re.compile(r"[0-9]{1,18}")
+
+
+def number_in(text: str) -> int | None:
+    """Return the number that a text is. None for anything else."""
+    return int(text) if _NUMBER.fullmatch(text) else None
+
+
+def named(chat: Chat, text: str, usage: str) -> Reference:
+    """Return what an id names: `12`, `message:12` or `memory:12`.
+
+    Without an id: what was shown last.
+    """
+    if text.strip():
+        return parse_reference(text)
+    if chat.shown is None:
+        raise UsageError(f"Which one? It is {usage}; /memory shows the ids.")
+    return chat.shown
+
+
+async def observation_choices(chat: Chat) -> Sequence[Choice]:
+    """Return the observations that can be named, newest first."""
+    found = await chat.run(memory.observations_in_scope)
+    newest = sorted(found, key=lambda o: o.id, reverse=True)[:_MOST_OFFERED]
+    return [Choice(str(o.id), shorten(o.content, 60)) for o in newest]
+
+
+async def why_choices(chat: Chat) -> Sequence[Choice]:
+    """Return the last reply, then the observations."""
+    return [Choice(LAST, "what the last reply was given"), *await observation_choices(chat)]
+
+
+async def filter_choices(chat: Chat) -> Sequence[Choice]:
+    """Return the words that narrow `/memory`."""
+    month = f"{chat.clock.today():%Y-%m}"
+    return [
+        *(Choice(name, meaning) for name, meaning in memory_filter.PRIORITIES.items()),
+        *(Choice(name, meaning) for name, meaning in memory_filter.STANCES.items()),
+        *(Choice(name, meaning) for name, (meaning, _) in memory_filter.MARKS.items()),
+        Choice("since 7d", "the last week"),
+        Choice(f"since {month}", "from this month on"),
+        Choice("until yesterday", "up to a day, a month, a year"),
+        Choice(f"on {month}", "of one day, month or year"),
+        Choice(memory_filter.EVERYTHING, "however many there are"),
+    ]
+
+
+async def entity_choices(chat: Chat) -> Sequence[Choice]:
+    """Return the names that the graph knows."""
+    found = await chat.run(memory.entities)
+    return [Choice(e.name, e.type or "") for e in found[:_MOST_OFFERED]]

@@ -1,0 +1,152 @@
+"""Commands that correct what is remembered, and the question about what to forget."""
+
+from construct.chat.chat import Chat
+from construct.chat.commands.arguments import named, observation_choices
+from construct.chat.commands.registry import Group
+from construct.chat.output import Output
+from construct.errors import ConstructError, UsageError
+from construct.memory.forgetting import Forgotten
+from construct.operations import forgetting, memory
+from construct.references import Reference, written
+from construct.store.records import Observation
+from construct.views import forgetting as views
+from construct.views.memory import lost_words, observation_table
+from construct.views.search import unsearched_view
+
+group = Group("Corrections")
+
+_EDIT, _PIN, _FORGET = "/edit [ID] [TEXT]", "/pin [ID] [off]", "/forget [ID] [--words]"
+
+
+@group.command(
+    _EDIT, "say it in your words", like="/edit 12 Rosa is my cousin.", choices=observation_choices
+)
+async def edit(chat: Chat, out: Output, argument: str) -> None:
+    """Your words stand in its place, and no later cycle overrules them.
+
+    Without TEXT it comes to the prompt. Without an ID: what was shown last.
+    """
+    chat.refuse_in_private()
+    name, _, text = argument.partition(" ")
+    reference = named(chat, name, _EDIT)
+    if not text.strip():
+        old = await chat.run(memory.correctable, reference)
+        out.prefill(f"/edit {old.id} {old.content}")
+        return
+    edited = await chat.run(memory.edit, reference, text)
+    _show(chat, out, edited.observation)
+    if edited.lost:
+        out.say(lost_words(edited.lost, "/undo"))
+
+
+@group.command(_PIN, "keep it as it is", like="/pin 12", choices=observation_choices)
+async def pin(chat: Chat, out: Output, argument: str) -> None:
+    """No reflection touches it, and it comes first where there is little room.
+
+    off takes the pin away. Without an ID: what was shown last.
+    """
+    name, _, how = argument.partition(" ") if argument != "off" else ("", "", argument)
+    if how.strip() not in {"", "off"}:
+        raise UsageError(f"It is {_PIN}.")
+    reference = named(chat, name, _PIN)
+    _show(chat, out, await chat.run(memory.pin, reference, off=bool(how.strip())))
+
+
+def _show(chat: Chat, out: Output, found: Observation) -> None:
+    chat.shown = ("observation", found.id)
+    out.show(observation_table([found], chat.clock.today()))
+
+
+@group.command(
+    _FORGET, "delete it for good", like="/forget 12 --words", choices=observation_choices
+)
+async def forget(chat: Chat, out: Output, argument: str) -> None:
+    """With all that rests on it. It says first what goes, and asks; --yes does not ask.
+
+    --words also empties the messages it came from. message:N forgets a message and all
+    drawn from it. Without an ID: what was shown last.
+    """
+    words = argument.split()
+    name, options = ("", words) if not words or words[0].startswith("--") else (words[0], words[1:])
+    if unknown := set(options) - {"--words", "--yes"}:
+        raise UsageError(f"{sorted(unknown)[0]} is not known here. It is {_FORGET}.")
+    ask = "--yes" not in options
+    if not ask and not name:
+        raise UsageError("Say which one is to be deleted without a question: /forget ID --yes")
+    reference = named(chat, name, _FORGET)
+    if ask and not out.interactive:
+        raise UsageError(
+            f"Nobody can be asked here: /forget {written(reference)} --yes deletes it."
+        )
+    gone = await _forget(chat, out, reference, words="--words" in options, ask=ask)
+    if gone is not None:
+        out.say(views.forgotten_view(gone))
+
+
+async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:
+    """Return the answer to the model's `forget` tool, once the user has decided."""
+    reference = ("observation", observation_id)
+    try:
+        gone = await _forget(chat, out, reference, words=False, ask=True)
+    except ConstructError as error:
+        return str(error)
+    return "The person would not have it deleted." if gone is None else "Deleted."
+
+
+async def _forget(
+    chat: Chat, out: Output, reference: Reference, *, words: bool, ask: bool
+) -> Forgotten | None:
+    """Show what would go, ask if wanted, and delete it. None when the user says no."""
+    plan = await chat.run(forgetting.plan_forget, reference, words=words)
+    out.show(views.forget_plan_view(plan, chat.clock.today()))
+    if left := await chat.run(memory.count_unsearched):
+        out.say(unsearched_view(left))
+    if ask and not await out.ask(views.forget_question(plan)):
+        out.say("Nothing was deleted.")
+        return None
+    gone = await chat.run(forgetting.forget, reference, words=words)
+    chat.shown = None
+    out.forgotten()
+    return gone
+
+
+@group.command("/undo [--yes]", "take a cycle back", like="/undo")
+async def undo(chat: Chat, out: Output, argument: str) -> None:
+    """The newest memory cycle that changed something counts as never run.
+
+    A cycle is an observation run, a reflection or an edit, of whatever conversation.
+    You see first what would change, and are asked; --yes does not ask. The graph runs
+    behind it go with it. Again for the one before it.
+    """
+    if argument not in {"", "--yes"}:
+        raise UsageError("It is /undo [--yes].")
+    plan = await chat.run(forgetting.plan_undo)
+    if out.interactive and not argument:
+        out.show(views.undo_plan_view(plan, chat.clock.today()))
+        if not await out.ask(views.UNDO_QUESTION):
+            out.say("Nothing was taken back.")
+            return
+    done = await chat.run(forgetting.undo, plan)
+    out.show(views.undone_view(done, chat.clock.today()))
+
+
+async def ask_about_withheld(chat: Chat, out: Output) -> None:
+    """Ask about each request to forget that the user made in conversation.
+
+    Until it is answered, what it names is withheld from the model.
+    """
+    if not out.interactive:
+        return
+    while question := await chat.run(forgetting.next_question):
+        out.say(views.forget_request_view(question))
+        if await out.ask("Forget it for good?"):
+            await chat.run(forgetting.forget_requested, question)
+            chat.shown = None
+            out.forgotten()
+            out.say("Forgotten.")
+        elif await out.ask("Keep it after all?"):
+            await chat.run(forgetting.keep_requested, question)
+            out.say("Kept.")
+        else:
+            await chat.run(forgetting.leave_withheld, question)
+            out.say("It stays withheld. /forget deletes it, /undo gives it back.")

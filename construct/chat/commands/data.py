@@ -1,0 +1,108 @@
+"""Commands about everything stored: files, cost, and whether all is well."""
+
+from pathlib import Path
+
+from construct.chat.chat import Chat
+from construct.chat.commands.registry import Group
+from construct.chat.output import Output
+from construct.errors import UsageError
+from construct.operations import report as reports
+from construct.operations import transfer
+from construct.operations.cost_report import cost_report
+from construct.operations.doctor import doctor as check_everything
+from construct.operations.transfer import FORMATS
+from construct.views.doctor import checks_view
+from construct.views.transfer import imported_notes, imported_text
+from construct.views.usage import usage_view
+
+group = Group("Data")
+
+_FORMAT_OF = {
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".db": "sqlite",
+    ".sqlite": "sqlite",
+    ".sqlite3": "sqlite",
+}
+
+
+@group.command("/export FILE [FORMAT]", "write it all to a file", like="/export ~/construct.jsonl")
+async def export(chat: Chat, out: Output, argument: str) -> None:
+    """FORMAT is jsonl, sqlite or markdown.
+
+    Without it the file's ending says: .md, .db or anything else.
+    """
+    path, file_format = _export_target(argument)
+    if await _may_write(out, path):
+        with out.busy("writing"):
+            await chat.run(transfer.export, file_format, path, force=True)
+        out.say(f"Written: {path} ({file_format})")
+
+
+@group.command("/import FILE", "bring in a file", like="/import ~/conversations.json")
+async def import_file(chat: Chat, out: Output, argument: str) -> None:
+    """The file is an export of Construct's, ChatGPT's or Claude's, or hand-made JSONL.
+
+    All of it comes in or nothing. It can be searched at once, and nothing is learned
+    from it until you run `construct observe`.
+    """
+    path = _path(argument, "/import FILE")
+    chat.refuse_in_private()
+    with out.busy("reading"):
+        imported = await chat.run(transfer.import_file, path)
+    out.say("\n".join([imported_text(imported), *imported_notes(imported)]))
+
+
+@group.command("/report FILE", "memory as a web page", like="/report ~/memory.html")
+async def report(chat: Chat, out: Output, argument: str) -> None:
+    """It shows what is known, since when, from which words and at what cost."""
+    from construct.views.report.page import page
+
+    path = _path(argument, "/report FILE")
+    if await _may_write(out, path):
+        with out.busy("writing"):
+            html = page(await chat.run(reports.report), chat.clock)
+            await chat.run(transfer.write_page, html, path, force=True)
+        out.say(f"Written: {path}")
+
+
+@group.command("/usage", "tokens and money")
+async def usage(chat: Chat, out: Output, argument: str) -> None:
+    """By purpose, model and day, and what the talk would have cost without a memory."""
+    out.show(usage_view(await chat.run(cost_report)))
+
+
+@group.command("/doctor", "is all well?")
+async def doctor(chat: Chat, out: Output, argument: str) -> None:
+    """Checks the settings, the database and search, and asks the model for one word."""
+    with out.busy("checking"):
+        checks = await chat.store.call(check_everything, chat.settings)
+    out.show(checks_view(checks))
+
+
+async def _may_write(out: Output, path: Path) -> bool:
+    """Ask before a file that holds something is replaced."""
+    if _holds_something(path) and not await out.ask(f"{path} exists. Replace it?"):
+        out.say("Nothing was written.")
+        return False
+    return True
+
+
+def _holds_something(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
+
+
+def _path(argument: str, command: str) -> Path:
+    if not argument:
+        raise UsageError(f"Usage: {command}")
+    return Path(argument).expanduser()
+
+
+def _export_target(argument: str) -> tuple[Path, str]:
+    name, _, last = argument.rpartition(" ")
+    if last in FORMATS and name.strip():
+        return Path(name.strip()).expanduser(), last
+    if not argument or argument in FORMATS:
+        raise UsageError("Usage: /export FILE [FORMAT]")
+    path = Path(argument).expanduser()
+    return path, _FORMAT_OF.get(path.suffix.lower(), "jsonl")

@@ -1,0 +1,170 @@
+"""Commands that show and search what is remembered, and add to it."""
+
+from construct.chat.chat import Chat
+from construct.chat.commands.arguments import (
+    LAST,
+    entity_choices,
+    filter_choices,
+    named,
+    why_choices,
+)
+from construct.chat.commands.registry import Group, choose
+from construct.chat.output import Output
+from construct.errors import UsageError
+from construct.operations import history, learning, memory, provenance
+from construct.views import memory as views
+from construct.views.history import diff_view, timeline_view
+from construct.views.learning import compact_view
+from construct.views.provenance import why_last_view, why_view
+from construct.views.search import found_view, unsearched_view
+
+group = Group("Memory")
+
+_MOST_LISTED = 60
+_MOST_FOUND = 8
+_SINCE = "7d"
+_MOST_LINES = 16
+_WHY = "/why [ID|last]"
+
+
+@group.command(
+    "/memory [FILTER]",
+    "what is remembered",
+    like="/memory high planned since 2026-03 dentist",
+    choices=filter_choices,
+    each_word=True,
+)
+async def list_memory(chat: Chat, out: Output, argument: str) -> None:
+    """! matters much, - some, ~ little.
+
+    The number is what /why, /edit, /pin and /forget take.
+
+    Narrow it by words of the text, and by
+      high, medium, low;
+      stated, asked, planned, hypothetical, inferred, assistant, quoted;
+      pending, pinned, unknown, reflections, yours;
+      since, until or on a day: 2026-03-01, 2026-03, 7d, yesterday.
+
+    Two of the first or the second list widen each other, all else narrows; in quotation
+    marks they are words of the text. all shows however many there are.
+    """
+    found = await chat.run(memory.list_in_scope, argument)
+    if not found.observations and not found.memories:
+        search = " /recall looks through all that was said."
+        out.say(views.nothing_listed(found, compact="/compact", search=search))
+        return
+    if found.observations:
+        chat.shown = ("observation", found.observations[-1].id)
+    else:
+        chat.shown = ("memory", found.memories[-1].id)
+    is_cut = not (found.filter.narrows or found.filter.everything)
+    out.show(views.memory_list_view(found, most=_MOST_LISTED if is_cut else None))
+
+
+@group.command("/recall WORDS", "search all ever said", like="/recall the dentist in Porto")
+async def recall(chat: Chat, out: Output, argument: str) -> None:
+    """Messages, observations and what was kept, best first.
+
+    The id in front is what /why takes.
+    """
+    if not argument:
+        raise UsageError("Say what to look for: /recall WORDS")
+    found = await chat.run(memory.search, argument, limit=_MOST_FOUND)
+    if found.hits:
+        chat.shown = (found.hits[0].kind, found.hits[0].id)
+    out.show(found_view(found))
+    if left := await chat.run(memory.count_unsearched):
+        out.say(unsearched_view(left))
+
+
+@group.command("/remember TEXT", "keep one thing for good", like="/remember Rosa sings alto.")
+async def remember(chat: Chat, out: Output, argument: str) -> None:
+    """In your own words, at once; no model is asked, and no reflection touches it."""
+    if not argument:
+        raise UsageError("Say what to keep: /remember TEXT")
+    chat.refuse_in_private()
+    kept = (await chat.run(memory.remember, argument)).memory
+    chat.shown = ("memory", kept.id)
+    out.say(f"Kept as memory:{kept.id}: {kept.content}")
+
+
+@group.command(
+    "/graph [NAME]", "people, places, things", like="/graph Rosa", choices=entity_choices
+)
+async def graph(chat: Chat, out: Output, argument: str) -> None:
+    """And how they belong together. Without a name: what belongs to you."""
+    out.show(views.graph_view(await chat.run(memory.graph, argument)))
+
+
+@group.command(_WHY, "where that comes from", like="/why 12", choices=why_choices)
+async def why(chat: Chat, out: Output, argument: str) -> None:
+    """Down to what was said, word for word, and what became of it.
+
+    An ID is 12, message:12 or memory:12.
+
+    Without one: what was shown last. /why last: what the last reply was given of
+    memory.
+    """
+    if argument == LAST:
+        if chat.off_record is not None:
+            raise UsageError(
+                "Private talk is on: nothing is noted of it. /context shows what would be sent."
+            )
+        out.show(why_last_view(await chat.run(provenance.why_last), chat.clock))
+        return
+    reference = named(chat, argument, _WHY)
+    found = await chat.run(provenance.why, reference)
+    chat.shown = reference
+    out.show(why_view(found, chat.clock))
+
+
+@group.command(
+    "/diff [FROM] [TO]",
+    "what has changed",
+    like="/diff 4w",
+    choices=choose(
+        ("today", ""), ("yesterday", ""), ("7d", "the last week"), ("4w", "the last four weeks")
+    ),
+)
+async def diff(chat: Chat, out: Output, argument: str) -> None:
+    """What was learned, changed and let go of between two moments.
+
+    A moment is a date (2026-03-01), a time, 3h, 7d, 2w, today or yesterday; without
+    one, the last 7 days.
+    """
+    words = argument.split()
+    if len(words) > 2:
+        raise UsageError("It is /diff [FROM] [TO].")
+    since, until = [*words, None, None][:2]
+    found = await chat.run(history.diff, since or _SINCE, until)
+    out.show(diff_view(found, chat.clock))
+
+
+@group.command("/timeline [all]", "what was learned when", choices=choose(("all", "week by week")))
+async def timeline(chat: Chat, out: Output, argument: str) -> None:
+    """Week by week: how many observations were learned, known at its end, superseded.
+
+    What does not fit a small screen is bundled by month, quarter or year, unless you
+    say all.
+    """
+    if argument not in {"", "all"}:
+        raise UsageError("It is /timeline, or /timeline all.")
+    found = await chat.run(history.timeline)
+    out.show(timeline_view(found, None if argument else _MOST_LINES))
+
+
+@group.command("/compact", "do memory work now")
+async def compact(chat: Chat, out: Output, argument: str) -> None:
+    """Observes what is unobserved, and condenses, whatever is due.
+
+    Observations take the place of their messages in the context.
+    """
+    chat.settings.must_learn()
+    if chat.conversation_id is None:
+        out.say("Nothing has been said in this conversation yet.")
+        return
+    with out.busy("working through the conversation"):
+        done = await learning.compact(chat.companion, chat.conversation_id)
+    out.say(compact_view(done))
+    if done.fallback_reason:
+        out.say(f"Note: {done.fallback_reason}.")

@@ -1,0 +1,154 @@
+"""Commands, registered by decorator; and what may follow from one."""
+
+import difflib
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from inspect import cleandoc
+from typing import TYPE_CHECKING
+
+from construct.text import shorten
+
+if TYPE_CHECKING:
+    from construct.chat.chat import Chat
+    from construct.chat.output import Output
+
+
+class AfterCommand(Enum):
+    """What the chat does after a command: answer the last message again, or end."""
+
+    RETRY = auto()
+    LEAVE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A possible argument, and what it stands for."""
+
+    value: str
+    meaning: str = ""
+
+
+_MEANT = {
+    **dict.fromkeys(("search", "find", "grep"), "recall"),
+    **dict.fromkeys(("exit", "bye", "q"), "quit"),
+    **dict.fromkeys(("delete", "remove", "rm"), "forget"),
+    **dict.fromkeys(("memories", "observations", "list"), "memory"),
+    **dict.fromkeys(("cost", "costs", "money"), "usage"),
+    **dict.fromkeys(("reflect", "observe"), "compact"),
+    **dict.fromkeys(("open", "resume"), "switch"),
+    **dict.fromkeys(("save", "backup"), "export"),
+    **dict.fromkeys(("source", "show"), "why"),
+    **dict.fromkeys(("clear", "reset"), "new"),
+    "tokens": "context",
+    "incognito": "private",
+    "title": "rename",
+    "weeks": "timeline",
+}
+"""What people type for a command that is called otherwise."""
+
+Handler = Callable[["Chat", "Output", str], Awaitable[AfterCommand | None]]
+Choices = Callable[["Chat"], Awaitable[Sequence[Choice]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command.
+
+    `usage` begins with its name, `help` is a few words, and what it does in full is
+    `run`'s docstring.
+    """
+
+    usage: str
+    help: str
+    run: Handler
+    choices: Choices | None = None
+    like: str = ""
+    """An example, where its name alone is none."""
+    each_word: bool = False
+    """Whether any number of the choices may stand one after the other."""
+
+    @property
+    def name(self) -> str:
+        """What it is called by, without the slash."""
+        return self.usage.split()[0].removeprefix("/")
+
+    @property
+    def details(self) -> str:
+        """What it does: a line for each paragraph, and for each indented line."""
+        paragraphs = cleandoc(self.run.__doc__ or "").split("\n\n")
+        return "\n".join(re.sub(r"\n(?! )", " ", paragraph) for paragraph in paragraphs)
+
+    @property
+    def example(self) -> str:
+        """A line to try."""
+        return self.like or f"/{self.name}"
+
+
+class Group:
+    """Commands that belong together, under one title."""
+
+    def __init__(self, title: str) -> None:
+        self.title = title
+        self.commands: list[Command] = []
+
+    def command(
+        self,
+        usage: str,
+        summary: str,
+        *,
+        like: str = "",
+        choices: Choices | None = None,
+        each_word: bool = False,
+    ) -> Callable[[Handler], Handler]:
+        """Register the function that runs a command; `like` is an example."""
+
+        def register(run: Handler) -> Handler:
+            self.commands.append(Command(usage, summary, run, choices, like, each_word))
+            return run
+
+        return register
+
+
+class Registry:
+    """All commands, by name."""
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self.groups = groups
+        self._commands = {command.name: command for group in groups for command in group.commands}
+
+    @property
+    def names(self) -> list[str]:
+        """The commands' names, in order."""
+        return sorted(self._commands)
+
+    def find(self, name: str) -> Command | None:
+        """Return the command of this name."""
+        return self._commands.get(name.lower())
+
+    def unknown(self, name: str) -> str:
+        """Return what is said of a name that is no command."""
+        begun = [known for known in self.names if name and known.startswith(name.lower())]
+        nearest = (
+            _MEANT.get(name.lower(), "").split()
+            or begun
+            or difflib.get_close_matches(name.lower(), self.names, n=1, cutoff=0.0)
+        )
+        return f"Unknown command /{shorten(name, 40)}. Did you mean /{nearest[0]}?"
+
+
+def split_command(line: str) -> tuple[str, str]:
+    """Return the name and the argument of a line that begins with a slash."""
+    name = line[1:].split(maxsplit=1)[0] if line[1:2].strip() else ""
+    return name, line[1 + len(name) :].strip()
+
+
+def choose(*values: tuple[str, str]) -> Choices:
+    """Return choices that are always the same."""
+    fixed = [Choice(*value) for value in values]
+
+    async def choices(_: "Chat") -> Sequence[Choice]:
+        return fixed
+
+    return choices

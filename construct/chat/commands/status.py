@@ -1,0 +1,105 @@
+"""Commands that show how things stand."""
+
+import asyncio
+
+from construct.chat.chat import Chat
+from construct.chat.commands.arguments import number_in
+from construct.chat.commands.registry import Group, choose
+from construct.chat.output import LiveView, Output
+from construct.errors import UsageError
+from construct.operations import history as changes
+from construct.operations import status as operations
+from construct.operations.conversations import last_messages
+from construct.operations.status import NextRequest
+from construct.store.messages import LAST
+from construct.views.context import context_view
+from construct.views.history import generations_view
+from construct.views.status import status_view, watermarks_view
+
+group = Group("Status")
+
+_SAID = 10
+_AT_ONCE = 100
+"""Messages: drawing them takes a tenth of a second."""
+_NOTHING_SAID = "Nothing has been said in this conversation yet."
+
+
+@group.command("/status", "the memory panel")
+async def status(chat: Chat, out: Output, argument: str) -> None:
+    """What is observed and what is pending, what runs and what comes next.
+
+    Live while something runs.
+    """
+    imported = await chat.run(operations.count_unread)
+
+    async def look() -> LiveView:
+        found = await chat.run(operations.status)
+        view = status_view(found, imported=imported)
+        return LiveView(view, chat.background.busy or bool(found.work.running))
+
+    await out.watch(look)
+
+
+@group.command(
+    "/context [full]",
+    "what the model is sent",
+    like="/context full",
+    choices=choose(("full", "every word of it")),
+)
+async def context(chat: Chat, out: Output, argument: str) -> None:
+    """Where its tokens go, and its exact content; full shows every word of it.
+
+    ◄ is a mark of the prompt cache.
+    """
+    if argument not in {"", "full"}:
+        raise UsageError("It is /context, or /context full.")
+    main = chat.companion.models.main
+    found = NextRequest(await chat.next_request(), main.name, main.context_window)
+    out.show(context_view(found, full=argument == "full"))
+
+
+@group.command(
+    "/history [N|all]",
+    "what was said here",
+    like="/history 30",
+    choices=choose(("all", "from the beginning")),
+)
+async def history(chat: Chat, out: Output, argument: str) -> None:
+    """The last messages of this conversation, or as many as you say.
+
+    Those from before a fork too.
+    """
+    here, number = chat.conversation_id, _how_many(argument)
+    found = [] if here is None else await chat.run(last_messages, here, number)
+    for start in range(0, len(found), _AT_ONCE):
+        out.replay(found[start : start + _AT_ONCE], chat.clock)
+        await asyncio.sleep(0)  # keys have their turn: Ctrl-C ends it
+    if not found:
+        out.say(_NOTHING_SAID)
+
+
+def _how_many(argument: str) -> int:
+    if argument in {"", "all"}:
+        return LAST if argument else _SAID
+    number = number_in(argument)
+    if not number:
+        raise UsageError("It is /history, /history N, or /history all.")
+    return number
+
+
+@group.command("/watermarks", "how far memory has come")
+async def watermarks(chat: Chat, out: Output, argument: str) -> None:
+    """How far this conversation is observed, compacted and out of the window."""
+    if chat.conversation_id is None:
+        out.say(_NOTHING_SAID)
+        return
+    out.show(watermarks_view(await chat.run(operations.watermarks), chat.clock))
+
+
+@group.command("/generations", "how often condensed")
+async def generations(chat: Chat, out: Output, argument: str) -> None:
+    """How many observations each generation has, and how they flow into the next.
+
+    Below stand the newest reflections.
+    """
+    out.show(generations_view(await chat.run(changes.generations), chat.clock.today()))

@@ -1,0 +1,149 @@
+"""What happens to a line the user sent: a message is answered, a command is run."""
+
+import asyncio
+import logging
+import re
+import traceback
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
+
+from construct.chat.chat import Chat
+from construct.chat.commands import all_commands
+from construct.chat.commands.corrections import ask_about_withheld, forget_for_model
+from construct.chat.commands.registry import AfterCommand, split_command
+from construct.chat.output import Output
+from construct.errors import ConstructError, UsageError
+from construct.turns import Delta, Event, Listener, TurnResult
+from construct.views.reply import why_broken
+
+log = logging.getLogger("construct.chat")
+
+_COMMAND_LINE = re.compile(r"`construct ((?:memory |conversations )?[a-z]+)`")
+_SLASH_COMMANDS = {
+    "memory list": "memory",
+    "memory search": "recall",
+    "memory add": "remember",
+    "conversations list": "conversations",
+}
+
+
+class Dialogue:
+    """Runs input lines one at a time. `failed` is true once any of them failed.
+
+    Without `runs_commands`, a line that begins with a slash is a message like any
+    other.
+    """
+
+    def __init__(self, chat: Chat, out: Output, *, runs_commands: bool = True) -> None:
+        self.registry = all_commands()
+        self.failed = False
+        self._chat = chat
+        self._out = out
+        self._runs_commands = runs_commands
+        self._task: asyncio.Task[AfterCommand | None] | None = None
+        self._stopped = False
+        self._unanswered = False
+        if out.interactive:
+            chat.companion.forget = partial(forget_for_model, chat, out)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a line is being run."""
+        return self._task is not None
+
+    def stop(self) -> None:
+        """Interrupt what is running; what has arrived of a reply is kept."""
+        if self._task is not None and not self._stopped:
+            self._stopped = True
+            self._task.cancel()
+
+    async def line(self, text: str) -> bool:
+        """Run a line; false when the chat is to end."""
+        after = await self._run(self._answer_or_command(text))
+        if after is AfterCommand.RETRY:
+            await self._run(self._answer(self._chat.again))
+        if after is AfterCommand.LEAVE:
+            return False
+        await self.before_prompt()
+        return True
+
+    async def before_prompt(self) -> None:
+        """Ask what the user has to decide, before the next prompt."""
+        await self._run(ask_about_withheld(self._chat, self._out))
+
+    async def _answer_or_command(self, text: str) -> AfterCommand | None:
+        self._out.echo(text)
+        if self._runs_commands and text.startswith("/"):
+            if not text.startswith("//"):
+                return await self._command(text)
+            text = text[1:]
+        if await self._chat.is_gone():
+            self._out.say("This conversation was deleted in another program: a new one begins.")
+        await self._answer(partial(self._chat.send, text))
+        return None
+
+    async def _command(self, text: str) -> AfterCommand | None:
+        name, argument = split_command(text)
+        command = self.registry.find(name)
+        if command is None:
+            raise UsageError(self.registry.unknown(name))
+        if argument and command.usage == f"/{command.name}":
+            raise UsageError(f"/{command.name} takes nothing behind it.")
+        return await command.run(self._chat, self._out, argument)
+
+    async def _answer(self, ask: Callable[[Listener], Awaitable[TurnResult | None]]) -> None:
+        view = self._out.reply()
+        result = None
+        self._unanswered = True
+
+        def listen(event: Event) -> None:
+            if isinstance(event, Delta):
+                self._unanswered = False
+            view.listen(event)
+
+        try:
+            result = await ask(listen)
+        finally:  # what is on the screen must be ended, however the reply ends
+            view.end(result)
+        if result is None:
+            raise UsageError("There is nothing to ask again yet.")
+        if not result.complete:
+            self._fail(why_broken(result))
+        elif result.stop_reason == "max_tokens":
+            self._out.notice("the reply was cut at its longest; say “go on” for the rest")
+
+    async def _run(self, work: Coroutine[None, None, AfterCommand | None]) -> AfterCommand | None:
+        """Do something that `stop` can interrupt; no error ends the chat."""
+        self._stopped = self._unanswered = False
+        self._task = asyncio.create_task(work)
+        try:
+            return await self._task
+        except asyncio.CancelledError:
+            if not self._stopped:
+                raise
+            nothing_came = "interrupted before a word came; /retry asks again"
+            self._out.notice(nothing_came if self._unanswered else "interrupted")
+        except ConstructError as error:
+            self._fail(str(error))
+        except Exception as error:  # a defect in one command must not end a talk
+            if isinstance(error, BrokenPipeError) and not self._out.interactive:
+                raise  # nobody reads what comes out any more
+            # Without the message: it may hold the user's words.
+            where = "".join(traceback.format_tb(error.__traceback__))
+            log.error("a line failed: %s\n%s", type(error).__name__, where)  # noqa: TRY400
+            self._fail(
+                f"Something in Construct went wrong ({type(error).__name__})."
+                " Nothing stored is lost."
+            )
+        finally:
+            self._task = None
+        return None
+
+    def _fail(self, text: str) -> None:
+        self.failed = True
+        self._out.error(_COMMAND_LINE.sub(self._as_slash_command, text))
+
+    def _as_slash_command(self, match: re.Match[str]) -> str:
+        """Return the slash command for a shell command, itself if there is none."""
+        name = _SLASH_COMMANDS.get(match[1]) or match[1].rpartition(" ")[2]
+        return match[0] if self.registry.find(name) is None else f"/{name}"

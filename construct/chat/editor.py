@@ -1,0 +1,45 @@
+"""The user's own editor."""
+
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from construct.errors import UsageError
+
+_USUAL_EDITORS = ("editor", "nano", "vi", "emacs", "notepad")
+
+
+def edit_text(text: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Open the user's editor on a text and return what was saved.
+
+    It is what VISUAL or EDITOR name, else a usual one. Returns the text itself when the
+    editor failed. Raises UsageError when there is none.
+    """
+    descriptor, name = tempfile.mkstemp(suffix=".md", prefix="construct-")
+    file = Path(name)
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as stream:
+            stream.write(text)
+        for command in _editors(environ):
+            try:
+                status = subprocess.call([*command, name])  # noqa: S603 - the user's own command
+            except OSError:  # there is no such program
+                continue
+            return file.read_text("utf-8", "replace").removesuffix("\n") if status == 0 else text
+        raise UsageError("No editor was found. Set EDITOR to yours.")
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def _editors(environ: Mapping[str, str]) -> Iterator[list[str]]:
+    for name in ("VISUAL", "EDITOR"):
+        try:
+            command = shlex.split(environ.get(name, ""))
+        except ValueError:  # a quote without its other half
+            raise UsageError(f"{name} is no command. Correct it.") from None
+        if command:
+            yield command
+    yield from ([name] for name in _USUAL_EDITORS)

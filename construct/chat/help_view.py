@@ -1,0 +1,89 @@
+"""What can be typed."""
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from construct.chat.commands.registry import Command
+from construct.chat.commands.registry import Group as Commands
+
+KEYS = (
+    ("Enter", "send"),
+    ("Alt-Enter, Ctrl-J", "a new line"),
+    ("Tab", "complete a command or what it takes"),
+    ("Ctrl-C", "stop the reply; clear the line"),
+    ("Ctrl-D", "leave"),
+    ("↑", "take back what waits to be sent; else what you typed before"),
+    ("Ctrl-R", "search what you typed before"),
+    ("→, Ctrl-E", "take the suggestion"),
+    ("Ctrl-X Ctrl-E", "write in your editor"),
+    ("F4", "vi keys, or emacs keys again"),
+)
+_TWO_COLUMNS_FROM = 76
+_CLOSING = "/help COMMAND says more, /help keys what keys do. //text sends a leading slash."
+
+
+class HelpView:
+    """All commands by group, in two columns where there is room: 24 lines must do."""
+
+    def __init__(self, groups: Sequence[Commands]) -> None:
+        self._groups = groups
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if options.max_width < _TWO_COLUMNS_FROM:
+            yield _column(self._groups)
+        else:
+            table = Table.grid(padding=(0, 2))
+            table.add_row(*(_column(groups) for groups in halves(self._groups)))
+            yield table
+        yield Text(f"\n{_CLOSING}", style="dim")
+
+
+def halves(groups: Sequence[Commands]) -> tuple[list[Commands], list[Commands]]:
+    """Return the groups in two columns of similar height, in order within each."""
+    splits = [
+        (list(left), [group for group in groups if group not in left])
+        for size in range(1, len(groups) + 1)
+        for left in combinations(groups, size)
+    ]
+    return min(splits, key=lambda columns: max(sum(map(_height, column)) for column in columns))
+
+
+def keys_view() -> RenderableType:
+    """Return what the keys do."""
+    return _table(KEYS)
+
+
+def command_view(command: Command) -> RenderableType:
+    """Return what one command does, with an example."""
+    text = Text()
+    text.append(command.usage, style="accent")
+    text.append(f"  {command.help}\n{command.details}")
+    return text.append("\nFor example: ", style="dim").append(command.example, style="accent")
+
+
+def _height(group: Commands) -> int:
+    return len(group.commands) + 1
+
+
+def _column(groups: Sequence[Commands]) -> RenderableType:
+    """Return groups one under the other, their explanations in line."""
+    width = max(len(command.name) for group in groups for command in group.commands) + 3
+    return Group(*(part for group in groups for part in _group(group, width)))
+
+
+def _group(group: Commands, width: int) -> Iterator[RenderableType]:
+    yield Text(group.title, style="heading3")
+    yield _table([(f"/{command.name}", command.help) for command in group.commands], width)
+
+
+def _table(rows: Sequence[tuple[str, str]], width: int | None = None) -> Table:
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True, min_width=width)
+    table.add_column(overflow="fold")
+    for left, right in rows:
+        table.add_row(Text(f" {left}", style="accent"), right)
+    return table

@@ -1,0 +1,125 @@
+"""The chat line by line: piped input, and terminals that can only print (TERM=dumb)."""
+
+import asyncio
+import codecs
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import suppress
+
+from construct.chat.chat import LEAVING_SECONDS, Chat
+from construct.chat.dialogue import Dialogue
+from construct.chat.plain import DumbTerminalOutput, PlainOutput, write
+from construct.errors import ExitStatus
+from construct.operations.opening import Opening
+from construct.text import is_blank
+from construct.views.greeting import greeting
+
+_CHUNK = 1 << 16
+_LINES_AHEAD = 64
+"""Lines that are read before they are wanted."""
+
+
+def run_piped(opening: Opening, *, runs_commands: bool = False) -> int:
+    """Answer every line of standard input and return the exit status.
+
+    Piped text is data: `runs_commands` is only for a user who asked for it, since the
+    text may come from anybody. At the end the memory work that is due is finished. The
+    status is 1 when a line failed, 130 when interrupted.
+    """
+    return _run(_piped(opening, runs_commands=runs_commands))
+
+
+def run_on_dumb_terminal(opening: Opening) -> int:
+    """Chat on a terminal that only prints lines; return the exit status."""
+    return _run(_on_dumb_terminal(opening))
+
+
+def _run(chatting: Coroutine[None, None, int]) -> int:
+    try:
+        return asyncio.run(chatting)
+    except KeyboardInterrupt:
+        return ExitStatus.INTERRUPTED
+
+
+async def _piped(opening: Opening, *, runs_commands: bool) -> int:
+    chat = Chat(opening)
+    dialogue = Dialogue(chat, PlainOutput(), runs_commands=runs_commands)
+    await _answer_all(chat, dialogue, read_lines(sys.stdin.fileno()))
+    return ExitStatus.FAILED if dialogue.failed else ExitStatus.OK
+
+
+async def _on_dumb_terminal(opening: Opening) -> int:
+    lines = read_lines(sys.stdin.fileno())
+    out = DumbTerminalOutput(lines)
+    out.say(greeting(opening, out.width))
+    chat = Chat(opening, complain=out.notice)
+    dialogue = Dialogue(chat, out)
+
+    def interrupt() -> None:
+        if dialogue.busy:
+            dialogue.stop()
+        else:
+            out.say("Ctrl-D leaves.")
+
+    with suppress(NotImplementedError):  # Windows
+        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupt)
+    await _answer_all(chat, dialogue, lines, prompt="\n> ", leaving_seconds=LEAVING_SECONDS)
+    return ExitStatus.OK
+
+
+async def _answer_all(
+    chat: Chat,
+    dialogue: Dialogue,
+    lines: AsyncIterator[str],
+    *,
+    prompt: str = "",
+    leaving_seconds: float | None = None,
+) -> None:
+    try:
+        await chat.start()
+        await dialogue.before_prompt()
+        write(prompt)
+        async for line in lines:
+            if not is_blank(line) and not await dialogue.line(line):
+                break
+            write(prompt)
+        await chat.finish(leaving_seconds)
+    finally:
+        await chat.close()
+
+
+async def read_lines(descriptor: int) -> AsyncIterator[str]:
+    """Yield the lines of a file as they come, without their ends; replace broken UTF-8.
+
+    Reads the descriptor itself, in a thread that nobody has to wait for at exit: one
+    that waits inside Python's own file object cannot be left behind.
+    """
+    lines: asyncio.Queue[str | None] = asyncio.Queue()
+    room = threading.Semaphore(_LINES_AHEAD)
+    loop = asyncio.get_running_loop()
+
+    def put(line: str | None) -> None:
+        loop.call_soon_threadsafe(lines.put_nowait, line)
+
+    threading.Thread(target=_read, args=(descriptor, put, room), name="stdin", daemon=True).start()
+    while (line := await lines.get()) is not None:
+        room.release()
+        yield line
+
+
+def _read(descriptor: int, put: Callable[[str | None], None], room: threading.Semaphore) -> None:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    rest = ""
+    with suppress(OSError, RuntimeError):  # the terminal is gone; the loop is closed
+        while chunk := os.read(descriptor, _CHUNK):
+            *whole, rest = (rest + decoder.decode(chunk)).split("\n")
+            for line in whole:
+                room.acquire()
+                put(line.removesuffix("\r"))
+        rest += decoder.decode(b"", final=True)
+        if rest:
+            put(rest)
+        put(None)

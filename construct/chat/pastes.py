@@ -1,0 +1,71 @@
+"""Long pastes: read without delay, shown folded at the prompt, sent whole."""
+
+import re
+from collections.abc import Callable
+
+from prompt_toolkit.input import Input
+from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.input.vt100_parser import Vt100Parser
+from prompt_toolkit.key_binding import KeyPress
+
+_FOLD_FROM_LINES = 12
+_FOLD_FROM_CHARACTERS = 2_000
+_FOLDED = re.compile(r"\[pasted [\d,]+ (?:lines|characters) #(\d+)\]")
+_END_OF_PASTE = "\x1b[201~"
+
+
+class Pastes:
+    """The texts behind the folds of one chat."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+
+    def fold(self, text: str) -> str:
+        """Return what to show for a pasted text: the text itself when it is short."""
+        lines = text.count("\n") + 1
+        if lines < _FOLD_FROM_LINES and len(text) < _FOLD_FROM_CHARACTERS:
+            return text
+        if text not in self._texts:
+            self._texts.append(text)
+        size = f"{len(text):,} characters" if lines < _FOLD_FROM_LINES else f"{lines:,} lines"
+        return f"[pasted {size} #{self._texts.index(text) + 1}]"
+
+    def unfold(self, text: str) -> str:
+        """Return a text with every fold replaced by the paste behind it."""
+        return _FOLDED.sub(self._unfolded, text)
+
+    def _unfolded(self, fold: re.Match[str]) -> str:
+        number = int(fold[1])
+        return self._texts[number - 1] if 0 < number <= len(self._texts) else fold[0]
+
+
+class PasteParser(Vt100Parser):
+    """Reads a paste in pieces and looks at each piece once.
+
+    prompt_toolkit searches the whole paste again with every kilobyte that arrives.
+    """
+
+    def __init__(self, feed_key_callback: Callable[[KeyPress], None]) -> None:
+        super().__init__(feed_key_callback)
+        self._pieces: list[str] = []
+        self._seam = ""  # the end of what has come: the mark may come in two parts
+
+    def feed(self, data: str) -> None:
+        """Take what has come from the terminal; pass a paste on at its end."""
+        if self._in_bracketed_paste:
+            self._pieces.append(data)
+            joined = self._seam + data
+            self._seam = joined[1 - len(_END_OF_PASTE) :]
+            if _END_OF_PASTE not in joined:
+                return
+            data, self._pieces, self._seam = "".join(self._pieces), [], ""
+        super().feed(data)
+
+
+def read_long_pastes(terminal: Input) -> None:
+    """Read a terminal's input with `PasteParser`.
+
+    Windows' own console hands a paste over in one piece.
+    """
+    if isinstance(terminal, Vt100Input):
+        terminal.vt100_parser = PasteParser(terminal.vt100_parser.feed_key_callback)

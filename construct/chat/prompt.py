@@ -1,0 +1,247 @@
+"""The prompt: the line being typed, its keys and history, the lines that were sent."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from pathlib import Path
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory, ConditionalAutoSuggest
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import Completer
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import (
+    Condition,
+    buffer_has_focus,
+    has_selection,
+    is_searching,
+    vi_mode,
+    vi_navigation_mode,
+)
+from prompt_toolkit.history import History
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.vi_state import InputMode
+from prompt_toolkit.keys import Keys
+
+from construct.chat.completer import is_command
+from construct.chat.pastes import Pastes
+from construct.text import is_blank
+
+# Characters typed before an earlier line is suggested: a sentence that merely begins
+# with the same word would be in the way.
+_SUGGEST_FROM, _SUGGEST_COMMAND_FROM = 12, 3
+
+
+class Prompt:
+    """The line being typed: a message, a command, or the answer to a question."""
+
+    def __init__(
+        self,
+        read_history: Callable[[], Awaitable[list[str]]],
+        completer: Completer,
+        redraw: Callable[[], None],
+    ) -> None:
+        self.sent: list[str] = []
+        """Lines that wait for their turn, oldest first, with long pastes folded."""
+        self.question = ""
+        self._answer: asyncio.Future[str] | None = None
+        self._redraw = redraw
+        self._line_sent = asyncio.Event()
+        self._pastes = Pastes()
+        self._keys_at_once = 0
+        self._history = MessageHistory(read_history)
+        self.buffer = Buffer(
+            history=self._history,
+            completer=completer,
+            complete_while_typing=Condition(
+                lambda: is_command(self.buffer.text) and not self.question
+            ),
+            auto_suggest=ConditionalAutoSuggest(
+                AutoSuggestFromHistory(), Condition(self._may_suggest)
+            ),
+            multiline=True,
+        )
+
+    @property
+    def text(self) -> str:
+        """The line as it will be sent, pastes whole."""
+        return self._pastes.unfold(self.buffer.text)
+
+    def fill(self, text: str) -> None:
+        """Replace the line, with the cursor behind it."""
+        self.buffer.document = Document(text, len(text))
+
+    async def next_line(self) -> str:
+        """Wait for a line that was sent, and return it whole."""
+        while not self.sent:
+            self._line_sent.clear()
+            await self._line_sent.wait()
+        return self._pastes.unfold(self.sent.pop(0))
+
+    def send(self) -> bool:
+        """Send the line, or answer the question with it; true if a line was sent."""
+        text = self.buffer.text
+        if self.question:
+            self.buffer.reset()
+            self.answer(text)
+            return False
+        if is_blank(text):
+            return False
+        self._history.append_string(text)
+        self.buffer.reset()
+        self.sent.append(text)
+        self._line_sent.set()
+        return True
+
+    def take_back(self) -> None:
+        """Bring the newest line that still waits back to the prompt."""
+        self.fill(self.sent.pop())
+
+    def paste(self, text: str) -> None:
+        """Insert a pasted text, a long one folded."""
+        self.buffer.insert_text(self._pastes.fold(text.replace("\r\n", "\n").replace("\r", "\n")))
+
+    async def ask(self, question: str) -> str:
+        """Return the user's answer; empty when they declined."""
+        before = self.buffer.document
+        self.question, self._answer = question, asyncio.get_running_loop().create_future()
+        self.buffer.reset()
+        self._redraw()
+        try:
+            return await self._answer
+        finally:
+            self.question, self._answer = "", None
+            self.buffer.reset(before)
+            self._redraw()
+
+    def answer(self, text: str) -> None:
+        """Answer the question that stands at the prompt; an empty text declines it."""
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(text)
+
+    def forget_history(self) -> None:
+        """Read the history again: something in it was deleted."""
+        self._history.forget()
+        self.buffer.reset(self.buffer.document)
+
+    def count_key(self) -> None:
+        """Count the keys that arrive in one go."""
+        self._keys_at_once += 1
+        if self._keys_at_once == 1:
+            asyncio.get_running_loop().call_soon(setattr, self, "_keys_at_once", 0)
+
+    @property
+    def typed_at_once(self) -> bool:
+        """Whether the key came together with those before it."""
+        return self._keys_at_once > 1
+
+    def _may_suggest(self) -> bool:
+        text = self.buffer.text
+        return len(text) >= (_SUGGEST_COMMAND_FROM if text.startswith("/") else _SUGGEST_FROM)
+
+
+class MessageHistory(History):
+    """What was typed before: in this process, commands too, then stored messages.
+
+    These are read from the database when they are first wanted. Nothing is written.
+    """
+
+    def __init__(self, read: Callable[[], Awaitable[list[str]]]) -> None:
+        super().__init__()
+        self._read = read
+
+    async def load(self) -> AsyncGenerator[str, None]:
+        """Yield the history, newest first."""
+        if not self._loaded:
+            self._loaded = True
+            stored = await self._read()
+            typed = self._loaded_strings
+            self._loaded_strings = typed + [text for text in stored if text not in typed]
+        for text in list(self._loaded_strings):
+            yield text
+
+    def load_history_strings(self) -> Iterable[str]:
+        """Return nothing: `load` reads the database."""
+        return ()
+
+    def store_string(self, string: str) -> None:
+        """Write nothing: messages are stored when they are sent, commands never."""
+
+    def forget(self) -> None:
+        """Read everything again the next time."""
+        self._loaded_strings = []
+        self._loaded = False
+
+
+def key_bindings(
+    prompt: Prompt,
+    *,
+    on_interrupt: Callable[[], None],
+    on_end_of_input: Callable[[], None],
+    on_edit: Callable[[], Awaitable[None]],
+) -> KeyBindings:
+    """Return what the keys do beyond what emacs and vi users know anyway."""
+    keys = KeyBindings()
+    at_prompt = buffer_has_focus & ~is_searching
+    at_empty_prompt = at_prompt & Condition(lambda: not prompt.buffer.text)
+    can_take_back = at_empty_prompt & Condition(lambda: bool(prompt.sent) and not prompt.question)
+
+    @keys.add("enter", filter=at_prompt)
+    def send(event: KeyPressEvent) -> None:
+        if prompt.send():
+            event.app.vi_state.reset()
+
+    # With vi keys Escape, then Enter, sends.
+    @keys.add("escape", "enter", filter=at_prompt & ~vi_mode)
+    def new_line(event: KeyPressEvent) -> None:
+        prompt.buffer.newline(copy_margin=False)
+
+    @keys.add("c-j", filter=at_prompt)
+    def new_line_or_send(event: KeyPressEvent) -> None:
+        # A program that types "hello\n" at once means Enter; Ctrl-J alone does not.
+        if prompt.typed_at_once:
+            send(event)
+        else:
+            new_line(event)
+
+    keys.add(Keys.BracketedPaste, filter=at_prompt)(lambda event: prompt.paste(event.data))
+    keys.add("c-c", filter=~is_searching)(lambda _: on_interrupt())
+    keys.add(Keys.SIGINT)(lambda _: on_interrupt())
+    keys.add("c-d", filter=at_empty_prompt)(lambda _: on_end_of_input())
+    keys.add("up", filter=can_take_back)(lambda _: prompt.take_back())
+    keys.add("c-p", filter=can_take_back)(lambda _: prompt.take_back())
+    keys.add("c-z")(lambda event: event.app.suspend_to_background())
+
+    @keys.add("c-x", "c-e", filter=at_prompt)
+    @keys.add("v", filter=at_prompt & vi_navigation_mode & ~has_selection)
+    async def edit(event: KeyPressEvent) -> None:
+        await on_edit()
+
+    @keys.add("f4")
+    def switch_editing_mode(event: KeyPressEvent) -> None:
+        is_vi = event.app.editing_mode == EditingMode.VI
+        event.app.editing_mode = EditingMode.EMACS if is_vi else EditingMode.VI
+
+    return keys
+
+
+def wants_vi(setting: str, environ: Mapping[str, str]) -> bool:
+    """Return whether a setting (`auto`, `emacs`, `vi`) asks for vi keys.
+
+    `auto` follows readline's own settings.
+    """
+    if setting != "auto":
+        return setting == "vi"
+    try:
+        inputrc = Path(environ.get("INPUTRC") or "~/.inputrc").expanduser()
+        text = inputrc.read_text("utf-8", "replace")
+    except (OSError, RuntimeError):
+        return False
+    return any(line.split() == ["set", "editing-mode", "vi"] for line in text.splitlines())
+
+
+def vi_state_words(app: "Application[None]") -> str:
+    """Return what the toolbar says of vi keys; nothing for emacs keys."""
+    if app.editing_mode != EditingMode.VI:
+        return ""
+    return "vi" if app.vi_state.input_mode == InputMode.INSERT else "vi normal"

@@ -1,0 +1,129 @@
+"""A prompt whose window changes its width.
+
+Most terminals wrap their lines again then, and the prompt stands on more rows than were
+drawn: those have to be erased.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from itertools import zip_longest
+from typing import Any, Literal
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.data_structures import Size
+
+Reflow = Literal["no", "shown", "ever shown"]
+"""What a terminal wraps again: nothing, what a line shows, or ever showed (tmux)."""
+
+SETTLE_SECONDS = 0.1
+_SAVE, _RESTORE, _ERASE_LINE_AND_GO_DOWN = "\x1b7", "\x1b8", "\x1b[2K\x1b[B"
+# Terminals that cut lines off instead of wrapping them.
+_CUTTING = ("linux", "rxvt", "vt")
+
+
+class ResizableApplication(Application[None]):
+    """Waits until the size stays the same, then erases all its rows and is drawn again.
+
+    Nothing may be printed while it waits. `on_resized` is called before it is drawn,
+    `on_settled` afterwards.
+    """
+
+    def __init__(
+        self,
+        *,
+        reflow: Reflow,
+        on_resized: Callable[[], None],
+        on_settled: Callable[[], None],
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self._reflow = reflow
+        self._on_resized = on_resized
+        self._on_settled = on_settled
+        self._settling: asyncio.TimerHandle | None = None
+        self._drawn_size: Size | None = None
+        self._widths: list[int] = []
+        """How far each row of the prompt is filled, or ever was if that matters."""
+
+    @property
+    def resizing(self) -> bool:
+        """Whether the size has just changed."""
+        return self._settling is not None
+
+    def erase(self) -> None:
+        """Take the prompt off the screen; the cursor is where it began."""
+        self._erase_lines()
+        self.renderer.erase()
+
+    def _on_resize(self) -> None:
+        if self._settling is not None:
+            self._settling.cancel()
+        self._settling = asyncio.get_running_loop().call_later(SETTLE_SECONDS, self._settle)
+
+    def _settle(self) -> None:
+        self._settling = None
+        if not self.is_running or self.is_done:
+            return
+        self._drawn_size = self.output.get_size()
+        if self._reflow != "no":
+            cursor, columns = self.renderer._cursor_pos, self._drawn_size.columns
+            self.output.cursor_up(more_rows(self._widths[: cursor.y], cursor.x, columns))
+        self._erase_lines()
+        self._on_resized()
+        super()._on_resize()
+        self._on_settled()
+
+    def _erase_lines(self) -> None:
+        """Empty the lines one by one for tmux.
+
+        It moves to the scrollback what is erased all at once.
+        """
+        if self._reflow != "ever shown":
+            return
+        above = self.renderer._cursor_pos.y
+        rows = self.output.get_size().rows
+        self.output.cursor_up(above)
+        self.output.write_raw(_SAVE + _ERASE_LINE_AND_GO_DOWN * rows + _RESTORE)
+        self.output.cursor_down(above)
+
+    def _redraw(self, render_as_done: bool = False) -> None:
+        size = self.output.get_size()
+        if not render_as_done:
+            if self._drawn_size not in (None, size) and not self.resizing:
+                self._on_resize()  # the size has changed, and nobody has told us yet
+            if self.resizing:
+                return
+        self._drawn_size = size
+        on_screen = self.renderer.last_rendered_screen is not None
+        super()._redraw(render_as_done)
+        before = self._widths if on_screen and self._reflow == "ever shown" else []
+        self._widths = [max(pair) for pair in zip_longest(before, self._row_widths(), fillvalue=0)]
+
+    def _row_widths(self) -> list[int]:
+        """Return the columns of each row drawn, up to the last that is not blank."""
+        drawn = self.renderer.last_rendered_screen
+        if drawn is None:
+            return []
+        widths = []
+        for row in range(drawn.height):
+            cells = drawn.data_buffer[row].items()
+            filled = [x + cell.width for x, cell in cells if cell.char.strip()]
+            widths.append(max(filled, default=0))
+        return widths
+
+
+def more_rows(widths: list[int], cursor_x: int, columns: int) -> int:
+    """Return how far a cursor moves down when the rows above it are wrapped again.
+
+    `widths` are those rows', `columns` the new width of the terminal.
+    """
+    return sum(max(0, width - 1) // columns for width in widths) + cursor_x // columns
+
+
+def reflow_of(environ: Mapping[str, str]) -> Reflow:
+    """Return what the terminal wraps again when its width changes."""
+    if environ.get("TMUX"):
+        return "ever shown"
+    if environ.get("STY") or environ.get("XTERM_VERSION"):  # GNU screen; xterm itself
+        return "no"
+    return "no" if environ.get("TERM", "").startswith(_CUTTING) else "shown"

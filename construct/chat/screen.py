@@ -1,0 +1,299 @@
+"""The terminal while a chat is open: a prompt at the bottom, all else printed above it.
+
+The prompt is one application that runs from beginning to end, so that the terminal
+stays in raw mode: what is typed while a reply comes in is neither echoed into it nor
+lost. Printing erases the prompt, writes, and draws the prompt again, within one call.
+"""
+
+import asyncio
+import os
+from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import Completer
+from prompt_toolkit.enums import EditingMode
+from prompt_toolkit.filters import has_completions, has_focus, is_done
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import merge_key_bindings
+from prompt_toolkit.key_binding.bindings.auto_suggest import load_auto_suggest_bindings
+from prompt_toolkit.layout import (
+    BufferControl,
+    ConditionalContainer,
+    Float,
+    FloatContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    Window,
+)
+from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.menus import CompletionsMenu
+from prompt_toolkit.layout.processors import (
+    AppendAutoSuggestion,
+    ConditionalProcessor,
+    HighlightIncrementalSearchProcessor,
+    HighlightSelectionProcessor,
+)
+from prompt_toolkit.output import Output
+from prompt_toolkit.output.defaults import create_output
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.styles import Style
+from prompt_toolkit.widgets import SearchToolbar
+
+from construct.chat.around_prompt import Live, ToolbarState, toolbar
+from construct.chat.editor import edit_text
+from construct.chat.pastes import read_long_pastes
+from construct.chat.prompt import Prompt, key_bindings, vi_state_words
+from construct.chat.resizing import ResizableApplication, reflow_of
+from construct.errors import UsageError
+from construct.views.themes import Theme, prompt_style
+
+_HINT_SECONDS = 3.0
+_TICK_SECONDS = 0.125
+# How long a key after Escape is taken for a part of it: a long time would be felt.
+_ESCAPE_SECONDS = 0.05
+_KEY_SEQUENCE_SECONDS = 0.5
+_TAIL_ROWS = 8
+_MENU_ROWS = 8
+_FEWEST_INPUT_ROWS = 3
+_BESIDE_TAIL = 6
+"""Rows: blank lines, what is waited for, what is queued, the prompt, the toolbar."""
+_BESIDE_PANEL = 4
+"""Rows: a blank line on either side, the prompt, the toolbar."""
+_MENU_STYLE = {
+    "completion-menu": "bg:default",
+    "completion-menu.completion": "bg:default fg:default",
+    "completion-menu.completion.current": "noinherit reverse",
+    "completion-menu.meta.completion": "bg:default fg:default dim",
+    "completion-menu.meta.completion.current": "noinherit reverse",
+    "auto-suggestion": "dim",
+}
+
+
+class Screen:
+    """The prompt and what is printed above it."""
+
+    def __init__(
+        self,
+        *,
+        read_history: Callable[[], Awaitable[list[str]]],
+        completer: Completer,
+        on_interrupt: Callable[[], None],
+        on_end_of_input: Callable[[], None],
+        theme: Theme,
+        vi: bool,
+        terminal: tuple[Input, Output] | None = None,
+    ) -> None:
+        self.theme = theme
+        self.prompt = Prompt(read_history, completer, self.redraw)
+        self.live = Live(queued=self.prompt.sent)
+        self.toolbar = ToolbarState()
+        self.on_resized: Callable[[], None] = lambda: None
+        """Called when the width may have changed, before the prompt is drawn again."""
+        self._editing = False
+        self._held: list[tuple[str, object]] = []
+        self._last_group: object = None
+        self.prompt.buffer.on_text_changed += lambda _: self._end_hint(self.live.hint)
+        keys = key_bindings(
+            self.prompt,
+            on_interrupt=on_interrupt,
+            on_end_of_input=on_end_of_input,
+            on_edit=self._edit_line,
+        )
+        self.app = ResizableApplication(
+            reflow=reflow_of(os.environ),
+            on_resized=lambda: self.on_resized(),
+            on_settled=self._print_held,
+            layout=self._layout(),
+            style=Style.from_dict(prompt_style(theme) | _MENU_STYLE),
+            include_default_pygments_style=False,
+            key_bindings=merge_key_bindings([load_auto_suggest_bindings(), keys]),
+            editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
+            erase_when_done=True,
+            input=terminal[0] if terminal else None,
+            output=terminal[1] if terminal else _standard_output(),
+        )
+        self.app.ttimeoutlen = _ESCAPE_SECONDS
+        self.app.timeoutlen = _KEY_SEQUENCE_SECONDS
+        self.app.key_processor.before_key_press += lambda _: self.prompt.count_key()
+        read_long_pastes(self.app.input)
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal."""
+        return self.app.output.get_size().columns
+
+    @property
+    def tail_rows(self) -> int:
+        """Rows for the unfinished end of a reply: a third of a tall terminal."""
+        rows = self.app.output.get_size().rows
+        return max(1, min(max(_TAIL_ROWS, rows // 3), rows - _BESIDE_TAIL))
+
+    @property
+    def panel_rows(self) -> int:
+        """Rows that a panel may take above the prompt."""
+        return self.app.output.get_size().rows - _BESIDE_PANEL
+
+    async def run(self, on_drawn: Callable[[], None]) -> None:
+        """Show the prompt until `leave`; call `on_drawn` once it is on the screen."""
+
+        def drawn(_: object) -> None:
+            self.app.after_render.remove_handler(drawn)
+            on_drawn()
+
+        self.app.after_render.add_handler(drawn)
+        ticking = asyncio.create_task(self._tick(), name="tick")
+        try:
+            await self.app.run_async()
+        except EOFError:  # the terminal is gone
+            return
+        finally:
+            ticking.cancel()
+            self.live = Live()
+
+    def leave(self) -> None:
+        """Take the prompt away for good."""
+        if self.app.is_running and not self.app.is_done:
+            self.app.exit()
+
+    def print(self, text: str, group: object = None) -> None:
+        """Print whole lines above the prompt.
+
+        A blank line goes before them unless they continue a group.
+        """
+        if self._editing or self.app.resizing:
+            self._held.append((text, group))
+            return
+        if group is None or group != self._last_group:
+            text = f"\n{text}"
+        self._last_group = group if group is not None else object()
+        drawn = self.app.is_running and not self.app.is_done
+        if drawn:
+            self.app.erase()
+        self.app.output.write_raw(text.replace("\n", "\r\n"))
+        self.app.output.flush()
+        if drawn:
+            # At once: `invalidate` would leave no prompt on the screen for a moment.
+            self.app._redraw()
+
+    def began(self, group: object) -> bool:
+        """Return whether what was printed last belongs to this group."""
+        return self._last_group == group
+
+    def redraw(self) -> None:
+        """Draw the prompt again soon."""
+        self.app.invalidate()
+
+    def hint(self, text: str) -> None:
+        """Show a few words above the prompt for a moment."""
+        self.live.hint = text
+        self.redraw()
+        asyncio.get_running_loop().call_later(_HINT_SECONDS, self._end_hint, text)
+
+    async def edit(self, text: str) -> None:
+        """Open the user's editor on a text and bring the result to the prompt.
+
+        Raises UsageError when there is no editor.
+        """
+        self._editing = True
+        try:
+            self.prompt.fill(await run_in_terminal(lambda: edit_text(text), in_executor=True))
+        finally:
+            self._editing = False
+            self._print_held()
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboard by way of the terminal (OSC 52)."""
+        self.app.output.write_raw(f"\x1b]52;c;{b64encode(text.encode()).decode()}\x07")
+        self.app.output.flush()
+
+    async def _edit_line(self) -> None:
+        if self._editing or self.prompt.question:
+            return
+        try:
+            await self.edit(self.prompt.text)
+        except UsageError as error:
+            self.hint(str(error))
+
+    def _print_held(self) -> None:
+        held, self._held = self._held, []
+        for text, group in held:
+            self.print(text, group)
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(_TICK_SECONDS)
+            if self.live.status:
+                self.redraw()
+
+    def _end_hint(self, text: str) -> None:
+        if self.live.hint == text:
+            self.live.hint = ""
+            self.redraw()
+
+    def _layout(self) -> Layout:
+        """Lay out what is coming in, the line, completions and the toolbar."""
+        buffer = self.prompt.buffer
+        search = SearchToolbar(ignore_case=True)
+        line = Window(
+            BufferControl(
+                buffer,
+                search_buffer_control=search.control,
+                preview_search=True,
+                include_default_input_processors=False,
+                input_processors=[
+                    HighlightIncrementalSearchProcessor(),
+                    HighlightSelectionProcessor(),
+                    ConditionalProcessor(AppendAutoSuggestion(), has_focus(buffer) & ~is_done),
+                ],
+            ),
+            height=lambda: Dimension(
+                min=1, max=max(_FEWEST_INPUT_ROWS, self.app.output.get_size().rows // 2)
+            ),
+            get_line_prefix=self._line_prefix,
+            wrap_lines=True,
+            dont_extend_height=True,
+        )
+        live = FormattedTextControl(lambda: self.live.fragments(self.width))
+        bottom = FormattedTextControl(
+            lambda: toolbar(replace(self.toolbar, keys=vi_state_words(self.app)), self.width)
+        )
+        rows = HSplit(
+            [
+                Window(live, dont_extend_height=True),
+                line,
+                ConditionalContainer(Window(height=lambda: _menu_height(buffer)), has_completions),
+                search,
+                Window(bottom, height=1, dont_extend_height=True),
+                Window(),  # takes the rows that were needed before and are not now
+            ]
+        )
+        menu = CompletionsMenu(max_height=_MENU_ROWS, scroll_offset=1)
+        return Layout(FloatContainer(rows, [Float(menu, xcursor=True, ycursor=True)]), line)
+
+    def _line_prefix(self, line: int, wrapped: int) -> StyleAndTextTuples:
+        """Return the prompt's sign for the first row, as much room for the others."""
+        style = "class:high" if self.toolbar.private else "class:accent"
+        sign = "› "
+        if self.prompt.question:
+            style, sign = "class:accent", f"{self.prompt.question} "
+        if line or wrapped:
+            return [("", " " * len(sign))]
+        return [(style, sign)]
+
+
+def _menu_height(buffer: Buffer) -> Dimension:
+    state = buffer.complete_state
+    return Dimension.exact(min(_MENU_ROWS, len(state.completions)) if state else 0)
+
+
+def _standard_output() -> Output:
+    """Return standard output; it is never asked where the cursor is."""
+    output = create_output()
+    if isinstance(output, Vt100_Output):
+        output.enable_cpr = False
+    return output

@@ -1,0 +1,219 @@
+"""What a chat shows on a screen: answers to commands, notices, streaming replies."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from construct.chat.output import GetView, LiveView, Output
+from construct.chat.screen import Screen
+from construct.clock import Clock
+from construct.errors import ConstructError
+from construct.store.records import Message
+from construct.tasks import stop
+from construct.text import one_line, printable
+from construct.turns import Delta, Event, Retrying, ToolCalled, TurnResult, Waiting
+from construct.views.console import to_ansi
+from construct.views.markdown import MarkdownStream
+from construct.views.messages import echo_view, replayed
+from construct.views.wrapping import fitted
+
+FRAME_SECONDS = 1 / 12
+_NOTICES = "notices"
+_REFRESH_SECONDS = 0.5
+
+
+class TerminalOutput(Output):
+    """Prints above the prompt."""
+
+    interactive = True
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._reply: ScreenReply | None = None
+        self._held_notices: list[str] = []
+        self._watching: asyncio.Task[None] | None = None
+
+    def show(self, view: RenderableType) -> None:
+        """Print the answer to a command."""
+        self._screen.print(self._drawn(view))
+
+    async def watch(self, look: GetView) -> None:
+        """Show the answer above the prompt for as long as it changes, then print it.
+
+        The next line prints it at once.
+        """
+        now = await look()
+        if not now.is_moving or self._drawn(now.view).count("\n") > self._screen.panel_rows:
+            self.show(now.view)
+            return
+        await self.settle()
+        self._watching = asyncio.create_task(self._follow(look, now), name="watch")
+
+    async def settle(self) -> None:
+        """Stop watching, and print what was being watched as it is now."""
+        await stop(self._watching)
+        self._watching = None
+
+    async def _follow(self, look: GetView, now: LiveView) -> None:
+        """Show a changing view. However that ends, what was seen last is printed."""
+        try:
+            with suppress(ConstructError):
+                while now.is_moving:
+                    self._screen.live.panel = self._drawn(now.view)
+                    self._screen.redraw()
+                    await asyncio.sleep(_REFRESH_SECONDS)
+                    now = await look()
+        finally:
+            self._screen.live.panel = ""
+            self.show(now.view)
+
+    def _drawn(self, view: RenderableType) -> str:
+        return to_ansi(view, self._screen.width, self._screen.theme)
+
+    def say(self, text: str) -> None:
+        """Print lines that answer a command."""
+        self.show(Text(printable(text)))
+
+    def error(self, text: str) -> None:
+        """Print what went wrong."""
+        self.show(Text(printable(text), style="error"))
+
+    def notice(self, text: str) -> None:
+        """Print a quiet line; behind the reply while one is coming in."""
+        if self._reply is not None:
+            self._held_notices.append(text)
+            return
+        line = fitted(f"· {text}", self._screen.width)
+        self._screen.print(self._drawn(Text(line, style="dim")), group=_NOTICES)
+
+    def echo(self, text: str) -> None:
+        """Print a line of the user's, shortened when it is long."""
+        self.show(echo_view(text))
+
+    def replay(self, messages: Sequence[Message], clock: Clock) -> None:
+        """Print what was said before."""
+        self._screen.print(replayed(messages, clock, self._screen.width, self._screen.theme))
+
+    def reply(self) -> "ScreenReply":
+        """Begin a reply."""
+        self._reply = ScreenReply(self._screen, self._reply_ended)
+        return self._reply
+
+    def _reply_ended(self) -> None:
+        self._reply = None
+        held, self._held_notices = self._held_notices, []
+        for text in held:
+            self.notice(text)
+
+    @contextmanager
+    def busy(self, text: str) -> Iterator[None]:
+        """Show above the prompt that something takes its time."""
+        self._screen.live.wait(text)
+        self._screen.redraw()
+        try:
+            yield
+        finally:
+            self._screen.live.wait("")
+            self._screen.redraw()
+
+    async def ask(self, question: str) -> bool:
+        """Ask for a yes at the prompt."""
+        answer = await self._screen.prompt.ask(f"{question} [y/N]")
+        return answer.strip().lower() in {"y", "yes"}
+
+    async def edit(self, text: str) -> None:
+        """Open the user's editor."""
+        await self._screen.edit(text)
+
+    def prefill(self, text: str) -> None:
+        """Put a text at the prompt, unless something stands there."""
+        if not self._screen.prompt.buffer.text:
+            self._screen.prompt.fill(text)
+
+    def copy(self, text: str) -> None:
+        """Put a text on the clipboard."""
+        self._screen.copy(text)
+
+    def forgotten(self) -> None:
+        """Read the prompt's history again."""
+        self._screen.prompt.forget_history()
+
+
+class ScreenReply:
+    """One reply while it streams in.
+
+    What is final goes to the scrollback, the rest stands above the prompt until it is.
+    First words are drawn when they arrive, later ones at most twelve times a second.
+    """
+
+    def __init__(self, screen: Screen, on_end: Callable[[], None]) -> None:
+        self._screen = screen
+        self._on_end = on_end
+        self._width = screen.width
+        self._stream = MarkdownStream(self._width, screen.theme)
+        self._final = ""
+        self._drawn_at = 0.0
+        self._frame: asyncio.TimerHandle | None = None
+        screen.live.wait("thinking")
+        screen.on_resized = self._resize
+        screen.redraw()
+
+    def listen(self, event: Event) -> None:
+        """Show what has come."""
+        live = self._screen.live
+        match event:
+            case Delta(text):
+                self._final += self._stream.feed(text)
+                live.wait("")
+                self._draw_soon()
+            case Waiting():
+                live.wait("the memory is catching up")
+            case Retrying(why):
+                live.wait(f"{why}, trying again")
+            case ToolCalled(_, summary):
+                self._flush()
+                line = Text(f"· {one_line(summary)}", style="dim")
+                self._screen.print(to_ansi(line, self._screen.width, self._screen.theme), "tool")
+                live.wait("thinking")
+
+    def end(self, result: TurnResult | None) -> None:
+        """Print the rest."""
+        self._flush()
+        self._screen.live.wait("")
+        self._screen.redraw()
+        self._screen.on_resized = lambda: None
+        self._on_end()
+
+    def _flush(self) -> None:
+        """Print all that has come, and begin a new stream."""
+        self._final += self._stream.finish()
+        self._stream = MarkdownStream(self._width, self._screen.theme)
+        self._draw()
+
+    def _draw_soon(self) -> None:
+        if self._frame is None:
+            next_frame = self._drawn_at + FRAME_SECONDS
+            self._frame = asyncio.get_running_loop().call_at(next_frame, self._draw)
+
+    def _draw(self) -> None:
+        self._drawn_at = asyncio.get_running_loop().time()
+        if self._frame is not None:
+            self._frame.cancel()
+            self._frame = None
+        live = self._screen.live
+        final, self._final = self._final, ""
+        live.tail = self._stream.tail(self._screen.tail_rows)
+        live.tail_gap = not final and not self._screen.began(self)
+        if final:
+            self._screen.print(final, group=self)
+        else:
+            self._screen.redraw()
+
+    def _resize(self) -> None:
+        """Render what is not final for the new width."""
+        self._width = self._screen.width
+        self._stream.resize(self._width)
+        self._screen.live.tail = self._stream.tail(self._screen.tail_rows)

@@ -1,0 +1,162 @@
+"""`status`, `compact`, `observe` and `undo`: memory work, seen and done on demand."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import TypeVar
+
+from construct.cli.environment import Environment
+from construct.cli.progress import left_off, progress_bar, waiting
+from construct.cli.streams import complain, confirmed, print_json, say, show
+from construct.companion import Companion
+from construct.errors import NotConfiguredError
+from construct.llm.providers import Models, choose_models
+from construct.operations import forgetting, learning
+from construct.operations import status as standing
+from construct.operations.context import Context
+from construct.operations.learning import CompactResult
+from construct.operations.status import Status
+
+T = TypeVar("T")
+
+_COMPACT = "construct compact"
+_LOOK_SECONDS = 0.5
+_LEFT_OFF = "Left off. What was observed is kept; the same command goes on from there."
+
+
+def status(env: Environment, *, as_json: bool) -> None:
+    """Print the memory panel."""
+    from construct.views.status import status_json, status_view
+
+    with env.reading() as ctx:
+        found = _status(ctx)
+        imported = 0 if as_json else standing.count_unread(ctx)
+    view = status_view(found, imported=imported, compact=_COMPACT)
+    print_json(status_json(found)) if as_json else show(view)
+
+
+def watch_status(env: Environment) -> None:
+    """Show the memory panel, anew twice a second, until Ctrl-C.
+
+    Where there is no terminal, once.
+    """
+    from rich.console import Group
+    from rich.live import Live
+    from rich.text import Text
+
+    from construct.views.console import to_console
+    from construct.views.status import status_view
+
+    if not sys.stdout.isatty():
+        status(env, as_json=False)
+        return
+    with env.context() as ctx:  # the chat that is watched may have made no file yet
+        imported = standing.count_unread(ctx)  # takes a second: once will do
+        ending = Text()  # the line on which the terminal shows the ^C
+
+        def look() -> Group:
+            found = _status(ctx.at_latest())
+            return Group(status_view(found, imported=imported, compact=_COMPACT), ending)
+
+        live = Live(look(), console=to_console(sys.stdout), auto_refresh=False)
+        with suppress(KeyboardInterrupt), live:
+            while True:
+                time.sleep(_LOOK_SECONDS)
+                live.update(look(), refresh=True)
+
+
+def _status(ctx: Context) -> Status:
+    """Return the panel, with thresholds for the main model if one is configured."""
+    with suppress(NotConfiguredError):
+        ctx = ctx.with_models(choose_models(ctx.settings))
+    return standing.status(ctx)
+
+
+def compact(env: Environment, *, as_json: bool) -> None:
+    """Do the memory work of the latest conversation now, and print what changed."""
+    from construct.views.learning import compact_json, compact_view
+
+    env.settings.must_learn()
+    with env.context() as ctx:
+        here = ctx.conversation_id
+    if here is None:
+        choose_models(env.settings)  # raises where none is configured
+        print_json(compact_json(None)) if as_json else say("Nothing to compact yet.")
+        return
+    done = compact_conversation(env, here)
+    print_json(compact_json(done)) if as_json else show(compact_view(done))
+
+
+def compact_conversation(env: Environment, conversation_id: int) -> CompactResult:
+    """Observe, compact and reflect one conversation now."""
+
+    async def work(companion: Companion) -> CompactResult:
+        async with waiting("working through the conversation"):
+            return await learning.compact(companion, conversation_id)
+
+    done = with_companion(env, work)
+    if done.fallback_reason:
+        complain(f"Note: {done.fallback_reason}.")
+    return done
+
+
+def observe(
+    env: Environment, since: str | None, budget: float | None, *, yes: bool, as_json: bool
+) -> None:
+    """Say what there is to observe and what it may cost, ask, and do it."""
+    from construct.views.learning import observe_plan_view, observed_json, observed_view
+
+    env.settings.must_learn()
+    models = choose_models(env.settings)
+    with env.context() as ctx:
+        plan = learning.plan_observe(ctx, models.worker, since)
+    if plan.backlogs:
+        complain(observe_plan_view(plan))
+        if not yes and not confirmed("Observe them?"):
+            complain("Nothing was observed.")
+            return
+    with left_off(lambda: _LEFT_OFF), progress_bar() as advance:
+        done = with_companion(
+            env, lambda companion: learning.observe(companion, plan, budget, advance), models
+        )
+    print_json(observed_json(done)) if as_json else show(observed_view(done))
+
+
+def undo(env: Environment, *, yes: bool, as_json: bool) -> None:
+    """Show on a terminal what would be taken back and ask. Then take it back."""
+    from construct.views.forgetting import (
+        UNDO_QUESTION,
+        undo_plan_view,
+        undone_json,
+        undone_view,
+    )
+
+    with env.context() as ctx:
+        plan = forgetting.plan_undo(ctx)
+        if sys.stdin.isatty() and not yes:
+            show(undo_plan_view(plan, ctx.clock.today()), sys.stderr)
+            if not confirmed(UNDO_QUESTION):
+                complain("Nothing was taken back.")
+                return
+        done = forgetting.undo(ctx, plan)
+    view = undone_view(done, env.settings.clock.today(), compact=_COMPACT)
+    print_json(undone_json(done)) if as_json else show(view)
+
+
+def with_companion(
+    env: Environment,
+    work: Callable[[Companion], Awaitable[T]],
+    models: Models | None = None,
+) -> T:
+    """Run work that needs the models, and close them."""
+
+    async def run() -> T:
+        companion = Companion(env.settings, models or choose_models(env.settings))
+        try:
+            return await work(companion)
+        finally:
+            await companion.close()
+
+    return asyncio.run(run())

@@ -1,0 +1,173 @@
+"""`setup` and `models`: choosing a model, on a screen or by options."""
+
+import asyncio
+import getpass
+import os
+import sys
+from enum import StrEnum
+
+from construct.cli.environment import Environment
+from construct.cli.streams import complain, print_json, say
+from construct.config import Settings
+from construct.errors import ConstructError, UsageError
+from construct.operations import setup as operation
+from construct.operations.setup import Choice, Kept, Reach
+from construct.views import setup as view
+
+_HEADING = "Construct, a companion that remembers."
+_WRONG_KEY = "That is none of the keys above."
+
+
+class Picked(StrEnum):
+    """What somebody did at the screen."""
+
+    CHOSEN = "chosen"
+    DEMO = "demo"
+    NOTHING = "nothing"
+
+
+def models(env: Environment, *, as_json: bool) -> None:
+    """Print the models within reach."""
+    found = operation.all_models(env.settings)
+    print_json(view.models_json(found)) if as_json else say(view.models_text(found))
+
+
+def setup(
+    env: Environment, *, use: str | None, server: str | None, key: str | None, as_json: bool
+) -> int:
+    """Choose a model by options, or on the screen; without a terminal print what is found."""
+    settings = env.settings
+    if use is not None or server is not None or key is not None:
+        choice = _by_options(settings, use, server, _key_from_input(key))
+        kept = _keep(settings, choice)
+        print_json(view.kept_json(kept)) if as_json else say(view.kept_text(kept))
+        return 0
+    reach = operation.within_reach(settings)
+    if as_json:
+        print_json(view.reach_json(reach))
+    elif not (sys.stdin.isatty() and sys.stdout.isatty()):
+        say(view.screen(reach, _HEADING))
+    elif pick(settings, reach) is Picked.DEMO:
+        from construct.cli.demo import demo
+
+        return demo(env)
+    return 0
+
+
+def first_choice(env: Environment) -> tuple[Picked, Settings]:
+    """Let somebody choose who has nothing configured; return what was picked and the settings.
+
+    The demo runs here, and is over when this returns.
+    """
+    settings = env.settings
+    picked = pick(settings, operation.within_reach(settings))
+    if picked is Picked.DEMO:
+        from construct.cli.demo import demo
+
+        demo(env)
+    return picked, operation.reloaded(settings) if picked is Picked.CHOSEN else settings
+
+
+def pick(settings: Settings, reach: Reach) -> Picked:
+    """Show the screen, read one key, and do what it says, until that works."""
+    say(view.screen(reach, _HEADING))
+    while True:
+        key = _one_key()
+        if key in {"\x03", "\x04", "", "q"}:
+            say("")
+            return Picked.NOTHING
+        if key == "d":
+            return Picked.DEMO
+        try:
+            choice = _choice(settings, reach, key)
+            if choice is None:
+                complain(_WRONG_KEY)
+                continue
+            if choice.model != operation.NOTEBOOK:
+                say(f"Trying {choice.model} …")
+            say(f"\n{view.kept_text(_keep(settings, choice))}\n")
+        except ConstructError as error:
+            complain(f"{error}\nPick again, or press q to leave everything as it is.")
+        except (EOFError, KeyboardInterrupt):
+            say("")
+            return Picked.NOTHING
+        else:
+            return Picked.CHOSEN
+
+
+def _choice(settings: Settings, reach: Reach, key: str) -> Choice | None:
+    """Return what a key chooses, asking for a key or an address; None for no such key."""
+    if key == "k":
+        return operation.choose_key(_typed_key("API key (not shown): "))
+    if key == "u":
+        url = input("Address, such as http://192.168.1.5:11434: ").strip()
+        secret = getpass.getpass("Key, if it wants one (not shown): ").strip()
+        return operation.choose_server(_address(url), key=secret or None)
+    if key == "n":
+        return operation.choose_notebook()
+    if key.isdigit() and 1 <= int(key) <= min(9, len(reach.models)):
+        return operation.choose_found(reach.models[int(key) - 1])
+    return None
+
+
+def _by_options(settings: Settings, use: str | None, server: str | None, key: str | None) -> Choice:
+    if server is not None:
+        return operation.choose_server(_address(server), use, key)
+    if key is not None:
+        return operation.choose_key(key, use)
+    assert use is not None  # one of the three is given
+    return operation.choose_named(settings, use)
+
+
+def _key_from_input(given: str | None) -> str | None:
+    if given is None:
+        return None
+    if given != "-":
+        raise UsageError("A key on the command line can be seen by others. Pipe it in: --key -")
+    key = sys.stdin.readline().strip()
+    if not key:
+        raise UsageError("--key - reads the key from standard input, and nothing came.")
+    return _checked(key)
+
+
+def _typed_key(question: str) -> str:
+    return _checked(getpass.getpass(question).strip())
+
+
+def _checked(key: str) -> str:
+    if not (key and key.isascii() and key.isprintable() and " " not in key):
+        raise UsageError("That is no key: it must be one word of plain characters.")
+    return key
+
+
+def _address(text: str) -> str:
+    from construct.config import server_address
+
+    try:
+        return server_address(text if "://" in text else f"http://{text}")
+    except ValueError as error:
+        raise UsageError(f"{text!r}: {error}.") from error
+
+
+def _keep(settings: Settings, choice: Choice) -> Kept:
+    return asyncio.run(operation.keep(settings, choice))
+
+
+def _one_key() -> str:
+    """Return the next key that is pressed, in lower case; empty at the end of input."""
+    if os.name != "posix":
+        return input().strip()[:1].lower()
+    import termios
+    import tty
+
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)
+        pressed = os.read(descriptor, 16).decode("ascii", "replace")
+        key = "?" if pressed.startswith("\x1b") else pressed[:1]  # an arrow is several bytes
+    except KeyboardInterrupt:
+        key = "\x03"
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+    return key.lower()

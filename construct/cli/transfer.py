@@ -1,0 +1,125 @@
+"""`construct export`, `report` and `import`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from construct.cli.options import Force, Json, Output, environment, examples
+from construct.cli.progress import left_off, progress_bar
+from construct.cli.streams import complain, print_json, say
+from construct.errors import UsageError
+
+transfer = typer.Typer()
+
+
+@transfer.command(
+    epilog=examples(
+        "construct export -o backup.jsonl                 all; `import` reads it back",
+        "construct export --format sqlite -o backup.db    a copy of the database",
+        "construct export --format markdown | less        to read",
+    )
+)
+def export(
+    context: typer.Context,
+    file_format: Annotated[
+        str, typer.Option("--format", metavar="jsonl|sqlite|markdown", help="The format.")
+    ] = "jsonl",
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Write everything to a file, or to standard output.
+
+    Only you can read the file. The same database gives the same bytes. An existing file
+    is replaced only if it is an export, a report or a database of Construct's; any
+    other needs --force.
+    """
+    from construct.operations import transfer as operations
+
+    target = _file(output)
+    with environment(context).reading() as ctx:
+        operations.export(ctx, file_format, target, sys.stdout, force=force)
+    if target is not None:
+        complain(f"Written: {target}")
+
+
+@transfer.command()
+def report(context: typer.Context, output: Output = None, force: Force = False) -> None:
+    """Write a page to look at memory in a browser.
+
+    It shows what is known, since when, from which words and at what cost. The page
+    needs no other file and loads nothing from outside. An existing file is replaced
+    only if Construct wrote it; any other needs --force.
+    """
+    from construct.operations.report import report as read_report
+    from construct.operations.transfer import write_page
+    from construct.views.report.page import page
+
+    if output is None and sys.stdout.isatty():
+        raise UsageError(
+            "The report is a page for a browser.\nName a file with -o (`-o -`: standard output)."
+        )
+    target = _file(output)
+    with environment(context).reading() as ctx:
+        html = page(read_report(ctx), ctx.clock)
+        if target is None:
+            _print_page(html)
+        else:
+            write_page(ctx, html, target, force=force)
+            complain(f"Written: {target}")
+
+
+@transfer.command(
+    "import",
+    epilog=examples(
+        "construct import backup.jsonl           an export of another machine",
+        "construct import conversations.json     ChatGPT's or Claude's export",
+        "construct import export.zip             the same, as it was sent",
+    ),
+)
+def import_(
+    context: typer.Context,
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="An export, hand-made JSONL, ChatGPT's or Claude's export."
+        ),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Bring in conversations from a file.
+
+    All of it or nothing. The same file twice adds nothing; after an interruption, run
+    it again to go on. What comes in can be searched at once. It is not part of the
+    context, and nothing is learned from it until you run `construct observe`.
+    """
+    from construct.operations import transfer as operations
+    from construct.views.transfer import imported_json, imported_notes, imported_text, left_off_text
+
+    started: set[str] = set()
+    with environment(context).context() as ctx, progress_bar() as advance:
+
+        def progress(doing: str, done: int, total: int) -> None:
+            started.add(doing)
+            advance(doing, done, total)
+
+        with left_off(lambda: left_off_text(operations.unsearchable(ctx), started)):
+            imported = operations.import_file(ctx, file, progress)
+    if as_json:
+        print_json(imported_json(imported))
+        return
+    say(imported_text(imported))
+    for note in imported_notes(imported):
+        complain(note)
+
+
+def _file(output: Path | None) -> Path | None:
+    return None if output is None or str(output) == "-" else output
+
+
+def _print_page(html: str) -> None:
+    """Print a page whole, in any encoding: what that lacks is written as references."""
+    encoding = sys.stdout.encoding or "utf-8"
+    charset = "utf-8" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else "ascii"
+    sys.stdout.write(html.encode(charset, "xmlcharrefreplace").decode(charset))

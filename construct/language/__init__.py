@@ -1,0 +1,4 @@
+"""English sentences: terms, dates, stance, sameness. Pure.
+
+Nothing here knows the database.
+"""

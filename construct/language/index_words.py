@@ -1,0 +1,154 @@
+"""Words as the full-text index has them, folded and stemmed.
+
+So ranking sees the matches that SQLite found. This is SQLite's
+`tokenize='porter unicode61 remove_diacritics 2'` in Python: Porter (1980), with the two
+later rules that fts5_tokenize.c has, `bli` and `logi`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from functools import cache, lru_cache
+
+from construct.language.wordlists import IRREGULAR
+
+_WORD = re.compile(r"[^\W_]+")
+# Scripts written without spaces: a run of them is one word to the tokenizer, so it is
+# looked for in pieces.
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
+_LONGEST = 64  # longer words are left alone, as in SQLite
+
+_STEP_2 = {
+    "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
+    "logi": "log", "bli": "ble", "alli": "al", "entli": "ent", "eli": "e", "ousli": "ous",
+    "ization": "ize", "ation": "ate", "ator": "ate", "alism": "al", "iveness": "ive",
+    "fulness": "ful", "ousness": "ous", "aliti": "al", "iviti": "ive", "biliti": "ble",
+}  # fmt: skip
+_STEP_3 = {
+    "icate": "ic", "ative": "", "alize": "al", "iciti": "ic", "ical": "ic", "ful": "", "ness": "",
+}  # fmt: skip
+_STEP_4 = dict.fromkeys(
+    "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split(), ""
+)
+_LONGEST_ENDING = 7  # the longest that a word ends with is the one that counts
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case, Latin letters without diacritics."""
+    if text.isascii():
+        return text.lower()
+    plain = _MARKS.sub("", "".join(map(_plain, text)))
+    return plain.lower().replace("ς", "σ")
+
+
+_MARKS = re.compile("[\u0300-\u036f]")
+
+
+@lru_cache(4096)
+def _plain(letter: str) -> str:
+    parts = unicodedata.normalize("NFD", letter)
+    return parts[0] if parts[0].isascii() else letter
+
+
+def index_words(text: str) -> list[str]:
+    """Return the words of `text` in order, folded, not stemmed."""
+    return _WORD.findall(fold(text))
+
+
+def is_unspaced(text: str) -> bool:
+    """Tell whether a text is, or has something in it, of a script without spaces between words."""
+    return bool(UNSPACED.search(text))
+
+
+@lru_cache(4096)
+def stem(word: str) -> str:
+    """Return the stem under which the index files a folded word."""
+    bytes_ = word.encode()
+    if not 3 <= len(bytes_) <= _LONGEST:
+        return word
+    # The rules look at bytes.
+    return _stem(bytes_.decode("latin-1")).encode("latin-1").decode(errors="replace")
+
+
+@cache
+def _irregular() -> dict[str, tuple[str, ...]]:
+    groups = [tuple(group.split()) for group in IRREGULAR.split(";")]
+    return {stem(word): group for group in groups for word in group}
+
+
+def word_forms(word: str) -> tuple[str, ...]:
+    """Return the word and those of its forms that have other stems."""
+    own = stem(word)
+    return (word, *[form for form in _irregular().get(own, ()) if stem(form) != own])
+
+
+def root(word: str) -> str:
+    """Return one stem for all forms of a word: "went" and "goes" have the same."""
+    return min(map(stem, word_forms(word)))
+
+
+def _stem(word: str) -> str:
+    word = _without_plural(word)
+    word = _without_past(word)
+    if word.endswith("y") and "V" in _shape(word[:-1]):
+        word = word[:-1] + "i"
+    word = _replaced(word, _STEP_2, least=1)
+    word = _replaced(word, _STEP_3, least=1)
+    word = _replaced(word, _STEP_4, least=2)
+    if word.endswith("e"):
+        measure = _measure(word[:-1])
+        if measure > 1 or (measure == 1 and not _has_short_end(word[:-1])):
+            word = word[:-1]
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+
+
+def _shape(word: str) -> str:
+    """Return the word as a string of C and V; y is a vowel after a consonant."""
+    shape = ""
+    for letter in word:
+        vowel = letter in "aeiou" or (letter == "y" and shape[-1:] == "C")
+        shape += "V" if vowel else "C"
+    return shape
+
+
+def _measure(word: str) -> int:
+    """Return how often consonants follow vowels."""
+    return len(re.findall("V+C+", _shape(word)))
+
+
+def _has_short_end(word: str) -> bool:
+    """Tell whether the word ends consonant, vowel, consonant, the last not w, x or y."""
+    return word[-1:] not in ("w", "x", "y") and _shape(word)[-3:] == "CVC"
+
+
+def _without_plural(word: str) -> str:
+    if (word.endswith("sses") and len(word) > 4) or (word.endswith("ies") and len(word) > 3):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _without_past(word: str) -> str:
+    """Take "ed" and "ing" off, and put right what is left: "hop(p)ing", "fil(e)ing"."""
+    if word.endswith("eed") and len(word) > 3:
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    base = word.removesuffix("ing") if word.endswith("ing") else word.removesuffix("ed")
+    if base == word or "V" not in _shape(base):
+        return word
+    if base.endswith(("at", "bl", "iz")):
+        return base + "e"
+    if len(base) > 1 and base[-1] == base[-2] and base[-1] not in "aeioulsz":
+        return base[:-1]
+    return base + "e" if _measure(base) == 1 and _has_short_end(base) else base
+
+
+def _replaced(word: str, endings: Mapping[str, str], *, least: int) -> str:
+    """Replace the longest of these endings, where what stands before it measures so much."""
+    for size in range(_LONGEST_ENDING, 1, -1):
+        base, ending = word[:-size], word[-size:]
+        if ending in endings:
+            fits = _measure(base) >= least and (ending != "ion" or base.endswith(("s", "t")))
+            return base + endings[ending] if fits else word
+    return word

@@ -1,0 +1,92 @@
+"""Days, months and years: as a span of days, as they are stored, and in words. Pure."""
+
+import calendar
+import math
+import re
+from dataclasses import dataclass
+from datetime import date
+
+FADE_DAYS = 7.0  # what happened on a day is told within about a week of it
+
+_WHEN = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
+_LEAP_YEAR = 2000
+_UNITS = ((14, 1.0, "day"), (60, 7.0, "week"), (365, 30.44, "month"), (math.inf, 365.25, "year"))
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The days from first to last; `yearly`: of any year."""
+
+    first: date
+    last: date
+    yearly: bool = False
+
+    def nearness(self, day: date) -> float:
+        """Return 1 for a day within, less the farther it is."""
+        return math.exp(-self._gap(day) / FADE_DAYS)
+
+    def _gap(self, day: date) -> int:
+        if not self.yearly:
+            return max(0, (self.first - day).days, (day - self.last).days)
+        length = (self.last - self.first).days
+        years = range(max(1, day.year - 1), min(9999, day.year + 1) + 1)
+        starts = [date(year, self.first.month, min(self.first.day, 28)) for year in years]
+        return min(max(0, (start - day).days, (day - start).days - length) for start in starts)
+
+
+def period(
+    year: str | int | None, month: str | int | None = None, day: str | int | None = None
+) -> Period:
+    """Return a year, one of its months or one of its days; without a year, of any year.
+
+    Raises ValueError where the calendar has none.
+    """
+    in_year = _LEAP_YEAR if year is None else int(year)
+    first = date(in_year, int(month or 1), int(day or 1))
+    if day:
+        return Period(first, first, yearly=year is None)
+    last_month = int(month or 12)
+    length = calendar.monthrange(in_year, last_month)[1]
+    return Period(first, date(in_year, last_month, length), yearly=year is None)
+
+
+def parse_when(when: str) -> Period:
+    """Return the days of a stored day, month or year: `2026-03-05`, `2026-03` or `2026`.
+
+    Raises ValueError for anything else.
+    """
+    if found := _WHEN.fullmatch(when):
+        return period(*found.groups())
+    raise ValueError(f"not a day, a month or a year: {when[:20]!r}")
+
+
+def is_when(text: str) -> bool:
+    """Return whether a text is a day, a month or a year that the calendar has."""
+    try:
+        parse_when(text)
+    except ValueError:
+        return False
+    return True
+
+
+def add_months(day: date, months: int) -> date:
+    """Return the same day some months on, or the last of a shorter month.
+
+    Raises ValueError beyond the calendar.
+    """
+    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
+    last = calendar.monthrange(year, month + 1)[1]
+    return date(year, month + 1, min(day.day, last))
+
+
+def relative_words(day: date, today: date) -> str:
+    """Return how far off a day is, in words: "tomorrow", "in 3 days", "next year"."""
+    days = (day - today).days
+    if abs(days) <= 1:
+        return ("yesterday", "today", "tomorrow")[days + 1]
+    if abs(days) >= 365 and abs(day.year - today.year) == 1:
+        return "next year" if days > 0 else "last year"
+    size, unit = next((size, unit) for limit, size, unit in _UNITS if abs(days) < limit)
+    count = round(abs(days) / size)
+    amount = f"{count} {unit}{'' if count == 1 else 's'}"
+    return f"in {amount}" if days > 0 else f"{amount} ago"

@@ -1,0 +1,36 @@
+"""The stand-in where no model answers: the notebook replies by rule (contract.md)."""
+
+from typing import TYPE_CHECKING, NoReturn
+
+from construct.errors import NotConfiguredError
+
+if TYPE_CHECKING:
+    from construct.llm.types import ReplyStream, Request, WorkReply, WorkRequest
+
+NO_MODEL = (
+    "No model is configured. Run `construct setup` to choose one, or set ANTHROPIC_API_KEY,\n"
+    "or ANTHROPIC_BASE_URL to a server that speaks the Messages API."
+)
+
+
+class Notebook:
+    """Stands where a model would, with a window that never fills; asking it is an error."""
+
+    name = "notebook"
+    context_window = 200_000
+    parameters: int | None = None
+
+    def stream(self, request: "Request") -> "ReplyStream":
+        """Raise NotConfiguredError."""
+        self._refuse()
+
+    async def complete(self, request: "WorkRequest") -> "WorkReply":
+        """Raise NotConfiguredError."""
+        self._refuse()
+
+    async def close(self) -> None:
+        """Do nothing: there is nothing to free."""
+
+    @staticmethod
+    def _refuse() -> NoReturn:
+        raise NotConfiguredError(NO_MODEL)

@@ -1,0 +1,125 @@
+"""Model servers on this machine: how each kind is found, and what it says of its models.
+
+A new kind is a module here and a line in `KINDS`.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
+from urllib.parse import urlsplit
+
+from construct.errors import UsageError
+from construct.llm.capable import FEWEST_PARAMETERS
+from construct.llm.servers.asking import asker, at_once
+from construct.llm.servers.llamacpp import LLAMACPP
+from construct.llm.servers.lmstudio import LMSTUDIO
+from construct.llm.servers.ollama import OLLAMA
+from construct.llm.servers.other import OTHER
+from construct.llm.servers.reading import owned_by
+from construct.llm.servers.types import Ask, FoundModel, Kind, Source
+from construct.llm.servers.vllm import VLLM
+
+KINDS: tuple[Kind, ...] = (OLLAMA, LMSTUDIO, LLAMACPP, VLLM)
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_LOOK_FOR = "CONSTRUCT_LOOK_FOR"
+_PATIENCE_WITH_THE_CHOSEN = 2.0
+"""Seconds for an answer of a server that the user has chosen, which may be far away."""
+
+
+def look(environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
+    """Return the chat models of the servers on this machine, sensible ones first.
+
+    Where it looks and what it asks is set by contract.md, "Looking for servers". Takes
+    less than a second, whatever listens there. Raises UsageError when CONSTRUCT_LOOK_FOR
+    names no loopback address.
+    """
+    # Each server is asked two or three things in turn, each with its own time limit.
+    searches = [partial(_first_found, kinds, url) for url, kinds in _places(environ)]
+    found = at_once(searches, patience=None)
+    return sorted((m for models in found for m in models or []), key=_sensible_first)
+
+
+def kind_of(source: Source) -> Kind:
+    """Return the kind of server behind a model."""
+    return next((kind for kind in KINDS if kind.source is source), OTHER)
+
+
+def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel | None:
+    """Describe one model of a server that the user has chosen; None when it says nothing."""
+    ask = asker(base_url, headers, _PATIENCE_WITH_THE_CHOSEN)
+    return _kind_at(ask).describe(ask, base_url, name)
+
+
+def list_models(base_url: str, headers: Mapping[str, str]) -> list[FoundModel]:
+    """Return the models of a server that the user has chosen, in its own order."""
+    ask = asker(base_url, headers, _PATIENCE_WITH_THE_CHOSEN)
+    return _kind_at(ask).find(ask, base_url) or []
+
+
+def _kind_at(ask: Ask) -> Kind:
+    """Return the kind of the server that is asked.
+
+    Only its list is asked for: a server far away should see nothing strange.
+    """
+    answer = ask("/v1/models")
+    return next((kind for kind in KINDS if owned_by(answer, kind.owner)), OTHER)
+
+
+def _first_found(kinds: Sequence[Kind], base_url: str) -> list[FoundModel]:
+    ask = asker(base_url)
+    for kind in kinds:
+        found = kind.find(ask, base_url)
+        if found is not None:
+            return found
+    return []
+
+
+def _places(environ: Mapping[str, str]) -> list[tuple[str, Sequence[Kind]]]:
+    """Return the base URLs to look at, each with the kinds of server it may be."""
+    given = environ.get(_LOOK_FOR)
+    if given is not None:
+        urls = [url.strip().rstrip("/") for url in given.split(",") if url.strip()]
+        return [(_on_loopback(url), (*KINDS, OTHER)) for url in urls]
+    places: list[tuple[str, Sequence[Kind]]] = [(kind.address, (kind, OTHER)) for kind in KINDS]
+    ollama = _ollama_host(environ.get("OLLAMA_HOST", ""))
+    return [(ollama or OLLAMA.address, (OLLAMA,)), *places[1:]]
+
+
+def _on_loopback(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        is_good = parts.scheme in {"http", "https"} and parts.hostname in LOOPBACK
+        is_good = is_good and parts.port != 0
+    except ValueError:  # a port that is not a number
+        is_good = False
+    if not is_good:
+        raise UsageError(
+            f"{_LOOK_FOR}: {url[:60]!r} is not an address on this machine,"
+            " such as http://127.0.0.1:11434."
+        )
+    return url
+
+
+def _ollama_host(host: str) -> str | None:
+    """Return the base URL that OLLAMA_HOST means, None when it is not on this machine.
+
+    As Ollama reads it: a scheme and a port may be missing, and 0.0.0.0 is every address.
+    """
+    text = host.strip().rstrip("/")
+    if not text:
+        return None
+    try:
+        parts = urlsplit(text if "://" in text else f"http://{text}")
+        port = parts.port or (443 if parts.scheme == "https" else 11434)
+    except ValueError:
+        return None
+    name = "127.0.0.1" if parts.hostname in {"0.0.0.0", "::", None} else parts.hostname  # noqa: S104
+    if name not in LOOPBACK:
+        return None
+    return f"{parts.scheme}://{f'[{name}]' if ':' in name else name}:{port}"
+
+
+def _sensible_first(model: FoundModel) -> tuple[bool, bool, str]:
+    """Sort what is loaded first, then what is large enough to keep a memory, then by name."""
+    is_small = model.parameters is not None and model.parameters < FEWEST_PARAMETERS
+    return (is_small, not model.is_loaded, model.name.lower())

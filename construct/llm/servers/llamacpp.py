@@ -1,0 +1,49 @@
+"""The llama.cpp server: the Messages API at `/v1/messages` (start it with `--jinja`).
+
+`/props` gives the window of one slot, which is what a request can use. It does not read
+`output_config`, caches prompts by itself, and reports them as cache reads.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+from construct.llm.servers.reading import at, count, entries, listed_models, owned_by
+from construct.llm.servers.types import Ask, FoundModel, Kind, Source
+
+_OWNER = "llamacpp"
+
+
+def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
+    """List its models: one, unless it runs as a router."""
+    answer = ask("/v1/models")
+    props = ask("/props") if entries(answer, "data") else None
+    if not (owned_by(answer, _OWNER) or at(props, "default_generation_settings")):
+        return None
+    return [_with_props(m, props) for m in listed_models(answer, base_url, Source.LLAMACPP)]
+
+
+def describe(ask: Ask, base_url: str, name: str) -> FoundModel | None:
+    """Describe one model."""
+    return next((model for model in find(ask, base_url) or [] if model.name == name), None)
+
+
+def _with_props(model: FoundModel, props: Any) -> FoundModel:
+    window = count(at(props, "default_generation_settings", "n_ctx"))
+    vision = at(props, "modalities", "vision")
+    return replace(
+        model,
+        context_window=window,
+        vision=vision if isinstance(vision, bool) else None,
+        is_loaded=window is not None,
+    )
+
+
+LLAMACPP = Kind(
+    Source.LLAMACPP,
+    "llama.cpp",
+    _OWNER,
+    "http://127.0.0.1:8080",
+    find,
+    describe,
+    "Start llama-server with a larger --ctx-size, such as 16384.",
+)

@@ -1,0 +1,94 @@
+"""Ollama, 0.14 and later: the Messages API at `/v1/messages`, everything else at `/api`.
+
+It runs a model with a context window of its own (`num_ctx` of the model, else the
+server's setting, else by the graphics memory, 4,096 tokens on most machines), whatever
+the model could take, and cuts longer prompts without a word. It ignores `cache_control` and
+`tool_choice`, and drops document blocks and `output_config`.
+"""
+
+import re
+from functools import partial
+from typing import Any
+
+from construct.llm.capable import parameters_in
+from construct.llm.servers.asking import at_once
+from construct.llm.servers.reading import at, count, entries, name_of
+from construct.llm.servers.types import Ask, FoundModel, Kind, Source
+
+_UNSAID_WINDOW = 4_096
+"""What Ollama gives a model on a machine with less than 24 GB of graphics memory."""
+_NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
+
+
+def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
+    """List the models that can chat."""
+    listed = entries(ask("/api/tags"), "models")
+    if listed is None:
+        return None
+    names = [name for entry in listed if (name := name_of(entry, "model", "name"))]
+    loaded = _loaded(ask)
+    shown = at_once([partial(ask, "/api/show", {"model": name}) for name in names])
+    return [
+        _described(base_url, name, answer, loaded)
+        for name, answer in zip(names, shown, strict=True)
+        if _can_chat(answer)
+    ]
+
+
+def describe(ask: Ask, base_url: str, name: str) -> FoundModel | None:
+    """Describe one model."""
+    shown = ask("/api/show", {"model": name})
+    return None if shown is None else _described(base_url, name, shown, _loaded(ask))
+
+
+def _loaded(ask: Ask) -> dict[str, int | None]:
+    """Return the models that are in memory, with the context windows they run with."""
+    running = entries(ask("/api/ps"), "models") or []
+    return {
+        name: count(entry.get("context_length"))
+        for entry in running
+        if (name := name_of(entry, "model", "name"))
+    }
+
+
+def _described(base_url: str, name: str, shown: Any, loaded: dict[str, int | None]) -> FoundModel:
+    capabilities = at(shown, "capabilities")
+    return FoundModel(
+        name,
+        base_url,
+        Source.OLLAMA,
+        loaded.get(name) or _configured_window(shown),
+        "vision" in capabilities if isinstance(capabilities, list) else None,
+        parameters_in(str(at(shown, "details", "parameter_size") or "")) or parameters_in(name),
+        is_loaded=name in loaded,
+    )
+
+
+def _configured_window(shown: Any) -> int:
+    """Return the window a model will get once it is loaded, the cautious one where unsaid."""
+    configured = _NUM_CTX.search(str(at(shown, "parameters") or ""))
+    facts = at(shown, "model_info")
+    largest = [
+        count(value)
+        for key, value in (facts.items() if isinstance(facts, dict) else ())
+        if key.endswith(".context_length")
+    ]
+    wanted = int(configured[1]) if configured else _UNSAID_WINDOW
+    return min(wanted, next(filter(None, largest), wanted)) or _UNSAID_WINDOW
+
+
+def _can_chat(shown: Any) -> bool:
+    capabilities = at(shown, "capabilities")
+    return not isinstance(capabilities, list) or "completion" in capabilities
+
+
+OLLAMA = Kind(
+    Source.OLLAMA,
+    "Ollama",
+    "library",
+    "http://127.0.0.1:11434",
+    find,
+    describe,
+    "Start Ollama with OLLAMA_CONTEXT_LENGTH=16384, or raise the context length in its app's"
+    " settings.",
+)

@@ -1,0 +1,68 @@
+"""What a server on this machine says of its models, and how one kind of server is described."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Source(StrEnum):
+    """Where a model runs, as `construct models --json` names it."""
+
+    ANTHROPIC = "anthropic"
+    OLLAMA = "ollama"
+    LMSTUDIO = "lmstudio"
+    LLAMACPP = "llamacpp"
+    VLLM = "vllm"
+    SERVER = "server"
+    GGUF = "gguf"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModel:
+    """One model within reach; None stands for what the server does not say."""
+
+    name: str
+    server: str
+    """The server's base URL, or the path of a GGUF file."""
+    source: Source
+    context_window: int | None = None
+    """The tokens that the server really runs the model with."""
+    vision: bool | None = None
+    parameters: int | None = None
+    is_loaded: bool = False
+
+
+class Ask(Protocol):
+    """Asks one server: GET, or POST when there is a body.
+
+    Returns the JSON it answers with, None for no such answer. Never raises.
+    """
+
+    def __call__(self, path: str, body: Mapping[str, object] | None = None) -> Any:
+        """Return the answer of one path."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of server: where it listens, how it is asked, what it does not do."""
+
+    source: Source
+    name: str
+    """As its makers write it."""
+    owner: str
+    """What its list of models at `/v1/models` says in `owned_by`."""
+    address: str
+    """Where it listens unless its user changed that."""
+    find: Callable[[Ask, str], "list[FoundModel] | None"]
+    """Lists the models of the server at a base URL; None when it is not of this kind.
+
+    Asks only what contract.md, "Looking for servers", lists.
+    """
+    describe: Callable[[Ask, str, str], "FoundModel | None"]
+    """Describes one model that the user has chosen, by base URL and name."""
+    raise_window: str
+    """A sentence: how its user gives a model a larger context window."""
+    reads_documents: bool = False
+    """Whether it understands document blocks."""

@@ -1,1 +1,0 @@
-"""What is kept by itself, and what its owner may do with it: correct, undo, delete, forget."""

@@ -1,0 +1,257 @@
+"""One way to run a cycle of the observer, the reflector or the graph extractor.
+
+The runner takes the lease, keeps its heartbeat, commits what the job found in one
+transaction and books the calls. What is special to a kind of cycle stands in its job.
+"""
+
+import asyncio
+import sqlite3
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, Generic, TypeVar
+
+from construct.clock import to_text
+from construct.errors import ConstructError
+from construct.llm.providers import EXTRACTIVE
+from construct.llm.types import Model
+from construct.memory.cycles.commit import StaleError
+from construct.memory.cycles.situation import MemoryConfig, is_over_limit
+from construct.memory.learning.asking import Account
+from construct.store import cycles
+from construct.store.database import Store, transaction
+from construct.store.usage import book_usage
+from construct.vocabulary import CycleKind, CycleStatus, Phase, Purpose
+
+Batch = TypeVar("Batch")
+Found = TypeVar("Found")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Something the worker began or finished, for the screen."""
+
+    kind: str
+    """`observing`, `reflecting`, `drawing`, `compacted`, `remembered`, `condensed`,
+    `let go` or `idle`."""
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCycle(Generic[Batch]):
+    """A cycle that has been started, what it reads, and its calls so far."""
+
+    id: int
+    batch: Batch
+    account: Account
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[Result]):
+    """How a cycle ends, and what the one who asked for it is told."""
+
+    result: Result | None = None
+    status: CycleStatus = CycleStatus.SUCCEEDED
+    notes: Sequence[str] = ()
+    base_tokens: int | None = None
+    """The active tokens that the next reflection waits to see grow; None: no wait."""
+    done: Progress | None = None
+    """What is reported at its end."""
+
+
+@dataclass(frozen=True)
+class CycleJob(ABC, Generic[Batch, Found, Result]):
+    """What one kind of cycle reads, does and writes.
+
+    Methods that are given a connection run inside a transaction.
+    """
+
+    kind: ClassVar[CycleKind]
+    progress: ClassVar[str]
+    """What is reported when it begins."""
+    model: Model | None
+    """None: the extractive worker."""
+    home: int | None
+    """The conversation that the cycle is stored under."""
+
+    @abstractmethod
+    def choose(self, db: sqlite3.Connection) -> Batch | None:
+        """Return what to read, None when there is nothing."""
+
+    def span(self, batch: Batch) -> tuple[int, int] | None:
+        """Return the first and the last message of a batch; None: not of messages."""
+        del batch
+        return None
+
+    @abstractmethod
+    async def work(self, batch: Batch, account: Account) -> Found:
+        """Ask the worker."""
+
+    @abstractmethod
+    def commit(
+        self, db: sqlite3.Connection, cycle: RunningCycle[Batch], found: Found, now: str
+    ) -> Outcome[Result]:
+        """Write what was found.
+
+        Raises StaleError, before anything is written, when its basis has changed.
+        """
+
+    def give_up(self, db: sqlite3.Connection, batch: Batch, found: Found) -> Outcome[Result]:
+        """Return how the cycle ends when its basis has changed."""
+        del db, batch, found
+        return Outcome(status=CycleStatus.FAILED)
+
+
+@dataclass(slots=True)
+class CycleRunner:
+    """Runs the cycles of one process, and holds what they share."""
+
+    store: Store
+    model: Model | None
+    """None: the extractive worker."""
+    config: MemoryConfig
+    report: Callable[[Progress], None]
+
+    def now(self) -> str:
+        """Return the time as it is stored."""
+        return to_text(self.config.clock.now())
+
+    @asynccontextmanager
+    async def uncounted(self) -> AsyncIterator[None]:
+        """Report without counts in the block: whoever asked is told at its end."""
+        report = self.report
+        self.report = lambda progress: report(replace(progress, count=0))
+        try:
+            yield
+        finally:
+            self.report = report
+
+    async def affordable_model(self) -> Model | None:
+        """Return the worker model.
+
+        None past the day's limit: the extractive worker serves then.
+        """
+        if self.model is None or not await self.store.call(is_over_limit, self.config):
+            return self.model
+        return None
+
+    async def run(self, job: CycleJob[Batch, Found, Result]) -> Result | None:
+        """Run a cycle to its end.
+
+        None when there is nothing to do, or another process is at it.
+        """
+        # Stopped while it begins, it is abandoned all the same.
+        beginning = asyncio.ensure_future(self.store.call(self._begin, job))
+        try:
+            cycle = await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            if (begun := await beginning) is not None:
+                await self.store.call(self._abandon, job, begun)
+            raise
+        if cycle is None:
+            return None
+        self.report(Progress(job.progress))
+        heart = asyncio.create_task(self._beat(cycle.id))
+        try:
+            found = await job.work(cycle.batch, cycle.account)
+            outcome = await self.store.call(self._end, job, cycle, found)
+        except BaseException:  # cancelled too: no cycle may stay running; it is raised again
+            await self.store.call(self._abandon, job, cycle)
+            raise
+        finally:
+            heart.cancel()
+            with suppress(asyncio.CancelledError):
+                await heart
+        if outcome.done is not None:
+            self.report(outcome.done)
+        return outcome.result
+
+    def _begin(
+        self, db: sqlite3.Connection, job: CycleJob[Batch, Found, Result]
+    ) -> RunningCycle[Batch] | None:
+        with transaction(db):
+            cycles.abandon_dead(db, self.now())
+            batch = job.choose(db)
+            if batch is None:
+                return None
+            model = EXTRACTIVE if job.model is None else job.model.name
+            cycle_id = cycles.start_cycle(
+                db, job.kind, job.home, self.now(), span=job.span(batch), model=model
+            )
+        if cycle_id is None:
+            return None
+        return RunningCycle(cycle_id, batch, Account(job.kind, partial(self._note_phase, cycle_id)))
+
+    def _end(
+        self,
+        db: sqlite3.Connection,
+        job: CycleJob[Batch, Found, Result],
+        cycle: RunningCycle[Batch],
+        found: Found,
+    ) -> Outcome[Result]:
+        with transaction(db):
+            try:
+                outcome = job.commit(db, cycle, found, self.now())
+            except StaleError:
+                cycle.account.problems.append("what it was based on has changed meanwhile")
+                outcome = job.give_up(db, cycle.batch, found)
+            self._finish(db, job, cycle, outcome)
+        return outcome
+
+    def _abandon(
+        self,
+        db: sqlite3.Connection,
+        job: CycleJob[Batch, Found, Result],
+        cycle: RunningCycle[Batch],
+    ) -> None:
+        with transaction(db):
+            self._finish(db, job, cycle, Outcome(status=CycleStatus.ABANDONED))
+
+    def _finish(
+        self,
+        db: sqlite3.Connection,
+        job: CycleJob[Batch, Found, Result],
+        cycle: RunningCycle[Batch],
+        outcome: Outcome[Result],
+    ) -> None:
+        """End a cycle and book its calls, which were paid for however it ends."""
+        account, now = cycle.account, self.now()
+        error = None
+        if outcome.status == CycleStatus.FAILED:
+            error = account.problems[-1] if account.problems else "nothing could be condensed"
+        elif outcome.status == CycleStatus.ABANDONED:
+            error = "it was interrupted"
+        # Where no model answered an observer, its batch was read by rule.
+        answered = bool(account.calls) or (
+            job.kind != CycleKind.OBSERVER and outcome.status != CycleStatus.ABANDONED
+        )
+        cycles.finish_cycle(
+            db,
+            cycle.id,
+            outcome.status,
+            now,
+            usage=account.usage,
+            attempts=account.attempts,
+            model=job.model.name if job.model is not None and answered else EXTRACTIVE,
+            error=error,
+            notes=[*account.problems, *outcome.notes],
+            base_tokens=outcome.base_tokens,
+        )
+        booked_under = job.home if job.kind == CycleKind.OBSERVER else None
+        for call in account.calls:
+            book_usage(db, call, now, booked_under, cycle.id)
+
+    async def _note_phase(self, cycle_id: int, purpose: str) -> None:
+        """Note, when a call begins, whether the cycle's work is being checked now."""
+        phase = Phase.CHECKING if purpose == Purpose.VERIFIER else None
+        with suppress(ConstructError):  # a busy file: the phase is for the screen only
+            await self.store.call(cycles.set_phase, cycle_id, phase)
+
+    async def _beat(self, cycle_id: int) -> None:
+        while True:
+            await asyncio.sleep(cycles.HEARTBEAT_SECONDS)
+            with suppress(ConstructError):  # a busy file: the next beat will do
+                await self.store.call(cycles.beat, cycle_id)

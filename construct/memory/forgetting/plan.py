@@ -1,0 +1,233 @@
+"""Plans what goes along when something is forgotten, and changes nothing.
+
+A fact goes with the observations of generation 0 that it comes from, every edit of them
+and every reflection that rests on them. Undone copies and near-identical lines drawn
+from the same messages go too. What else the reflections were made of is active again.
+From a message it begins at all that was drawn from it, from a conversation at all its
+messages.
+"""
+
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from construct.errors import NotFoundError
+from construct.language.fact_match import fact_names, search_marks, states_fact
+from construct.language.terms import terms, words
+from construct.memory.forgetting.held_elsewhere import (
+    notes_without,
+    replies_holding,
+    replies_quoting,
+    states_any,
+    threads_without,
+    union,
+)
+from construct.references import Reference
+from construct.store import observations as rows
+from construct.store import provenance, references
+from construct.store.conversations import forks_of, get_conversation
+from construct.store.memories import get_memory, list_memories
+from construct.store.messages import get_message, messages_of
+from construct.store.records import REMOVED, Conversation, Memory, Message, Observation
+from construct.store.references import CycleNotes, Thread
+from construct.vocabulary import ItemKind
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What goes, whether a fact is forgotten or a conversation deleted."""
+
+    observations: tuple[Observation, ...]
+    """What is deleted, reflections too, lowest generation first."""
+    reactivated: tuple[Observation, ...]
+    """What was superseded only for the sake of those: active again."""
+    memories: tuple[Memory, ...]
+    threads: tuple[Thread, ...]
+    """Conversations whose title, task or next response holds it, as they become."""
+    cycles: tuple[CycleNotes, ...]
+    """Cycles whose notes or error hold it, as these become."""
+    lookups: tuple[int, ...]
+    """Other replies of which a tool's input or result holds it.
+
+    The tool rounds go, the reply stays.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPlan(Removal):
+    """What forgetting an observation, a memory or a message will take along."""
+
+    words: bool
+    messages: tuple[Message, ...]
+    """Those it comes from, or that were named: withheld, with `words` emptied."""
+    replies: tuple[Message, ...]
+    """The replies to them: likewise."""
+    marks: tuple[str, ...]
+    """The words by which other messages were searched."""
+    elsewhere: int
+    """Other messages that hold any of them; they stay."""
+    alike: int
+    """Other observations that say nearly the same; they stay."""
+    beside: tuple[int, ...]
+    """Other observations drawn from messages that are emptied; they stay."""
+
+    @property
+    def message_ids(self) -> list[int]:
+        """The messages concerned, replies too."""
+        return [m.id for m in (*self.messages, *self.replies)]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionPlan(Removal):
+    """What deleting a conversation will take along."""
+
+    conversation: Conversation
+    messages: int
+    forks: tuple[Conversation, ...]
+    """Conversations forked from it: they go on without what they have from it."""
+
+
+def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) -> ForgetPlan:
+    """Return what forgetting an observation, a memory or a message will take along.
+
+    Raises NotFoundError.
+
+    With a memory go the observations that say the same, or it would be promoted from
+    them again; with a message all that was drawn from it.
+    """
+    kind, number = reference
+    named_memories: list[Memory] = []
+    named_messages: list[Message] = []
+    if kind == ItemKind.MEMORY:
+        named_memories = [get_memory(db, number)]
+        begin = _observations_behind(db, named_memories[0])
+    elif kind == ItemKind.MESSAGE:
+        named_messages = [get_message(db, number)]
+        if named_messages[0].content == REMOVED:
+            raise NotFoundError(f"message:{number} is forgotten already.")
+        begin = {o.id for o in provenance.observations_from(db, [number])}
+    else:
+        begin = {rows.observation(db, number).id}
+
+    facts = _facts(db, begin)
+    gone = provenance.with_dependents(db, facts | _twins(db, facts))
+    observations = _lowest_first(db, gone)
+    messages = list(dict.fromkeys((*provenance.messages_behind(db, facts), *named_messages)))
+    replies = references.replies(db, [m.id for m in messages])
+    concerned = [m.id for m in (*messages, *replies)]
+
+    contents = [o.content for o in observations if o.id in facts]
+    contents += [m.content for m in named_memories]
+    named_words = [m.content for m in named_messages]
+    by_hand = [
+        m
+        for m in list_memories(db, include_superseded=True)
+        if m.observation_id is None and states_any(m.content, [*contents, *named_words])
+    ]
+    promoted = provenance.memories_from(db, gone)
+    memories = sorted({*named_memories, *promoted, *by_hand}, key=lambda m: m.id)
+    texts = [o.content for o in observations] + [m.content for m in memories] + named_words
+
+    homes = {m.conversation_id for m in messages}
+    # Of a message's own words only the names: too many others share the rest.
+    marks = sorted(union(map(search_marks, contents)) | union(map(fact_names, named_words)))
+    said = [m.content for m in messages]
+    drawn = provenance.observations_from(db, [m.id for m in messages]) if words else []
+    return ForgetPlan(
+        observations=tuple(observations),
+        reactivated=_reactivated(db, gone),
+        memories=tuple(memories),
+        threads=tuple(threads_without(references.threads(db), homes, texts)),
+        cycles=tuple(notes_without(references.cycle_notes(db), texts)),
+        lookups=tuple(replies_holding(references.tool_rounds(db, concerned), texts, said)),
+        words=words,
+        messages=tuple(messages),
+        replies=tuple(replies),
+        marks=tuple(marks),
+        elsewhere=references.count_messages(db, marks, concerned),
+        alike=sum(
+            observation_id not in gone and states_any(content, contents)
+            for observation_id, content in references.observations_with(db, marks)
+        ),
+        beside=tuple(o.id for o in drawn if o.id not in gone),
+    )
+
+
+def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
+    """Return what deleting a conversation will take along; raises NotFoundError."""
+    conversation = get_conversation(db, conversation_id)
+    own = messages_of(db, conversation_id)
+    gone = provenance.observations_in(db, conversation_id)
+    while (more := provenance.with_dependents(db, _with_borrowers(db, gone))) != gone:
+        gone = more
+    observations = _lowest_first(db, gone)
+    texts = [o.content for o in observations]
+    rounds = references.tool_rounds(db, [m.id for m in own])
+    return DeletionPlan(
+        observations=tuple(observations),
+        reactivated=_reactivated(db, gone),
+        memories=tuple(provenance.memories_from(db, gone)),
+        threads=tuple(threads_without(references.threads(db), (), texts)),
+        cycles=tuple(notes_without(references.cycle_notes(db), texts)),
+        lookups=tuple(replies_quoting(rounds, [m.content for m in own])),
+        conversation=conversation,
+        messages=len(own),
+        forks=tuple(forks_of(db, conversation_id)),
+    )
+
+
+def _observations_behind(db: sqlite3.Connection, memory: Memory) -> set[int]:
+    """Return the observations whose memories are this one, or say the same."""
+    return {
+        m.observation_id
+        for m in list_memories(db, include_superseded=True)
+        if m.observation_id is not None
+        and (
+            memory.id in (m.id, m.superseded_by)
+            or m.id == memory.superseded_by
+            or states_fact(m.content, memory.content)
+        )
+    }
+
+
+def _facts(db: sqlite3.Connection, begin: Collection[int]) -> set[int]:
+    """Return the observations of generation 0 that tell what these tell."""
+    found = set(begin)
+    while (more := _with_borrowers(db, provenance.with_origins(db, found))) != found:
+        found = more
+    return {o.id for o in rows.observations(db, sorted(found)) if o.generation == 0}
+
+
+def _with_borrowers(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
+    """Return these observations and those that took a term from one they replaced."""
+    found = set(ids)
+    for old, new in provenance.borrower_links(db, ids):
+        if new in found:
+            continue
+        forgotten, borrower = rows.observation(db, old), rows.observation(db, new)
+        shared = terms(borrower.content) & set(words(forgotten.content))
+        if shared - {w for m in provenance.messages_behind(db, [new]) for w in words(m.content)}:
+            found.add(new)
+    return found
+
+
+def _twins(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
+    """Return those from the same messages that were undone or say nearly the same."""
+    message_ids = [message_id for _, message_id in provenance.message_links(db, facts)]
+    near = provenance.observations_from(db, message_ids)
+    counted = {o.id for o in provenance.without_reverted(db, [o.id for o in near])}
+    contents = [o.content for o in near if o.id in facts]
+    return {
+        o.id
+        for o in near
+        if o.id not in counted
+        or any(states_fact(o.content, c) or states_fact(c, o.content) for c in contents)
+    }
+
+
+def _lowest_first(db: sqlite3.Connection, ids: Collection[int]) -> list[Observation]:
+    return sorted(rows.observations(db, sorted(ids)), key=lambda o: (o.generation, o.id))
+
+
+def _reactivated(db: sqlite3.Connection, gone: Collection[int]) -> tuple[Observation, ...]:
+    return tuple(rows.observations(db, sorted(provenance.reactivated_by(db, gone))))

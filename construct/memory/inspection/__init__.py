@@ -1,1 +1,0 @@
-"""What is remembered, to look at: status, history, traces, figures."""

@@ -1,1 +1,0 @@
-"""English sentences: terms, dates, stance, sameness. Pure; nothing here knows the database."""

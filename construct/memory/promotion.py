@@ -1,0 +1,148 @@
+"""Memories: what is kept by itself, stored by hand or promoted from observations.
+
+Each fact is kept once. A memory stored by hand stands until the user forgets it. A
+promoted memory follows its observation: it is out of force while the observation is
+superseded or withheld, and the memory of what the observation was condensed, edited or
+merged into takes over. `promote` settles that for all memories, whatever happened
+since, and may be called at any time: it takes 20 ms where there are 20,000.
+"""
+
+import re
+import sqlite3
+from collections.abc import Hashable
+from datetime import date
+
+from construct.errors import UsageError
+from construct.language.dates import referenced_date
+from construct.language.index_words import index_words
+from construct.language.paraphrase import fact_key
+from construct.language.wordlists import NOTE_STOP_WORDS
+from construct.store import observations as rows
+from construct.store import provenance
+from construct.store.memories import (
+    NewMemory,
+    get_memory,
+    insert_memory,
+    memories_in_force_like,
+    memories_to_revive,
+    memories_without_ground,
+    memory_of_observation,
+    replace_memory,
+    revive_memory,
+    supersede_memory,
+    unpromoted_observations,
+)
+from construct.store.records import Memory, Observation
+from construct.text import one_line, storable
+from construct.vocabulary import MemoryOrigin, Stance
+
+_CANDIDATES = 40
+_MOST_WORDS = 60
+_CATEGORY_SIGNS = {
+    "health": r"allerg\w+|asthma|diabet\w+|doctor|dentist|medic\w+|surgery|pregnan\w+|"
+    r"intoleran\w+|vegan|vegetarian|ill",
+    "plan": r"will|plans? to|going to|appointment|booked|flight|meeting|deadline|tomorrow",
+    "preference": r"likes?|loves?|hates?|dislikes?|prefers?|enjoys?|favou?rite|rather",
+    "work": r"works?|job|boss|colleagues?|employer|salary|company|office|project|teaches",
+    "person": r"wife|husband|partner|mother|mum|mom|father|dad|parents?|sisters?|brothers?|"
+    r"sons?|daughters?|child\w*|kids?|friends?|married|name is|called|birthday",
+    "place": r"lives? in|lives? at|moved to|address|born in|based in|house|flat|apartment",
+}
+
+
+def remember(
+    db: sqlite3.Connection, content: str, category: str | None, origin: str, now: str
+) -> Memory:
+    """Store what the user or the main model wants kept, and return it.
+
+    Returns the memory that says the same where there is one. Inside the caller's
+    transaction. Raises UsageError for blank content.
+    """
+    text = one_line(storable(content))
+    if not text:
+        raise UsageError("A memory needs at least one word.")
+    new = NewMemory(text, one_line(storable(category or "")) or _category_of(text), origin)
+    same = _same_in_force(db, new, now)
+    if same is not None and same.origin != MemoryOrigin.OBSERVATION:
+        return same
+    memory_id = insert_memory(db, new, now)
+    if same is not None:
+        supersede_memory(db, same.id, now, memory_id)
+    return get_memory(db, memory_id)
+
+
+def promote(db: sqlite3.Connection, now: str) -> None:
+    """Make promoted memories agree with the observations that are active now.
+
+    Inside the caller's transaction.
+    """
+    without_ground = memories_without_ground(db)
+    for memory, observation in without_ground:
+        supersede_memory(db, memory.id, observation.superseded_at or now)
+    for memory, observation in without_ground:
+        if successor := _active_successor(db, observation):
+            known = memory_of_observation(db, successor.id)
+            category = memory.category
+            by = known.id if known else _promote(db, successor, now, category)
+            replace_memory(db, memory.id, by)
+    for memory in memories_to_revive(db):
+        same = _same_in_force(db, memory, memory.created_at)
+        if same is None:
+            revive_memory(db, memory.id)
+        else:
+            replace_memory(db, memory.id, same.id)
+    for observation in unpromoted_observations(db):
+        _promote(db, observation, now)
+
+
+def _active_successor(db: sqlite3.Connection, old: Observation) -> Observation | None:
+    """Return the active observation that a superseded one was made into at last."""
+    found = provenance.successors(db, old, lambda o: o.state != "superseded", outdating=False)
+    return next((o for o in found if o.state == "active" and not o.withheld), None)
+
+
+def _promote(db: sqlite3.Connection, o: Observation, now: str, category: str | None = None) -> int:
+    """Give an observation its memory, and return the memory's id.
+
+    It is out of force where another one says the same.
+    """
+    if not category:
+        category = "plan" if o.stance == Stance.PLANNED else _category_of(o.content)
+    new = NewMemory(o.content, category, MemoryOrigin.OBSERVATION, o.id)
+    same = _same_in_force(db, new, now)
+    memory_id = insert_memory(db, new, now)
+    if same is not None:
+        supersede_memory(db, memory_id, now, same.id)
+    return memory_id
+
+
+def _same_in_force(
+    db: sqlite3.Connection, one: NewMemory | Memory, stored_at: str
+) -> Memory | None:
+    """Return the memory in force that states the same fact."""
+    fact = _fact_of(db, one, stored_at)
+    said = index_words(one.content)
+    telling = [word for word in said if word not in NOTE_STOP_WORDS] or said
+    near = memories_in_force_like(
+        db, " OR ".join(f'"{word}"' for word in telling[:_MOST_WORDS]), _CANDIDATES
+    )
+    return next((m for m in near if _fact_of(db, m, m.created_at) == fact), None)
+
+
+def _fact_of(db: sqlite3.Connection, one: NewMemory | Memory, stored_at: str) -> Hashable:
+    if one.observation_id is not None:
+        o = rows.observation(db, one.observation_id)
+        return fact_key(one.content, o.observation_date, o.referenced_date)
+    said_on = stored_at[:10]
+    day = referenced_date(one.content, date.fromisoformat(said_on))
+    return fact_key(one.content, said_on, day.isoformat() if day else None)
+
+
+def _category_of(content: str) -> str:
+    """Return the category of a sentence, guessed by a few plain words."""
+    found = (
+        category
+        for category, signs in _CATEGORY_SIGNS.items()
+        if re.search(rf"(?i)\b(?:{signs})\b", content)
+    )
+    return next(found, "other")

@@ -1,0 +1,164 @@
+"""Undo: the newest memory cycle that changed something is taken back, and so on down.
+
+What it made is superseded by the cycle itself, what it superseded is active again, and
+the watermarks go back to before its messages. A cycle that another one builds on is
+never taken back before that one, whatever the clocks said. Graph runs change nothing of
+what is remembered, so they go with the cycle before them: an undo with nothing to see
+would seem to do nothing.
+"""
+
+import sqlite3
+from dataclasses import asdict, dataclass, replace
+
+from construct.clock import Clock, to_text
+from construct.errors import ConstructError, NotFoundError
+from construct.memory.graph.storing import revert_graph
+from construct.memory.promotion import promote
+from construct.memory.shown.forks import reach
+from construct.store import cycles, forget_requests, reverting
+from construct.store import observations as rows
+from construct.store.conversations import get_watermarks, set_thread, set_watermark
+from construct.store.database import rehearsal, transaction
+from construct.store.messages import last_message_id, live_messages
+from construct.store.records import Cycle, Observation
+from construct.store.shown import show_again
+from construct.vocabulary import CycleKind
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What taking back a cycle changed."""
+
+    cycle: Cycle
+    """As it is now: reverted."""
+    deactivated: tuple[Observation, ...]
+    """What it had made."""
+    reactivated: tuple[Observation, ...]
+    """What it had superseded: active again, or pending as it was."""
+    relations: int
+    """What graph cycles had drawn."""
+    given_back: tuple[str, ...] = ()
+    """Words that the user had asked to forget: shown to the model again."""
+    along: tuple[Cycle, ...] = ()
+    """The graph cycles behind it, and runs that found nothing, which went with it.
+
+    Newest first.
+    """
+
+    @property
+    def cycle_ids(self) -> tuple[int, ...]:
+        """All that were taken back."""
+        return (self.cycle.id, *(one.id for one in self.along))
+
+
+def undo(db: sqlite3.Connection, clock: Clock, planned: Undone | None = None) -> Undone:
+    """Take back the newest cycle that changed something.
+
+    Raises NotFoundError when there is none.
+
+    Graph cycles behind it go with it; one with nothing but its like before it is taken
+    back by itself. Runs that found nothing are passed over, unless they went on where
+    that cycle had ended: then they go with it. With `planned`, what `plan_undo` gave,
+    exactly those cycles are taken back; raises ConstructError when there are newer
+    ones.
+    """
+    with transaction(db):
+        undone = _undo(db, clock)
+        if planned is not None and undone.cycle_ids != planned.cycle_ids:
+            raise ConstructError(
+                "Memory has changed meanwhile: nothing was taken back.\n"
+                "To see what would be now, undo."
+            )
+        return undone
+
+
+def plan_undo(db: sqlite3.Connection, clock: Clock) -> Undone:
+    """Return what `undo` would change, changing nothing.
+
+    Raises NotFoundError as that does.
+    """
+    with rehearsal(db):
+        return _undo(db, clock)
+
+
+def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
+    """Return the cycle that `undo` takes back first.
+
+    It is the last finished, or the last of those that rest on it. Of those that found
+    nothing only graph cycles are among them, and what rests on a cycle that did find
+    something.
+    """
+    newest = reverting.last_finished(db)
+    passed: set[int] = set()
+    while newest is not None:
+        passed.add(newest.id)
+        resting = reverting.built_on(db, newest, moved_marks=_moved_marks(db, newest))
+        later = [cycle for cycle in resting if cycle.id not in passed]
+        if not later:
+            break
+        newest = later[0]
+    return newest
+
+
+def _undo(db: sqlite3.Connection, clock: Clock) -> Undone:
+    taken: list[Undone] = []
+    goes_on = True
+    while goes_on and (cycle := newest_cycle(db)):
+        goes_on = not reverting.has_changed(db, cycle.id)
+        taken.append(_revert(db, cycle, to_text(clock.now())))
+        if cycle.kind == CycleKind.GRAPH:
+            goes_on = goes_on or reverting.any_but_graph_changed(db)
+    if not taken:
+        raise NotFoundError("Nothing to undo.")
+    return replace(
+        taken[-1],
+        relations=sum(undone.relations for undone in taken),
+        along=tuple(undone.cycle for undone in taken[:-1]),
+    )
+
+
+def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
+    """Take one cycle back."""
+    made = reverting.made_by(db, cycle.id)
+    returning = reverting.superseded_by(db, cycle.id)
+    given_back = forget_requests.withheld_by(db, cycle.id)
+    relations = revert_graph(db, cycle.id, now) if cycle.kind == CycleKind.GRAPH else 0
+    reverting.swap_observations(db, cycle, now)
+    if not made:  # else a line that goes makes a conversation look again
+        show_again(db, returning, cycle.conversation_id)
+    held = base_tokens = None
+    if cycle.kind == CycleKind.OBSERVER and cycle.conversation_id is not None:
+        held = last_message_id(db, cycle.conversation_id)
+        if _moved_marks(db, cycle):
+            _lower_watermarks(db, cycle.conversation_id, cycle.first_message_id or 0, now)
+    forget_requests.take_back(db, cycle.id)
+    if cycle.kind == CycleKind.REFLECTOR:
+        here = cycle.conversation_id
+        talk = None if here is None else reach(db, "conversation", here)
+        base_tokens = rows.active_tokens(db, talk)
+    reverting.mark_reverted(db, cycle.id, now, held, base_tokens)
+    promote(db, now)
+    return Undone(
+        cycle=cycles.get_cycle(db, cycle.id),
+        deactivated=tuple(rows.observations(db, made)),
+        reactivated=tuple(rows.observations(db, returning)),
+        relations=relations,
+        given_back=given_back,
+    )
+
+
+def _lower_watermarks(db: sqlite3.Connection, conversation_id: int, first: int, now: str) -> None:
+    """Set each watermark at or past a message to the one before it."""
+    before = reverting.live_message_before(db, conversation_id, first)
+    for name, message_id in asdict(get_watermarks(db, conversation_id)).items():
+        if message_id >= first:
+            set_watermark(db, conversation_id, name, before, now)
+    set_thread(db, conversation_id, None, None)
+
+
+def _moved_marks(db: sqlite3.Connection, cycle: Cycle) -> bool:
+    """Tell whether a cycle read more than imported messages behind the talk."""
+    first, last = cycle.first_message_id or 0, cycle.last_message_id or 0
+    return cycle.conversation_id is not None and bool(
+        live_messages(db, cycle.conversation_id, first - 1, last)
+    )

@@ -1,0 +1,117 @@
+"""What a user can do with conversations: list, read, find, rename, fork, delete."""
+
+from dataclasses import dataclass
+
+from construct.clock import to_text
+from construct.errors import NotFoundError, UsageError
+from construct.memory import forgetting
+from construct.memory.forgetting import Deleted, DeletionPlan
+from construct.memory.shown import forks
+from construct.notebook import with_words
+from construct.operations.context import Context
+from construct.store.conversations import (
+    ConversationSummary,
+    conversation_summary,
+    create_conversation,
+    get_conversation,
+    list_conversations,
+    rename_conversation,
+)
+from construct.store.database import transaction
+from construct.store.messages import messages_of
+from construct.store.records import Conversation, Message
+from construct.text import one_line, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A conversation word for word."""
+
+    summary: ConversationSummary
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionPreview:
+    """A conversation and what deleting it will take along."""
+
+    summary: ConversationSummary
+    plan: DeletionPlan
+
+
+def conversations(ctx: Context, limit: int | None = None) -> list[ConversationSummary]:
+    """Return conversations, the one last talked in first."""
+    return list_conversations(ctx.db, limit)
+
+
+def conversation(ctx: Context, conversation_id: int) -> ConversationSummary:
+    """Return a line of that list; raises NotFoundError."""
+    return conversation_summary(ctx.db, conversation_id)
+
+
+def transcript(ctx: Context, conversation_id: int) -> Transcript:
+    """Return a conversation with its messages; raises NotFoundError."""
+    summary = conversation_summary(ctx.db, conversation_id)
+    return Transcript(
+        summary, tuple(with_words(ctx.db, messages_of(ctx.db, conversation_id), ctx.clock))
+    )
+
+
+def last_messages(ctx: Context, conversation_id: int, limit: int) -> list[Message]:
+    """Return the newest messages of a conversation, oldest first."""
+    return with_words(ctx.db, forks.last_said(ctx.db, conversation_id, limit), ctx.clock)
+
+
+def find_conversation(ctx: Context, wanted: str) -> ConversationSummary:
+    """Return the conversation with this number, or the latest with these title words.
+
+    One that the user is not in comes first, for a fork may have the same title. Raises
+    NotFoundError.
+    """
+    found = list_conversations(ctx.db)
+    words = wanted.casefold().split()
+    elsewhere = sorted(found, key=lambda one: one.conversation.id == ctx.conversation_id)
+    for one in found:
+        if str(one.conversation.id) == wanted.lstrip("0"):
+            return one
+    for one in elsewhere:
+        title = one.name.casefold()
+        if all(word in title for word in words):
+            return one
+    raise NotFoundError(
+        f"No conversation is called {shorten(wanted, 40)!r}. /conversations lists them."
+    )
+
+
+def rename(ctx: Context, conversation_id: int, title: str) -> Conversation:
+    """Give a conversation a title that no observer changes; raises NotFoundError."""
+    cleaned = one_line(title)
+    if not cleaned:
+        raise UsageError("A title needs at least one character.")
+    with transaction(ctx.db):
+        get_conversation(ctx.db, conversation_id)
+        rename_conversation(ctx.db, conversation_id, cleaned)
+        return get_conversation(ctx.db, conversation_id)
+
+
+def create(ctx: Context) -> Conversation:
+    """Begin a conversation."""
+    with transaction(ctx.db):
+        return get_conversation(ctx.db, create_conversation(ctx.db, to_text(ctx.clock.now())))
+
+
+def fork(ctx: Context, conversation_id: int, title: str = "") -> Conversation:
+    """Begin a conversation that goes on from this one's end; raises NotFoundError."""
+    new_id = forks.fork(ctx.db, conversation_id, ctx.clock, one_line(title) or None)
+    return get_conversation(ctx.db, new_id)
+
+
+def preview_deletion(ctx: Context, conversation_id: int) -> DeletionPreview:
+    """Return what deleting a conversation will take along; raises NotFoundError."""
+    summary = conversation_summary(ctx.db, conversation_id)
+    return DeletionPreview(summary, forgetting.plan_deletion(ctx.db, conversation_id))
+
+
+def delete(ctx: Context, conversation_id: int) -> Deleted:
+    """Delete a conversation, with what was learned from it; raises NotFoundError."""
+    return forgetting.delete_conversation(ctx.db, conversation_id, ctx.clock)

@@ -1,0 +1,122 @@
+"""Is everything in order, and if not, what to do."""
+
+import asyncio
+import shlex
+import sqlite3
+from dataclasses import dataclass
+
+from construct.config import Settings
+from construct.errors import ConstructError
+from construct.llm.providers import choose_models
+from construct.llm.types import ChatMessage, Request, Text
+from construct.memory.recall.indexing import OTHER_MODEL, is_others
+from construct.memory.recall.meaning import meaning_for
+from construct.operations.indexing import by_words_alone, working_meaning
+from construct.store.copy_before_migration import find_copy_before_migration
+from construct.store.invariants import file_violations, index_violations, violations
+from construct.store.vectors import count_without
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was checked."""
+
+    name: str
+    ok: bool
+    detail: str
+
+
+def doctor(db: sqlite3.Connection, settings: Settings) -> list[Check]:
+    """Check settings, credentials, the database, search, and whether the model answers.
+
+    Takes no context, which cannot be made of wrong settings. The model is asked for one
+    word, so this runs where no event loop does.
+    """
+    credentials = _credentials(settings)
+    checks = [
+        _settings(settings),
+        credentials,
+        *_database(db),
+        *_copy_before_migration(settings),
+        _meaning(db, settings),
+    ]
+    if credentials.ok:
+        checks.append(asyncio.run(_model(settings)))
+    return checks
+
+
+def _settings(settings: Settings) -> Check:
+    """Name the main settings, and unknown ones, which may be another program's."""
+    unknown = f"; no such setting: {', '.join(settings.unknown)}" if settings.unknown else ""
+    return Check(
+        "settings",
+        True,
+        f"database {settings.db}, memory {settings.memory}, scope {settings.scope}{unknown}",
+    )
+
+
+def _credentials(settings: Settings) -> Check:
+    try:
+        models = choose_models(settings)
+    except ConstructError as error:
+        return Check("credentials", False, str(error).replace("\n", " "))
+    detail = f"main model {models.main.name}, memory worker {models.worker_name}"
+    if settings.is_address_from_env_file:
+        detail += "; the address comes from .env, so a key from elsewhere is not sent there"
+    return Check("credentials", True, detail)
+
+
+def _database(db: sqlite3.Connection) -> list[Check]:
+    damage, broken, index = file_violations(db), violations(db), index_violations(db)
+    return [
+        Check(
+            "integrity",
+            not damage,
+            f"{'; '.join(damage[:5])} Restore a backup." if damage else "ok",
+        ),
+        Check("invariants", not broken, "; ".join(broken[:5]) or "all six hold"),
+        Check("search index", not index, "; ".join(index[:5]) or "in step"),
+    ]
+
+
+def _copy_before_migration(settings: Settings) -> list[Check]:
+    """Name the copy that a migration left, if there is one."""
+    copy = find_copy_before_migration(settings.db) if settings.db.exists() else None
+    if copy is None:
+        return []
+    how = f"`rm {shlex.quote(str(copy))}` removes it, and so does forgetting something"
+    return [Check("copy", True, f"{copy} is the database as it was before the last update; {how}")]
+
+
+def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
+    """Return whether search goes by meaning too. Nothing is wrong if it does not."""
+    try:
+        if meaning_for(settings) is None:
+            return Check("meaning", True, by_words_alone())
+        model = working_meaning(settings).embedder.name
+        if is_others(db, model):
+            return Check("meaning", True, f"search goes by words alone; {OTHER_MODEL}")
+        missing = count_without(db, model)
+    except ConstructError as error:
+        return Check("meaning", False, str(error).replace("\n", " "))
+    left = "every entry has its vector"
+    if missing:
+        left = f"{missing} entries have no vector yet: `construct reindex`, or keep a chat open"
+    return Check("meaning", True, f"search goes by words and meaning; {left}")
+
+
+async def _model(settings: Settings) -> Check:
+    """Ask the main model for one word."""
+    from construct.llm.providers import choose_models
+
+    model = choose_models(settings).main
+    stream = model.stream(Request((), (ChatMessage("user", (Text("Say ok."),)),), max_tokens=16))
+    try:
+        async for _ in stream:
+            break
+    except ConstructError as error:
+        return Check("model", False, str(error).replace("\n", " "))
+    finally:
+        await stream.aclose()
+        await model.close()
+    return Check("model", True, f"{model.name} answers")

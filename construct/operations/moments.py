@@ -1,0 +1,59 @@
+"""Moments as people write them: `2026-03-01`, `7d`, `yesterday`."""
+
+import re
+from contextlib import suppress
+from datetime import UTC, date, datetime, time, timedelta
+
+from construct.clock import Clock
+from construct.errors import UsageError
+
+_AGO = re.compile(r"([0-9]{1,6}) ?(h|d|w)", re.IGNORECASE)
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+_DAYS_BACK = {"today": 0, "yesterday": 1}
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[t ]")
+
+
+def parse_moment(text: str, clock: Clock, *, end_of_day: bool = False) -> datetime:
+    """Return the moment a person means.
+
+    A date, an ISO time, `7d`, `2w`, `3h`, `today`, `yesterday` or `now`. A day without
+    a time is its beginning in the user's zone, or its last microsecond. A time without
+    an offset is the user's. Raises UsageError.
+    """
+    words = text.strip().lower()
+    with suppress(ValueError, OverflowError):
+        if words == "now":
+            return clock.now()
+        if ago := _AGO.fullmatch(words):
+            return clock.now() - int(ago[1]) * _UNITS[ago[2]]
+        if words in _DAYS_BACK:
+            return _of_day(clock.today() - timedelta(days=_DAYS_BACK[words]), clock, end_of_day)
+        if _DAY.fullmatch(words):
+            return _of_day(date.fromisoformat(words), clock, end_of_day)
+        if _TIME.match(words):
+            return _in_utc(datetime.fromisoformat(words.upper()), clock)
+    raise UsageError(
+        f"Not a date: {text.strip()[:40]}\n"
+        "Give a date (2026-03-01), a time (2026-03-01T14:30), 7d, 2w, 3h, today or yesterday."
+    )
+
+
+def _of_day(day: date, clock: Clock, end_of_day: bool) -> datetime:
+    # Where the clocks go back at midnight, the last microsecond of a day is the second
+    # of its name.
+    bound = time.max.replace(fold=1) if end_of_day else time()
+    return _in_utc(datetime.combine(day, bound), clock)
+
+
+def _in_utc(moment: datetime, clock: Clock) -> datetime:
+    """Return a moment in UTC. Without an offset it is by the user's wall clock.
+
+    In the calendar's first and last hours UTC may have no such moment: then this is the
+    nearest one.
+    """
+    try:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=clock.zone)).astimezone(UTC)
+    except (OverflowError, ValueError):
+        return _FIRST if moment.year == 1 else _LAST

@@ -1,0 +1,100 @@
+"""Where something comes from: an observation, a memory, a message, the last reply."""
+
+from dataclasses import dataclass
+
+from construct.errors import NotFoundError
+from construct.memory.provenance import Trace
+from construct.memory.provenance import why as trace_of
+from construct.memory.shown.forks import descent
+from construct.operations.context import Context
+from construct.operations.memory import StoredMemory, show
+from construct.references import Reference
+from construct.store import provenance
+from construct.store.memories import get_memory
+from construct.store.messages import get_message
+from construct.store.records import Memory, Message, Observation
+from construct.store.reply_context import ContextItem, get_reply_context, last_reply
+from construct.vocabulary import ItemKind
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTrace:
+    """What rests on a message, lowest generation first."""
+
+    message: Message
+    observations: tuple[Observation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTrace:
+    """Where a memory comes from: an observation, or else its `origin` itself."""
+
+    memory: Memory
+    trace: Trace | None
+
+
+def why(ctx: Context, reference: Reference) -> Trace | MessageTrace | MemoryTrace:
+    """Return what something rests on, or what rests on a message.
+
+    Raises NotFoundError.
+    """
+    kind, number = reference
+    if kind == ItemKind.OBSERVATION:
+        return trace_of(ctx.db, number)
+    if kind == ItemKind.MEMORY:
+        memory = get_memory(ctx.db, number)
+        behind = memory.observation_id
+        return MemoryTrace(memory, None if behind is None else trace_of(ctx.db, behind))
+    message = get_message(ctx.db, number)
+    direct = [o.id for o in provenance.observations_from(ctx.db, [number])]
+    resting = provenance.with_reflections(ctx.db, direct)
+    return MessageTrace(message, tuple(provenance.without_reverted(ctx.db, resting)))
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Something of memory that the model was given, and how it came."""
+
+    way: str
+    what: Observation | Memory | Message
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyTrace:
+    """What the model was given for a reply, beside the conversation itself.
+
+    What was forgotten since is left out.
+    """
+
+    reply: Message
+    blocks: int
+    """Blocks of observations that stood before the conversation."""
+    lines: int
+    given: tuple[Given, ...]
+
+
+def why_last(ctx: Context) -> ReplyTrace:
+    """Return what the last reply here was given.
+
+    In a fork that has no reply yet, the last one before the fork. Raises NotFoundError.
+    """
+    here = ctx.conversation_id
+    members = [] if here is None else descent(ctx.db, here)
+    replies = (last_reply(ctx.db, *member) for member in members)
+    reply_id = next((reply for reply in replies if reply), None)
+    if reply_id is None:
+        raise NotFoundError("There is no reply yet.")
+    context = get_reply_context(ctx.db, reply_id)
+    if context is None:
+        raise NotFoundError(f"It was not noted what the last reply, message:{reply_id}, was given.")
+    return ReplyTrace(
+        get_message(ctx.db, reply_id),
+        context.blocks,
+        context.lines,
+        tuple(Given(item.way, _read(ctx, item)) for item in context.items),
+    )
+
+
+def _read(ctx: Context, item: ContextItem) -> Observation | Memory | Message:
+    found = show(ctx, (item.kind, item.id))
+    return found.memory if isinstance(found, StoredMemory) else found

@@ -1,0 +1,76 @@
+"""Bringing talk in from a file and writing everything to one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from construct.errors import UsageError
+from construct.operations.context import Context
+from construct.store import search_index
+from construct.store.backlog import unread
+from construct.store.backup import explaining, refuse_database, refuse_foreign_file, text_file
+from construct.store.transfer.exporting import FORMATS, write_export
+from construct.store.transfer.importing import READING, ImportReport
+from construct.store.transfer.importing import import_file as import_into
+
+__all__ = ["FORMATS", "READING"]  # for those who call these
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import added."""
+
+    report: ImportReport
+    is_unread: bool
+    """Whether imported talk waits for `construct observe`."""
+
+
+def export(
+    ctx: Context,
+    file_format: str,
+    target: Path | None,
+    stdout: TextIO | None = None,
+    *,
+    force: bool = False,
+) -> None:
+    """Write everything in one of FORMATS to a file, or without one to `stdout`.
+
+    Raises UsageError for an existing file that Construct did not write, unless forced,
+    and for the database itself.
+    """
+    if target is not None:
+        _refuse_to_replace(ctx, target, force)
+    write_export(ctx.db, ctx.settings.db, file_format, target, stdout, ctx.clock)
+
+
+def write_page(ctx: Context, html: str, target: Path, *, force: bool = False) -> None:
+    """Write a page to a file, under the same rules as an export."""
+    _refuse_to_replace(ctx, target, force)
+    with explaining(target), text_file(target) as file:
+        file.write(html)
+
+
+def import_file(
+    ctx: Context, file: Path, progress: Callable[[str, int, int], None] = lambda *_: None
+) -> Imported:
+    """Bring in talk from a file, all of it or nothing.
+
+    `progress` is told what is being done, how much of it is done, and of how much.
+    """
+    database = ctx.settings.db
+    if file.exists() and database.exists() and file.samefile(database):
+        raise UsageError(f"{file} is the database itself. There is nothing to import from it.")
+    report = import_into(ctx.db, file, ctx.clock, progress)
+    return Imported(report, bool(report.messages and unread(ctx.db)))
+
+
+def unsearchable(ctx: Context) -> int:
+    """Return how many messages an interrupted import left out of the search index."""
+    return search_index.count_missing(ctx.db)
+
+
+def _refuse_to_replace(ctx: Context, target: Path, force: bool) -> None:
+    refuse_database(target, ctx.settings.db)
+    if not force:
+        refuse_foreign_file(target)

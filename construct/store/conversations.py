@@ -1,0 +1,233 @@
+"""Conversations and their watermarks: plain queries."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from construct.errors import NotFoundError
+from construct.store.records import Conversation, Watermarks
+from construct.store.sql import column, columns, exists, first, insert, new_uid, scalar, select
+from construct.text import shorten
+
+_LONGEST_NAME = 60
+
+
+def create_conversation(db: sqlite3.Connection, now: str, title: str | None = None) -> int:
+    """Store an empty conversation and return its id."""
+    titled_by = "user" if title else None
+    return insert(
+        db,
+        "conversations",
+        {"uid": new_uid(), "title": title, "titled_by": titled_by, "created_at": now},
+    )
+
+
+def get_conversation(db: sqlite3.Connection, conversation_id: int) -> Conversation:
+    """Return a conversation; raises NotFoundError."""
+    found = first(db, Conversation, "conversations WHERE id = ?", (conversation_id,))
+    if found is None:
+        raise NotFoundError(
+            f"There is no conversation {conversation_id}.\n"
+            "`construct conversations list` shows them."
+        )
+    return found
+
+
+def conversation_exists(db: sqlite3.Connection, conversation_id: int) -> bool:
+    """Tell whether a conversation exists."""
+    return exists(db, "conversations WHERE id = ?", (conversation_id,))
+
+
+def forks_of(db: sqlite3.Connection, conversation_id: int) -> list[Conversation]:
+    """Return the conversations that were forked from one, oldest first."""
+    return select(
+        db, Conversation, "conversations WHERE parent_id = ? ORDER BY id", (conversation_id,)
+    )
+
+
+def is_empty(db: sqlite3.Connection) -> bool:
+    """Tell whether nothing was ever said or kept here."""
+    return not (exists(db, "conversations") or exists(db, "memories"))
+
+
+def latest_conversation(db: sqlite3.Connection) -> int | None:
+    """Return the conversation last talked in.
+
+    One that was only imported, observed or not, is nobody's present talk.
+    """
+    found: int | None = scalar(
+        db,
+        """SELECT c.id, coalesce(
+               (SELECT created_at FROM messages WHERE conversation_id = c.id AND archived = 0
+                AND c.last_request_at IS NOT NULL ORDER BY id DESC LIMIT 1),
+               CASE WHEN NOT EXISTS (SELECT 1 FROM messages WHERE conversation_id = c.id)
+                    THEN c.created_at END
+           ) AS last_at,
+           (SELECT max(id) FROM messages WHERE conversation_id = c.id AND archived = 0) AS last_id
+           FROM conversations AS c WHERE last_at IS NOT NULL
+           ORDER BY last_at DESC, last_id DESC NULLS FIRST, c.id DESC LIMIT 1""",
+    )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSummary:
+    """A line of the list of conversations."""
+
+    conversation: Conversation
+    messages: int
+    last_at: str
+    first_words: str | None
+    """Of the user, that were not forgotten.
+
+    Of a fork in which none are said yet, what it goes on from is called.
+    """
+
+    @property
+    def name(self) -> str:
+        """What the conversation is called everywhere: its title, first words or number."""
+        title = shorten(self.conversation.title or self.first_words or "", _LONGEST_NAME)
+        return title or f"conversation {self.conversation.id}"
+
+
+def list_conversations(
+    db: sqlite3.Connection, limit: int | None = None
+) -> list[ConversationSummary]:
+    """Return conversations, the one last talked in first."""
+    order = """last_at DESC,
+        (SELECT max(id) FROM messages WHERE conversation_id = c.id) DESC NULLS FIRST, c.id DESC"""
+    rows = db.execute(f"{_SUMMARIES} ORDER BY {order} LIMIT ?", (-1 if limit is None else limit,))
+    return [_summary(row) for row in rows.fetchall()]
+
+
+def conversation_summary(db: sqlite3.Connection, conversation_id: int) -> ConversationSummary:
+    """Return the line of one conversation; raises NotFoundError."""
+    get_conversation(db, conversation_id)
+    return _summary(db.execute(f"{_SUMMARIES} WHERE c.id = ?", (conversation_id,)).fetchone())
+
+
+_FIRST_WORDS = """(
+    SELECT substr(content, 1, 200) FROM messages
+    WHERE conversation_id = {id} AND role = 'user' AND withheld = 0 ORDER BY id LIMIT 1)"""
+
+
+_SUMMARIES = f"""SELECT {columns(Conversation, "c")},
+    (SELECT count(*) FROM messages WHERE conversation_id = c.id),
+    coalesce((SELECT created_at FROM messages
+              WHERE conversation_id = c.id ORDER BY id DESC LIMIT 1), c.created_at) AS last_at,
+    coalesce({_FIRST_WORDS.format(id="c.id")}, (
+        WITH RECURSIVE before(id, title, parent_id) AS (
+            SELECT id, title, parent_id FROM conversations WHERE id = c.parent_id UNION
+            SELECT p.id, p.title, p.parent_id
+            FROM conversations AS p JOIN before ON p.id = before.parent_id)
+        SELECT coalesce(title, {_FIRST_WORDS.format(id="before.id")}) AS name FROM before
+        WHERE name IS NOT NULL LIMIT 1))
+    FROM conversations AS c"""
+
+
+def _summary(row: Sequence[Any]) -> ConversationSummary:
+    return ConversationSummary(Conversation(*row[:-3]), *row[-3:])
+
+
+def rename_conversation(
+    db: sqlite3.Connection, conversation_id: int, title: str, by: str = "user"
+) -> None:
+    """Give a conversation a title; the observer's never replaces the user's."""
+    db.execute(
+        """UPDATE conversations SET title = ?, titled_by = ?
+           WHERE id = ? AND (? = 'user' OR titled_by IS NOT 'user')""",
+        (title, by, conversation_id, by),
+    )
+
+
+def note_request(
+    db: sqlite3.Connection, conversation_id: int, now: str, cache_life: str | None
+) -> None:
+    """Remember when a request was sent, and for how long its cache was to live.
+
+    From both follows when the conversation is cold.
+    """
+    db.execute(
+        "UPDATE conversations SET last_request_at = ?, cache_life = ? WHERE id = ?",
+        (now, cache_life, conversation_id),
+    )
+
+
+def set_fork(
+    db: sqlite3.Connection,
+    conversation_id: int,
+    parent_id: int,
+    at_message_id: int | None,
+    window_message_id: int | None,
+) -> None:
+    """Let a conversation go on from a message of another, with the window that begins there."""
+    db.execute(
+        """UPDATE conversations SET parent_id = ?, forked_at_message_id = ?,
+           forked_window_message_id = ? WHERE id = ?""",
+        (parent_id, at_message_id, window_message_id, conversation_id),
+    )
+
+
+def fork_points(db: sqlite3.Connection, conversation_id: int) -> list[int]:
+    """Return the message after which each fork of a conversation begins, 0 for the start."""
+    query = "SELECT coalesce(forked_at_message_id, 0) FROM conversations WHERE parent_id = ?"
+    return column(db, query, (conversation_id,))
+
+
+def set_thread(
+    db: sqlite3.Connection, conversation_id: int, task: str | None, response: str | None
+) -> None:
+    """Store what the observer says the talk is at."""
+    db.execute(
+        "UPDATE conversations SET current_task = ?, suggested_response = ? WHERE id = ?",
+        (task, response, conversation_id),
+    )
+
+
+def get_watermarks(db: sqlite3.Connection, conversation_id: int) -> Watermarks:
+    """Return a conversation's watermarks."""
+    rows = db.execute(
+        "SELECT name, message_id FROM watermarks WHERE conversation_id = ?", (conversation_id,)
+    )
+    return Watermarks(**dict(rows.fetchall()))
+
+
+def set_watermark(
+    db: sqlite3.Connection, conversation_id: int, name: str, message_id: int, now: str
+) -> None:
+    """Move a watermark; 0 takes it away."""
+    if message_id == 0:
+        db.execute(
+            "DELETE FROM watermarks WHERE conversation_id = ? AND name = ?", (conversation_id, name)
+        )
+        return
+    db.execute(
+        """INSERT INTO watermarks (conversation_id, name, message_id, updated_at)
+           VALUES (?, ?, ?, ?)
+           ON CONFLICT (conversation_id, name) DO UPDATE
+           SET message_id = excluded.message_id, updated_at = excluded.updated_at
+           WHERE message_id <> excluded.message_id""",
+        (conversation_id, name, message_id, now),
+    )
+
+
+def unread_at_rest(
+    db: sqlite3.Connection, since: str, until: str, tokens: int, but: int | None
+) -> list[int]:
+    """Return conversations to whose model nothing was sent between two times, but for one.
+
+    Only those with more than so many unobserved tokens, or with pending observations.
+    """
+    return column(
+        db,
+        """SELECT c.id FROM conversations AS c
+           LEFT JOIN watermarks AS w ON w.conversation_id = c.id AND w.name = 'observed'
+           WHERE c.id IS NOT ?
+             AND (c.last_request_at IS NULL OR c.last_request_at NOT BETWEEN ? AND ?)
+             AND ((SELECT sum(token_count) FROM messages AS m WHERE m.conversation_id = c.id
+                   AND m.archived = 0 AND m.id > coalesce(w.message_id, 0)) > ?
+                  OR EXISTS (SELECT 1 FROM observations WHERE conversation_id = c.id
+                             AND committed_at IS NULL AND superseded_at IS NULL))""",
+        (but, since, until, tokens),
+    )

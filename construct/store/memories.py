@@ -1,0 +1,181 @@
+"""Memories: what is kept by itself. Plain queries.
+
+Every observation that is worth it has one memory row: in force, or superseded by the
+memory that says the same. So what has a row is not promoted again, and what an undo or
+a forget takes the superseding memory from can stand again.
+
+A relation is in force as long as its memory is: both bear the same `superseded_at` when
+they went together, and come back together by it.
+"""
+
+import sqlite3
+from dataclasses import asdict, dataclass
+
+from construct.errors import NotFoundError
+from construct.references import Reference
+from construct.store.observations import BENEATH
+from construct.store.records import Memory, Observation
+from construct.store.sql import columns, first, given, insert, new_uid, select
+
+
+@dataclass(frozen=True, slots=True)
+class NewMemory:
+    """A memory about to be stored."""
+
+    content: str
+    category: str | None
+    origin: str
+    observation_id: int | None = None
+
+
+def get_memory(db: sqlite3.Connection, memory_id: int) -> Memory:
+    """Return a memory; raises NotFoundError."""
+    found = first(db, Memory, "memories WHERE id = ?", (memory_id,))
+    if found is None:
+        raise NotFoundError(f"There is no memory {memory_id}.\n`construct memory list` shows them.")
+    return found
+
+
+def list_memories(db: sqlite3.Connection, *, include_superseded: bool = False) -> list[Memory]:
+    """Return the memories, oldest first."""
+    where = "" if include_superseded else "WHERE superseded_at IS NULL"
+    return select(db, Memory, f"memories {where} ORDER BY id")
+
+
+def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
+    """Return the observation that a reference names.
+
+    Of a memory that is the one it was promoted from.
+    """
+    kind, number = reference
+    if kind == "observation":
+        return number
+    if kind == "memory":
+        found = get_memory(db, number).observation_id
+        if found is not None:
+            return found
+    if kind == "message":
+        raise NotFoundError(
+            f"message:{number} comes from no observation: it is what was said itself."
+        )
+    raise NotFoundError(
+        f"memory:{number} was kept word for word.\nForget it, and keep it anew in other words."
+    )
+
+
+def insert_memory(db: sqlite3.Connection, new: NewMemory, now: str) -> int:
+    """Store a memory in force and return its id."""
+    return insert(db, "memories", {"uid": new_uid(), **asdict(new), "created_at": now})
+
+
+def memories_in_force_like(db: sqlite3.Connection, expression: str, limit: int) -> list[Memory]:
+    """Return the memories in force that match an FTS5 expression, best first.
+
+    None for an empty one.
+    """
+    if not expression:
+        return []
+    source = """memories_fts AS f JOIN memories AS m ON m.id = f.rowid
+        WHERE memories_fts MATCH ? AND m.superseded_at IS NULL ORDER BY f.rank, m.id DESC LIMIT ?"""
+    return select(db, Memory, source, (expression, limit), "m")
+
+
+def supersede_memory(
+    db: sqlite3.Connection, memory_id: int, now: str, by: int | None = None
+) -> None:
+    """Take a memory and its relations out of force, for another memory or for none."""
+    db.execute(
+        """UPDATE memories SET superseded_at = ?, superseded_by = ?
+           WHERE id = ? AND superseded_at IS NULL""",
+        (now, by, memory_id),
+    )
+    db.execute(
+        "UPDATE relations SET superseded_at = ? WHERE memory_id = ? AND superseded_at IS NULL",
+        (now, memory_id),
+    )
+
+
+def revive_memory(db: sqlite3.Connection, memory_id: int) -> None:
+    """Put a memory in force again, with the relations that went together with it."""
+    db.execute(
+        """UPDATE relations SET superseded_at = NULL WHERE memory_id = :id
+           AND superseded_at = (SELECT superseded_at FROM memories WHERE id = :id)
+           AND (cycle_id IS NULL
+                OR cycle_id NOT IN (SELECT id FROM cycles WHERE status = 'reverted'))""",
+        {"id": memory_id},
+    )
+    db.execute(
+        "UPDATE memories SET superseded_at = NULL, superseded_by = NULL WHERE id = ?", (memory_id,)
+    )
+
+
+def replace_memory(db: sqlite3.Connection, memory_id: int, by: int) -> None:
+    """Say which memory stands in the place of a superseded one."""
+    db.execute(
+        "UPDATE memories SET superseded_by = ? WHERE id = ? AND superseded_at IS NOT NULL",
+        (by, memory_id),
+    )
+
+
+def memory_of_observation(db: sqlite3.Connection, observation_id: int) -> Memory | None:
+    """Return the memory promoted from an observation, the newest of them."""
+    return first(
+        db, Memory, "memories WHERE observation_id = ? ORDER BY id DESC", (observation_id,)
+    )
+
+
+def unpromoted_observations(db: sqlite3.Connection) -> list[Observation]:
+    """Return the active observations worth a memory that have none, oldest first."""
+    return select(
+        db,
+        Observation,
+        """observations AS o
+           WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0
+           AND (origin = 'user' OR (priority = 'high' AND stance IN ('stated', 'planned')))
+           AND NOT EXISTS (SELECT 1 FROM memories WHERE observation_id = o.id) ORDER BY id""",
+    )
+
+
+def memories_without_ground(db: sqlite3.Connection) -> list[tuple[Memory, Observation]]:
+    """Return the memories in force whose observation no longer is, with that."""
+    rows = db.execute(
+        f"""SELECT {columns(Memory, "m")}, {columns(Observation, "o")} FROM memories AS m
+            JOIN observations AS o ON o.id = m.observation_id
+            WHERE m.superseded_at IS NULL AND m.origin = 'observation'
+            AND (o.superseded_at IS NOT NULL OR o.withheld)
+            ORDER BY o.generation, m.id"""
+    )
+    width = len(Memory._fields)
+    return [(Memory(*row[:width]), Observation(*row[width:])) for row in rows]
+
+
+def memories_to_revive(db: sqlite3.Connection) -> list[Memory]:
+    """Return the superseded memories that may stand again.
+
+    What took their place is itself out of force, or gone.
+    """
+    source = """memories AS m
+        LEFT JOIN observations AS o ON o.id = m.observation_id
+        LEFT JOIN memories AS s ON s.id = m.superseded_by
+        WHERE m.superseded_at IS NOT NULL AND (s.id IS NULL OR s.superseded_at IS NOT NULL)
+        AND (m.origin <> 'observation' OR (
+            o.superseded_at IS NULL AND o.committed_at IS NOT NULL AND o.withheld = 0))
+        ORDER BY m.id"""
+    return select(db, Memory, source, table="m")
+
+
+def memory_said_at(db: sqlite3.Connection, memory: Memory) -> str:
+    """Return when what a memory says was said.
+
+    With the newest message it rests on; what was written by hand, when it was written.
+    """
+    if memory.observation_id is None:
+        return memory.created_at
+    said, origin, written = db.execute(
+        f"""{BENEATH} SELECT (
+                SELECT max(m.created_at) FROM observation_messages
+                JOIN messages AS m ON m.id = message_id WHERE observation_id IN beneath
+            ), origin, created_at FROM observations WHERE id = ?""",
+        (given([memory.observation_id]), memory.observation_id),
+    ).fetchone()
+    return str(written if origin == "user" or said is None else said)

@@ -1,0 +1,226 @@
+"""Messages: plain queries."""
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from construct import tokens
+from construct.errors import NotFoundError
+from construct.store.conversations import get_conversation
+from construct.store.records import LEFT_OUT_SQL, REFUSED, REMOVED, Message, Watermarks
+from construct.store.sql import column, exists, first, insert, new_uid, scalar, select
+from construct.text import storable
+
+_MESSAGE_OVERHEAD = 4
+"""Tokens a message costs beside its words: role and separators."""
+
+
+def message_tokens(content: str, blocks: str | None = None) -> int:
+    """Return the estimated tokens of a message with these words and blocks."""
+    return tokens.count(content) + tokens.count(blocks or "") + _MESSAGE_OVERHEAD
+
+
+LAST = 1 << 62
+"""Stands behind every message."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message about to be stored."""
+
+    role: str
+    content: str
+    blocks: str | None = None
+    status: str = "complete"
+    stop_reason: str | None = None
+    model: str | None = None
+
+
+def add_message(
+    db: sqlite3.Connection, conversation_id: int, message: NewMessage, now: str
+) -> Message:
+    """Store a message; its time is never before the conversation's last one.
+
+    Raises NotFoundError.
+    """
+    get_conversation(db, conversation_id)
+    content = storable(message.content)
+    row = asdict(message) | {
+        "uid": new_uid(), "conversation_id": conversation_id, "content": content,
+        "token_count": message_tokens(content, message.blocks),
+        "created_at": max(now, last_time(db, conversation_id) or now),
+    }  # fmt: skip
+    return select(db, Message, "messages WHERE id = ?", (insert(db, "messages", row),))[0]
+
+
+def last_time(db: sqlite3.Connection, conversation_id: int) -> str | None:
+    """Return when the newest message of a conversation was said."""
+    found: str | None = scalar(
+        db,
+        "SELECT created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1",
+        (conversation_id,),
+    )
+    return found
+
+
+def messages_of(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
+    """Return all messages of a conversation, oldest first, archived ones too."""
+    return select(db, Message, "messages WHERE conversation_id = ? ORDER BY id", (conversation_id,))
+
+
+def live_messages(
+    db: sqlite3.Connection, conversation_id: int, after: int, until: int = LAST
+) -> list[Message]:
+    """Return a conversation's messages with after < id <= until, oldest first.
+
+    Without archived ones.
+    """
+    source = (
+        "messages WHERE conversation_id = ? AND archived = 0 AND id > ? AND id <= ? ORDER BY id"
+    )
+    return select(db, Message, source, (conversation_id, after, until))
+
+
+@dataclass(frozen=True, slots=True)
+class MessageCounts:
+    """How many messages a conversation has, and how many stand above its watermarks."""
+
+    total: int = 0
+    unobserved: int = 0
+    window: int = 0
+    """Those that the model is shown word for word."""
+
+
+def count_messages(
+    db: sqlite3.Connection, conversation_id: int, marks: Watermarks
+) -> MessageCounts:
+    """Return the counts of a conversation's own messages."""
+    row = db.execute(
+        f"""SELECT count(*), count(*) FILTER (WHERE archived = 0 AND id > ?),
+                  count(*) FILTER (
+                      WHERE id > ? AND NOT (archived OR withheld OR retried OR {LEFT_OUT_SQL}))
+           FROM messages WHERE conversation_id = ?""",
+        (marks.observed, marks.window, conversation_id),
+    ).fetchone()
+    return MessageCounts(*row)
+
+
+def tokens_above(
+    db: sqlite3.Connection, conversation_id: int, marks: Watermarks
+) -> tuple[int, int]:
+    """Return the tokens of a conversation that are unobserved, and that are shown raw.
+
+    `window` ≤ `observed`. The messages are summed up where they lie, and not read.
+    """
+    unobserved, shown = db.execute(
+        f"""SELECT total(token_count) FILTER (WHERE id > ?),
+                  total(token_count) FILTER (WHERE NOT (withheld OR retried OR {LEFT_OUT_SQL}))
+           FROM messages WHERE conversation_id = ? AND archived = 0 AND id > ?""",
+        (marks.observed, conversation_id, marks.window),
+    ).fetchone()
+    return int(unobserved), int(shown)
+
+
+def live_ids(db: sqlite3.Connection, conversation_id: int, after: int) -> list[int]:
+    """Return the ids of a conversation's messages above one that are not archived."""
+    query = "SELECT id FROM messages WHERE conversation_id = ? AND archived = 0 AND id > ?"
+    return column(db, query, (conversation_id, after))
+
+
+def newest_messages(
+    db: sqlite3.Connection,
+    conversation_id: int,
+    limit: int,
+    until: int = LAST,
+    *,
+    with_refused: bool = False,
+) -> list[Message]:
+    """Return the newest `limit` messages with id <= until that may be shown, oldest first.
+
+    `with_refused` adds those that the model declined to answer: they can be asked again.
+    """
+    left_out = f"{LEFT_OUT_SQL} AND stop_reason <> '{REFUSED}'" if with_refused else LEFT_OUT_SQL
+    source = f"""messages WHERE conversation_id = ? AND id <= ?
+                AND NOT archived AND NOT withheld AND NOT retried AND NOT ({left_out})
+                ORDER BY id DESC LIMIT ?"""
+    return select(db, Message, source, (conversation_id, until, limit))[::-1]
+
+
+def is_shown(message: Message) -> bool:
+    """Tell whether a message may stand in a window."""
+    return is_readable(message) and not message.archived
+
+
+def is_readable(message: Message) -> bool:
+    """Tell whether an observer may read a message."""
+    if message.withheld or message.retried or message.left_out:
+        return False
+    return message.quotes is None
+
+
+def get_message(db: sqlite3.Connection, message_id: int) -> Message:
+    """Return a message; raises NotFoundError."""
+    found = first(db, Message, "messages WHERE id = ?", (message_id,))
+    if found is None:
+        raise NotFoundError(f"There is no message {message_id}.")
+    return found
+
+
+def messages_with_uids(db: sqlite3.Connection, uids: Sequence[str]) -> list[Message]:
+    """Return the messages with these uids that are there, in the order given."""
+    found = {
+        m.uid: m for uid in uids if (m := first(db, Message, "messages WHERE uid = ?", (uid,)))
+    }
+    return [found[uid] for uid in uids if uid in found]
+
+
+def message_stands(db: sqlite3.Connection, message_id: int) -> bool:
+    """Tell whether a message is there, and neither forgotten nor withheld."""
+    return exists(db, "messages WHERE id = ? AND withheld = 0", (message_id,))
+
+
+def recent_times(db: sqlite3.Connection, conversation_id: int) -> list[str]:
+    """Return the times of the dozen newest user messages, newest first."""
+    query = """SELECT created_at FROM messages WHERE conversation_id = ? AND role = 'user'
+               ORDER BY id DESC LIMIT 12"""
+    return column(db, query, (conversation_id,))
+
+
+def last_message_id(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int:
+    """Return the id of the newest message with id <= until, 0 when there is none."""
+    query = "SELECT id FROM messages WHERE conversation_id = ? AND id <= ? ORDER BY id DESC LIMIT 1"
+    return int(scalar(db, query, (conversation_id, until)) or 0)
+
+
+def mark_retried(db: sqlite3.Connection, replies: Sequence[int]) -> None:
+    """Take replies out of sight: another one to the same words stands in their place."""
+    db.executemany("UPDATE messages SET retried = 1 WHERE id = ?", [(reply,) for reply in replies])
+
+
+def leave_out(db: sqlite3.Connection, messages: Sequence[int], reason: str) -> None:
+    """Leave messages out of requests from now on; they stay stored and searchable."""
+    db.executemany(
+        "UPDATE messages SET stop_reason = ? WHERE id = ?",
+        [(reason, message) for message in messages],
+    )
+
+
+def take_back_in(db: sqlite3.Connection, message_id: int) -> None:
+    """Let a message of the user's go along in requests again: it has been answered."""
+    db.execute(
+        f"UPDATE messages SET stop_reason = NULL WHERE id = ? AND {LEFT_OUT_SQL}", (message_id,)
+    )
+
+
+def prompt_history(db: sqlite3.Connection) -> list[str]:
+    """Return the newest 2,000 messages that the user typed.
+
+    Over all conversations but those that were only imported.
+    """
+    return column(
+        db,
+        f"""SELECT content FROM messages WHERE role = 'user' AND NOT archived AND NOT withheld
+           AND content <> '{REMOVED}'
+           AND conversation_id IN (SELECT id FROM conversations WHERE last_request_at IS NOT NULL)
+           ORDER BY id DESC LIMIT 2000""",
+    )

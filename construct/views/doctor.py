@@ -1,0 +1,52 @@
+"""What was checked, and what was made ready for search."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from construct.operations.doctor import Check
+from construct.operations.indexing import Reindexed
+from construct.text import printable
+
+
+def checks_view(checks: Sequence[Check]) -> RenderableType:
+    """Return the checks, a row each."""
+    table = Table.grid(padding=(0, 2))
+    for check in checks:
+        mark = Text(_mark(check), style="success" if check.ok else "error")
+        table.add_row(mark, check.name, Text(printable(check.detail), overflow="fold"))
+    return table
+
+
+def checks_text(checks: Sequence[Check]) -> str:
+    """Return the checks, a line each."""
+    return "\n".join(f"{_mark(check)}  {check.name}: {check.detail}" for check in checks)
+
+
+def checks_json(checks: Sequence[Check]) -> dict[str, Any]:
+    """Return the same for programs."""
+    return {
+        "ok": all(check.ok for check in checks),
+        "checks": [asdict(check) for check in checks],
+    }
+
+
+def _mark(check: Check) -> str:
+    return "ok " if check.ok else "BAD"
+
+
+def reindexed_lines(done: Reindexed) -> Iterator[str]:
+    """Yield what was made ready for search."""
+    if done.entered:
+        yield f"{done.entered:,} messages were entered into the search index; all are in it now."
+    if done.has_vectors:
+        yield f"{done.made} entries were given their vector; all have one now."
+
+
+def reindexed_json(done: Reindexed) -> dict[str, Any]:
+    """Return the same for programs."""
+    return {"entered": done.entered, "made": done.made}

@@ -1,0 +1,173 @@
+"""Where something remembered comes from, as a tree down to the words that were said."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from construct.clock import Clock
+from construct.memory.provenance import LifeEvent, Node, Trace, drawn
+from construct.memory.shown.lines import SIGNS
+from construct.operations.memory import StoredMemory
+from construct.operations.provenance import MemoryTrace, MessageTrace, ReplyTrace
+from construct.store.records import Memory, Message, Observation
+from construct.text import one_line, shorten
+from construct.views.memory import observation_json, shown_json
+from construct.views.widgets import Prose
+from construct.views.words import counted, when
+
+_WORDS_WIDTH = 300
+
+
+def why_view(found: Trace | MessageTrace | MemoryTrace, clock: Clock) -> RenderableType:
+    """Return where something comes from, or what rests on a message."""
+    match found:
+        case Trace():
+            return Group(_tree(found.tree, clock), Text(), _life(found.life, clock))
+        case MessageTrace():
+            return _message_view(found, clock)
+        case MemoryTrace():
+            return _memory_view(found, clock)
+
+
+def why_json(found: Trace | MessageTrace | MemoryTrace | None) -> dict[str, Any]:
+    """Return the same for programs."""
+    match found:
+        case MemoryTrace():
+            return why_json(found.trace)
+        case MessageTrace():
+            return {
+                "message": source_message_json(found.message),
+                "observations": [observation_json(o) for o in found.observations],
+            }
+        case Trace():
+            return {
+                "observation": observation_json(found.observation),
+                "sources": [observation_json(o) for o in found.sources],
+                "messages": [source_message_json(m) for m in found.messages],
+                "life": [asdict(event) for event in found.life],
+            }
+        case None:  # stored by hand: it rests on nothing
+            return {"observation": None, "sources": [], "messages": []}
+
+
+def source_message_json(m: Message) -> dict[str, Any]:
+    """Return a message for programs, as `memory why` has it."""
+    return {"id": m.id, "role": m.role, "content": m.content, "created_at": m.created_at}
+
+
+def _life(life: Iterable[LifeEvent], clock: Clock) -> Table:
+    """Return what happened to an observation, a row for each event."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for event in life:
+        text = Text(shorten(event.text, _WORDS_WIDTH), style="dim")
+        table.add_row(when(event.at, clock), event.event, text)
+    return table
+
+
+def _message_view(found: MessageTrace, clock: Clock) -> RenderableType:
+    """Return what rests on a message."""
+    tree = Tree(_message(found.message, clock), guide_style="dim")
+    for o in found.observations:
+        tree.add(_observation(o))
+    if found.observations:
+        return tree
+    return Group(tree, Text("Nothing remembered rests on it.", style="dim"))
+
+
+def _memory_view(found: MemoryTrace, clock: Clock) -> RenderableType:
+    """Return where a memory comes from."""
+    head = Text(f"memory:{found.memory.id}  {one_line(found.memory.content)}")
+    if found.trace is None:
+        kept = f"kept by the {found.memory.origin}, {when(found.memory.created_at, clock)}"
+        return Group(head, Text(kept, style="dim"))
+    return Group(head, why_view(found.trace, clock))
+
+
+_WAYS = {
+    "due": "due",
+    "passage": "came back by itself",
+    "recall": "recalled",
+    "source": "read again",
+}
+
+
+def why_last_view(found: ReplyTrace, clock: Clock) -> RenderableType:
+    """Return what a reply was given of memory, by the way it came."""
+    tree = Tree(_message(found.reply, clock), guide_style="dim")
+    for way, words in _WAYS.items():
+        came = [given.what for given in found.given if given.way == way]
+        branch = tree.add(Text(words, style="dim")) if came else tree
+        for what in came:
+            branch.add(_given(what, clock))
+    before = "no observations stood before it"
+    if found.lines:
+        lines, blocks = counted(found.lines, "line"), counted(found.blocks, "block")
+        before = f"{lines} of observations in {blocks} stood before the talk"
+    tree.add(Text(before, style="dim"))
+    return tree
+
+
+def why_last_json(found: ReplyTrace, clock: Clock) -> dict[str, Any]:
+    """Return the same for programs."""
+    given = []
+    for one in found.given:
+        what = StoredMemory(one.what) if isinstance(one.what, Memory) else one.what
+        given.append({"way": one.way} | shown_json(what, clock))
+    return {
+        "message": source_message_json(found.reply),
+        "observations": {"blocks": found.blocks, "lines": found.lines},
+        "given": given,
+    }
+
+
+def _given(what: Observation | Memory | Message, clock: Clock) -> Text:
+    match what:
+        case Observation():
+            return _observation(what)
+        case Message():
+            return _message(what, clock)
+        case Memory():
+            return Text(f"memory:{what.id}  {one_line(what.content)}")
+
+
+def _tree(root: Node, clock: Clock) -> Tree:
+    places: list[Tree] = []
+    for depth, node, again in drawn(root):
+        label = _observation(node.observation)
+        if again:
+            label.append("  (above)", style="dim")
+        here = Tree(label, guide_style="dim") if depth == 0 else places[depth - 1].add(label)
+        places[depth:] = [here]
+        if not again:
+            for message in node.messages:
+                here.add(_message(message, clock))
+    return places[0]
+
+
+def _observation(o: Observation) -> Text:
+    text = Prose()
+    text.append(f"{SIGNS[o.priority]} ", style=o.priority)
+    text.append(f"{o.id} ", style="dim")
+    text.append(one_line(o.content))
+    notes = [o.observation_date, *([] if o.stance == "stated" else [o.stance])]
+    notes += [f"generation {o.generation}"] if o.generation else []
+    notes += [o.state] if o.state != "active" else []
+    return text.append(f"  {' · '.join(notes)}", style="dim")
+
+
+def _message(message: Message, clock: Clock) -> Text:
+    text = Prose()
+    if message.role == "user":
+        text.append("you ", style="accent")
+    else:
+        text.append("reply ", style="dim")
+    text.append(f"{when(message.created_at, clock)} message:{message.id} ", style="dim")
+    return text.append(f"“{shorten(message.content, _WORDS_WIDTH)}”")

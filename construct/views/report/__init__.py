@@ -1,0 +1,1 @@
+"""The memory page: pure functions from what was read to one HTML file."""

@@ -1,0 +1,169 @@
+"""What is within reach, as lines of a screen and as JSON.
+
+Plain text, not rich: this is the first screen, and it should be there at once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from construct.llm.catalog import model_info
+from construct.llm.servers import kind_of
+from construct.llm.servers.types import FoundModel, Source
+from construct.operations.setup import NOTEBOOK, Kept, Origin, Reach
+from construct.text import shorten
+
+_MOST_MODELS = 9
+_WHERE = {
+    Origin.ENVIRONMENT: "from the environment",
+    Origin.SETUP: "chosen by `construct setup`",
+    Origin.FILES: "from .env or config.env",
+}
+PROTOCOLS = (
+    "Servers and keys that speak only OpenAI's protocol do not work here. These speak Anthropic's"
+    " Messages API and do: Ollama, LM Studio, llama.cpp, vLLM, OpenRouter, LiteLLM."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One choice: the key that picks it, and what it is."""
+
+    key: str
+    text: str
+
+
+def choices(reach: Reach) -> list[Line]:
+    """Return the choices of the screen, the models found first."""
+    models = [
+        Line(str(number), described(model))
+        for number, model in enumerate(reach.models[:_MOST_MODELS], 1)
+    ]
+    return [
+        *models,
+        Line("k", "Claude, with an API key from https://console.anthropic.com"),
+        Line("u", "a server on another machine, by its address"),
+        Line("d", "look around a demo life first"),
+        Line("n", "go on without a model: a notebook that finds what you wrote"),
+    ]
+
+
+def screen(reach: Reach, heading: str) -> str:
+    """Return the whole screen."""
+    lines = [heading, "", *status_lines(reach), ""]
+    lines += [f"  {line.key}  {line.text}" for line in choices(reach)]
+    hidden = len(reach.models) - _MOST_MODELS
+    if hidden > 0:
+        lines.append(f"     and {hidden} more: `construct models`, `construct setup --use MODEL`")
+    if not reach.models:
+        lines.append("     (No model server was found on this machine.)")
+    return "\n".join([*lines, "", PROTOCOLS])
+
+
+def status_lines(reach: Reach) -> Iterator[str]:
+    """Yield what is configured now."""
+    if reach.model == NOTEBOOK:
+        yield "No model is set up yet. Pick one with a key:"
+        return
+    origin = f" ({_WHERE[reach.credentials]})" if reach.credentials else ""
+    yield f"Replies come from {reach.model}{origin}. Pick another with a key:"
+
+
+def described(model: FoundModel) -> str:
+    """Return a model in a few words: its name, where it runs, its size and its window."""
+    facts = []
+    if model.parameters:
+        facts.append(_size(model.parameters))
+    if model.context_window:
+        facts.append(f"reads {model.context_window:,} tokens")
+    if model.is_loaded:
+        facts.append("loaded")
+    where = "a file" if model.source is Source.GGUF else kind_of(model.source).name
+    text = f"{short_name(model.name)} in {where}"
+    return f"{text} ({', '.join(facts)})" if facts else text
+
+
+def short_name(name: str) -> str:
+    """Return a model's name for the screen: llama.cpp's is the path of a file."""
+    return shorten(name.rpartition("/")[2] if name.startswith("/") else name, 40)
+
+
+def _size(parameters: int) -> str:
+    billions = parameters / 1e9
+    return f"{billions:.1f}B".replace(".0B", "B") if billions >= 1 else f"{parameters / 1e6:.0f}M"
+
+
+def price_words(model: FoundModel) -> str:
+    """Return "free", or what a million tokens cost; empty where that is not known."""
+    prices = model_info(model.name).prices if model.source is Source.ANTHROPIC else None
+    if prices is not None:
+        return f"${prices.input:g} in, ${prices.output:g} out per million tokens"
+    is_here = model.source not in {Source.ANTHROPIC, Source.SERVER}
+    return "free" if is_here else ""
+
+
+def models_text(models: Sequence[FoundModel]) -> str:
+    """Return the models within reach, one a line."""
+    if not models:
+        return "No models are within reach. `construct setup` helps to set one up."
+    lines = []
+    for model in models:
+        where = "Anthropic" if model.source is Source.ANTHROPIC else kind_of(model.source).name
+        window = f"{model.context_window:,} tokens" if model.context_window else ""
+        facts = [where, window, price_words(model)]
+        lines.append(f"{short_name(model.name):<32}  {'  '.join(filter(None, facts))}".rstrip())
+    return "\n".join(lines)
+
+
+def models_json(models: Sequence[FoundModel]) -> list[dict[str, Any]]:
+    """Return the models as `construct models --json` prints them."""
+    return [
+        {
+            "name": model.name,
+            "server": model.server,
+            "context_window": model.context_window,
+            "vision": model.vision,
+            "source": model.source.value,
+        }
+        for model in models
+    ]
+
+
+def reach_json(reach: Reach) -> dict[str, Any]:
+    """Return what is configured and within reach as `construct setup --json` prints it."""
+    return {
+        "provider": reach.provider.value,
+        "model": reach.model,
+        "credentials": reach.credentials.value if reach.credentials else None,
+        "config_file": str(reach.config_file),
+        "models": models_json(reach.models),
+    }
+
+
+def kept_text(kept: Kept) -> str:
+    """Return what was chosen, and what the model said."""
+    lines = []
+    if kept.said:
+        lines.append(f"{kept.choice.model}: {shorten(kept.said, 200)}")
+    if kept.choice.model == NOTEBOOK:
+        lines.append("Going on without a model. `construct setup` brings this screen back.")
+    else:
+        lines.append(f"Chosen: {kept.choice.model}. Written to {kept.config_file}.")
+    if kept.advice:
+        lines.append(kept.advice)
+    if kept.is_overridden:
+        lines.append(
+            "Credentials in the environment come first: unset them for this choice to count."
+        )
+    return "\n".join(lines)
+
+
+def kept_json(kept: Kept) -> dict[str, Any]:
+    """Return the same for programs."""
+    return {
+        "model": kept.choice.model,
+        "server": kept.choice.server,
+        "reply": kept.said,
+        "config_file": str(kept.config_file),
+        "overridden_by_environment": kept.is_overridden,
+    }

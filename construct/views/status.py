@@ -1,0 +1,238 @@
+"""How the memory stands: the panel and the watermarks."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from construct.clock import Clock, from_text, gap_words
+from construct.memory.policy import REFLECT_REGARDLESS
+from construct.operations.status import Progress, Status, Watermark, Work
+from construct.store.records import Cycle
+from construct.text import one_line, shorten
+from construct.views.words import counted, money, percent, when
+from construct.vocabulary import Mode, Phase, WatermarkName
+
+_BAR_WIDTH = 24
+_QUOTED = 60
+_MINUTES_FROM = timedelta(minutes=2)
+_MODES = {
+    Mode.ACTIVE: "a chat is open",
+    Mode.PASSIVE: "no chat is open",
+    Mode.READ_ONLY: "memory is shown, nothing is learned",
+    Mode.OFF: "memory is neither shown nor learned",
+}
+_WATERMARKS = {
+    WatermarkName.OBSERVED: ("read by an observer", "not yet"),
+    WatermarkName.COMPACTED: ("observations stand in its place", "not yet"),
+    WatermarkName.WINDOW: ("no longer shown word for word", "shown"),
+}
+"""What a watermark means for the messages up to it, and for those above."""
+
+
+def status_view(status: Status, *, imported: int = 0, compact: str = "/compact") -> RenderableType:
+    """Return the panel.
+
+    `imported` are the messages that `observe` would read; `compact` is what the user
+    types to have the work done at once.
+    """
+    head = Text().append("Memory", style="heading3")
+    if status.here is not None:
+        head.append(f" · {one_line(status.here.name)}")
+    parts: list[RenderableType] = [
+        head,
+        Padding(_bars(status), (1, 0, 1, 2)),
+        Padding(_counts(status), (0, 0, 0, 2)),
+    ]
+    notes = [Text(note, style="medium") for note in status_notes(status, imported, compact)]
+    return Group(*parts, *([Text()] if notes else []), *notes)
+
+
+def status_json(status: Status) -> dict[str, Any]:
+    """Return the same for programs (contract.md)."""
+    return {
+        "conversation": None if status.here is None else status.here.conversation.id,
+        "mode": status.mode,
+        "phase": status.phase,
+        "provider": status.provider,
+        "in_flight": sorted(cycle.kind for cycle in status.work.running),
+        "messages": asdict(status.messages)
+        | {
+            "unobserved_tokens": status.observation.tokens,
+            "window_tokens": status.compaction.tokens,
+        },
+        "observations": {
+            "committed": asdict(status.observations),
+            "pending": asdict(status.pending),
+            "superseded": {"count": status.superseded},
+        },
+        "reflections": asdict(status.reflections),
+        "generations": {str(level): found.count for level, found in status.committed.items()},
+        "watermarks": {name: at or None for name, at in asdict(status.watermarks).items()},
+        "progress": {
+            name: asdict(progress) | {"ratio": progress.ratio}
+            for name, progress in _steps(status).items()
+        },
+    }
+
+
+def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -> Iterator[str]:
+    """Yield a sentence for each thing that the bars alone would leave unexplained."""
+    if status.mode in {Mode.READ_ONLY, Mode.OFF}:
+        return
+    work = status.work
+    if work.held_tokens:
+        waiting = " Compacting waits for it." if status.compaction.ratio >= 1 else ""
+        yield (
+            "An observation run was undone. Its messages will be read again after "
+            f"{counted(work.held_tokens, 'more token')} of talk, or by {compact}.{waiting}"
+        )
+    elif status.observation.ratio >= 1 and not work.running:
+        yield f"An observation is due: it is made with your next message, or by {compact}."
+    if status.reflection.ratio >= 1:
+        yield _reflection_note(status.reflection, work, compact)
+    if work.is_limited:
+        yield (
+            f"Memory work has cost {money(work.spent_usd)} today, and the limit is "
+            f"{money(work.limit_usd)} a day (CONSTRUCT_WORKER_DAILY_USD): until midnight the "
+            "extractive worker serves."
+        )
+    if imported:
+        messages = counted(imported, "imported message")
+        yield f"Not observed yet: {messages}. `construct observe` learns from them."
+
+
+def watermarks_view(found: Sequence[Watermark], clock: Clock) -> RenderableType:
+    """Return the watermarks of a conversation with the messages they stand at."""
+    if not found:
+        return Text("Nothing has been said in this conversation yet.")
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for mark in found:
+        meaning, above = _WATERMARKS[WatermarkName(mark.name)]
+        head = Text()
+        if mark.message is None:
+            head.append(f"no message is {meaning} yet", style="dim")
+        else:
+            head.append(f"up to message {mark.message.id}, {when(mark.message.created_at, clock)}")
+            head.append(f": {meaning}", style="dim")
+        if mark.above:
+            head.append(f"; {counted(mark.above, 'message')} {above}", style="dim")
+        table.add_row(Text(mark.name, style="accent"), head)
+        if mark.message is not None:
+            table.add_row("", Text(f"“{shorten(mark.message.content, _QUOTED)}”", style="dim"))
+    return table
+
+
+def _steps(status: Status) -> dict[str, Progress]:
+    return {
+        "observation": status.observation,
+        "compaction": status.compaction,
+        "reflection": status.reflection,
+    }
+
+
+def _reflection_note(progress: Progress, work: Work, compact: str) -> str:
+    if progress.tokens < work.reflect_from:
+        why = "was undone" if work.reflector_undone else "could take little away"
+        return (
+            f"The last reflection {why}: the next is due at {work.reflect_from:,} tokens of "
+            f"observations, or by {compact}."
+        )
+    at_once = int(REFLECT_REGARDLESS * progress.threshold)
+    return (
+        "A reflection is due: it comes with the next compaction, at "
+        f"{at_once:,} tokens at the latest."
+    )
+
+
+def _bars(status: Status) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, min_width=len("next observation"))
+    table.add_column(max_width=_BAR_WIDTH)
+    table.add_column(justify="right", no_wrap=True, min_width=4)
+    table.add_column(style="dim", no_wrap=True)  # where there is little room the bar gives way
+    for name, progress in _steps(status).items():
+        bar = ProgressBar(
+            total=max(1, progress.threshold),
+            completed=min(progress.tokens, progress.threshold),
+            style="dim",
+            complete_style="accent",
+            finished_style="medium",
+        )
+        tokens = f"{progress.tokens:,} of {progress.threshold:,} tokens"
+        table.add_row(f"next {name}", bar, percent(progress.ratio), tokens)
+    return table
+
+
+def _counts(status: Status) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    work = status.work
+    spent, limit = money(work.spent_usd), money(work.limit_usd)
+    running = "\n".join(_running(cycle, work.now) for cycle in work.running)
+    reflections = status.reflections
+    worker = one_line(work.worker) + (f": {work.worker_reason}" if work.worker_reason else "")
+    for label, words in (
+        ("mode", _mode_words(status)),
+        ("observations", _observation_words(status)),
+        (
+            "reflections",
+            f"{reflections.count:,} of these ({reflections.tokens:,} tokens)"
+            if reflections.count
+            else "none yet",
+        ),
+        ("messages", _message_words(status)),
+        ("in flight", Text(running, style="accent") if running else "nothing"),
+        ("worker", f"{worker} · {spent} today, at most {limit} a day"),
+    ):
+        table.add_row(Text(label, style="dim"), words)
+    return table
+
+
+def _mode_words(status: Status) -> Text:
+    style = "success" if status.mode == Mode.ACTIVE else "medium"
+    words = Text().append(status.mode, style=style)
+    words.append(f" ({_MODES[status.mode]}) · ", style="dim")
+    return words.append(status.phase, style="dim" if status.phase == Phase.IDLE else "accent")
+
+
+def _observation_words(status: Status) -> str:
+    active, pending = status.observations, status.pending
+    return (
+        f"{active.count:,} committed ({active.tokens:,} tokens)"
+        f" · {pending.count:,} pending ({pending.tokens:,})"
+        f" · {status.superseded:,} superseded"
+    )
+
+
+def _message_words(status: Status) -> str:
+    """Return this conversation's counts. What was imported is not in its window."""
+    counts = status.messages
+    if not (counts.total or counts.window):
+        return "none in this talk yet"
+    return (
+        f"{counts.total:,} in all"
+        f" · {counts.window:,} in the window ({status.compaction.tokens:,} tokens)"
+        f" · {counts.unobserved:,} unobserved ({status.observation.tokens:,})"
+    )
+
+
+def _running(cycle: Cycle, now: datetime) -> str:
+    """Return what a cycle is at, and for how long."""
+    passed = now - from_text(cycle.started_at)
+    lasted = f"{max(0, int(passed.total_seconds()))} s"
+    if passed >= _MINUTES_FROM:
+        lasted = gap_words(passed)
+    span = ""
+    if cycle.last_message_id is not None:
+        span = f" on messages {cycle.first_message_id} to {cycle.last_message_id}"
+    return f"{cycle.kind}{span}, {one_line(cycle.model or 'extractive')}, {lasted}"

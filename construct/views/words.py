@@ -1,0 +1,76 @@
+"""Numbers, money and times as people read them. Needs neither rich nor a database."""
+
+from datetime import date, datetime, time, timedelta
+
+from construct.clock import Clock, from_text, gap_words
+from construct.store.records import DROPPED, REFUSED
+
+_CENTS_FROM = 0.1
+_HALF_PERCENT = 0.005
+
+
+LEFT_OUT_WORDS = {
+    REFUSED: "left out of requests: the model declined to answer",
+    DROPPED: "left out of requests: dropped",
+}
+"""Why a message is not sent to the model any more."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return "1 message", "1,240 messages", or "2 memories"."""
+    if number == 1:
+        return f"1 {noun}"
+    ends_in_y = noun[-1] == "y" and noun[-2] not in "aeiou"
+    return f"{number:,} {noun[:-1]}ies" if ends_in_y else f"{number:,} {noun}s"
+
+
+def percent(ratio: float) -> str:
+    """Return a share such as "41%"."""
+    if 0 < ratio < _HALF_PERCENT:
+        return "<1%"
+    return f"{round(100 * ratio)}%"
+
+
+def money(dollars: float | None) -> str:
+    """Return dollars, small sums with more digits.
+
+    "unknown" for a price that is not known.
+    """
+    if dollars is None:
+        return "unknown"
+    return f"${dollars:,.2f}" if dollars >= _CENTS_FROM or dollars == 0 else f"${dollars:.4f}"
+
+
+def money_beside(dollars: float, largest: float) -> str:
+    """Return dollars with as many digits as the largest sum beside it needs."""
+    return f"${dollars:,.4f}" if 0 < largest < 1 else f"${dollars:,.2f}"
+
+
+def ago(moment: str, clock: Clock) -> str:
+    """Return how long ago a stored time was."""
+    gap = clock.now() - from_text(moment)
+    return "just now" if gap < timedelta(minutes=1) else f"{gap_words(gap)} ago"
+
+
+def day(moment: str, clock: Clock) -> date:
+    """Return the user's day of a stored time."""
+    return clock.local(from_text(moment)).date()
+
+
+def when(moment: str, clock: Clock) -> str:
+    """Return a stored time as the user's wall clock showed it."""
+    return clock.local(from_text(moment)).strftime("%Y-%m-%d %H:%M")
+
+
+def period(start: datetime, end: datetime | None, clock: Clock) -> str:
+    """Return "since 2026-03-01" or "from 2026-03-01 to 2026-04-01".
+
+    With the time where whole days are not meant.
+    """
+    if end is None:
+        return f"since {_moment(clock.local(start), time.min)}"
+    return f"from {_moment(clock.local(start), time.min)} to {_moment(clock.local(end), time.max)}"
+
+
+def _moment(moment: datetime, bound: time) -> str:
+    return f"{moment:%Y-%m-%d}" if moment.time() == bound else f"{moment:%Y-%m-%d %H:%M}"

@@ -1,0 +1,87 @@
+"""Leaving the chat: the memory is finished, nothing is lost, nothing stays open."""
+
+import asyncio
+from contextlib import closing
+
+import pytest
+
+from construct import companion
+from construct.chat import chat
+from construct.config import Settings
+from construct.store.database import open_database
+from tests.chat.conftest import seated, stored
+from tests.support.fake_api import FakeApi, Reply
+
+
+async def test_leaving_finishes_the_memory(api: FakeApi, settings: Settings) -> None:
+    """Leaving observes what has been said, and no session stays open."""
+    async with seated(settings) as seat:
+        for number in range(6):
+            address = f"1{number} Elm Street in Porto"
+            seat.type(f"My number {number} cousin lives at {address} since 200{number}.\r")
+            await seat.see(lambda n=number: seat.screen.text.count("whenever you like") == n + 1)  # type: ignore[misc]
+        assert await seat.leave() == 0
+    assert stored(settings, "SELECT count(*) FROM observations")[0][0] == 6
+    assert stored(settings, "SELECT count(*) FROM sessions") == [(0,)]
+    assert stored(settings, "SELECT count(*) FROM cycles WHERE status = 'running'") == [(0,)]
+
+
+async def test_leaving_at_once(settings: Settings) -> None:
+    """Who leaves before everything is loaded leaves all the same, and no session stays open."""
+    for pause in (0.0, 0.06, 0.1):
+        async with seated(settings) as seat:
+            await asyncio.sleep(pause)
+            assert await seat.leave() == 0
+    assert stored(settings, "SELECT count(*) FROM sessions") == [(0,)]
+
+
+async def test_leaving_while_a_reply_comes(api: FakeApi, settings: Settings) -> None:
+    """Ctrl-D while a reply comes in leaves, keeps what came, and says what was not sent."""
+    api.enqueue("chat", Reply("on and on " * 200, chunk_delay=0.02, chunk_size=10))
+    async with seated(settings) as seat:
+        seat.type("talk\r")
+        await seat.see("on and on")
+        seat.type("wait\r")
+        await seat.see("queued: wait")
+        await seat.leave()
+        assert "not sent: wait" in seat.screen.text
+    assert stored(settings, "SELECT status FROM messages WHERE role = 'assistant'") == [
+        ("interrupted",)
+    ]
+
+
+async def test_two_terminals_in_one_talk(api: FakeApi, settings: Settings) -> None:
+    """Who joins a talk that is open in another terminal is told so, by /switch too.
+
+    In a new one nobody is.
+    """
+    async with seated(settings) as first:
+        first.type("hello\r")
+        await first.see("whenever you like")
+        async with seated(settings) as second:
+            await second.see("this talk is open in another terminal too; /new begins another")
+            second.type("/new\r")
+            await second.see("A new conversation.")
+            second.type("/switch 1\r")
+            await second.see(lambda: second.screen.text.count("in another terminal") == 2)
+        async with seated(settings, new=True) as third:
+            third.type("hello again\r")
+            await third.see("whenever you like")
+            assert "another terminal" not in third.screen.text
+        assert "another terminal" not in first.screen.text
+
+
+async def test_while_another_program_holds_the_file(
+    api: FakeApi, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody who moves on or leaves has to wait for an import to end."""
+    monkeypatch.setattr(chat, "_BRIEFLY", 0.05)
+    monkeypatch.setattr(companion, "_WORKER_PATIENCE", 0.05)
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see("whenever you like")
+        with closing(open_database(settings.db)) as importing:
+            importing.execute("BEGIN IMMEDIATE")
+            seat.type("/new\r")
+            await seat.see("A new conversation.")
+            assert await seat.leave() == 0

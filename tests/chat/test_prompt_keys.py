@@ -1,0 +1,147 @@
+"""The keys at the prompt: what waits can be taken back, vi's keys, what a line came from."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from construct.chat.editor import edit_text
+from construct.config import Settings
+from construct.errors import UsageError
+from tests.chat.conftest import seated, stored
+from tests.support.fake_api import FakeApi, Reply
+
+UP = "\x1b[A"
+
+
+async def test_a_queued_line_can_be_taken_back(api: FakeApi, settings: Settings) -> None:
+    """The arrow up takes the newest waiting line back to an empty prompt.
+
+    A paste stays folded, and is sent whole.
+    """
+    pasted = "\n".join(map(str, range(100)))
+    api.enqueue("chat", Reply("first answer " * 40, chunk_delay=0.02, chunk_size=10))
+    async with seated(settings) as seat:
+        seat.type("one\r")
+        await seat.see("first answer")
+        seat.type("two\r")
+        seat.type(f"see \x1b[200~{pasted}\x1b[201~\r")
+        await seat.see("queued: see [pasted 100 lines #1] · ↑ takes it back")
+        seat.type(UP)
+        await seat.see("› see [pasted 100 lines #1]")
+        assert "queued: see" not in seat.screen.text
+        seat.type("!\r")
+        await seat.see("queued: see [pasted 100 lines #1]!")
+        seat.type(UP)
+        await seat.see("› see [pasted 100 lines #1]!")
+        seat.type("\x15")
+        await seat.see(lambda: seat.screen.lines[-2] == "›")
+        seat.type(UP)
+        await seat.see("› two")
+        seat.type("\x15\x03")
+        await seat.see("interrupted")
+        seat.type(f"{UP}\r")
+        await seat.see("You said")
+    said = stored(settings, "SELECT content FROM messages WHERE role = 'user'")
+    assert said == [("one",), (f"see {pasted}!",)]
+
+
+async def test_interrupted_before_a_word_came(api: FakeApi, settings: Settings) -> None:
+    """Stopping a reply before it begins says how to have the question answered."""
+    api.enqueue("chat", Reply("too late", delay=20), "in time")
+    async with seated(settings) as seat:
+        seat.type("well?\r")
+        await seat.see(lambda: bool(api.of("chat")))
+        seat.type("\x03")
+        await seat.see("interrupted before a word came; /retry asks again")
+        seat.type("/retry\r")
+        await seat.see("in time")
+    assert stored(settings, "SELECT content FROM messages") == [("well?",), ("in time",)]
+
+
+async def test_vi_keys(api: FakeApi, settings: Settings) -> None:
+    """With vi keys Escape, Enter sends, and the next line begins in insert mode."""
+    async with seated(replace(settings, editing_mode="vi")) as seat:
+        await seat.see("vi")
+        seat.type("one twoo")
+        await seat.see("› one twoo")
+        seat.type("\x1b")
+        await seat.see("vi normal")
+        seat.type("x")
+        await seat.see(lambda: "› one two" in seat.screen.lines)
+        seat.type("\r")
+        await seat.see('You said: "one two')
+        await seat.see(lambda: "vi normal" not in seat.screen.text)
+        for keys in ("three", "\n", "four\r"):
+            seat.type(keys)
+            await asyncio.sleep(0.1)
+        await seat.see(lambda: len(api.of("chat")) == 2)
+        seat.type("\x1bOS")
+        await seat.see(lambda: "· vi" not in seat.screen.text)
+    assert ("three\nfour",) in stored(settings, "SELECT content FROM messages WHERE role = 'user'")
+
+
+async def test_the_editor(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-X Ctrl-E opens the editor on the prompt, folds unfolded.
+
+    What is saved stands there, to be sent.
+    """
+    script = tmp_path / "my editor"
+    script.write_text('#!/bin/sh\ntest "$(wc -l < "$1")" = 99 && echo saved > "$1"\n')
+    script.chmod(0o700)
+    monkeypatch.setenv("EDITOR", f"'{script}'")
+    monkeypatch.delenv("VISUAL", raising=False)
+    async with seated(settings) as seat:
+        await seat.see("observe 0%")
+        seat.type("see \x1b[200~" + "\n".join("x" * 100) + "\x1b[201~")
+        await seat.see("[pasted 100 lines #1]")
+        seat.type("\x18\x05")
+        await seat.see("› saved")
+
+
+def test_no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any editor, or with one that is no command, it is said what to set.
+
+    One that fails changes nothing.
+    """
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(UsageError, match="Set EDITOR"):
+        edit_text("x", {"EDITOR": "/nonexistent/editor"})
+    with pytest.raises(UsageError, match="VISUAL is no command"):
+        edit_text("x", {"VISUAL": "'half a quote"})
+    assert edit_text("as it was\n", {"EDITOR": "/bin/false"}) == "as it was\n"
+
+
+async def test_a_search_through_what_was_said(api: FakeApi, settings: Settings) -> None:
+    """Ctrl-R finds an earlier message by any part of it; Enter takes it to the prompt."""
+    async with seated(settings) as seat:
+        for words in ("The dentist is on Monday", "something else"):
+            seat.type(f"{words}\r")
+            await seat.see(lambda words=words: f'You said: "{words}' in seat.screen.text)  # type: ignore[misc]
+        seat.type("\x12DENT")
+        await seat.see("› The dentist is on Monday")
+        await asyncio.sleep(0)
+        seat.type("\r")
+        seat.type("!\r")
+        await seat.see(lambda: len(api.of("chat")) == 3)
+
+
+async def test_an_earlier_line_is_offered_once_it_is_likely(settings: Settings) -> None:
+    """A command by its first letter, a sentence only when more of it has been typed.
+
+    → takes it.
+    """
+    async with seated(settings) as seat:
+        seat.type("We walk to the sea every morning.\r")
+        await seat.see("You said")
+        seat.type("We")
+        await seat.see(lambda: seat.screen.lines[-2] == "› We")
+        seat.type(" walk to the")
+        await seat.see(lambda: seat.screen.lines[-2] == "› We walk to the sea every morning.")
+        seat.type("\x1b[C\r")
+        await seat.see(lambda: seat.screen.text.count("You said") == 2)
+    said = stored(settings, "SELECT DISTINCT content FROM messages WHERE role = 'user'")
+    assert said == [("We walk to the sea every morning.",)]

@@ -1,0 +1,524 @@
+"""Views: data in, lines out.
+
+Nothing in them can move a cursor, and they fit their width.
+"""
+
+import re
+from dataclasses import fields
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from rich.console import RenderableType
+from rich.text import Text
+
+from construct.chat.commands import all_commands
+from construct.chat.help_view import HelpView
+from construct.clock import Clock, from_text
+from construct.llm.types import ChatMessage, Request, Tool
+from construct.llm.types import Text as Words
+from construct.memory.forgetting import ForgetPlan, Forgotten
+from construct.memory.graph.reading import Branch, Tree
+from construct.memory.provenance import LifeEvent, Node, Trace
+from construct.memory.recall.search import Hit
+from construct.memory.turn_context import DuePlan
+from construct.memory.undo import Undone
+from construct.operations.cost_report import CostReport, Estimate, cost_by_day
+from construct.operations.forgetting import Undo
+from construct.operations.history import Diff, Generations, Period
+from construct.operations.memory import Found, MemoryList
+from construct.operations.memory_filter import MemoryFilter
+from construct.operations.provenance import MemoryTrace, MessageTrace
+from construct.operations.status import NextRequest, Progress, Status, Watermark, Work
+from construct.store.conversations import ConversationSummary
+from construct.store.messages import MessageCounts
+from construct.store.observations import Count
+from construct.store.provenance import Generation
+from construct.store.records import Conversation, Cycle, Memory, Message, Observation, Watermarks
+from construct.store.usage import Spent, UsageLine
+from construct.views.console import to_ansi, to_text
+from construct.views.context import context_view
+from construct.views.conversations import conversations_view
+from construct.views.due import due_line
+from construct.views.forgetting import (
+    forget_plan_view,
+    forget_question,
+    forgotten_view,
+    undone_view,
+)
+from construct.views.history import diff_view, generations_view, timeline_view
+from construct.views.memory import graph_view, memory_list_view, nothing_listed
+from construct.views.provenance import why_view
+from construct.views.search import found_view
+from construct.views.status import status_view, watermarks_view
+from construct.views.themes import LIGHT, PLAIN
+from construct.views.usage import usage_view
+from construct.views.words import ago, counted, money, money_beside, percent
+from construct.vocabulary import Mode, Phase, Provider
+
+NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
+CLOCK = Clock(NOW, UTC)
+TODAY = date(2026, 3, 10)
+EVIL = "evil\x1b]0;t\x07\x1b[2J\x9b1m\u202etext\r\nnext"
+STAMP = "2026-03-09T08:30:00.000000+00:00"
+
+
+def observation(number: int, content: str = "User likes tea", **more: Any) -> Observation:
+    """Return an active observation."""
+    values: dict[str, Any] = {
+        "id": number,
+        "uid": str(number),
+        "conversation_id": 1,
+        "content": content,
+        "priority": "medium",
+        "stance": "stated",
+        "observation_date": "2026-03-09",
+        "referenced_date": None,
+        "generation": 0,
+        "cycle_id": 1,
+        "token_count": 10,
+        "pinned": 0,
+        "created_at": STAMP,
+        "committed_at": STAMP,
+        "superseded_at": None,
+        "superseded_by": None,
+        "origin": "worker",
+        "asked_at": None,
+    }
+    return Observation(**(values | more))
+
+
+def message(number: int, content: str = "I like tea.", role: str = "user") -> Message:
+    """Return a message."""
+    return Message(number, "u", 1, role, content, None, "complete", 0, 5, STAMP, None, None, 0, 0)
+
+
+def conversation(number: int, title: str | None = "Tea", **more: Any) -> Conversation:
+    """Return a conversation."""
+    values: dict[str, Any] = dict.fromkeys(Conversation._fields)
+    return Conversation(
+        **(values | {"id": number, "uid": "u", "title": title, "created_at": STAMP} | more)
+    )
+
+
+def cycle(kind: str = "observer") -> Cycle:
+    """Return a finished cycle."""
+    values: dict[str, Any] = dict.fromkeys(Cycle._fields)
+    return Cycle(
+        **(
+            values
+            | {
+                "id": 7,
+                "conversation_id": 1,
+                "uid": "u",
+                "kind": kind,
+                "status": "succeeded",
+                "model": EVIL,
+                "started_at": STAMP,
+            }
+        )
+    )
+
+
+def status(**more: Any) -> Status:
+    """Return the panel of a memory in use."""
+    progress = Progress(1240, 3000)
+    values: dict[str, Any] = {
+        "mode": Mode.ACTIVE,
+        "phase": Phase.OBSERVING,
+        "provider": Provider.ANTHROPIC,
+        "work": work(),
+        "here": None,
+        "observation": progress,
+        "compaction": progress,
+        "reflection": progress,
+        "messages": MessageCounts(total=1048, unobserved=6, window=12),
+        "watermarks": Watermarks(observed=1),
+        "committed": {0: Count(10, 250), 1: Count(2, 60)},
+        "pending": Count(3, 80),
+        "superseded": 4,
+    }
+    return Status(**(values | more))
+
+
+def work(**more: Any) -> Work:
+    """Return nothing unusual."""
+    values: dict[str, Any] = {
+        "worker": "claude-haiku-5-5",
+        "worker_reason": "",
+        "now": from_text(STAMP) + timedelta(seconds=7),
+        "spent_usd": 0.02,
+        "limit_usd": 1.0,
+    }
+    return Work(**(values | more))
+
+
+def listed(*observations: Observation, **more: Any) -> MemoryList:
+    """Return a list of what is remembered today."""
+    values: dict[str, Any] = {"memories": (), "filter": MemoryFilter(), "today": TODAY}
+    return MemoryList(observations, **(values | more))
+
+
+def undo(changes: Undone, *, is_here: bool = True) -> Undo:
+    """Return what was taken back, in this conversation or another."""
+    return Undo(changes, None, is_here)
+
+
+def trace(
+    o: Observation, below: tuple[Observation, ...] = (), messages: tuple[Message, ...] = ()
+) -> Trace:
+    """Return where an observation comes from."""
+    nodes = tuple(Node(b, messages, ()) for b in below)
+    tree = Node(o, () if below else messages, nodes)
+    return Trace(o, below, messages, tree, (LifeEvent(STAMP, "said", EVIL),))
+
+
+def plan(**more: Any) -> ForgetPlan:
+    """Return what forgetting would take along."""
+    values: dict[str, Any] = {
+        "words": False,
+        "observations": (observation(1, EVIL),),
+        "reactivated": (observation(2, EVIL),),
+        "memories": (memory(),),
+        "messages": (message(1),),
+        "replies": (message(2),),
+        "threads": (),
+        "cycles": (),
+        "marks": (EVIL, "tea"),
+        "elsewhere": 3,
+        "alike": 1,
+    }
+    return ForgetPlan(**({field.name: () for field in fields(ForgetPlan)} | values | more))
+
+
+def memory() -> Memory:
+    """Return a memory."""
+    return Memory(3, "u", EVIL, None, "user", None, STAMP, None, None, None)
+
+
+def request() -> Request:
+    """Return what a model would be sent."""
+    messages = (
+        ChatMessage(
+            "user",
+            (Words("<observations>\n! [2026-03-01] x\n</observations>", mark=True), Words(EVIL)),
+        ),
+        ChatMessage("assistant", (Words("long " * 200),)),
+        ChatMessage("user", (Words("and now?", mark=True), Words("<ambient>\nNow\n</ambient>"))),
+    )
+    return Request((Words("You are.", mark=True),), messages, (Tool("recall", "Search.", {}),))
+
+
+def summary(number: int, title: str | None = "Tea") -> ConversationSummary:
+    """Return a line of the list of conversations."""
+    return ConversationSummary(
+        conversation(number, title, parent_id=2 if number == 3 else None), 1200, STAMP, EVIL
+    )
+
+
+USAGE = [
+    UsageLine("chat", "claude-sonnet-5-5", 1200, 12_345_678, 2_345_678, 345_678, 45_678, 3.21),
+    UsageLine("observer", EVIL, 3, 10, 0, 0, 5, None),
+]
+SPENT = [
+    Spent("2026-03-08T23:30:00+00:00", "chat", 10, 0.3),
+    Spent(STAMP, "chat", 10, None),
+    Spent(STAMP, "graph", 10, 0.1),
+]
+COSTS = CostReport(USAGE, [], cost_by_day(SPENT, CLOCK), 0.4, Estimate(20, 0.5, 1.6, 3))
+WEEKS = [
+    Period(date(2026, 2, 9), {"low": 12}, 0, 0, 0, {0: 12}),
+    Period(date(2026, 2, 16), {}, 0, 0, 0, {0: 12}),
+    Period(date(2026, 2, 23), {"low": 3}, 9, 2, 1, {0: 6, 1: 2}),
+    Period(date(2026, 3, 2), {}, 1, 0, 0, {0: 5, 1: 2}),
+    Period(date(2026, 3, 9), {}, 0, 0, 0, {0: 5, 1: 2}),
+]
+SINCE = datetime(2026, 3, 1, tzinfo=UTC)
+UNDONE = Undone(cycle(), (observation(1, EVIL),), (observation(2),), 0)
+DIFF = Diff(
+    (observation(1, EVIL),), ((observation(2), observation(3)),), (observation(4, EVIL),), SINCE
+)
+HITS = [
+    Hit("message", 5, 1, "2026-03-01", EVIL, 1.0, role="user"),
+    Hit("observation", 6, 1, "2026-03-01", "x " * 300, 0.5),
+]
+MADE = [Generation(0, 1200, 1000, 24_000, 3, 197), Generation(1, 12, 12, 300, 0, 0)]
+NEWEST = [observation(2, EVIL, generation=1)]
+HELP = HelpView(all_commands().groups)
+VIEWS: dict[str, RenderableType] = {
+    "status": status_view(
+        status(
+            work=work(running=(cycle(),), worker=EVIL, held_tokens=9, spent_usd=2),
+            here=summary(1, EVIL),
+        )
+    ),
+    "memory": memory_list_view(
+        listed(
+            *(observation(n, EVIL, pinned=1, stance="planned") for n in (1, 2)),
+            memories=[memory()],
+            filter=MemoryFilter(words=("x",)),
+        ),
+        most=1,
+    ),
+    "generations": generations_view(
+        Generations(tuple(MADE), tuple(NEWEST), {2: [1]}, (EVIL,)), TODAY
+    ),
+    "timeline": timeline_view(WEEKS, 2),
+    "help": HELP,
+    "watermarks": watermarks_view(
+        [Watermark("observed", message(3, EVIL), 2), Watermark("window", None, 4)], CLOCK
+    ),
+    "context": context_view(NextRequest(request(), EVIL, 200_000)),
+    "context full": context_view(NextRequest(request(), "m", 200_000), full=True),
+    "usage": usage_view(COSTS),
+    "conversations": conversations_view([summary(1), summary(2, EVIL), summary(3, None)], CLOCK, 2),
+    "hits": found_view(Found("porto", HITS)),
+    "diff": diff_view(DIFF, CLOCK),
+    "why": why_view(
+        trace(observation(3, EVIL), (observation(1, EVIL),), (message(1, EVIL),)), CLOCK
+    ),
+    "why message": why_view(MessageTrace(message(1, EVIL), (observation(1, EVIL),)), CLOCK),
+    "why memory": why_view(MemoryTrace(memory(), None), CLOCK),
+    "graph": graph_view(
+        Tree(
+            EVIL,
+            "person",
+            (EVIL,),
+            (Branch(EVIL, True, "2026-01-01", "2026-02-01", 3, Tree("Rui", None, ())),),
+        )
+    ),
+    "forget": forget_plan_view(plan(), TODAY),
+    "forget words": forget_plan_view(
+        plan(words=True, messages=tuple(message(n, EVIL) for n in range(1, 20))), TODAY
+    ),
+    "undo": undone_view(undo(UNDONE), TODAY),
+}
+
+
+@pytest.mark.parametrize("name", ["timeline", "generations", "usage", "context"])
+def test_bars_are_in_the_colour_of_the_theme(name: str) -> None:
+    """On a known background they have the theme's colours, not the terminal's magenta."""
+    drawn = to_ansi(VIEWS[name], 80, LIGHT)
+    assert "\x1b[38;5;91m" in drawn
+    assert "\x1b[35" not in drawn
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+@pytest.mark.parametrize("name", VIEWS)
+def test_fits_its_width_and_is_printable(name: str, width: int) -> None:
+    """No line is too wide, ends in blanks, or holds control characters."""
+    plain = to_ansi(VIEWS[name], width, PLAIN)
+    assert plain.endswith("\n")
+    for line in plain.splitlines():
+        assert len(line) <= width
+        assert line == line.rstrip()
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]", plain)
+    colours = re.sub(r"\x1b\[[\d;]*m", "", to_ansi(VIEWS[name], width))
+    assert "\x1b" not in colours
+
+
+def test_no_colours_where_none_are_wanted() -> None:
+    """A plain rendering has no escape sequence at all.
+
+    Otherwise there are only the sixteen colours.
+    """
+    assert "\x1b" not in to_text(Text("x", style="bold red"))
+    assert "\x1b[1;31m" in to_ansi(Text("x", style="error"), 80)
+
+
+def test_memory_is_grouped_by_day() -> None:
+    """Observations stand under their day with sign, id, stance, generation, pin, state."""
+    found = [
+        observation(1, "Quoted", stance="quoted", priority="low", origin="user"),
+        observation(
+            2, "Trip", stance="planned", referenced_date="2026-03-08", pinned=1, generation=2
+        ),
+        observation(5, "Newest", observation_date="2026-03-10", priority="high", committed_at=None),
+    ]
+    lines = to_text(
+        memory_list_view(listed(*found, filter=MemoryFilter(("high",), ("planned",))))
+    ).splitlines()
+    assert lines == [
+        "Monday 2026-03-09  yesterday",
+        "  ~ 1 Quoted  quoted · yours",
+        "  - 2 Trip  planned · for 2026-03-08 · outcome unknown · generation 2 · pinned",
+        "",
+        "Tuesday 2026-03-10  today",
+        "  ! 5 Newest  pending",
+        "",
+        "3 observations · high · planned · 1 pending, 1 outcome unknown, 1 pinned, 1 reflection",
+    ]
+    assert "1 older not shown: /memory all" in to_text(memory_list_view(listed(*found), most=2))
+
+
+def test_nothing_yet() -> None:
+    """Where there is nothing, the views say so."""
+    assert "by /compact" in nothing_listed(listed(), compact="/compact")
+    assert "`construct observe` learns from" in nothing_listed(listed(unread=3), compact="")
+    assert "Nothing is remembered" in to_text(generations_view(Generations((), (), {}, ()), TODAY))
+    assert "Nothing is remembered" in to_text(timeline_view([]))
+    assert "no conversations" in to_text(conversations_view([], CLOCK))
+    assert "Nothing was found" in to_text(found_view(Found("x", [])))
+    assert "Nothing changed since 2026-03-01." in to_text(diff_view(Diff((), (), (), SINCE), CLOCK))
+    assert "No model has been called" in to_text(usage_view(CostReport([], [], [], 0, None)))
+
+
+def test_context_abbreviates_unless_all_is_wanted() -> None:
+    """A long text is shown with its beginning and end.
+
+    In full every word of it is there; marks are shown.
+    """
+    short = to_text(VIEWS["context"])
+    assert "characters …" in short
+    for part in (
+        r"observations .* 12 +4% +1 block\n",
+        r"window .* 260 +92% +3 messages\n",
+        r"ambient .* 6 +2%",
+    ):
+        assert re.search(part, short)
+    full = to_text(VIEWS["context full"])
+    assert full.count("long") == 200
+    assert full.count("◄") == 4
+    assert "recall: Search." in full
+
+
+def test_diff_puts_old_and_new_together() -> None:
+    """What was learned has a plus, what is gone a minus, what changed both, the old one first."""
+    lines = [line.strip() for line in to_text(diff_view(DIFF, CLOCK)).splitlines()]
+    assert lines[lines.index("Changed") + 1].startswith("- 2 ")
+    assert lines[lines.index("Changed") + 2].startswith("+ 3 ")
+    assert lines[-1] == "1 learned, 1 changed, 1 gone · since 2026-03-01"
+
+
+def test_why_goes_down_to_the_words() -> None:
+    """The tree leads from a reflection to the messages and says what became of it."""
+    found = trace(
+        observation(3, "Both", generation=1), (observation(1), observation(2)), (message(8),)
+    )
+    text = to_text(why_view(found, CLOCK))
+    assert text.splitlines()[0].startswith("- 3 Both")
+    assert text.count("message:8 “I like tea.”") == 2
+    assert "said  " in text
+
+
+def test_the_graph_is_a_tree() -> None:
+    """Each relation points to the other end, what no longer holds says until when."""
+    home = Branch("lives in", True, "2026-01-01", None, 4, Tree("Porto", None, ()))
+    rosa = Tree("Rosa", "person", ("Rosinha",), (home,))
+    user = Tree(
+        "User", None, (), (Branch("sister of", False, "2026-01-01", "2026-02-01", 3, rosa),)
+    )
+    assert to_text(graph_view(user)).splitlines() == [
+        "User",
+        "└── ← sister of Rosa (person, also Rosinha)  2026-01-01 to 2026-02-01 · memory:3",
+        "    └── lives in → Porto  since 2026-01-01 · memory:4",
+    ]
+
+
+def test_a_hub_does_not_flood_the_screen() -> None:
+    """Of many relations the first are drawn, the others counted."""
+    many = tuple(
+        Branch("knows", True, "2026-01-01", None, n, Tree(f"Rui {n}", None, ())) for n in range(300)
+    )
+    hub = Branch("knows", True, "2026-01-01", None, 1, Tree("Rosa", None, (), many))
+    assert "and 260 more" in to_text(graph_view(Tree("User", None, (), many)))
+    assert len(to_text(graph_view(Tree("User", None, (), (hub,)))).splitlines()) == 9
+
+
+def test_forgetting_says_what_stays() -> None:
+    """The plan tells what of the same words stays, and what --words would do."""
+    text = to_text(forget_plan_view(plan(), TODAY))
+    assert "3 other messages" in text
+    assert "--words empties them too" in text
+    emptying = to_text(
+        forget_plan_view(
+            plan(words=True, messages=(message(1, "I owe Rui 900"),), beside=(8, 9)), TODAY
+        )
+    )
+    assert "emptied to “[removed]”" in emptying
+    assert "message:1 you “I owe Rui 900”" in emptying
+    assert "What else was drawn from them (8, 9) would stay." in emptying
+    counts: dict[str, Any] = dict.fromkeys((field.name for field in fields(Forgotten)), 0)
+    gone = Forgotten(
+        **(counts | {"observations": 2, "memories": 1, "relations": 3, "pending_erasure": True})
+    )
+    assert forgotten_view(gone).startswith(
+        "Deleted: 2 observations, 1 memory, 3 relations. Its bytes are still in"
+    )
+    emptied = Forgotten(**(counts | {"observations": 1, "emptied": 2, "beside": (8,)}))
+    assert forgotten_view(emptied) == (
+        "Deleted: 1 observation, every word of 2 messages. What else was drawn from them (8) stays."
+    )
+    bare: dict[str, Any] = {"observations": (), "reactivated": (), "memories": ()}
+    withheld = to_text(forget_plan_view(plan(**bare), TODAY))
+    assert withheld.strip("\n") == withheld.rstrip("\n")
+    assert "deleted" not in withheld
+    assert to_text(forget_plan_view(plan(words=True, **bare), TODAY)).startswith(
+        "Every word of these would go:\n  message:1"
+    )
+    assert (
+        forget_question(plan(**bare))
+        != forget_question(plan())
+        == forget_question(plan(words=True, **bare))
+    )
+    assert (
+        forgotten_view(Forgotten(**(counts | {"messages": 2})))
+        == "Out of recall and window: 2 messages."
+    )
+
+
+def test_due_plans_are_one_line() -> None:
+    """What is due, and what has passed unknown, stands in one line of the terminal's width."""
+    plans = [DuePlan(1, EVIL, date(2026, 3, 11)), DuePlan(2, "Tea with Rui", date(2026, 3, 8))]
+    line = due_line(plans, TODAY, 200)
+    assert line.startswith("Due tomorrow: evil")
+    assert "Outcome unknown" in line
+    assert len(due_line(plans, TODAY, 60)) <= 60
+    assert due_line(plans, TODAY, 40).count("…") == 2
+    assert due_line([], TODAY, 30) == ""
+
+
+def test_words() -> None:
+    """Numbers, money, shares, times and titles read as people write them."""
+    assert [counted(1, "line"), counted(1240, "line")] == ["1 line", "1,240 lines"]
+    assert [counted(0, "memory"), counted(2, "day"), counted(1, "reply")] == [
+        "0 memories",
+        "2 days",
+        "1 reply",
+    ]
+    assert [money(None), money(0), money(0.00123), money(12.5)] == [
+        "unknown",
+        "$0.00",
+        "$0.0012",
+        "$12.50",
+    ]
+    assert (money_beside(0.0021, 0.5), money_beside(0.5, 0.5)) == ("$0.0021", "$0.5000")
+    assert (money_beside(0.5, 12.0), money_beside(0.0, 0.0)) == ("$0.50", "$0.00")
+    assert [percent(0), percent(0.001), percent(0.414), percent(5.9)] == [
+        "0%",
+        "<1%",
+        "41%",
+        "590%",
+    ]
+    assert [ago(NOW.isoformat(), CLOCK), ago(STAMP, CLOCK)] == ["just now", "1 day ago"]
+    untitled = [
+        ConversationSummary(conversation(4, None), 0, STAMP, said) for said in (None, "Hello there")
+    ]
+    assert [one.name for one in untitled] == ["conversation 4", "Hello there"]
+
+
+def test_a_plan_to_forget_counts_what_it_does_not_list() -> None:
+    """The first of each kind are listed, and how many more there are."""
+    many = {"observations": 15, "reactivated": 16, "memories": 17, "messages": 18}
+    made = {
+        "observations": observation(1),
+        "reactivated": observation(2),
+        "memories": memory(),
+        "messages": message(1),
+    }
+    shown = to_text(
+        forget_plan_view(
+            plan(words=True, replies=(), **{k: (made[k],) * n for k, n in many.items()}), TODAY
+        )
+    )
+    assert re.findall(r"and (\d+) more", shown) == ["3", "5", "6", "4"]

@@ -1,0 +1,131 @@
+"""`setup` and `models`: choosing a model without editing a file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.fake_api import FakeApi
+from tests.support.fake_faults import http
+from tests.support.model_servers import ModelServer, ollama
+from tests.support.program import Program
+from tests.support.weights import smollm
+
+NOWHERE = {"CONSTRUCT_LOOK_FOR": ""}
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """Return a program that nobody has configured."""
+    return Program(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), **NOWHERE})
+
+
+def config(program: Program) -> Path:
+    """Return the file that choices are written to."""
+    return program.folder / "config" / "construct" / "config.env"
+
+
+def test_without_a_choice_nothing_changes(program: Program) -> None:
+    """It prints what it found, a key before each choice, and exits 0."""
+    with ModelServer(ollama({"gemma4": {"loaded": 4096}})) as server:
+        done = program.run("setup", more={"CONSTRUCT_LOOK_FOR": server.url})
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert "  1  gemma4 in Ollama (8B, reads 4,096 tokens, loaded)" in lines
+    assert [line[2] for line in lines if line[:2] == "  " and line[2:3].strip()] == list("1kudn")
+    assert "OpenAI" in done.stdout
+    assert not config(program).exists()
+
+
+def test_models_lists_what_is_within_reach(program: Program) -> None:
+    """With the shape that contract.md gives."""
+    with ModelServer(ollama({"gemma4": {"loaded": 4096}})) as server:
+        done = program.run("models", "--json", more={"CONSTRUCT_LOOK_FOR": server.url})
+    assert json.loads(done.stdout) == [
+        {
+            "name": "gemma4",
+            "server": server.url,
+            "context_window": 4096,
+            "vision": False,
+            "source": "ollama",
+        }
+    ]
+    keyed = program.run("models", "--json", more={"ANTHROPIC_API_KEY": "sk-x"})
+    assert "claude-sonnet-5-5" in {model["name"] for model in json.loads(keyed.stdout)}
+    gguf = program.run("models", "--json", more={"CONSTRUCT_LOCAL_MODEL": str(smollm())})
+    assert [model["source"] for model in json.loads(gguf.stdout)] == ["gguf"]
+
+
+def test_a_server_is_chosen_by_its_address(program: Program, api: FakeApi) -> None:
+    """One sentence is tried; the file is private, and other lines in it stay."""
+    config(program).parent.mkdir(parents=True)
+    config(program).write_text("# mine\nCONSTRUCT_SCOPE=conversation\n")
+    api.enqueue("chat", "Hello!")
+    done = program.run("setup", "--server", api.url, "--use", "claude-sonnet-5-5")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Hello!" in done.stdout
+    assert config(program).stat().st_mode & 0o777 == 0o600
+    assert config(program).read_text().splitlines() == [
+        "# mine",
+        "CONSTRUCT_SCOPE=conversation",
+        f"ANTHROPIC_BASE_URL={api.url}",
+        "CONSTRUCT_MODEL=claude-sonnet-5-5",
+        "CONSTRUCT_SETUP=ANTHROPIC_BASE_URL,CONSTRUCT_MODEL",
+    ]
+    assert json.loads(program.run("status", "--json").stdout)["provider"] == "anthropic"
+
+
+def test_a_choice_that_does_not_answer_is_not_kept(program: Program, api: FakeApi) -> None:
+    """What it was before stays."""
+    api.fail("chat", http(401))
+    done = program.run("setup", "--server", api.url, "--use", "x", "--key", "-", stdin="sk-bad\n")
+    assert done.returncode == 1
+    assert "sk-bad" not in done.stdout + done.stderr
+    assert not config(program).exists()
+
+
+def test_a_second_choice_replaces_the_first(program: Program, api: FakeApi) -> None:
+    """Nothing of the first one is left, and no key reaches another address."""
+    api.enqueue("chat", "Hello!")
+    program.run("setup", "--server", api.url, "--use", "m", "--key", "-", stdin="sk-one\n")
+    assert "sk-one" in config(program).read_text()
+    assert program.run("setup", "--use", "notebook").returncode == 0
+    assert config(program).read_text().splitlines() == [
+        "CONSTRUCT_PROVIDER=notebook",
+        "CONSTRUCT_SETUP=CONSTRUCT_PROVIDER",
+    ]
+    status = json.loads(program.run("status", "--json").stdout)
+    assert status["provider"] == "notebook"
+
+
+def test_the_environment_comes_first(program: Program, api: FakeApi) -> None:
+    """A choice is kept, and the user told why it does not count yet."""
+    mine = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "sk-env"}
+    done = program.run("setup", "--use", "notebook", more=mine)
+    assert "environment come first" in done.stdout
+    assert json.loads(program.run("status", "--json", more=mine).stdout)["provider"] == "anthropic"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "named"),
+    [
+        (["--key", "sk-visible"], None, "--key -"),
+        (["--key", "-"], "", "nothing came"),
+        (["--key", "-"], "two words\n", "no key"),
+        (["--server", "ftp://x"], None, "ftp://x"),
+        (["--use", "no-such-model"], None, "construct models"),
+    ],
+)
+def test_wrong_usage(program: Program, arguments: list[str], stdin: str | None, named: str) -> None:
+    """One plain line that says what to do; a key is never printed."""
+    done = program.run("setup", *arguments, stdin=stdin)
+    assert done.returncode == 2
+    assert named in done.stderr
+    assert not config(program).exists()
+
+
+def test_a_server_without_models(program: Program) -> None:
+    """An address where nothing answers is told, and nothing is written."""
+    done = program.run("setup", "--server", "http://127.0.0.1:9")
+    assert done.returncode == 1
+    assert "http://127.0.0.1:9" in done.stderr

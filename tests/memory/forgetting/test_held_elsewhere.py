@@ -1,0 +1,128 @@
+"""What else holds what is forgotten: pure, from rows to what they become."""
+
+import json
+
+import pytest
+
+from construct.memory.forgetting.held_elsewhere import (
+    notes_without,
+    replies_holding,
+    replies_quoting,
+    threads_without,
+)
+from construct.store.records import REMOVED
+from construct.store.references import CycleNotes, Thread
+
+FACT = "User hides the xylophone behind the Wardrobe"
+ELSEWHERE, HOME = 1, 2
+
+
+def thread(conversation_id: int, **said: str) -> Thread:
+    """Return a conversation of which this is said as a whole."""
+    fields = {"titled_by": "observer" if "title" in said else None, **said}
+    return Thread(conversation_id, **{name: fields.get(name) for name in Thread._fields[1:]})
+
+
+def rounds(*lines: str) -> list[tuple[int, str]]:
+    """Return replies, numbered from 1, each with one tool result."""
+    results = ([{"type": "tool_result", "content": line}] for line in lines)
+    return list(enumerate(map(json.dumps, results), 1))
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (thread(HOME, title="The xylophone"), thread(HOME)),
+        (thread(HOME, title="Hiding things"), None),
+        (thread(HOME, title="The xylophone", titled_by="user"), None),
+        (thread(HOME, title="Wardrobe doors", titled_by="user"), thread(HOME)),
+        (thread(ELSEWHERE, title="The Wardrobe"), None),
+        (thread(ELSEWHERE, title="Hides xylophone behind Wardrobe"), thread(ELSEWHERE)),
+        (thread(HOME, current_task="a xylophone"), thread(HOME)),
+        (thread(HOME, suggested_response="a xylophone?"), thread(HOME)),
+        (
+            thread(HOME, title="Music", current_task="The Wardrobe", suggested_response="Ask."),
+            thread(HOME, title="Music", suggested_response="Ask."),
+        ),
+        (
+            thread(HOME, title="Music", current_task="Tea", suggested_response="The Wardrobe?"),
+            thread(HOME, title="Music", current_task="Tea"),
+        ),
+    ],
+)
+def test_titles_tasks_and_responses(said: Thread, left: Thread | None) -> None:
+    """At home a word is enough, of the user's own a name; elsewhere it must be said."""
+    assert threads_without([said], {HOME}, [FACT]) == ([] if left is None else [left])
+
+
+def test_notes_and_errors_lose_what_holds_it() -> None:
+    """The other notes stay, and so do cycles that hold nothing of it."""
+    cycles = [
+        CycleNotes(1, ("kept “the Wardrobe”", "an innocent note"), None),
+        CycleNotes(2, ("an innocent note",), "could not read “the xylophone”"),
+        CycleNotes(3, ("an innocent note",), "an innocent error"),
+        CycleNotes(4, (), None),
+    ]
+    assert notes_without(cycles, [FACT]) == [
+        CycleNotes(1, (REMOVED, "an innocent note"), None),
+        CycleNotes(2, ("an innocent note",), REMOVED),
+    ]
+
+
+def test_tool_rounds_that_hold_it() -> None:
+    """Those go that name it, say it, or quote a message it comes from."""
+    found = rounds(
+        "observation 1: the Wardrobe",
+        "observation 2: a xylophone",
+        "message 3: it hangs near the old window now",
+        "message 4: Tea",
+        "message 5: the window",
+    )
+    said = ["It hangs near the old window now"]
+    assert replies_holding(found, [FACT], said) == [1, 3]
+    assert replies_holding(found, [FACT], []) == [1]
+    assert (
+        replies_holding(rounds("observation 1: a hidden thing"), ["User lives in 東京都"], []) == []
+    )
+    assert replies_holding(
+        rounds("observation 1: User lives in 東京都"), ["User lives in 東京都"], []
+    )
+
+
+def test_a_tool_round_is_read_in_all_its_depth() -> None:
+    """Lists in objects in lists, line by line."""
+    deep = json.dumps([{"input": {"queries": ["tea", {"also": "one\nthe Wardrobe"}], "limit": 3}}])
+    assert replies_holding([(7, deep)], [FACT], []) == [7]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_quoted"),
+    [
+        ("I keep it in the shed", True),
+        ("message 1, 2026-03-01 user: I keep it in the shed", True),
+        ("message 1, 2026-03-01 user (loose: or less): [… it in the shed …]", True),
+        ("a: b: c: d: I keep it in the shed", True),
+        ("a: b: c: d: e: I keep it in the shed", False),
+        ("message 1:   I  keep it\tin the shed", True),
+        ("message 1: the shed", False),
+        ("message 1: in the shed.", True),
+        ("message 1: I keep it in the attic", False),
+    ],
+)
+def test_tool_rounds_that_quote_a_conversation(line: str, is_quoted: bool) -> None:
+    """Behind one of the first colons, with at least a dozen characters of it."""
+    said = ["Hello", "I  keep it in the shed. & <so on>"]
+    assert replies_quoting(rounds("Tea", line), said) == ([2] if is_quoted else [])
+
+
+def test_quotations_are_escaped_as_prompts_are() -> None:
+    """A tool's result has the markup of what was said escaped."""
+    found = rounds("message 1: type &lt;ambient> first")
+    assert replies_quoting(found, ["type <ambient> first"]) == [1]
+
+
+def test_a_quotation_has_twelve_characters() -> None:
+    """What is shorter may stand anywhere."""
+    assert replies_quoting(rounds("twelve chars", "only eleven"), ["twelve chars only eleven"]) == [
+        1
+    ]

@@ -1,0 +1,168 @@
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from construct.errors import ConstructError, NotFoundError, UsageError
+from construct.memory.corrections import edit, pin
+from construct.memory.shown.view import current_blocks
+from construct.memory.undo import undo
+from construct.store import cycles
+from construct.store import observations as rows
+from construct.store.database import open_database
+from tests.memory.builders import FRAME, Life, stated
+
+
+def test_an_edit_supersedes_and_inserts_in_one_cycle(life: Life) -> None:
+    """The new line is the user's own and keeps priority, dates and pin."""
+    here = life.talk()
+    old = life.learn(here, "Ana lives in Porto", priority="medium")
+    pin(life.db, old.id)
+    new = rows.observation(life.db, edit(life.db, old.id, "Ana lives in Faro", life.clock))
+    assert (new.content, new.origin, new.stance, new.priority) == (
+        "Ana lives in Faro",
+        "user",
+        "stated",
+        "medium",
+    )
+    assert (new.state, new.generation, new.pinned) == ("active", 0, 1)
+    assert (new.observation_date, new.referenced_date) == (
+        old.observation_date,
+        old.referenced_date,
+    )
+    assert life.read(old).superseded_by == new.cycle_id
+    assert cycles.get_cycle(life.db, new.cycle_id).kind == "edit"
+    assert life.broken() == []
+
+
+@pytest.mark.parametrize(
+    ("was", "its_day", "becomes", "day"),
+    [
+        (
+            "Ana sees the dentist on 2027-03-30",
+            "2027-03-30",
+            "Ana sees the dentist on 2027-04-02",
+            "2027-04-02",
+        ),
+        ("Ana moved to Porto on 2026-01-03", "2026-01-03", "Ana's cat is called Milo", None),
+        ("Ana buys a jacket before March 2027", "2027-03-01", "Ana's jacket is bought", None),
+        (
+            "Ana buys a jacket before March 2027",
+            "2027-03-01",
+            "Ana buys a coat before March 2027",
+            "2027-03-01",
+        ),
+        ("Ana sees the dentist", "2027-03-30", "Ana sees Doctor Salgueiro", "2027-03-30"),
+        ("Ana sees the dentist", None, "Ana sees the dentist tomorrow", "2026-03-02"),
+    ],
+    ids=[
+        "another day",
+        "none any more",
+        "no month either",
+        "the same month",
+        "known beside the words",
+        "counted from now",
+    ],
+)
+def test_the_day_follows_the_words(
+    life: Life, was: str, its_day: str | None, becomes: str, day: str | None
+) -> None:
+    """A day that the user's words change or leave out is not kept."""
+    here = life.talk()
+    said = life.exchange(here, was)
+    (old,) = life.observe(here, replace(stated(was, [said.id]), referenced_date=its_day))
+    assert (
+        rows.observation(life.db, edit(life.db, old.id, becomes, life.clock)).referenced_date == day
+    )
+
+
+def test_the_edited_line_is_shown_at_once(life: Life) -> None:
+    """The next request has the user's words in the old line's place."""
+    here = life.talk()
+    old = life.learn(here, "Ana lives in Porto")
+    edit(life.db, old.id, "Ana lives in Faro", life.clock)
+    assert [o.content for block in current_blocks(life.db, here, FRAME) for o in block] == [
+        "Ana lives in Faro"
+    ]
+
+
+def test_what_another_process_edits_is_shown(life: Life) -> None:
+    """Lines that were shown before are not read again.
+
+    One that has gone since is not among them.
+    """
+    here = life.talk()
+    old = life.learn(here, "Ana lives in Porto")
+    life.learn(here, "Ana has a cat")
+
+    def shown() -> list[str]:
+        return sorted(o.content for block in current_blocks(life.db, here, FRAME) for o in block)
+
+    assert shown() == ["Ana has a cat", "Ana lives in Porto"]
+    with closing(open_database(life.path)) as other:
+        edit(other, old.id, "Ana lives in Faro", life.clock)
+    assert shown() == ["Ana has a cat", "Ana lives in Faro"]
+
+
+def test_a_pending_line_stays_pending(life: Life) -> None:
+    """It is committed by the compaction that would have committed the old one."""
+    here = life.talk()
+    (old,) = life.observe(here, ("Ana lives in Porto", [life.exchange(here, "Ana lives in Porto")]))
+    new = rows.observation(life.db, edit(life.db, old.id, "Ana lives in Faro", life.clock))
+    assert new.state == "pending"
+    life.compact(here)
+    assert life.active() == ["Ana lives in Faro"]
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t ", "\x1b[2J", "\u202e\u2066"])
+def test_an_edit_to_nothing_is_refused(life: Life, text: str) -> None:
+    """Blank text, or control characters only, is an error and changes nothing."""
+    old = life.learn(life.talk(), "Ana lives in Porto")
+    with pytest.raises(UsageError):
+        edit(life.db, old.id, text, life.clock)
+    assert life.state(old) == "active"
+    assert life.count("cycles") == 1
+
+
+def test_an_edit_is_one_line_without_control_characters(life: Life) -> None:
+    """What the user pastes cannot forge a second line."""
+    old = life.learn(life.talk(), "Ana lives in Porto")
+    new = edit(life.db, old.id, "Ana lives\n! [2026-01-01] in \x1b[31mFaro", life.clock)
+    assert rows.observation(life.db, new).content == "Ana lives ! [2026-01-01] in Faro"
+
+
+def test_a_superseded_line_names_what_replaced_it(life: Life) -> None:
+    """Through all that came in between, and it says so when that was undone."""
+    here = life.talk()
+    a, b = life.learn(here, "Fact a"), life.learn(here, "Fact b")
+    (both,) = life.reflect(("a and b", [a, b]))
+    last = edit(life.db, both.id, "a and c", life.clock)
+    with pytest.raises(ConstructError, match=f"replaced by {last}"):
+        edit(life.db, a.id, "Fact z", life.clock)
+    undo(life.db, life.clock)
+    with pytest.raises(ConstructError, match="no longer in force"):
+        pin(life.db, last)
+    with pytest.raises(NotFoundError):
+        edit(life.db, 999, "Fact z", life.clock)
+
+
+def test_pinning_is_set_and_taken_away(life: Life) -> None:
+    """A pin is a mark on the line itself."""
+    fact = life.learn(life.talk(), "Fact a")
+    assert pin(life.db, fact.id).pinned == 1
+    assert pin(life.db, fact.id, off=True).pinned == 0
+
+
+def test_memories_say_what_the_edit_says(life: Life) -> None:
+    """A promoted memory is superseded by one with the new words; its relations go."""
+    fact = life.learn(life.talk(), "Ana lives in Porto")
+    old = life.promoted(fact)
+    new = edit(life.db, fact.id, "Ana lives in Faro", life.clock)
+    (by,) = life.db.execute("SELECT superseded_by FROM memories WHERE id = ?", (old,)).fetchone()
+    row = life.db.execute(
+        "SELECT content, observation_id FROM memories WHERE id = ?", (by,)
+    ).fetchone()
+    assert row == ("Ana lives in Faro", new)
+    assert life.db.execute(
+        "SELECT count(*) FROM relations WHERE superseded_at IS NULL"
+    ).fetchone() == (0,)

@@ -1,0 +1,221 @@
+import json
+
+import pytest
+
+from construct.errors import NotFoundError
+from construct.memory.corrections import edit
+from construct.memory.forgetting import forget
+from construct.memory.provenance import drawn, why
+from construct.memory.undo import undo
+from construct.operations import provenance
+from construct.operations.provenance import MemoryTrace, MessageTrace
+from construct.store.messages import get_message
+from construct.store.records import Observation
+from tests.memory.builders import Life
+from tests.support.context import context
+
+
+def why_message(life: Life, message_id: int) -> MessageTrace:
+    """Return what rests on a message."""
+    found = provenance.why(context(life.db), ("message", message_id))
+    assert isinstance(found, MessageTrace)
+    return found
+
+
+def why_memory(life: Life, memory_id: int) -> MemoryTrace:
+    """Return where a memory comes from."""
+    found = provenance.why(context(life.db), ("memory", memory_id))
+    assert isinstance(found, MemoryTrace)
+    return found
+
+
+def test_a_fact_names_its_exact_messages(life: Life) -> None:
+    """An observation of generation 0 has no sources, and the messages it was drawn from."""
+    here = life.talk()
+    said = life.exchange(here, "My sister Ana lives in Porto.")
+    (found,) = life.observe(here, ("User's sister Ana lives in Porto", [said]))
+    trace = why(life.db, found.id)
+    assert (trace.observation.id, trace.sources, [m.id for m in trace.messages]) == (
+        found.id,
+        (),
+        [said.id],
+    )
+
+
+def test_ten_generations_lead_down_to_every_message(life: Life) -> None:
+    """Every generation stands in the trace, the nearest first, and every message, oldest first."""
+    here = life.talk()
+    top = life.learn(here, "Fact 0")
+    chain, spoken = [top], ["Fact 0"]
+    for n in range(1, 11):
+        more = life.learn(here, f"Fact {n}")
+        spoken.append(more.content)
+        (top,) = life.reflect((f"Facts to {n}", [chain[-1], more]))
+        chain.append(top)
+    trace = why(life.db, top.id)
+    assert trace.observation.generation == 10
+    assert [o.id for o in trace.sources][:2] == sorted(o.id for o in (chain[-2], more))
+    assert {o.id for o in chain[:-1]} < {o.id for o in trace.sources}
+    assert [m.content for m in trace.messages] == spoken
+    assert len(trace.sources) == 20
+
+
+def test_the_tree_shows_each_source_under_what_was_made_of_it(life: Life) -> None:
+    """The tree's depth is the generation; what two lines share is gone into once."""
+    here = life.talk()
+    a, b, c = (life.learn(here, f"Fact {x}") for x in "abc")
+    left, right = life.reflect(("a and b", [a, b]), ("b and c", [b, c]))
+    (top,) = life.reflect(("all", [left, right]))
+    lines = [
+        (depth, node.observation.content, again)
+        for depth, node, again in drawn(why(life.db, top.id).tree)
+    ]
+    assert lines == [
+        (0, "all", False),
+        (1, "a and b", False),
+        (2, "Fact a", False),
+        (2, "Fact b", False),
+        (1, "b and c", False),
+        (2, "Fact b", True),
+        (2, "Fact c", False),
+    ]
+
+
+def test_many_shared_sources_do_not_make_the_tree_explode(life: Life) -> None:
+    """Thirty generations of two lines each, both made of both before, are drawn in as many lines as there are links."""
+    here = life.talk()
+    pair = [life.learn(here, "Fact a"), life.learn(here, "Fact b")]
+    for n in range(30):
+        pair = life.reflect((f"left {n}", pair), (f"right {n}", pair))
+    assert sum(1 for _ in drawn(why(life.db, pair[0].id).tree)) == 1 + 2 + 29 * 4
+
+
+def lived(life: Life, observation_id: int) -> list[tuple[str, str]]:
+    """Return what happened to an observation, each event with the beginning of its words."""
+    return [(event.event, event.text[:24]) for event in why(life.db, observation_id).life]
+
+
+def test_what_was_outdated_and_by_what_is_told_on_both_sides(life: Life) -> None:
+    """The life of a line runs from its words to what took its place, and goes on when that is undone."""
+    here = life.talk()
+    old, new = life.learn(here, "Lives in Lisbon"), life.learn(here, "Moved to Porto")
+    life.reflect(outdated=[(old, new)])
+    replaced = [*beginning(old, 1), ("replaced", "by 2: Moved to Porto")]
+    assert lived(life, old.id) == replaced
+    assert lived(life, new.id)[2] == ("replaced", "took the place of 1: Liv")
+    undo(life.db, life.clock)
+    assert lived(life, old.id) == [*replaced, ("undone", "the reflector (cycle 3) ")]
+    assert len(lived(life, new.id)) == 2
+
+
+def beginning(o: Observation, cycle: int) -> list[tuple[str, str]]:
+    """Return how the life of an observation begins."""
+    said = f"message:{2 * o.id - 1} user: {o.content}"
+    return [("said", said[:24]), ("noted", f"by the observer (cycle {cycle})"[:24])]
+
+
+def test_a_note_that_says_the_same_is_told_on_both_sides(life: Life) -> None:
+    """So is what was kept back, with the reason, and what was let go."""
+    here = life.talk()
+    first, again, other = (
+        life.learn(here, text) for text in ("Likes tea", "Likes tea a lot", "It rained")
+    )
+    life.reflect(
+        same=[(first, again)], dropped=[other], notes=["refused: x (y); kept: “Likes tea”"]
+    )
+    assert lived(life, first.id)[2:] == [
+        ("repeated", "by 2: Likes tea a lot"),
+        ("kept back", "refused: x (y); kept: “L"),
+    ]
+    assert ("replaced", "took the place of 1: Lik") in lived(life, again.id)
+    assert lived(life, other.id)[-1][0] == "dropped"
+
+
+def test_an_edit_rests_on_all_messages_of_the_reflection_it_replaced(life: Life) -> None:
+    """An edited reflection is a fact of its own with all the messages.
+
+    The trace names what it replaced.
+    """
+    here = life.talk()
+    a, b = life.learn(here, "Fact a"), life.learn(here, "Fact b")
+    (both,) = life.reflect(("a and b", [a, b]))
+    new = edit(life.db, both.id, "a, and rather c", life.clock)
+    trace = why(life.db, new)
+    assert trace.sources == ()
+    assert [m.content for m in trace.messages] == ["Fact a", "Fact b"]
+    assert trace.life[-1].event == "edited"
+    assert [event.text for event in why(life.db, both.id).life if event.event == "edited"] == [
+        f"into {new}: a, and rather c"
+    ]
+    assert life.broken() == []
+
+
+def test_the_way_up_is_told_too(life: Life) -> None:
+    """A condensed fact names the reflection it went into, not one that was undone."""
+    here = life.talk()
+    a, b = life.learn(here, "Fact a"), life.learn(here, "Fact b")
+    life.reflect(("a & b", [a, b]))
+    undo(life.db, life.clock)
+    (both,) = life.reflect(("a and b", [a, b]))
+    assert [event.event for event in why(life.db, a.id).life] == [
+        "said",
+        "noted",
+        "joined",
+        "undone",
+        "joined",
+    ]
+    assert why(life.db, a.id).life[-1].text == f"into {both.id}: a and b"
+
+
+def test_a_message_names_all_that_rests_on_it(life: Life) -> None:
+    """From a message the way leads up through the generations, past what was undone."""
+    here = life.talk()
+    a, b = life.learn(here, "Fact a"), life.learn(here, "Fact b")
+    (both,) = life.reflect(("a and b", [a, b]))
+    life.reflect(("all of a and b", [both]))
+    undo(life.db, life.clock)
+    said = why(life.db, a.id).messages[0]
+    assert [o.id for o in why_message(life, said.id).observations] == [a.id, both.id]
+    with pytest.raises(NotFoundError):
+        why_message(life, 999)
+
+
+def test_a_memory_leads_to_its_observation_or_to_nobody(life: Life) -> None:
+    """A promoted memory has the trace of its observation.
+
+    One the user stored has none.
+    """
+    here = life.talk()
+    fact = life.learn(here, "Ana lives in Porto")
+    promoted, told = life.promoted(fact), life.remember("Pay the rent")
+    trace = why_memory(life, promoted).trace
+    assert trace is not None
+    assert trace.observation.id == fact.id
+    assert why_memory(life, told).trace is None
+
+
+def test_the_trace_stays_complete_after_undo_and_forget(life: Life) -> None:
+    """What is left after an undo and a forget still leads to its messages."""
+    here = life.talk()
+    a, b, c = (life.learn(here, f"Zebra{x} fact") for x in "abc")
+    (ab,) = life.reflect(("a and b", [a, b]))
+    (abc,) = life.reflect(("a, b and c", [ab, c]))
+    undo(life.db, life.clock)
+    assert [m.content for m in why(life.db, abc.id).messages] == [
+        "Zebraa fact",
+        "Zebrab fact",
+        "Zebrac fact",
+    ]
+    forget(life.db, ("observation", c.id), life.clock, words=False)
+    assert [m.content for m in why(life.db, ab.id).messages] == ["Zebraa fact", "Zebrab fact"]
+    assert [o.id for o in why(life.db, ab.id).sources] == [a.id, b.id]
+
+
+def test_removed_words_stay_in_their_place_in_the_trace(life: Life) -> None:
+    """Another fact of a message whose words were removed still names that message."""
+    here = life.talk()
+    said = life.exchange(here, "Ana lives in Porto and Rui in Faro.")
+    ana, rui = life.observe(here, ("Ana lives in Porto", [said]), ("Rui lives in Faro", [said]))
+    forget(life.db, ("observation", ana.id), life.clock, words=True)
+    assert [m.content for m in why(life.db, rui.id).messages] == ["[removed]"]
+    assert json.dumps(get_message(life.db, said.id).blocks) == "null"
