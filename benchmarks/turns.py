@@ -10,6 +10,7 @@ from construct.companion import Companion
 from construct.config import Settings
 from construct.llm.providers import Models
 from construct.llm.types import Reply, Request, Text, WorkReply, WorkRequest
+from construct.responders import on_record
 from construct.store.conversations import create_conversation
 from construct.tokens import Usage
 
@@ -65,7 +66,7 @@ async def _talk(path: Path, texts: Sequence[str]) -> list[float]:
         here = await companion.store.call(create_conversation, to_text(settings.clock.now()))
         for text in texts:
             start = time.process_time()
-            await companion.turn(here, text, lambda _: None)
+            await on_record(companion).turn(here, text, lambda _: None)
             times.append((time.process_time() - start) * 1000)
     finally:
         await companion.close()

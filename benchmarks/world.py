@@ -21,6 +21,7 @@ from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.config import Settings, load_settings
 from construct.llm.providers import Models
+from construct.responders import on_record
 from construct.store.conversations import create_conversation
 from tests.support.fake_types import Json
 from tests.support.fake_worker import (
@@ -176,7 +177,7 @@ class Played:
 
     async def say(self, words: str) -> None:
         """Have one turn."""
-        result = await self.companion.turn(self.id, words, lambda _: None)
+        result = await on_record(self.companion).turn(self.id, words, lambda _: None)
         assert result.complete, result.error
 
     async def upkeep(self) -> None:

@@ -1,98 +1,35 @@
-"""One turn of the talk: context, model, tools, store.
-
-The REPL, `ask` and the benchmarks all call this.
-
-The user's words are stored before anything is sent; what arrives of a reply is stored
-however the stream ends.
-"""
+"""The companion: its settings, its models and its database, for as long as it is talked to."""
 
 import asyncio
-import logging
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
 
-from construct import notebook
 from construct.clock import to_text
 from construct.config import Settings
-from construct.errors import ConstructError, ModelError, NotConfiguredError
-from construct.llm.catalog import cost_usd
-from construct.llm.notebook import NO_MODEL
 from construct.llm.providers import Models
-from construct.llm.types import Reply, Request, ToolResult
-from construct.memory import policy
+from construct.llm.types import Request
 from construct.memory.cycles.runner import Progress
 from construct.memory.cycles.situation import MemoryConfig, memory_config_for
 from construct.memory.cycles.worker import MemoryWorker
 from construct.memory.request_builder import STAND_IN, RequestBuilder
-from construct.memory.shown import forks
-from construct.memory.shown.context import dump_rounds, request_tokens
-from construct.memory.shown.transcript import turns
-from construct.memory.tools import Forget, ToolBox, summary
-from construct.memory.turn_context import TurnContext, context_items, without_forgotten
-from construct.store import observations as rows
-from construct.store.conversations import get_watermarks, note_request
-from construct.store.database import Store, rehearsal, snapshot, transaction
-from construct.store.messages import (
-    NewMessage,
-    add_message,
-    leave_out,
-    mark_retried,
-    message_stands,
-    newest_messages,
-    take_back_in,
-)
-from construct.store.records import DROPPED, REFUSED, Message
-from construct.store.reply_context import ReplyContext, forgotten_items, store_reply_context
-from construct.store.shown import count_shown
-from construct.store.usage import Call, book_usage, learn_token_factor
-from construct.tokens import Usage
-from construct.turns import WHOLE, Delta, Listener, Replying, ToolCalled, TurnResult, Waiting, heard
-from construct.vocabulary import Role
-
-log = logging.getLogger("construct.companion")
+from construct.memory.tools import Forget
+from construct.store.database import Store, rehearsal
+from construct.store.records import Message
 
 _WORKER_PATIENCE = 10.0
 """Seconds: memory work can be done later, and who leaves waits for it."""
 
-_SEARCHED_FOR_DROP = 50
-"""Messages in which `/drop` looks for one without a whole reply."""
-_MOST_TOOL_ROUNDS = 6
-_ENOUGH_TOOLS = "No more tools in this turn: answer with what you have."
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A request about to be sent."""
-
-    request: Request
-    words: Message
-    turn_context: TurnContext
-    estimated: int
-    plans: tuple[int, ...]
-    """Plans of unknown outcome that it brings up."""
-    context: ReplyContext
-    """What of memory it holds."""
-    replaces: tuple[Message, ...] = ()
-    """Earlier replies to the same words."""
-
-    @property
-    def has_answer(self) -> bool:
-        """Whether an earlier reply to the same words is whole."""
-        return any(m.status == "complete" for m in self.replaces)
-
 
 class Companion:
-    """The talk with one database and its models; close it when done."""
+    """The settings, models and database of one process; close it when done."""
 
     def __init__(
         self, settings: Settings, models: Models, report: Callable[[Progress], None] | None = None
     ) -> None:
         self.settings = settings
         self.models = models
-        self.store = Store(settings.db)
-        self._worker_store = Store(settings.db, _WORKER_PATIENCE)
+        self.store = Store(settings.db, rules=settings.memory_rules)
+        self._worker_store = Store(settings.db, _WORKER_PATIENCE, rules=settings.memory_rules)
         self.memory_config: MemoryConfig = memory_config_for(settings, models.main.context_window)
         self.worker = MemoryWorker(
             self._worker_store, models.worker, self.memory_config, report or (lambda _: None)
@@ -102,6 +39,11 @@ class Companion:
 
         None where nobody can be asked.
         """
+
+    @property
+    def now(self) -> str:
+        """This moment, as it is stored."""
+        return to_text(self.settings.clock.now())
 
     @property
     def builder(self) -> RequestBuilder:
@@ -119,135 +61,6 @@ class Companion:
         self.memory_config = memory_config_for(self.settings, models.main.context_window)
         self.worker.config = self.memory_config
 
-    async def turn(self, conversation_id: int, text: str, listen: Listener) -> TurnResult:
-        """Store the user's words, ask the model, store its reply.
-
-        Cancelling keeps what has arrived and passes the cancellation on. Where no model is
-        configured the notebook replies, by rule.
-        """
-        if self.models.is_notebook:
-            return await self._note(conversation_id, text, listen)
-        prepared = await self.store.call(self._begin, conversation_id, text)
-        if prepared is None:
-            prepared = await self._begin_when_read(conversation_id, text, listen)
-        return await self._answer(prepared, listen)
-
-    async def retry(self, conversation_id: int, listen: Listener) -> TurnResult | None:
-        """Ask for another reply to the user's last words; None when there are none.
-
-        Raises NotConfiguredError in the notebook: its reply would be the same.
-        """
-        if self.models.is_notebook:
-            raise NotConfiguredError(NO_MODEL)
-        again = await self.store.call(self._begin_again, conversation_id)
-        if isinstance(again, str):
-            return await self.turn(conversation_id, again, listen)
-        return None if again is None else await self._answer(again, listen)
-
-    async def _note(self, conversation_id: int, text: str, listen: Listener) -> TurnResult:
-        reply, words = await self.store.call(self._write_note, conversation_id, text)
-        listen(Delta(words))
-        return TurnResult(conversation_id, words, reply.id, "end_turn", Usage())
-
-    def _write_note(
-        self, db: sqlite3.Connection, conversation_id: int, text: str
-    ) -> tuple[Message, str]:
-        """Store the user's words and the notebook's reply; return the reply and its words."""
-        with transaction(db):
-            words = self._store_words(db, conversation_id, text)
-        quoted: list[Message] = []
-        if self.settings.memory != "off":
-            quoted = notebook.bearing_on(db, words, self.memory_config)
-        with transaction(db):
-            answer = NewMessage(
-                Role.ASSISTANT, "", notebook.dump(quoted), model=self.models.main.name
-            )
-            reply = add_message(db, conversation_id, answer, to_text(self._now()))
-        return reply, notebook.rendered(db, reply, self.settings.clock)
-
-    async def drop(self, conversation_id: int) -> str | None:
-        """Leave the last message that got no whole reply out of requests.
-
-        Return its text, None when there is none.
-        """
-        return await self.store.call(_drop, conversation_id)
-
-    async def preview(self, conversation_id: int | None, said: Sequence[Message] = ()) -> Request:
-        """Return what would be sent now, without a new message, behind what was `said` off the record."""
-        return await self.store.call(self.unstored, conversation_id, said, STAND_IN)
-
-    async def close(self) -> None:
-        """Let go of models and database."""
-        await self.models.close()
-        await asyncio.to_thread(self._close_stores)
-
-    def _close_stores(self) -> None:
-        self._worker_store.close()
-        self.store.close()
-
-    async def _begin_when_read(self, conversation_id: int, text: str, listen: Listener) -> Prepared:
-        """Store the words of a turn whose window is too full, then wait for the observer."""
-        words, gathered = await self.store.call(self._keep, conversation_id, text)
-        listen(Waiting())
-        try:
-            await self.worker.observe_before_turn(conversation_id)
-        except ConstructError as error:  # a reply is never lost to memory trouble
-            log.warning("the turn goes on without the observer: %s", type(error).__name__)
-        return await self.store.call(self._prepare_kept, words, gathered)
-
-    def _begin(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Prepared | None:
-        """Begin a turn; None, with nothing done, when its window is too full."""
-        with transaction(db):
-            situation = self.builder.situation(db, conversation_id)
-            if (
-                self.learns
-                and situation
-                and policy.blocks(situation, self.memory_config.thresholds)
-            ):
-                return None
-            self.builder.refresh(db, conversation_id, situation)
-        # Recall takes a moment: no other process should wait for it to write.
-        gathered = self.builder.turn_context(db, conversation_id, text)
-        with transaction(db):
-            return self._prepare(db, self._store_words(db, conversation_id, text), gathered)
-
-    def _keep(
-        self, db: sqlite3.Connection, conversation_id: int, text: str
-    ) -> tuple[Message, TurnContext]:
-        gathered = self.builder.turn_context(db, conversation_id, text)
-        with transaction(db):
-            return self._store_words(db, conversation_id, text), gathered
-
-    def _prepare_kept(
-        self, db: sqlite3.Connection, words: Message, gathered: TurnContext
-    ) -> Prepared:
-        with transaction(db):
-            situation = self.builder.situation(db, words.conversation_id)
-            self.builder.refresh(db, words.conversation_id, situation)
-            return self._prepare(db, words, gathered)
-
-    def _store_words(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Message:
-        return add_message(db, conversation_id, NewMessage("user", text), to_text(self._now()))
-
-    def _begin_again(self, db: sqlite3.Connection, conversation_id: int) -> Prepared | str | None:
-        """Return the request for the user's last words.
-
-        Those from before a fork are returned, to be said in it.
-        """
-        last = newest_messages(db, conversation_id, 50, with_refused=True)
-        words = next((m for m in reversed(last) if m.role == "user"), None)
-        if words is None:
-            with transaction(db):
-                return forks.step_back(db, conversation_id)
-        if words.left_out and words.id <= get_watermarks(db, conversation_id).observed:
-            return words.content  # the observer has passed it: said anew it is read
-        replaced = tuple(m for m in last if m.id > words.id)
-        answering = (words.id, *(m.id for m in replaced))
-        gathered = self.builder.turn_context(db, conversation_id, words.content, answering)
-        with transaction(db):
-            prepared = self._prepare(db, words, gathered)
-        return replace(prepared, replaces=replaced)
-
     def unstored(
         self,
         db: sqlite3.Connection,
@@ -262,172 +75,15 @@ class Companion:
         with rehearsal(db):
             return self.builder.unstored(db, conversation_id, said, words)
 
-    def _prepare(self, db: sqlite3.Connection, words: Message, gathered: TurnContext) -> Prepared:
-        request, current = self._request(db, words, gathered)
-        note_request(db, words.conversation_id, to_text(self._now()), request.cache_life)
-        today = self.settings.clock.today()
-        plans = tuple(plan.observation_id for plan in current.due if plan.day < today)
-        blocks, lines = (
-            (0, 0) if self.settings.memory == "off" else count_shown(db, words.conversation_id)
-        )
-        context = ReplyContext(blocks, lines, context_items(current))
-        return Prepared(
-            request, words, current, sum(request_tokens(request).values()), plans, context
-        )
+    async def preview(self, conversation_id: int | None, said: Sequence[Message] = ()) -> Request:
+        """Return what would be sent now, without a new message, behind what was `said` off the record."""
+        return await self.store.call(self.unstored, conversation_id, said, STAND_IN)
 
-    def _request(
-        self, db: sqlite3.Connection, words: Message, gathered: TurnContext
-    ) -> tuple[Request, TurnContext]:
-        """Return the request and its turn context, without what was forgotten meanwhile."""
-        if not message_stands(db, words.id):
-            raise ConstructError("What you said has been forgotten meanwhile: it is not answered.")
-        current = without_forgotten(db, words.conversation_id, gathered)
-        return self.builder.request(db, words, current), current
+    async def close(self) -> None:
+        """Let go of models and database."""
+        await self.models.close()
+        await asyncio.to_thread(self._close_stores)
 
-    def _next_round(self, db: sqlite3.Connection, prepared: Prepared, so_far: Replying) -> Request:
-        """Return the request that follows the tools' results.
-
-        It is read anew, since something may have been forgotten.
-        """
-        with snapshot(db):
-            request, _ = self._request(db, prepared.words, prepared.turn_context)
-            so_far.forget(forgotten_items(db, so_far.items))
-        return replace(request, messages=request.messages + so_far.marked_rounds)
-
-    async def _answer(self, prepared: Prepared, listen: Listener) -> TurnResult:
-        so_far = Replying()
-        error: ModelError | None = None
-        try:
-            await self._converse(prepared, so_far, listen)
-        except ModelError as failure:
-            error = failure
-        except (
-            BaseException
-        ):  # cancelled, or nobody hears it any more: what came is kept all the same
-            so_far.stop_reason = None
-            await self.store.call(self._end, prepared, so_far)
-            raise
-        message_id = await self.store.call(self._end, prepared, so_far)
-        return TurnResult(
-            prepared.words.conversation_id, "\n\n".join(so_far.texts), message_id, so_far.stop_reason, so_far.usage,
-            error, left_out=_is_left_out(prepared, so_far),
-        )  # fmt: skip
-
-    async def _converse(self, prepared: Prepared, so_far: Replying, listen: Listener) -> None:
-        """Stream the reply into `so_far`, running the tools it calls, a bounded number of rounds."""
-        request = prepared.request
-        answering = (prepared.words.id, *(m.id for m in prepared.replaces))
-        tools = ToolBox(
-            self.store,
-            self.memory_config,
-            prepared.words.conversation_id,
-            self.learns,
-            self.forget,
-            answering,
-        )
-        for rounds_left in range(_MOST_TOOL_ROUNDS, -1, -1):
-            reply = await self._stream(request, so_far, listen)
-            if reply.stop_reason != "tool_use" or not reply.tool_calls or not rounds_left:
-                so_far.finish(reply)
-                return
-            results = []
-            for call in reply.tool_calls:
-                listen(ToolCalled(call.name, summary(call)))
-                over = ToolResult(call.id, _ENOUGH_TOOLS, is_error=True)
-                brought = so_far.brought[call.id].extend
-                results.append(
-                    over if rounds_left == 1 else await replace(tools, brought=brought).use(call)
-                )
-            so_far.add_round(reply, results)
-            request = await self.store.call(self._next_round, prepared, so_far)
-
-    async def _stream(self, request: Request, so_far: Replying, listen: Listener) -> Reply:
-        """Stream one reply, whatever ends it.
-
-        A broken one is kept before the error passes on.
-        """
-        stream = self.models.main.stream(heard(request, listen))
-        gap = "\n\n" if so_far.texts else ""
-        try:
-            async for piece in stream:
-                listen(Delta(gap + piece))
-                gap = ""
-        except BaseException:  # cancelled too: what came is kept; it is raised again
-            so_far.finish(stream.reply)
-            raise
-        finally:
-            so_far.first = so_far.first if so_far.usage != Usage() else stream.reply.usage
-            so_far.usage = so_far.usage + stream.reply.usage
-            await asyncio.shield(stream.aclose())
-        return stream.reply
-
-    def _end(self, db: sqlite3.Connection, prepared: Prepared, so_far: Replying) -> int | None:
-        """Store what came, and book what it cost.
-
-        Return the reply's id, None when nothing came.
-        """
-        conversation_id = prepared.words.conversation_id
-        name, usage = self.models.main.name, so_far.usage
-        done = so_far.stop_reason in WHOLE
-        now = to_text(self._now())
-        message_id = None
-        with transaction(db):
-            is_there = message_stands(
-                db, prepared.words.id
-            )  # what it answers may have been forgotten meanwhile
-            holds_forgotten = forgotten_items(db, so_far.items)
-            blocks = dump_rounds(so_far.rounds) if so_far.rounds and not holds_forgotten else None
-            if is_there and (so_far.texts or blocks):
-                reply = NewMessage(
-                    "assistant", "\n\n".join(so_far.texts), blocks, status="complete" if done else "interrupted",
-                    stop_reason=so_far.stop_reason, model=name,
-                )  # fmt: skip
-                message_id = add_message(db, conversation_id, reply, now).id
-                mark_retried(db, _outdone(message_id, prepared.replaces, done=done))
-                context = prepared.context
-                items = (*context.items, *so_far.items)
-                store_reply_context(db, message_id, replace(context, items=items))
-            if _is_left_out(prepared, so_far):
-                leave_out(db, [prepared.words.id], REFUSED)
-            if done:
-                take_back_in(db, prepared.words.id)
-                rows.note_asked(db, prepared.plans, now)
-            if usage != Usage():
-                cost = cost_usd(name, usage, prepared.request.cache_life)
-                book_usage(db, Call("chat", name, usage, cost), now, conversation_id)
-                learn_token_factor(db, name, prepared.estimated, so_far.first.prompt_tokens)
-        return message_id
-
-    def _now(self) -> datetime:
-        return self.settings.clock.now()
-
-
-def last_unanswered(messages: Sequence[Message]) -> list[Message]:
-    """Return the user's last message that got no whole reply, with what came of one.
-
-    Nothing when all got theirs.
-    """
-    for turn in reversed(turns(messages)):
-        words, *replies = turn
-        if words.role == "user" and not any(m.status == "complete" for m in replies):
-            return turn
-    return []
-
-
-def _drop(db: sqlite3.Connection, conversation_id: int) -> str | None:
-    with transaction(db):
-        turn = last_unanswered(newest_messages(db, conversation_id, _SEARCHED_FOR_DROP))
-        leave_out(db, [m.id for m in turn], DROPPED)
-    return turn[0].content if turn else None
-
-
-def _is_left_out(prepared: Prepared, so_far: Replying) -> bool:
-    """Tell whether the words were refused, and no earlier reply answers them."""
-    return so_far.stop_reason == REFUSED and not prepared.has_answer
-
-
-def _outdone(message_id: int, before: Sequence[Message], *, done: bool) -> list[int]:
-    """Return the replies to take out of sight: those `before`, unless a whole one would yield to a broken one."""
-    if not done and any(m.status == "complete" for m in before):
-        return [message_id]
-    return [m.id for m in before]
+    def _close_stores(self) -> None:
+        self._worker_store.close()
+        self.store.close()

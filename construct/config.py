@@ -19,12 +19,12 @@ from platformdirs import user_config_path, user_data_path
 from construct.clock import Clock
 from construct.env_file import EnvFile, Trust, read_env_file, trust_in
 from construct.errors import UsageError
-from construct.vocabulary import Provider
+from construct.vocabulary import Provider, Scope
 
 T = TypeVar("T")
 
 PROVIDERS = ("auto", *Provider)
-SCOPES = ("user", "conversation")
+SCOPES = tuple(Scope)
 MEMORY_MODES = ("on", "read-only", "off")
 THEMES = ("auto", "light", "dark")
 EDITING_MODES = ("auto", "emacs", "vi")
@@ -95,9 +95,13 @@ class Settings:
     api_key: str | None = None
     auth_token: str | None = None
     base_url: str | None = None
+    persona: Path | None = None
+    """The file that CONSTRUCT_PERSONA names."""
     recent_messages: int = 20
-    scope: str = "user"
+    scope: str = Scope.USER
     memory: str = "on"
+    memory_rules: Path | None = None
+    """The file with what the user wants remembered or left out; there may be none."""
     worker_daily_usd: float = 1.0
     theme: str = "auto"
     editing_mode: str = "auto"
@@ -118,6 +122,13 @@ class Settings:
             raise UsageError(
                 f"CONSTRUCT_MEMORY is {self.memory}: nothing is learned. Set it to on for that."
             )
+
+    @property
+    def persona_file(self) -> Path:
+        """The file that says how the companion talks; without it the shipped one does."""
+        own = self.config_dir / "persona.md"
+        before = self.config_dir / "companion.md"  # its name in older versions
+        return self.persona or (before if before.is_file() and not own.exists() else own)
 
     @property
     def is_configured(self) -> bool:
@@ -177,9 +188,11 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         api_key=credentials.api_key,
         auth_token=credentials.auth_token,
         base_url=credentials.base_url,
+        persona=values.get("CONSTRUCT_PERSONA", _readable_file, None),
         recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, usual.recent_messages),
         scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), usual.scope),
         memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_MODES), usual.memory),
+        memory_rules=values.get("CONSTRUCT_MEMORY_RULES", _path, config_dir / "memory-rules.md"),
         worker_daily_usd=values.get(
             "CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), usual.worker_daily_usd
         ),
@@ -347,6 +360,15 @@ def _path(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError:
         raise ValueError("it begins with the home folder of nobody here") from None
+
+
+def _readable_file(text: str) -> Path:
+    path = _path(text)
+    try:
+        path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"it cannot be read ({error.strerror or error})") from None
+    return path
 
 
 def model_name(text: str) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 _NAME = "construct-companion"
-_BRINGS = {"local": "xllamacpp", "semantic": "onnxruntime"}
+_BRINGS = {"local": "xllamacpp", "mcp": "mcp", "semantic": "onnxruntime"}
 
 
 @dataclass(frozen=True, slots=True)

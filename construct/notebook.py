@@ -12,43 +12,53 @@ from collections.abc import Iterable, Sequence
 
 from construct.clock import Clock, from_text
 from construct.memory.cycles.situation import MemoryConfig
+from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.passages import passages
+from construct.memory.recall.query import analyse
 from construct.memory.recall.search import Hit, searched
 from construct.memory.shown.forks import reach
-from construct.store.messages import get_message, messages_with_uids
+from construct.store.messages import get_message, messages_with_uids, question_of
 from construct.store.records import Message
 from construct.store.search import Filters
-from construct.text import one_line, shorten
 from construct.vocabulary import ItemKind, Role
 
 _MOST_QUOTES = 3
 _LONGEST_QUOTE = 200
 NOTED = "Noted."
+NOT_KEPT = "Not kept: this talk is private."
 _WHO = {Role.USER: "you", Role.ASSISTANT: "the companion"}
 
 
-def bearing_on(db: sqlite3.Connection, words: Message, config: MemoryConfig) -> list[Message]:
-    """Return the messages that bear on what was just said, best first, three at most.
+def bearing_on(
+    db: sqlite3.Connection,
+    words: str,
+    config: MemoryConfig,
+    conversation_id: int | None,
+    *but: int,
+) -> list[Message]:
+    """Return the messages that bear on these words, best first, three at most.
 
     A question is searched for as a whole. Of anything else only what is clearly about the
-    same comes back, as it would by itself in a turn with a model.
+    same comes back, as it would by itself in a turn with a model. `but` are messages that
+    are not looked for: where the words are stored, these themselves. Nothing comes back
+    in a new conversation that is shown only its own.
     """
+    if conversation_id is None and config.scope != "user":
+        return []
     filters = Filters(
-        talk=reach(db, config.scope, words.conversation_id),
+        talk=None if conversation_id is None else reach(db, config.scope, conversation_id),
         kind=ItemKind.MESSAGE,
-        without=(words.id,),
+        without=but,
         zone=config.clock.zone,
         for_model=True,
     )
     today = config.clock.today()
     hits: Sequence[Hit]
-    if is_question(words.content):
-        found = searched(
-            db, words.content, filters, 2 * _MOST_QUOTES, today=today, meaning=config.meaning
-        )
+    if is_question(words):
+        found = searched(db, words, filters, 2 * _MOST_QUOTES, today=today, meaning=config.meaning)
         hits = [hit for hit in found.hits if hit.match != "loose"]  # "loose" is only near it
     else:
-        hits = passages(db, words.content, today=today, filters=filters, meaning=config.meaning)
+        hits = passages(db, words, today=today, filters=filters, meaning=config.meaning)
     return [get_message(db, hit.id) for hit in hits[:_MOST_QUOTES]]
 
 
@@ -67,22 +77,30 @@ def with_words(db: sqlite3.Connection, messages: Iterable[Message], clock: Clock
     return [m if m.quotes is None else m._replace(content=rendered(db, m, clock)) for m in messages]
 
 
+def quoted(db: sqlite3.Connection, reply: Message) -> list[Message]:
+    """Return what still stands of the messages that a reply quotes."""
+    found = messages_with_uids(db, reply.quotes or ())
+    return [m for m in found if not (m.withheld or m.left_out)]
+
+
 def rendered(db: sqlite3.Connection, reply: Message, clock: Clock) -> str:
-    """Return the words of a stored reply, of what still stands of the messages it quotes."""
-    quotes = [
-        m for m in messages_with_uids(db, reply.quotes or ()) if not (m.withheld or m.left_out)
-    ]
+    """Return the words of a stored reply."""
+    question = question_of(db, reply)
+    return worded(NOTED, quoted(db, reply), question.content if question else "", clock)
+
+
+def worded(opening: str, quotes: Sequence[Message], question: str, clock: Clock) -> str:
+    """Return a reply that quotes, of each message, the part that bears on what was asked."""
     if not quotes:
-        return NOTED
+        return opening
+    sought = analyse(question) if question.strip() else None
+    words, pieces = (sought.words, sought.pieces) if sought else ((), ())
     lines = [
-        f"- {_day(m, clock)}, {_WHO[Role(m.role)]}: “{_excerpt(m.content)}” (message:{m.id})"
+        f"- {_day(m, clock)}, {_WHO[Role(m.role)]}:"
+        f" “{excerpt(m.content, words, _LONGEST_QUOTE, pieces)}” (message:{m.id})"
         for m in quotes
     ]
-    return "\n".join(["Noted. From before:", "", *lines])
-
-
-def _excerpt(text: str) -> str:
-    return shorten(one_line(text), _LONGEST_QUOTE)
+    return "\n".join([f"{opening} From before:", "", *lines])
 
 
 def _day(message: Message, clock: Clock) -> str:

@@ -8,44 +8,43 @@ import asyncio
 import sqlite3
 from dataclasses import dataclass, replace
 
+from construct import notebook
 from construct.clock import to_text
-from construct.companion import Companion, last_unanswered
+from construct.companion import Companion
 from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.types import CacheLife, Reply, ReplyStream, Request
 from construct.memory.request_builder import unstored_message
 from construct.memory.shown.context import INTERRUPTED
+from construct.onrecord import OnRecord, last_unanswered
 from construct.store.database import transaction
+from construct.store.messages import is_shown
 from construct.store.records import DROPPED, REFUSED, Message
 from construct.store.usage import Call, book_off_record
 from construct.tokens import Usage
-from construct.turns import WHOLE, Delta, Listener, TurnResult, heard
+from construct.turn import WHOLE, Delta, Listener, TurnResult, heard
+from construct.vocabulary import Role
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class OffRecord:
     """What has been said off the record, and the way to go on with it."""
 
     companion: Companion
     said: list[Message]
 
-    @property
-    def last_reply(self) -> str | None:
-        """The last reply, None before the first."""
-        return next((m.content for m in reversed(self.said) if m.role == "assistant"), None)
-
-    async def turn(self, conversation_id: int | None, words: str, listen: Listener) -> TurnResult:
+    async def turn(self, conversation_id: int | None, text: str, listen: Listener) -> TurnResult:
         """Ask the model.
 
         What comes is kept for the turns that follow, however it ends.
         """
         said = self._sent()
         request = await self.companion.store.call(
-            self.companion.unstored, conversation_id, said, words
+            self.companion.unstored, conversation_id, said, text
         )
         request = replace(request, tools=())  # one of them stores
         at = len(self.said)
-        self._keep("user", words)
+        self.said.append(self._unstored(Role.USER, text))
         error: ModelError | None = None
         stream = self.companion.models.main.stream(heard(request, listen))
         try:
@@ -68,19 +67,33 @@ class OffRecord:
         """Return what would be sent now, without a new message."""
         return replace(await self.companion.preview(conversation_id, self._sent()), tools=())
 
-    def drop(self) -> str | None:
+    async def last_reply(self, conversation_id: int | None) -> str | None:
+        """Return the last reply; before the first one here, the last that is stored."""
+        at = max((i for i, m in enumerate(self.said) if m.role == Role.ASSISTANT), default=None)
+        if at is None:
+            return await OnRecord(self.companion).last_reply(conversation_id)
+        return await self.companion.store.call(self._words, self.said[at - 1], self.said[at])
+
+    def _words(self, db: sqlite3.Connection, question: Message, reply: Message) -> str:
+        """Return a reply's words; of the notebook's, without what was forgotten meanwhile."""
+        if reply.quotes is None:
+            return reply.content
+        quotes, clock = notebook.quoted(db, reply), self.companion.settings.clock
+        return notebook.worded(notebook.NOT_KEPT, quotes, question.content, clock)
+
+    async def drop(self, conversation_id: int | None) -> str | None:
         """Leave the last message that got no whole reply out of requests.
 
         Return its text, None when there is none.
         """
-        turn = last_unanswered(self._sent())
-        self.said = [
+        turn = last_unanswered([m for m in self.said if m.left_out is None])
+        self.said[:] = [
             m._replace(stop_reason=DROPPED) if any(m is one for one in turn) else m
             for m in self.said
         ]
         return turn[0].content if turn else None
 
-    async def again(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
+    async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
         """Ask for another reply to the last words; None when there are none.
 
         A broken one does not replace another.
@@ -106,18 +119,15 @@ class OffRecord:
     def _keep_reply(self, reply: Reply) -> None:
         text = reply.text.strip()
         if text:
-            self._keep(
-                "assistant", text if reply.stop_reason in WHOLE else f"{text}\n\n{INTERRUPTED}"
-            )
+            end = "" if reply.stop_reason in WHOLE else f"\n\n{INTERRUPTED}"
+            self.said.append(self._unstored(Role.ASSISTANT, text + end))
 
     def _sent(self) -> tuple[Message, ...]:
         """Return what has been said, without what is left out of requests."""
-        return tuple(m for m in self.said if m.left_out is None)
+        return tuple(filter(is_shown, self.said))
 
-    def _keep(self, role: str, words: str) -> None:
-        self.said.append(
-            unstored_message(role, words, to_text(self.companion.settings.clock.now()))
-        )
+    def _unstored(self, role: str, words: str) -> Message:
+        return unstored_message(role, words, self.companion.now)
 
     def _book(self, db: sqlite3.Connection, usage: Usage, life: CacheLife) -> None:
         if usage != Usage():

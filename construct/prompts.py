@@ -3,9 +3,11 @@
 They stand at the top of the checkout, and inside the package in a wheel.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 
+_COMMENT = re.compile(r"\A\s*<!--.*?-->", re.DOTALL)
 _PACKAGE = Path(__file__).parent
 
 
@@ -21,15 +23,14 @@ def prompt(name: str) -> str:
     return shipped(f"prompts/{name}.md").read_text("utf-8").strip()
 
 
-@cache
-def persona(config_dir: Path, default: str = "companion") -> str:
-    """Return who the companion is: the user's own `companion.md` when there is one, else the prompt `default`.
+def persona(own: Path, default: str = "companion") -> str:
+    """Return how the companion talks: what the user's own file says, else the prompt `default`.
 
-    It is read once: another one in the middle of a talk would cost the prompt cache of all of it.
+    A comment at the beginning of the file is for the user, not for the model. What is saved
+    counts from the next message.
     """
-    own = config_dir / "companion.md"
     if own.is_file():
-        text = own.read_text("utf-8", errors="replace").strip()
+        text = _COMMENT.sub("", own.read_text("utf-8", errors="replace")).strip()
         if text:
             return text
     return prompt(default)

@@ -94,6 +94,21 @@ class Relation(StrEnum):
     EDIT = "edit"
 
 
+class AgendaState(StrEnum):
+    """Where something with a date stands."""
+
+    AHEAD = "ahead"
+    TODAY = "today"
+    OUTCOME_UNKNOWN = "outcome unknown"
+
+
+class Settled(StrEnum):
+    """How the user settled something on the agenda."""
+
+    DONE = "done"
+    CANCELLED = "cancelled"
+
+
 class Way(StrEnum):
     """How something of memory came into a request."""
 
@@ -101,6 +116,13 @@ class Way(StrEnum):
     PASSAGE = "passage"
     RECALL = "recall"
     SOURCE = "source"
+
+
+class Scope(StrEnum):
+    """Of which conversations a conversation is shown the observations."""
+
+    USER = "user"
+    CONVERSATION = "conversation"
 
 
 class ItemKind(StrEnum):

@@ -24,6 +24,7 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 from construct.clock import to_text
+from construct.responders import on_record
 from construct.store.conversations import create_conversation
 from docs.scripted import observed, reflected, rests, with_ids
 from tests.support.emulator import PseudoTerminal
@@ -132,7 +133,7 @@ async def live(folder: Path, api: FakeApi) -> None:
                 if title not in homes:
                     now = to_text(c.settings.clock.now())
                     homes[title] = await c.store.call(create_conversation, now, title)
-                await c.turn(homes[title], line["content"], lambda _: None)
+                await on_record(c).turn(homes[title], line["content"], lambda _: None)
                 await c.worker.run_due(homes[title])
             await c.worker.run_due(homes[title], leaving=True)
             await c.worker.rest()

@@ -16,7 +16,7 @@ from construct.offrecord import OffRecord
 from construct.store.conversations import create_conversation
 from construct.store.messages import messages_of
 from construct.store.search import Filters
-from construct.turns import Delta, Waiting
+from construct.turn import Delta, Waiting
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.fake_types import Answer, Answerer, Json
 from tests.support.talks import LOW, facts, talking
@@ -123,7 +123,7 @@ async def test_a_refused_message_is_left_out_of_every_request(tmp_path: Path, ap
         assert (refused.complete, refused.left_out) == (False, True)
         assert (await t.say("Never mind.")).complete
         elsewhere = await t.companion.store.call(create_conversation, "2026-03-01T00:00:00+00:00")
-        await t.companion.turn(elsewhere, "What about the zanzibar dog?", t.heard.append)
+        await t.responder.turn(elsewhere, "What about the zanzibar dog?", t.heard.append)
         await t.companion.worker.now(t.id)
         tools = ToolBox(t.companion.store, t.companion.memory_config, elsewhere, learns=True)
         found = await tools.use(ToolUse("t1", "recall", {"query": "zanzibar poison"}))
@@ -148,15 +148,15 @@ async def test_a_refused_message_can_be_asked_again(tmp_path: Path, api: FakeApi
     async with talking(tmp_path, api) as t:
         api.fail("chat", faults.refusal("I cannot"), times=2)
         await t.say("Tell me of Bruno.")
-        again = await t.companion.retry(t.id, t.heard.append)
+        again = await t.responder.retry(t.id, t.heard.append)
         assert again is not None
         assert again.left_out
         api.enqueue("chat", "A dog.")
-        again = await t.companion.retry(t.id, t.heard.append)
+        again = await t.responder.retry(t.id, t.heard.append)
         assert again is not None
         assert again.complete
         api.fail("chat", faults.refusal())
-        again = await t.companion.retry(t.id, t.heard.append)
+        again = await t.responder.retry(t.id, t.heard.append)
         assert again is not None
         assert not again.left_out
         await t.say("Good.")
@@ -173,7 +173,7 @@ async def test_what_is_answered_after_the_observer_passed_it_is_observed(
         api.fail("chat", faults.refusal("I cannot"))
         await t.say("My sister Zenobia lives in Trieste.")
         await t.companion.worker.now(t.id)
-        again = await t.companion.retry(t.id, t.heard.append)
+        again = await t.responder.retry(t.id, t.heard.append)
         assert again is not None
         assert again.complete
         await t.companion.worker.now(t.id)
@@ -195,8 +195,8 @@ async def test_a_failed_message_goes_along_until_it_is_dropped(
         api.enqueue("chat", "Fine.", "Good.")
         await t.say("Two.")
         assert "Wrongheaded" in str(texts(api.of("chat")[-1]))
-        assert await t.companion.drop(t.id) == "Wrongheaded."
-        assert await t.companion.drop(t.id) is None
+        assert await t.responder.drop(t.id) == "Wrongheaded."
+        assert await t.responder.drop(t.id) is None
         await t.say("Three.")
         sent = texts(api.of("chat")[-1])
         assert "Wrongheaded" not in str(sent)
@@ -221,12 +221,12 @@ async def test_off_the_record_nothing_refused_or_dropped_goes_along(
         await aside.turn(t.id, "One.", t.heard.append)
         api.fail("chat", faults.refusal("I cannot"), times=2)
         assert (await aside.turn(t.id, "Poison.", t.heard.append)).left_out
-        await aside.again(t.id, t.heard.append)
+        await aside.retry(t.id, t.heard.append)
         assert texts(api.of("chat")[-1])[-2] == "Poison."
         api.fail("chat", faults.http(401))
         await aside.turn(t.id, "Wrongheaded.", t.heard.append)
-        assert aside.drop() == "Wrongheaded."
-        assert aside.drop() is None
+        assert await aside.drop(t.id) == "Wrongheaded."
+        assert await aside.drop(t.id) is None
         await aside.turn(t.id, "Two.", t.heard.append)
     sent = str(texts(api.of("chat")[-1]))
     assert "One." in sent
@@ -267,7 +267,7 @@ async def test_retry_asks_again_and_hides_the_first_reply(tmp_path: Path, api: F
     api.enqueue("chat", "First.", "Second.")
     async with talking(tmp_path, api) as t:
         await t.say("Tell me.")
-        again = await t.companion.retry(t.id, t.heard.append)
+        again = await t.responder.retry(t.id, t.heard.append)
         messages = await t.companion.store.call(messages_of, t.id)
         await t.say("Thanks.")
     assert again is not None
@@ -308,7 +308,7 @@ async def test_retry_leaves_the_better_reply_in_sight(
         await t.say("Tell me.")
         if second is not None:
             api.fail("chat", second)
-        await t.companion.retry(t.id, t.heard.append)
+        await t.responder.retry(t.id, t.heard.append)
         seen = await t.companion.store.call(lambda db: db.execute(SHOWN).fetchall())
         assert seen == [(shown,)]
         assert texts(api.of("chat")[1])[0] == "Tell me."
@@ -325,9 +325,9 @@ async def test_a_retry_off_the_record_that_fails_leaves_the_reply(
         aside = OffRecord(t.companion, [])
         await aside.turn(t.id, "Tell me.", t.heard.append)
         api.fail("chat", faults.http(401))
-        await aside.again(t.id, t.heard.append)
+        await aside.retry(t.id, t.heard.append)
         assert [m.content for m in aside.said] == ["Tell me.", "First."]
-        await aside.again(t.id, t.heard.append)
+        await aside.retry(t.id, t.heard.append)
         assert [m.content for m in aside.said] == ["Tell me.", "Second."]
 
 
@@ -388,7 +388,7 @@ async def test_words_are_not_lost_to_the_wait(tmp_path: Path, api: FakeApi) -> N
         held.may.set()
         last = (await t.companion.store.call(messages_of, t.id))[-1]
         assert last.content.startswith("These words count.")
-        again = await t.companion.retry(t.id, t.heard.append)
+        again = await t.responder.retry(t.id, t.heard.append)
         assert again is not None
         assert again.complete
         t.check()
@@ -479,7 +479,7 @@ async def test_a_reply_nobody_hears_any_more_is_kept(tmp_path: Path, api: FakeAp
 
     async with talking(tmp_path, api) as t:
         with pytest.raises(BrokenPipeError):
-            await t.companion.turn(t.id, "Hello.", deaf)
+            await t.responder.turn(t.id, "Hello.", deaf)
         kept = (await t.companion.store.call(messages_of, t.id))[-1]
     assert (kept.role, kept.status) == ("assistant", "interrupted")
 

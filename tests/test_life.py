@@ -27,6 +27,7 @@ from construct.memory.provenance import why
 from construct.memory.undo import newest_cycle, undo
 from construct.operations.history import diff
 from construct.operations.moments import parse_moment
+from construct.responders import on_record
 from construct.store import observations as rows
 from construct.store.conversations import create_conversation, get_watermarks, list_conversations
 from construct.store.database import open_database
@@ -131,7 +132,7 @@ async def live(folder: Path, worker: str) -> Lived:
                         )
                         homes[line["conversation"]] = new
                     here = homes[line["conversation"]]
-                    assert (await c.turn(here, line["content"], lambda _: None)).complete
+                    assert (await on_record(c).turn(here, line["content"], lambda _: None)).complete
                     await c.worker.run_due(here)
                     lived.sent[line["created_at"]] = api.of("chat")[-1].body
                 await c.worker.run_due(here, leaving=True)

@@ -11,7 +11,7 @@ from construct.memory.forgetting import forget
 from construct.memory.shown.forks import fork
 from construct.store.database import open_database
 from construct.store.messages import NewMessage, add_message, messages_of, newest_messages
-from construct.turns import Waiting
+from construct.turn import Waiting
 from tests.support.fake_api import FakeApi, Reply
 from tests.support.talks import LOW, Talk, facts, talking
 
@@ -82,7 +82,7 @@ async def test_what_is_forgotten_during_the_wait_is_not_sent(tmp_path: Path, api
         assert "Due tomorrow" in str(
             await t.companion.store.call(t.companion.unstored, t.id, (), "Hello.")
         )
-        result = await t.companion.turn(t.id, "Hello.", listen)
+        result = await t.responder.turn(t.id, "Hello.", listen)
         assert result.complete
     assert "1002" not in sent(api)
 
@@ -106,7 +106,7 @@ async def test_words_forgotten_while_they_wait_are_not_sent(
                 db.close()
 
         with pytest.raises(ConstructError, match="forgotten meanwhile"):
-            await t.companion.turn(t.id, "My secret is 77.", listen)
+            await t.responder.turn(t.id, "My secret is 77.", listen)
         assert len(api.of("chat")) == 1
 
 
@@ -156,7 +156,7 @@ async def test_words_from_before_a_fork_are_asked_again_though_the_window_is_ful
                 db.execute("UPDATE messages SET withheld = 1 WHERE content LIKE '%77%'").rowcount
             )
         )
-        again = await t.companion.retry(child, t.heard.append)
+        again = await t.responder.retry(child, t.heard.append)
         assert again is not None
         assert again.complete
         assert [m.content for m in await call(newest_messages, child, 2)] == [

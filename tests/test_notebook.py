@@ -2,20 +2,28 @@
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from construct.companion import Companion
 from construct.config import load_settings
+from construct.llm.notebook import Notebook
 from construct.llm.providers import choose_models
 from construct.memory.shown.context import stored_rounds
 from construct.notebook import NOTED, is_question, rendered
+from construct.responders import off_record, on_record
 from construct.store.conversations import create_conversation
-from construct.store.database import Store, transaction
-from construct.store.messages import is_readable, messages_of
+from construct.store.database import Store, open_database, transaction
+from construct.store.messages import is_readable, messages_of, prompt_history
 from construct.store.records import Message
-from construct.turns import Delta
+from construct.turn import Delta
+from construct.vocabulary import Provider
+from tests.support.fake_api import FakeApi
+from tests.support.program import Program
+from tests.support.talks import talking
 
 
 class Notes:
@@ -34,7 +42,7 @@ class Notes:
         if not self.here:
             self.here = await self.store.call(_begin)
         heard: list[str] = []
-        result = await self.companion.turn(
+        result = await on_record(self.companion).turn(
             self.here,
             text,
             lambda event: heard.append(event.text) if isinstance(event, Delta) else None,
@@ -98,3 +106,255 @@ async def test_what_is_forgotten_disappears_from_it(notes: Notes) -> None:
 def test_questions(text: str, asks: bool) -> None:
     """A message asks when it ends in a question mark of any script."""
     assert is_question(text) is asks
+
+
+LONG = "I went to the market. " * 40 + "The plumber is Rui Costa. " + "Then I went home. " * 40
+
+
+async def test_a_long_message_is_quoted_where_it_bears_on_the_words(notes: Notes) -> None:
+    """The part around the words that matched, when said and whenever it is shown again."""
+    await notes.say(LONG)
+    reply = await notes.say("Who is the plumber?")
+    assert "The plumber is Rui Costa." in reply
+    assert len(reply) < 320
+    *_, answer = await notes.messages()
+    assert await notes.store.call(rendered, answer, notes.clock) == reply
+
+
+async def test_a_reply_costs_a_model_nothing(notes: Notes) -> None:
+    """What it quotes is never sent, so it brings no observer nearer."""
+    await notes.say("My dentist is Dr. Sousa.")
+    await notes.say("Who is my dentist?")
+    _, noted, _, answer = await notes.messages()
+    assert answer.token_count == noted.token_count
+
+
+ASKED = "My dentist is Dr. Sousa.\nI planted tomatoes today.\nWho is my dentist?\n"
+QUOTE = "“My dentist is Dr. Sousa.”"
+
+
+def program_in(folder: Path) -> Program:
+    """Return a program without a model, with a database of its own."""
+    folder.mkdir()
+    return Program(folder, {"CONSTRUCT_NOW": "2026-03-01T10:00:00+00:00"})
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Program:
+    """A program without a model, in whose file the notebook has quoted something."""
+    program = program_in(tmp_path / "one")
+    assert QUOTE in program.run("chat", stdin=ASKED).stdout
+    return program
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("conversations", "show", "1"),
+        ("memory", "show", "message:6"),
+        ("memory", "why", "message:6"),
+    ],
+)
+def test_a_reply_is_read_with_its_words(asked: Program, arguments: tuple[str, ...]) -> None:
+    """Wherever messages are read."""
+    done = asked.run(*arguments)
+    assert done.returncode == 0, done.stderr
+    assert "From before" in done.stdout
+    assert QUOTE in done.stdout
+
+
+@pytest.mark.parametrize("line", ["/history all", "/why message:6", "/why last"])
+def test_a_reply_is_read_with_its_words_in_the_chat(asked: Program, line: str) -> None:
+    """There, too."""
+    done = asked.run("chat", "--commands", stdin=line)
+    assert done.returncode == 0, done.stderr
+    assert QUOTE in done.stdout
+
+
+def test_its_words_are_in_no_export(asked: Program, tmp_path: Path) -> None:
+    """Neither in JSONL nor in Markdown nor in the file itself."""
+    for form in ("jsonl", "markdown"):
+        out = asked.run("export", "--format", form).stdout
+        assert "Noted" not in out
+        assert "From before" not in out
+    copy = tmp_path / "copy.db"
+    assert asked.run("export", "--format", "sqlite", "-o", str(copy)).returncode == 0
+    assert b"From before" not in copy.read_bytes()
+    assert "From before" not in asked.run("memory", "search", "from before noted").stdout
+
+
+def test_an_export_comes_back_the_same(asked: Program, tmp_path: Path) -> None:
+    """The reply quotes the same in the other file, and is exported in the same bytes."""
+    lines = asked.run("export").stdout
+    other = program_in(tmp_path / "other")
+    file = other.folder / "all.jsonl"
+    file.write_text(lines, "utf-8")
+    done = other.run("import", str(file))
+    assert done.returncode == 0, done.stderr
+    assert QUOTE in other.run("conversations", "show", "1").stdout
+    assert other.run("export").stdout == lines
+
+
+def test_the_talk_goes_on(asked: Program) -> None:
+    """The next start continues the conversation, and the prompt remembers what was typed."""
+    assert asked.run("ask", "And the tomatoes?").returncode == 0
+    assert len(json.loads(asked.run("conversations", "list", "--json").stdout)) == 1
+    with closing(open_database(asked.db)) as db:
+        assert prompt_history(db)[0] == "And the tomatoes?"
+
+
+def test_retry_says_why_not(asked: Program) -> None:
+    """The reply would be the same, and nothing is stored."""
+    done = asked.run("chat", "--commands", stdin="/retry")
+    assert "asked again, it would say the same" in done.stderr
+    assert "`construct setup`" in done.stderr
+    with closing(open_database(asked.db)) as db:
+        assert len(messages_of(db, 1)) == 6
+
+
+PRIVATE = "Who is my dentist?\nMy secret is xylophone.\n/retry\n/drop\n"
+
+
+@pytest.mark.parametrize("more", [(), ("--new",)], ids=["in the conversation", "in a new one"])
+def test_private_talk_is_answered_and_not_kept(asked: Program, more: tuple[str, ...]) -> None:
+    """The reply quotes what was stored before, and says that it is not kept."""
+    done = asked.run("chat", "--private", "--commands", *more, stdin=PRIVATE)
+    quoting, secret = done.stdout.split("Not kept: this talk is private.")[1:]
+    assert QUOTE in quoting
+    assert "From before" not in secret
+    assert "asked again, it would say the same" in done.stderr
+    assert "every message here has its reply" in done.stderr
+    assert b"xylophone" not in asked.db.read_bytes()
+    with closing(open_database(asked.db)) as db:
+        assert len(messages_of(db, 1)) == 6
+
+
+async def test_private_words_go_on_with_a_model_and_the_replies_do_not(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """A model chosen in the middle is sent what was said, and nothing of the notebook's."""
+    api.enqueue("chat", "Good.")
+    async with talking(tmp_path, api) as t:
+        with_model = t.companion.models
+        await t.say("My dentist is Dr. Sousa.")
+        t.companion.use_models(replace(with_model, main=Notebook(), provider=Provider.NOTEBOOK))
+        said: list[Message] = []
+        aside = off_record(t.companion, said)
+        await aside.turn(t.id, "Who is my dentist?", t.heard.append)
+        assert await aside.last_reply(t.id) == (
+            "Not kept: this talk is private. From before:\n\n"
+            f"- {t.companion.settings.clock.today()}, you: {QUOTE} (message:1)"
+        )
+        t.companion.use_models(with_model)
+        await off_record(t.companion, said).turn(t.id, "Thank you.", t.heard.append)
+    sent = json.dumps(api.of("chat")[-1].body)
+    assert "Who is my dentist?" in sent
+    assert "Not kept" not in sent
+
+
+async def test_a_model_later_is_sent_nothing_of_the_replies(tmp_path: Path, api: FakeApi) -> None:
+    """It sees what the user said, and with memory off too."""
+    for memory in ("on", "off"):
+        folder = tmp_path / memory
+        folder.mkdir()
+        async with talking(folder, api, CONSTRUCT_MEMORY=memory) as t:
+            with_model = t.companion.models
+            t.companion.use_models(replace(with_model, main=Notebook(), provider=Provider.NOTEBOOK))
+            await t.say("My dentist is Dr. Sousa.")
+            await t.say("Who is my dentist?")
+            t.companion.use_models(with_model)
+            await t.say("Thank you.")
+            t.check()
+        body = api.of("chat")[-1].body
+        assert [m["role"] for m in body["messages"]] == ["user"]
+        assert "Who is my dentist?" in json.dumps(body["messages"])
+        for words in ("Noted", "From before", "quotes"):
+            assert words not in json.dumps(body["messages"])
+
+
+async def test_a_model_later_answers_the_notebooks_words_again(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """/retry then gets a model's reply, which replaces the notebook's."""
+    async with talking(tmp_path, api) as t:
+        with_model = t.companion.models
+        t.companion.use_models(replace(with_model, main=Notebook(), provider=Provider.NOTEBOOK))
+        await t.say("Who is my dentist?")
+        t.companion.use_models(with_model)
+        api.enqueue("chat", "I do not know.")
+        again = await t.responder.retry(t.id, t.heard.append)
+        assert again is not None
+        assert again.complete
+        assert [m.retried for m in await t.companion.store.call(messages_of, t.id)] == [0, 1, 0]
+
+
+def test_what_is_forgotten_with_its_words_is_gone(asked: Program) -> None:
+    """No byte of a quoted message stays, and the reply does not quote it any more."""
+    assert asked.run("compact").returncode == 0
+    notes = json.loads(asked.run("memory", "list", "--json").stdout)
+    dentist = next(str(n["id"]) for n in notes if "Sousa" in n["text"])
+    done = asked.run("memory", "forget", dentist, "--words", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert b"Sousa" not in asked.db.read_bytes()
+    shown = asked.run("conversations", "show", "1").stdout
+    assert "Sousa" not in shown
+    assert "Noted." in shown
+    assert "Sousa" not in asked.run("export").stdout
+
+
+def test_forgetting_a_notebook_leaves_the_notebooks_replies(tmp_path: Path) -> None:
+    """What they quote is no tool's round, whatever word is forgotten."""
+    program = program_in(tmp_path / "one")
+    program.run("chat", stdin="My red notebook lies in Porto.\nAna is my sister.\nWho is Ana?\n")
+    program.run("compact")
+    notes = json.loads(program.run("memory", "list", "--json").stdout)
+    wanted = next(str(n["id"]) for n in notes if "notebook" in n["text"])
+    assert program.run("memory", "forget", wanted, "--words", "--yes").returncode == 0
+    assert "“Ana is my sister.”" in program.run("conversations", "show", "1").stdout
+
+
+def test_a_fork_and_an_undo_leave_the_replies(asked: Program) -> None:
+    """The fork's last messages have their words, and so have they after an undo."""
+    assert asked.run("compact").returncode == 0
+    assert asked.run("undo", "--yes").returncode == 0
+    assert QUOTE in asked.run("conversations", "show", "1").stdout
+    assert asked.run("conversations", "fork", "1").returncode == 0
+    shown = asked.run("chat", "--conversation", "2", "--commands", stdin="/history all")
+    assert QUOTE in shown.stdout
+    assert QUOTE in asked.run("ask", "--conversation", "2", "Who is my dentist?").stdout
+
+
+def test_the_report_has_none_of_its_words(asked: Program, tmp_path: Path) -> None:
+    """No observation comes from a reply of the notebook."""
+    assert asked.run("compact").returncode == 0
+    page = tmp_path / "memory.html"
+    assert asked.run("report", "-o", str(page)).returncode == 0
+    assert "Sousa" in page.read_text("utf-8")
+    assert "From before" not in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "content"),
+    [
+        ('{"type": "notebook"}', ""),
+        ('{"type": "note", "quotes": []}', ""),
+        ('{"type": "notebook", "quotes": "a"}', ""),
+        ('{"type": "notebook", "quotes": ["a b"]}', ""),
+        ('{"type": "notebook", "quotes": [1]}', ""),
+        ('{"type": "notebook", "quotes": [], "words": "Noted."}', ""),
+        ('{"type": "notebook", "quotes": []}', "Noted."),
+    ],
+)
+def test_only_a_whole_reply_is_imported(
+    asked: Program, tmp_path: Path, blocks: str, content: str
+) -> None:
+    """A file with anything else in its place is refused, and says where."""
+    lines = [json.loads(line) for line in asked.run("export").stdout.splitlines()]
+    reply = next(one for one in lines if one.get("uid") and one.get("blocks"))
+    reply |= {"blocks": blocks, "content": content}
+    other = program_in(tmp_path / "other")
+    file = other.folder / "all.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    done = other.run("import", str(file))
+    assert done.returncode == 1
+    assert "line " in done.stderr

@@ -11,7 +11,7 @@ from construct.clock import to_text
 from construct.store.conversations import create_conversation, set_watermark
 from construct.store.memories import list_memories
 from construct.store.messages import NewMessage, add_message, leave_out, messages_of
-from construct.turns import Delta, ToolCalled
+from construct.turn import Delta, ToolCalled
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking
 
@@ -91,7 +91,7 @@ async def test_a_retried_question_and_the_reply_it_had_are_no_results(
         now = to_text(t.companion.settings.clock.now())
         await t.companion.store.call(set_watermark, t.id, "window", messages[-1].id, now)
         api.enqueue("chat", call("recall", query="zeppelin Guarda"), "I do not know.")
-        await t.companion.retry(t.id, t.heard.append)
+        await t.responder.retry(t.id, t.heard.append)
     assert last_result(api) == "Nothing was found."
     assert "<ambient>" in json.dumps(api.of("chat")[-1].body)
     assert (

@@ -25,10 +25,11 @@ from construct.llm.types import Model, Request
 from construct.memory.request_builder import SMALL_WINDOW
 from construct.memory.shown.context import block_text, request_tokens
 from construct.offrecord import OffRecord
-from construct.store.conversations import create_conversation, latest_conversation
+from construct.responders import on_record
+from construct.store.conversations import create_conversation, current_conversation
 from construct.store.database import open_database, transaction
 from construct.store.messages import NewMessage, add_message
-from construct.turns import TurnResult
+from construct.turn import TurnResult
 
 RECENT, FULL, RECALL, OBSERVATIONS, CONSTRUCT = (
     "recent",
@@ -129,14 +130,14 @@ def cycles(db: Path) -> Counter[str]:
 
 async def _sit(companion: Companion, script: Script, exchanges: tuple[Exchange, ...]) -> None:
     """Go through one sitting as the REPL would: memory work after each turn, and when the user leaves."""
-    conversation_id = await companion.store.call(latest_conversation)
+    conversation_id = await companion.store.call(current_conversation)
     if conversation_id is None:
         now = to_text(companion.settings.clock.now())
         conversation_id = await companion.store.call(create_conversation, now)
     for exchange in exchanges:
         script.next = exchange.heard
         if exchange.said:
-            await companion.turn(conversation_id, exchange.said, lambda _: None)
+            await on_record(companion).turn(conversation_id, exchange.said, lambda _: None)
         else:
             await _hear(companion, conversation_id, exchange.heard)
         if companion.learns:
@@ -189,10 +190,10 @@ async def _turn(companion: Companion, way: str, words: str) -> TurnResult:
     if way == OBSERVATIONS:
         return await OffRecord(companion, []).turn(None, words, lambda _: None)
     now = to_text(companion.settings.clock.now())
-    make = create_conversation if way == RECALL else lambda db, _: latest_conversation(db)
+    make = create_conversation if way == RECALL else lambda db, _: current_conversation(db)
     conversation_id = await companion.store.call(make, now)
     assert conversation_id is not None
-    return await companion.turn(conversation_id, words, lambda _: None)
+    return await on_record(companion).turn(conversation_id, words, lambda _: None)
 
 
 def _models(main: Model, worker: Model | None, settings: Settings) -> Models:

@@ -22,7 +22,7 @@ from construct.tasks import stop
 from construct.text import printable, shorten
 from construct.views.greeting import greeting, pause_line
 from construct.views.themes import choose_theme
-from construct.views.words import counted
+from construct.views.words import counted, model_words
 from construct.views.wrapping import wrapped
 
 if TYPE_CHECKING:
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 
 WARM_AFTER_SECONDS = 0.05
 _PATIENCE_SECONDS = 0.3
+_RUNNING = {
+    "observing": "observing",
+    "reflecting": "condensing",
+    "drawing": "linking names",
+}
+"""How the toolbar calls what the memory worker does."""
 
 
 def run_chat(opening: Opening) -> int:
@@ -84,7 +90,9 @@ class Session:
         """Chat until the user leaves; return the exit status."""
         opening, width = self._opening, self.screen.width
         title = opening.conversation.name if opening.conversation else NEW
-        self.screen.toolbar = ToolbarState(title, opening.models.main.name, private=opening.private)
+        self.screen.toolbar = ToolbarState(
+            title, model_words(opening.models.main.name), private=opening.private
+        )
         self.screen.print(wrapped(printable(greeting(opening, width)), width) + "\n")
         # `uv run` and a shell pass on what the terminal has told us already, so signals
         # are minded until the very end.
@@ -110,6 +118,7 @@ class Session:
             return
         self._loaded = loaded
         self._ready.set_result(loaded)
+        await loaded.dialogue.show_last_exchange()
         self._answering = asyncio.create_task(self._answer_all(loaded), name="dialogue")
         await self._show_due(loaded)
         await self._refresh(loaded)
@@ -131,13 +140,12 @@ class Session:
         return loaded
 
     async def _show_due(self, loaded: _Loaded) -> None:
-        from construct.views.due import due_line
+        from construct.views.due import due_view
 
         chat = loaded.chat
         with suppress(ConstructError):
-            line = due_line(await chat.due(), chat.clock.today(), self.screen.width - 2)
-            if line:
-                loaded.out.notice(line)
+            if plans := await chat.due():
+                loaded.out.show(due_view(plans, chat.clock.today()))
 
     async def _answer_all(self, loaded: _Loaded) -> None:
         """Run the lines that are sent, one after the other."""
@@ -192,7 +200,7 @@ class Session:
         running = ""
         match progress.kind:
             case "observing" | "reflecting" | "drawing":
-                running = progress.kind
+                running = _RUNNING[progress.kind]
             case "remembered" if progress.count:
                 loaded.out.notice(counted(progress.count, "new observation"))
             case "condensed" | "let go" if progress.count:
@@ -214,11 +222,11 @@ class Session:
         self.screen.toolbar = replace(
             self.screen.toolbar,
             title=here.name if here else NEW,
-            model=chat.model_name,
+            model=model_words(chat.model_name),
             observe=meters.observe if learns else None,
             compact=meters.compact if learns else None,
             held=meters.held,
-            private=chat.off_record is not None,
+            private=chat.is_private,
         )
         self.screen.redraw()
 

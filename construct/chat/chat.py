@@ -20,24 +20,26 @@ from construct.memory import policy
 from construct.memory.cycles.runner import Progress
 from construct.memory.cycles.situation import read_situation
 from construct.memory.turn_context import DuePlan, due_plans
-from construct.offrecord import OffRecord
 from construct.operations.context import Context
-from construct.operations.conversations import last_messages
+from construct.operations.conversations import enter
 from construct.operations.opening import Opening
 from construct.operations.setup import ON_THIS_MACHINE, all_models
 from construct.operations.status import Meters, meters
 from construct.references import Reference
+from construct.responders import off_record, on_record
 from construct.store import cycles
 from construct.store.conversations import (
     ConversationSummary,
     conversation_exists,
     conversation_summary,
     create_conversation,
+    enter_conversation,
     get_conversation,
 )
 from construct.store.database import Store, patience, transaction
+from construct.store.records import Message
 from construct.tasks import stop
-from construct.turns import Listener, TurnResult
+from construct.turn import Listener, Responder, TurnResult
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -48,7 +50,6 @@ _COLD_MARGIN_SECONDS = 5.0
 # Whoever leaves while another program holds the file should not wait for its end. The
 # session of a process that is gone is closed by the next one.
 _BRIEFLY = 1.0
-_SEARCHED_FOR_REPLY = 20
 _SHARED = "this talk is open in another terminal too; /new begins another"
 
 
@@ -69,7 +70,7 @@ class Chat:
         self.conversation_id = opening.conversation_id
         self.shown: Reference | None = None
         """What a command showed last; `/why` and the like mean it when given no id."""
-        self.off_record = OffRecord(self.companion, []) if opening.private else None
+        self._said_in_private: list[Message] | None = [] if opening.private else None
         self.background = BackgroundWork(
             self.companion.worker, complain, learns=self.companion.learns
         )
@@ -92,6 +93,18 @@ class Chat:
     def store(self) -> Store:
         """The database."""
         return self.companion.store
+
+    @property
+    def is_private(self) -> bool:
+        """Whether nothing that is said is stored."""
+        return self._said_in_private is not None
+
+    @property
+    def responder(self) -> Responder:
+        """Who answers."""
+        if self._said_in_private is None:
+            return on_record(self.companion)
+        return off_record(self.companion, self._said_in_private)
 
     @property
     def model_name(self) -> str:
@@ -128,35 +141,25 @@ class Chat:
 
     async def send(self, words: str, listen: Listener) -> TurnResult:
         """Send a message and return its answer."""
-        if self.off_record is not None:
-            return await self.off_record.turn(self.conversation_id, words, listen)
-        conversation_id = await self.ensure_conversation()
+        here = self.conversation_id if self.is_private else await self.ensure_conversation()
         try:
-            return await self.companion.turn(conversation_id, words, listen)
+            return await self.responder.turn(here, words, listen)
         finally:
-            await self._spoken(conversation_id)
+            await self._spoken()
 
     async def again(self, listen: Listener) -> TurnResult | None:
         """Ask for another answer to the last message; None when there is none."""
-        if self.off_record is not None:
-            return await self.off_record.again(self.conversation_id, listen)
-        if self.conversation_id is None:
-            return None
         try:
-            return await self.companion.retry(self.conversation_id, listen)
+            return await self.responder.retry(self.conversation_id, listen)
         finally:
-            await self._spoken(self.conversation_id)
+            await self._spoken()
 
     async def drop(self) -> str | None:
         """Leave the last message without a whole reply out of requests.
 
         Returns its text, None when there is no such message.
         """
-        if self.off_record is not None:
-            return self.off_record.drop()
-        if self.conversation_id is None:
-            return None
-        return await self.companion.drop(self.conversation_id)
+        return await self.responder.drop(self.conversation_id)
 
     async def is_gone(self) -> bool:
         """Return whether another program has deleted this conversation."""
@@ -167,11 +170,11 @@ class Chat:
         """Continue in another conversation (None: a new one); observe the one left."""
         left, self.conversation_id = self.conversation_id, conversation_id
         self._cold_at = None
-        if self.off_record is not None:
-            self.off_record = OffRecord(self.companion, [])
+        self.set_private(self.is_private)
         if left is not None and left != conversation_id:
             self.background.add(Job(left, leaving=True))
         if conversation_id is not None:
+            await self.run(enter, conversation_id)
             self.background.add(Job(conversation_id))
         await self._arrive()
 
@@ -204,27 +207,20 @@ class Chat:
 
     async def last_reply(self) -> str | None:
         """Return the last reply's text, None when there is none."""
-        if self.off_record is not None and self.off_record.last_reply:
-            return self.off_record.last_reply
-        if self.conversation_id is None:
-            return None
-        last = await self.run(last_messages, self.conversation_id, _SEARCHED_FOR_REPLY)
-        return next((m.content for m in reversed(last) if m.role == "assistant"), None)
+        return await self.responder.last_reply(self.conversation_id)
 
     def refuse_in_private(self) -> None:
         """Raise UsageError in private talk, for commands that store what is typed."""
-        if self.off_record is not None:
+        if self.is_private:
             raise UsageError("Private talk is on: nothing is stored. /private off ends it.")
 
     def set_private(self, wanted: bool) -> None:
         """Begin or end private talk; what was said in private before is gone."""
-        self.off_record = OffRecord(self.companion, []) if wanted else None
+        self._said_in_private = [] if wanted else None
 
     async def next_request(self) -> Request:
         """Return what the next message would send."""
-        if self.off_record is not None:
-            return await self.off_record.preview(self.conversation_id)
-        return await self.companion.preview(self.conversation_id)
+        return await self.responder.preview(self.conversation_id)
 
     async def meters(self) -> Meters:
         """Return how near the next steps of memory are."""
@@ -260,12 +256,14 @@ class Chat:
             await self.store.call(self._close_session)
         await self.companion.close()
 
-    async def _spoken(self, conversation_id: int) -> None:
+    async def _spoken(self) -> None:
         """Begin the work a turn made due; note when the prompt cache will be cold."""
-        self.background.add(Job(conversation_id))
+        if self.conversation_id is None or self.is_private:
+            return
+        self.background.add(Job(self.conversation_id))
         if await self.is_gone():
             return
-        here = await self.store.call(get_conversation, conversation_id)
+        here = await self.store.call(get_conversation, self.conversation_id)
         life = policy.lifetime(here.cache_life)
         self._cold_at = time.monotonic() + life.total_seconds() + _COLD_MARGIN_SECONDS
 
@@ -308,4 +306,6 @@ class Chat:
 
     def _create(self, db: sqlite3.Connection) -> int:
         with transaction(db):
-            return create_conversation(db, to_text(self.clock.now()))
+            new = create_conversation(db, to_text(self.clock.now()))
+            enter_conversation(db, new)
+            return new

@@ -13,7 +13,8 @@ from construct.chat.commands.corrections import ask_about_withheld, forget_for_m
 from construct.chat.commands.registry import AfterCommand, split_command
 from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
-from construct.turns import Delta, Event, Listener, TurnResult
+from construct.operations.conversations import last_exchange, small_model_is_news
+from construct.turn import Delta, Event, Listener, TurnResult
 from construct.views.reply import why_broken
 
 log = logging.getLogger("construct.chat")
@@ -25,6 +26,12 @@ _SLASH_COMMANDS = {
     "memory add": "remember",
     "conversations list": "conversations",
 }
+
+
+_SMALL_MODEL = (
+    "Some earlier replies came from the small built-in model, which is gone."
+    " `construct setup` chooses another."
+)
 
 
 class Dialogue:
@@ -66,6 +73,17 @@ class Dialogue:
             return False
         await self.before_prompt()
         return True
+
+    async def show_last_exchange(self) -> None:
+        """Show somebody who comes back what was said last."""
+        if self._out.interactive:
+            await self._run(self._replay_last_exchange())
+
+    async def _replay_last_exchange(self) -> None:
+        if said := await self._chat.run(last_exchange):
+            self._out.replay(said, self._chat.clock)
+        if await self._chat.run(small_model_is_news):
+            self._out.say(_SMALL_MODEL)
 
     async def before_prompt(self) -> None:
         """Ask what the user has to decide, before the next prompt."""

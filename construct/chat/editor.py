@@ -15,23 +15,30 @@ _USUAL_EDITORS = ("editor", "nano", "vi", "emacs", "notepad")
 def edit_text(text: str, environ: Mapping[str, str] = os.environ) -> str:
     """Open the user's editor on a text and return what was saved.
 
-    It is what VISUAL or EDITOR name, else a usual one. Returns the text itself when the
-    editor failed. Raises UsageError when there is none.
+    Returns the text itself when the editor failed. Raises UsageError when there is none.
     """
     descriptor, name = tempfile.mkstemp(suffix=".md", prefix="construct-")
     file = Path(name)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as stream:
             stream.write(text)
-        for command in _editors(environ):
-            try:
-                status = subprocess.call([*command, name])  # noqa: S603 - the user's own command
-            except OSError:  # there is no such program
-                continue
-            return file.read_text("utf-8", "replace").removesuffix("\n") if status == 0 else text
-        raise UsageError("No editor was found. Set EDITOR to yours.")
+        done = edit_file(file, environ)
+        return file.read_text("utf-8", "replace").removesuffix("\n") if done else text
     finally:
         file.unlink(missing_ok=True)
+
+
+def edit_file(file: Path, environ: Mapping[str, str] = os.environ) -> bool:
+    """Open the user's editor on a file; false when the editor failed.
+
+    It is what VISUAL or EDITOR name, else a usual one. Raises UsageError when there is none.
+    """
+    for command in _editors(environ):
+        try:
+            return subprocess.call([*command, str(file)]) == 0  # noqa: S603 - the user's own command
+        except OSError:  # there is no such program
+            continue
+    raise UsageError("No editor was found. Set EDITOR to yours.")
 
 
 def _editors(environ: Mapping[str, str]) -> Iterator[list[str]]:

@@ -7,7 +7,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.table import Table
 from rich.text import Text
 
-from construct.chat.commands.registry import Command
+from construct.chat.commands.registry import ALIASES, Command, Registry
 from construct.chat.commands.registry import Group as Commands
 
 KEYS = (
@@ -24,6 +24,21 @@ KEYS = (
 )
 _TWO_COLUMNS_FROM = 76
 _CLOSING = "/help COMMAND says more, /help keys what keys do. //text sends a leading slash."
+_EVERY_DAY = (
+    "memory",
+    "profile",
+    "why",
+    "edit",
+    "forget",
+    "recall",
+    "new",
+    "switch",
+    "private",
+    "model",
+    "persona",
+    "quit",
+)
+_MORE = "/help all lists every command, /help COMMAND says more, /help keys what keys do."
 
 
 class HelpView:
@@ -39,7 +54,7 @@ class HelpView:
             table = Table.grid(padding=(0, 2))
             table.add_row(*(_column(groups) for groups in halves(self._groups)))
             yield table
-        yield Text(f"\n{_CLOSING}", style="dim")
+        yield Text(_CLOSING, style="dim")
 
 
 def halves(groups: Sequence[Commands]) -> tuple[list[Commands], list[Commands]]:
@@ -52,6 +67,15 @@ def halves(groups: Sequence[Commands]) -> tuple[list[Commands], list[Commands]]:
     return min(splits, key=lambda columns: max(sum(map(_height, column)) for column in columns))
 
 
+def everyday_view(registry: Registry) -> RenderableType:
+    """Return the dozen commands that most people need."""
+    commands = [command for name in _EVERY_DAY if (command := registry.find(name))]
+    return Group(
+        _table([(f"/{command.name}", command.help) for command in commands]),
+        Text(f"\n{_MORE}", style="dim"),
+    )
+
+
 def keys_view() -> RenderableType:
     """Return what the keys do."""
     return _table(KEYS)
@@ -62,6 +86,9 @@ def command_view(command: Command) -> RenderableType:
     text = Text()
     text.append(command.usage, style="accent")
     text.append(f"  {command.help}\n{command.details}")
+    also = [f"/{alias}" for alias, name in ALIASES.items() if name == command.name]
+    if also:
+        text.append(f"\nAlso: {', '.join(also)}", style="dim")
     return text.append("\nFor example: ", style="dim").append(command.example, style="accent")
 
 

@@ -80,6 +80,7 @@ async def _answer_all(
 ) -> None:
     try:
         await chat.start()
+        await dialogue.show_last_exchange()
         await dialogue.before_prompt()
         write(prompt)
         async for line in lines:

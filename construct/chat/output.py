@@ -3,18 +3,20 @@
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from construct.clock import Clock
 from construct.errors import UsageError
-from construct.text import one_line
-from construct.turns import Event, TurnResult
+from construct.text import one_line, shorten
+from construct.turn import Event, TurnResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from construct.store.records import Message
 
+_ANSWERS = {"y": True, "yes": True, "": False, "n": False, "no": False}
 _NEEDS_TERMINAL = "That needs a terminal."
 
 
@@ -81,12 +83,41 @@ class Output(Protocol):
         return nullcontext()
 
     async def ask(self, question: str) -> bool:
-        """Ask for a yes; false where nobody can be asked."""
+        """Ask for a yes; false where nobody can be asked.
+
+        What is neither yes nor no, such as a command, is not run, and not taken for a no
+        either: the question is asked again.
+        """
+        while self.interactive:
+            answer = (await self.answer_to(f"{question} [y/N]")).strip()
+            if answer.lower() in _ANSWERS:
+                return _ANSWERS[answer.lower()]
+            self.say(f"Not sent: “{shorten(answer, 60)}”. Please answer y or n first.")
         return False
+
+    async def ask_key(self, question: str, keys: str) -> str:
+        """Ask for one of these keys; empty where the user gives none or cannot be asked."""
+        while self.interactive:
+            answer = (await self.answer_to(question, keys)).strip()
+            if len(answer) < 2 and answer.lower() in keys:
+                return answer.lower()
+            self.say(f"Not sent: “{shorten(answer, 60)}”. Please answer the question first.")
+        return ""
+
+    async def answer_to(self, question: str, keys: str = "") -> str:
+        """Return what the user types at a question; empty when they decline it.
+
+        One of `keys` is an answer at once, where the terminal can tell.
+        """
+        return ""
 
     async def edit(self, text: str) -> None:
         """Open the user's editor; what is written there comes to the prompt."""
         raise UsageError(_NEEDS_TERMINAL)
+
+    async def edit_file(self, path: Path) -> None:
+        """Open the user's editor on a file."""
+        raise UsageError(f"Open it in your editor: {path}")
 
     def prefill(self, text: str) -> None:
         """Put a text at the prompt, to be changed and sent."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from construct.chat.output import Output
 from construct.clock import Clock
 from construct.text import PrintableStream, printable
-from construct.turns import Delta, Event, TurnResult
+from construct.turn import Delta, Event, TurnResult
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -108,11 +108,10 @@ class DumbTerminalOutput(PlainOutput):
 
         return PlainReply(WrappedStream(self.width))
 
-    async def ask(self, question: str) -> bool:
-        """Ask for a yes; the next line answers."""
-        write(f"{question} [y/N] ")
-        answer = await anext(self._typed, "")
-        return answer.strip().lower() in {"y", "yes"}
+    async def answer_to(self, question: str, keys: str = "") -> str:
+        """Ask; the next line answers."""
+        write(f"{question} ")
+        return await anext(self._typed, "")
 
     def _wrapped(self, text: str) -> str:
         from construct.views.wrapping import wrapped

@@ -45,6 +45,7 @@ class Prompt:
         """Lines that wait for their turn, oldest first, with long pastes folded."""
         self.question = ""
         self._answer: asyncio.Future[str] | None = None
+        self._answer_keys = ""
         self._redraw = redraw
         self._line_sent = asyncio.Event()
         self._pastes = Pastes()
@@ -60,6 +61,7 @@ class Prompt:
                 AutoSuggestFromHistory(), Condition(self._may_suggest)
             ),
             multiline=True,
+            on_text_changed=self._answer_by_key,
         )
 
     @property
@@ -101,9 +103,13 @@ class Prompt:
         """Insert a pasted text, a long one folded."""
         self.buffer.insert_text(self._pastes.fold(text.replace("\r\n", "\n").replace("\r", "\n")))
 
-    async def ask(self, question: str) -> str:
-        """Return the user's answer; empty when they declined."""
+    async def ask(self, question: str, keys: str = "") -> str:
+        """Return the user's answer; empty when they declined.
+
+        One of `keys` is an answer at once.
+        """
         before = self.buffer.document
+        self._answer_keys = keys
         self.question, self._answer = question, asyncio.get_running_loop().create_future()
         self.buffer.reset()
         self._redraw()
@@ -113,6 +119,11 @@ class Prompt:
             self.question, self._answer = "", None
             self.buffer.reset(before)
             self._redraw()
+
+    def _answer_by_key(self, _: Buffer) -> None:
+        key = self.buffer.text.lower()
+        if self.question and key and key in self._answer_keys:
+            self.answer(key)
 
     def answer(self, text: str) -> None:
         """Answer the question that stands at the prompt; an empty text declines it."""
@@ -217,12 +228,33 @@ def key_bindings(
     async def edit(event: KeyPressEvent) -> None:
         await on_edit()
 
+    at_vi_prompt = at_prompt & vi_navigation_mode & ~has_selection
+    keys.add("c", "w", filter=at_vi_prompt)(lambda event: _change_word(event, WORD=False))
+    keys.add("c", "W", filter=at_vi_prompt)(lambda event: _change_word(event, WORD=True))
+
     @keys.add("f4")
     def switch_editing_mode(event: KeyPressEvent) -> None:
         is_vi = event.app.editing_mode == EditingMode.VI
         event.app.editing_mode = EditingMode.EMACS if is_vi else EditingMode.VI
 
     return keys
+
+
+def _change_word(event: KeyPressEvent, *, WORD: bool) -> None:  # noqa: N803 - vi's own name
+    """Delete to the end of a word, and type: as in vi, the space behind it stays.
+
+    prompt_toolkit's own `cw` takes the space along, as `dw` does. On a space it is right.
+    """
+    buffer = event.current_buffer
+    document = buffer.document
+    if document.current_char.isspace():
+        end = document.find_next_word_beginning(event.arg, WORD)
+    else:
+        end = document.find_next_word_ending(
+            include_current_position=True, count=event.arg, WORD=WORD
+        )
+    event.app.clipboard.set_text(buffer.delete(end or len(document.text_after_cursor)))
+    event.app.vi_state.input_mode = InputMode.INSERT
 
 
 def wants_vi(setting: str, environ: Mapping[str, str]) -> bool:

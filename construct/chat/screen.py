@@ -10,6 +10,8 @@ import os
 from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
 
 from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.buffer import Buffer
@@ -45,13 +47,14 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import SearchToolbar
 
 from construct.chat.around_prompt import Live, ToolbarState, toolbar
-from construct.chat.editor import edit_text
+from construct.chat.editor import edit_file, edit_text
 from construct.chat.pastes import read_long_pastes
 from construct.chat.prompt import Prompt, key_bindings, vi_state_words
 from construct.chat.resizing import ResizableApplication, reflow_of
 from construct.errors import UsageError
 from construct.views.themes import Theme, prompt_style
 
+R = TypeVar("R")
 _HINT_SECONDS = 3.0
 _TICK_SECONDS = 0.125
 # How long a key after Escape is taken for a part of it: a long time would be felt.
@@ -199,9 +202,17 @@ class Screen:
 
         Raises UsageError when there is no editor.
         """
+        self.prompt.fill(await self._in_editor(lambda: edit_text(text)))
+
+    async def edit_file(self, path: Path) -> None:
+        """Open the user's editor on a file. Raises UsageError when there is no editor."""
+        await self._in_editor(lambda: edit_file(path))
+
+    async def _in_editor(self, edit: Callable[[], R]) -> R:
+        """Leave the terminal to an editor; what is printed meanwhile is held back."""
         self._editing = True
         try:
-            self.prompt.fill(await run_in_terminal(lambda: edit_text(text), in_executor=True))
+            return await run_in_terminal(edit, in_executor=True)
         finally:
             self._editing = False
             self._print_held()

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -14,7 +15,7 @@ from construct.errors import ConstructError
 from construct.store.records import Message
 from construct.tasks import stop
 from construct.text import one_line, printable
-from construct.turns import Delta, Event, Retrying, ToolCalled, TurnResult, Waiting
+from construct.turn import Delta, Event, Retrying, ToolCalled, TurnResult, Waiting
 from construct.views.console import to_ansi
 from construct.views.markdown import MarkdownStream
 from construct.views.messages import echo_view, replayed
@@ -119,14 +120,17 @@ class TerminalOutput(Output):
             self._screen.live.wait("")
             self._screen.redraw()
 
-    async def ask(self, question: str) -> bool:
-        """Ask for a yes at the prompt."""
-        answer = await self._screen.prompt.ask(f"{question} [y/N]")
-        return answer.strip().lower() in {"y", "yes"}
+    async def answer_to(self, question: str, keys: str = "") -> str:
+        """Ask at the prompt."""
+        return await self._screen.prompt.ask(question, keys)
 
     async def edit(self, text: str) -> None:
         """Open the user's editor."""
         await self._screen.edit(text)
+
+    async def edit_file(self, path: Path) -> None:
+        """Open the user's editor on a file."""
+        await self._screen.edit_file(path)
 
     def prefill(self, text: str) -> None:
         """Put a text at the prompt, unless something stands there."""

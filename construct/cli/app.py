@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
+from construct.cli.agenda import agenda
 from construct.cli.conversations import conversations
+from construct.cli.doors import doors
 from construct.cli.environment import Environment
 from construct.cli.health import health
 from construct.cli.memory import memory
@@ -147,8 +149,9 @@ def setup(
 ) -> int:
     """Choose the model that answers, and try it.
 
-    Looks for credentials and for model servers on this machine: Ollama, LM Studio, llama.cpp, vLLM. What you choose
-    is written to `config.env` in the configuration directory. Nothing is sent anywhere before you have chosen.
+    Looks for credentials, and for model servers at their usual ports on this machine.
+    What you choose is written to `config.env` in the configuration directory. Nothing is
+    sent anywhere before you have chosen.
     """
     from construct.cli.setup import setup as body
 
@@ -259,7 +262,8 @@ def observe(
         typer.Option(
             "--since",
             metavar="DATE",
-            help="Only conversations that went on after that: 2025-03-01, 90d.",
+            help="Only conversations that went on after that: 2025-03-01, 90d. "
+            "With --dry-run: only messages said since.",
         ),
     ] = None,
     budget: Annotated[
@@ -271,6 +275,19 @@ def observe(
             help="Stop when it has cost this; otherwise at the daily limit.",
         ),
     ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show what would be learned now beside what was; store nothing.",
+        ),
+    ] = False,
+    last: Annotated[
+        int | None,
+        typer.Option(
+            "--last", metavar="N", min=1, help="With --dry-run: the last N messages (40)."
+        ),
+    ] = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -278,7 +295,17 @@ def observe(
 
     Shows how much there is and what it may cost, then asks. You can stop it at any
     time; the same command goes on where it was.
+
+    With --dry-run it reads the last messages of all conversations again, by your
+    memory rules as they are now. It says what that may cost, and does not ask.
     """
+    if dry_run:
+        from construct.cli.memory_work import dry_run as trial
+
+        trial(environment(context), last, since, as_json=as_json)
+        return
+    if last is not None:
+        raise UsageError("--last goes with --dry-run.")
     from construct.cli.memory_work import observe as body
 
     body(environment(context), since, budget, yes=yes, as_json=as_json)
@@ -293,8 +320,8 @@ def undo(
     """Take back the last memory cycle that changed something.
 
     A cycle is one run of the observer or the reflector, or one edit of yours. What it
-    made is removed, what it replaced becomes active again, and later graph runs go with
-    it. On a terminal it first shows what would change, and asks. Repeat it to go
+    made is removed, what it replaced becomes active again, and what was drawn from it in
+    the graph goes with it. On a terminal it first shows what would change, and asks. Repeat it to go
     further back; it exits 1 when there is nothing left to undo.
     """
     from construct.cli.memory_work import undo as body
@@ -302,7 +329,22 @@ def undo(
     body(environment(context), yes=yes, as_json=as_json)
 
 
+@app.command(
+    epilog=examples("construct brief", "echo 'construct brief' >> ~/.bashrc", "construct agenda")
+)
+def brief(context: typer.Context) -> int:
+    """Say in five lines at most what is due, for a shell's start.
+
+    Nothing when there is nothing to say. It only reads the file, and waits for nobody.
+    """
+    from construct.cli.brief import brief as body
+
+    return body(environment(context).db)
+
+
 app.add_typer(health)
 app.add_typer(transfer)
+app.add_typer(doors)
 app.add_typer(memory, name="memory")
+app.add_typer(agenda, name="agenda")
 app.add_typer(conversations, name="conversations")

@@ -13,6 +13,7 @@ from construct.companion import Companion
 from construct.errors import ExitStatus, UsageError
 from construct.operations.conversations import create
 from construct.operations.opening import open_chat
+from construct.responders import on_record
 from construct.text import PrintableStream, as_pasted, is_blank, storable
 from construct.views.reply import reply_json, why_broken
 
@@ -61,11 +62,11 @@ async def _ask(
     try:
         at_rest = companion.learns and await companion.worker.went_cold(conversation_id)
         if as_json:
-            result = await companion.turn(conversation_id, words, lambda event: None)
+            result = await on_record(companion).turn(conversation_id, words, lambda event: None)
             print_json(reply_json(result))
         else:
             reply = PlainReply(_stream())
-            result = await companion.turn(conversation_id, words, reply.listen)
+            result = await on_record(companion).turn(conversation_id, words, reply.listen)
             reply.end(result)
         sys.stdout.flush()
         if not result.complete:

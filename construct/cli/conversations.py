@@ -4,13 +4,19 @@ from typing import Annotated
 
 import typer
 
-from construct.cli.options import Json, Yes, conversation_ids, environment, examples, in_range
+from construct.cli.options import (
+    Json,
+    Yes,
+    conversation_ids,
+    environment,
+    examples,
+    in_range,
+    refuse_json_before,
+)
 from construct.cli.streams import complain, confirmed, print_json, say
 from construct.cli.streams import show as show_view
 
-conversations = typer.Typer(
-    help="List, show, rename, fork and delete conversations.", rich_markup_mode=None
-)
+conversations = typer.Typer(rich_markup_mode=None)
 
 Id = Annotated[
     int,
@@ -21,6 +27,15 @@ Id = Annotated[
         autocompletion=conversation_ids,
     ),
 ]
+
+
+@conversations.callback(invoke_without_command=True)
+def bare(context: typer.Context, as_json: Json = False) -> None:
+    """List, show, rename, fork and delete conversations. Without a command it lists."""
+    if context.invoked_subcommand is None:
+        list_conversations(context, as_json=as_json)
+    else:
+        refuse_json_before(context, as_json)
 
 
 @conversations.command("list")

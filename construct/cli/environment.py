@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from construct.cli.streams import complain
+from construct.cli.streams import answered_yes, complain
 from construct.clock import to_text
 from construct.config import SECRETS, Settings, UntrustedFile, load_settings
 from construct.env_file import answers_file, keep_answer
@@ -19,8 +19,8 @@ from construct.errors import ConstructError
 from construct.store import cycles, purge
 from construct.store.backup import refuse_database
 from construct.store.conversations import (
+    current_conversation,
     is_empty,
-    latest_conversation,
 )
 from construct.store.database import look_into, make_folder, open_database, transaction
 from construct.store.faults import explain
@@ -58,13 +58,13 @@ class Environment:
 
     @contextmanager
     def database(
-        self, opened: Callable[[Path], sqlite3.Connection] = open_database
+        self, opened: Callable[[Path, Path | None], sqlite3.Connection] = open_database
     ) -> Iterator[sqlite3.Connection]:
         """Open the database and clean up after processes that were stopped.
 
         Raises ConstructError when it fails.
         """
-        with closing(opened(self.settings.db)) as db:
+        with closing(opened(self.settings.db, self.settings.memory_rules)) as db:
             try:
                 if cycles.has_leases(db):
                     with transaction(db):
@@ -103,7 +103,7 @@ class Environment:
         from construct.operations.context import Context
 
         memory = memory_config_for(self.settings, _ROOMY)
-        return Context(db, self.settings, memory, latest_conversation(db))
+        return Context(db, self.settings, memory, current_conversation(db))
 
 
 def _ask_about(found: UntrustedFile, config_dir: Path) -> bool:
@@ -120,7 +120,7 @@ def _ask_about(found: UntrustedFile, config_dir: Path) -> bool:
         "A key of yours from elsewhere is never sent to an address it sets."
     )
     try:
-        trusted = input("Type yes to trust it: ").strip().lower() in {"y", "yes"}
+        trusted = answered_yes("Trust it?")
     except EOFError:  # no answer: ask again next time
         complain("")
         return False

@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from construct.cli.options import Json, environment, examples, in_range, observation_ids
+from construct.cli.options import (
+    Json,
+    environment,
+    examples,
+    in_range,
+    observation_ids,
+    refuse_json_before,
+)
 from construct.cli.streams import complain, confirmed, print_json, say, show, tell
 from construct.clock import Clock
 from construct.references import parse_reference
@@ -14,7 +21,7 @@ if TYPE_CHECKING:
     from construct.operations.memory import StoredMemory
     from construct.store.records import Message, Observation
 
-memory = typer.Typer(help="Look into memory and correct it.", rich_markup_mode=None)
+memory = typer.Typer(rich_markup_mode=None)
 
 Id = Annotated[
     str,
@@ -34,6 +41,15 @@ All = Annotated[bool, typer.Option("--all", help="Also what newer observations h
 Limit = Annotated[
     int, typer.Option("--limit", min=1, metavar="N", help="At most so many.", callback=in_range)
 ]
+
+
+@memory.callback(invoke_without_command=True)
+def bare(context: typer.Context, as_json: Json = False) -> None:
+    """Look into memory and correct it. Without a command it lists."""
+    if context.invoked_subcommand is None:
+        list_memory(context, as_json=as_json)
+    else:
+        refuse_json_before(context, as_json)
 
 
 @memory.command(
@@ -80,6 +96,17 @@ def list_memory(
     else:
         for line in views.memory_list_lines(newest, clock):
             say(line)
+
+
+@memory.command()
+def profile(context: typer.Context, as_json: Json = False) -> None:
+    """Show what is known of you now, by subject, the newest first."""
+    from construct.operations.profile import profile as operation
+    from construct.views.profile import profile_json, profile_view
+
+    with environment(context).reading() as ctx:
+        found, clock = operation(ctx), ctx.clock
+    print_json(profile_json(found, clock)) if as_json else show(profile_view(found, clock.today()))
 
 
 @memory.command()
@@ -219,13 +246,18 @@ def edit(
     undo` takes an edit back.
     """
     from construct.operations.memory import edit as operation
+    from construct.operations.rules import forbidden_word
     from construct.views.memory import lost_words
+    from construct.views.rules import forbidden_view
 
     env = environment(context)
     with env.context() as ctx:
         edited = operation(ctx, parse_reference(reference), text)
+        word = forbidden_word(ctx, text)
     if edited.lost and not as_json:
         complain(lost_words(edited.lost, "`construct undo`"))
+    if word is not None and not as_json:
+        complain(forbidden_view(word))
     _print_one(edited.observation, env.settings.clock, as_json, before=f"{edited.observation.id}  ")
 
 
@@ -264,11 +296,16 @@ def add(
 ) -> None:
     """Keep one thing for good, in your own words."""
     from construct.operations.memory import remember
+    from construct.operations.rules import forbidden_word
     from construct.views.memory import memory_json
+    from construct.views.rules import forbidden_view
 
     with environment(context).context() as ctx:
         kept = remember(ctx, text, category)
+        word = forbidden_word(ctx, text)
         data = memory_json(kept, ctx.clock)
+    if word is not None and not as_json:
+        complain(forbidden_view(word))
     print_json(data) if as_json else say(f"memory:{kept.memory.id}  {kept.memory.content}")
 
 

@@ -57,7 +57,7 @@ def watch_status(env: Environment) -> None:
         ending = Text()  # the line on which the terminal shows the ^C
 
         def look() -> Group:
-            found = _status(ctx.at_latest())
+            found = _status(ctx.at_current())
             return Group(status_view(found, imported=imported, compact=_COMPACT), ending)
 
         live = Live(look(), console=to_console(sys.stdout), auto_refresh=False)
@@ -67,11 +67,15 @@ def watch_status(env: Environment) -> None:
                 live.update(look(), refresh=True)
 
 
-def _status(ctx: Context) -> Status:
-    """Return the panel, with thresholds for the main model if one is configured."""
+def fitted(ctx: Context) -> Context:
+    """Return the context with thresholds for the main model, if one is configured."""
     with suppress(NotConfiguredError):
-        ctx = ctx.with_models(choose_models(ctx.settings))
-    return standing.status(ctx)
+        return ctx.with_models(choose_models(ctx.settings))
+    return ctx
+
+
+def _status(ctx: Context) -> Status:
+    return standing.status(fitted(ctx))
 
 
 def compact(env: Environment, *, as_json: bool) -> None:
@@ -122,6 +126,27 @@ def observe(
             env, lambda companion: learning.observe(companion, plan, budget, advance), models
         )
     print_json(observed_json(done)) if as_json else show(observed_view(done))
+
+
+def dry_run(env: Environment, last: int | None, since: str | None, *, as_json: bool) -> None:
+    """Say what reading the last messages again may cost, do it, and store nothing."""
+    from construct.operations import dry_run as operation
+    from construct.views.dry_run import dry_run_json, dry_run_plan_view, dry_run_view
+
+    models = choose_models(env.settings)
+    with env.reading() as ctx:
+        plan = operation.plan_dry_run(ctx.with_models(models), models.worker, last, since)
+    complain(dry_run_plan_view(plan))
+
+    async def work() -> operation.DryRun:
+        try:
+            async with waiting("reading again"):
+                return await operation.dry_run(plan)
+        finally:
+            await models.close()
+
+    done = asyncio.run(work())
+    print_json(dry_run_json(plan, done)) if as_json else show(dry_run_view(done))
 
 
 def undo(env: Environment, *, yes: bool, as_json: bool) -> None:

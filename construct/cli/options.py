@@ -112,6 +112,15 @@ Force = Annotated[
 ]
 
 
+def refuse_json_before(context: typer.Context, as_json: bool) -> None:
+    """Raise UsageError for a `--json` that stands before the name of a command."""
+    if as_json:
+        raise UsageError(
+            f"--json goes behind the command: construct {context.info_name}"
+            f" {context.invoked_subcommand} --json"
+        )
+
+
 def environment(context: typer.Context) -> Environment:
     """Return the environment that the global options describe."""
     found = context.find_object(Environment)

@@ -3,8 +3,9 @@
 import os
 import sqlite3
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from construct.cli.streams import complain, let_go
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from typer import Typer
 
 # What typer says when a command is missing, and when there are too many words.
-_NO_COMMAND, _TOO_MANY = "Missing command.", "Got unexpected extra argument"
+_TOO_MANY = "Got unexpected extra argument"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -82,6 +83,11 @@ def _dispatch(arguments: Sequence[str]) -> int:
         from construct.cli.environment import Environment
 
         return chat(Environment())
+    match [*arguments]:  # in every new shell
+        case ["brief"] | ["--db", _, "brief"]:
+            from construct.cli.brief import brief
+
+            return brief(Path(arguments[1]) if len(arguments) > 1 else None)
     from construct.cli.app import app
 
     return _with_typer(app, arguments)
@@ -95,11 +101,9 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
     try:
         status = app(args=list(arguments), prog_name="construct", standalone_mode=False)
     except TyperException as error:
-        path, below = _addressed(app, arguments)
+        path = _addressed(app, arguments)
         message = error.format_message()
-        if message == _NO_COMMAND:
-            message = f"Name one of: {', '.join(below)}."
-        elif message.startswith(_TOO_MANY):
+        if message.startswith(_TOO_MANY):
             message += ". Put the text in quotes."
         return _fail(f"{one_line(message)}\n`{path} --help` lists the options.", ExitStatus.USAGE)
     except Abort:
@@ -107,8 +111,8 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
     return int(status or 0)
 
 
-def _addressed(app: "Typer", arguments: Sequence[str]) -> tuple[str, Iterable[str]]:
-    """Return the command that arguments are for, and those below it.
+def _addressed(app: "Typer", arguments: Sequence[str]) -> str:
+    """Return the command that arguments are for.
 
     Not every error of typer's knows.
     """
@@ -118,7 +122,7 @@ def _addressed(app: "Typer", arguments: Sequence[str]) -> tuple[str, Iterable[st
     for word in arguments:
         if word in below:
             path, below = f"{path} {word}", getattr(below[word], "commands", {})
-    return path, below
+    return path
 
 
 def _fail(message: str, status: ExitStatus) -> int:

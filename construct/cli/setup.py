@@ -13,6 +13,7 @@ from construct.errors import ConstructError, UsageError
 from construct.operations import setup as operation
 from construct.operations.setup import Choice, Kept, Reach
 from construct.views import setup as view
+from construct.views.words import model_words
 
 _HEADING = "Construct, a companion that remembers."
 _WRONG_KEY = "That is none of the keys above."
@@ -40,7 +41,8 @@ def setup(
     if use is not None or server is not None or key is not None:
         choice = _by_options(settings, use, server, _key_from_input(key))
         kept = _keep(settings, choice)
-        print_json(view.kept_json(kept)) if as_json else say(view.kept_text(kept))
+        text = "\n".join(filter(None, [view.kept_text(kept), kept.advice]))
+        print_json(view.kept_json(kept)) if as_json else say(text)
         return 0
     reach = operation.within_reach(settings)
     if as_json:
@@ -84,7 +86,7 @@ def pick(settings: Settings, reach: Reach) -> Picked:
                 complain(_WRONG_KEY)
                 continue
             if choice.model != operation.NOTEBOOK:
-                say(f"Trying {choice.model} …")
+                say(f"Trying {model_words(choice.model)} …")
             say(f"\n{view.kept_text(_keep(settings, choice))}\n")
         except ConstructError as error:
             complain(f"{error}\nPick again, or press q to leave everything as it is.")
@@ -163,7 +165,7 @@ def _one_key() -> str:
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
-        tty.setcbreak(descriptor)
+        tty.setcbreak(descriptor, termios.TCSADRAIN)  # what was typed just before counts
         pressed = os.read(descriptor, 16).decode("ascii", "replace")
         key = "?" if pressed.startswith("\x1b") else pressed[:1]  # an arrow is several bytes
     except KeyboardInterrupt:

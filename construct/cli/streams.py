@@ -89,5 +89,9 @@ def confirmed(question: str) -> bool:
     """Ask before something is deleted; raises UsageError where nobody can answer."""
     if not sys.stdin.isatty():
         raise UsageError("No terminal to confirm on. Pass --yes.")
-    complain(question)
-    return input("Type yes to do it: ").strip().lower() in {"y", "yes"}
+    return answered_yes(question)
+
+
+def answered_yes(question: str) -> bool:
+    """Ask for a yes as the chat does; anything else is no. Raises EOFError without an answer."""
+    return input(f"{_laid_out(question, sys.stdout)} [y/N] ").strip().lower() in {"y", "yes"}

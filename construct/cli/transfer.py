@@ -14,6 +14,12 @@ from construct.errors import UsageError
 transfer = typer.Typer()
 
 
+def _formats(incomplete: str) -> list[str]:
+    from construct.operations.transfer import FORMATS
+
+    return [name for name in FORMATS if name.startswith(incomplete)]
+
+
 @transfer.command(
     epilog=examples(
         "construct export -o backup.jsonl                 all; `import` reads it back",
@@ -24,7 +30,13 @@ transfer = typer.Typer()
 def export(
     context: typer.Context,
     file_format: Annotated[
-        str, typer.Option("--format", metavar="jsonl|sqlite|markdown", help="The format.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="jsonl|sqlite|markdown",
+            help="The format.",
+            autocompletion=_formats,
+        ),
     ] = "jsonl",
     output: Output = None,
     force: Force = False,

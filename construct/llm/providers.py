@@ -17,7 +17,7 @@ from construct.llm.anthropic_model import AnthropicModel
 from construct.llm.capable import FEWEST_PARAMETERS, is_capable
 from construct.llm.catalog import LOCAL_PREFIX, is_known, main_model, worker_model
 from construct.llm.notebook import Notebook
-from construct.llm.servers.types import FoundModel, Source
+from construct.llm.servers.types import SERVER, FoundModel
 from construct.text import shorten
 from construct.vocabulary import Provider
 
@@ -182,7 +182,7 @@ def _server_model(settings: Settings, name: str | None, setting: str) -> _Chosen
     if is_known(name) or settings.context_window:
         return _Chosen(_client(settings, name, setting))
     found = servers.describe(settings.base_url, name, headers)
-    found = found or FoundModel(name, settings.base_url, Source.SERVER)
+    found = found or FoundModel(name, settings.base_url, SERVER)
     model = _client(settings, name, setting, found)
     return _Chosen(model, _advice(model, found.source))
 
@@ -206,11 +206,12 @@ def _client(
     return model
 
 
-def _advice(model: "Model", source: Source) -> str:
+def _advice(model: "Model", source: str) -> str:
     if model.context_window >= SMALL_WINDOW:
         return ""
     how = servers.kind_of(source).raise_window
-    return f"{model.name} can read only {model.context_window:,} tokens at once. {how}"
+    name = model.name.rpartition("/")[2]
+    return f"{name} can read only {model.context_window:,} tokens at once. {how}"
 
 
 def _headers(settings: Settings) -> dict[str, str]:

@@ -117,6 +117,11 @@ class Reply:
         """The tool calls that arrived whole."""
         return [block for block in self.blocks if isinstance(block, ToolUse)]
 
+    @property
+    def calls_tools(self) -> bool:
+        """Whether the model waits for what tools give."""
+        return self.stop_reason == "tool_use" and bool(self.tool_calls)
+
 
 @dataclass(frozen=True, slots=True)
 class WorkReply:

@@ -1,11 +1,12 @@
-"""What the user corrects: the words of an observation, and that it stays as it is."""
+"""What the user corrects: an observation's words and day, how it turned out, its pin."""
 
+import re
 import sqlite3
 from datetime import date
 
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
-from construct.language.dates import referenced_date
+from construct.language.dates import in_past, mentioned_days, named_periods
 from construct.language.terms import normal_form, opening_names, terms, tokens, words
 from construct.memory.promotion import promote
 from construct.memory.shown.lines import line_tokens
@@ -14,14 +15,18 @@ from construct.store import observations as rows
 from construct.store.database import transaction
 from construct.store.records import Observation
 from construct.text import one_line, storable
-from construct.vocabulary import Relation, Stance
+from construct.vocabulary import Relation, Settled, Stance
+
+_REMARK = re.compile(r" \((?:done|cancelled|moved to [0-9-]+)\)$")
 
 
 def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -> int:
     """Replace an observation by the user's own words, and return the new one's id.
 
     The new one rests on all messages the old one rested on; no worker may overrule it.
-    Raises UsageError for blank text, ConstructError for what was replaced already.
+    It keeps the day, unless the new words name another. A plan stays a plan, unless the
+    new words tell of the past. Raises UsageError for blank text, ConstructError for what
+    was replaced already.
     """
     content = one_line(storable(text))
     if not content:
@@ -29,28 +34,73 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
             "An observation needs at least one word.\nTo take it out of memory, forget it."
         )
     with transaction(db):
-        old = _in_force(db, observation_id)
-        now = to_text(clock.now())
-        cycle_id = cycles.insert_edit(db, old.conversation_id, now)
+        old = in_force(db, observation_id)
+        is_plan = old.stance == Stance.PLANNED and not in_past(content)
+        day = _day_meant(old, content, clock.today())
+        settled = cycles.settled_by(db, old.cycle_id) if day == old.referenced_date else None
         new = old._replace(
             content=content,
-            stance=Stance.STATED,
-            referenced_date=_day_meant(old, content, clock.today()),
-            generation=0,
-            cycle_id=cycle_id,
-            created_at=now,
-            committed_at=now if old.committed_at else None,
-            origin="user",
-            withheld=0,
+            stance=Stance.PLANNED if is_plan else Stance.STATED,
+            referenced_date=day,
         )
-        values = new._replace(token_count=line_tokens(new))._asdict()
-        del values["id"], values["uid"]
-        new_id = rows.insert_observation(db, values)
-        rows.link_messages(db, new_id, [m.id for m in provenance.messages_behind(db, [old.id])])
-        rows.supersede(db, [old.id], cycle_id, now)
-        provenance.link_replaced(db, [(new_id, old.id)], Relation.EDIT, cycle_id)
-        provenance.inherit_links(db, old.id, new_id)
-        promote(db, now)
+        return _replace(db, old, new, clock, settled)
+
+
+def settle(db: sqlite3.Connection, observation_id: int, how: Settled, clock: Clock) -> int:
+    """Say that something was done or cancelled, and return the new observation's id.
+
+    An edit by the user. It keeps its day and is no longer due. Raises ConstructError.
+    """
+    with transaction(db):
+        old = in_force(db, observation_id)
+        new = old._replace(content=_remarked(old.content, how), stance=Stance.STATED)
+        return _replace(db, old, new, clock, cycles.settled_notes(how))
+
+
+def move(db: sqlite3.Connection, observation_id: int, when: str, clock: Clock) -> int:
+    """Move something to another day, month or year; return the new observation's id.
+
+    An edit by the user. A plan stays a plan. Raises ConstructError.
+    """
+    with transaction(db):
+        old = in_force(db, observation_id)
+        content = _remarked(old.content, f"moved to {when}")
+        new = old._replace(content=content, referenced_date=when)
+        return _replace(db, old, new, clock)
+
+
+def _remarked(content: str, remark: str) -> str:
+    """Return the words with a remark of ours behind them, in an earlier one's place."""
+    return f"{_REMARK.sub('', content)} ({remark})"
+
+
+def _replace(
+    db: sqlite3.Connection,
+    old: Observation,
+    changed: Observation,
+    clock: Clock,
+    notes: str | None = None,
+) -> int:
+    """Store `changed` as the user's own in the old one's place and return its id."""
+    now = to_text(clock.now())
+    cycle_id = cycles.insert_edit(db, old.conversation_id, now, notes)
+    new = changed._replace(
+        generation=0,
+        cycle_id=cycle_id,
+        created_at=now,
+        committed_at=now if old.committed_at else None,
+        origin="user",
+        withheld=0,
+    )
+    values = new._replace(token_count=line_tokens(new))._asdict()
+    del values["id"], values["uid"]
+    new_id = rows.insert_observation(db, values)
+    assert new_id is not None  # no rule forbids the user's own words
+    rows.link_messages(db, new_id, [m.id for m in provenance.messages_behind(db, [old.id])])
+    rows.supersede(db, [old.id], cycle_id, now)
+    provenance.link_replaced(db, [(new_id, old.id)], Relation.EDIT, cycle_id)
+    provenance.inherit_links(db, old.id, new_id)
+    promote(db, now)
     return new_id
 
 
@@ -71,12 +121,12 @@ def pin(db: sqlite3.Connection, observation_id: int, *, off: bool = False) -> Ob
     With `off`, no longer. Raises ConstructError for what was replaced already.
     """
     with transaction(db):
-        _in_force(db, observation_id)
+        in_force(db, observation_id)
         rows.set_pinned(db, observation_id, pinned=not off)
         return rows.observation(db, observation_id)
 
 
-def _in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
+def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
     """Return an observation that is active or pending.
 
     Raises ConstructError that says what stands in its place otherwise.
@@ -97,16 +147,29 @@ def _in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
 
 
 def _day_meant(old: Observation, content: str, today: date) -> str | None:
-    """Return the day the new words speak of.
+    """Return the day the new words speak of; the old one, unless they name another.
 
-    With none in them the old one, unless the old words spoke of it.
+    What the old words named already is not another, however far off "on Friday" is by
+    now.
     """
-    if day := referenced_date(content, today):
-        return day.isoformat()
-    if old.referenced_date is None or (year := old.referenced_date[:4]) in content:
-        return old.referenced_date
-    said = referenced_date(old.content, date.fromisoformat(old.observation_date))
-    spoken_of = year in old.content or (
-        said is not None and said.isoformat() == old.referenced_date
-    )
-    return None if spoken_of else old.referenced_date
+    said = date.fromisoformat(old.observation_date)
+    kept = old.referenced_date
+    if kept in {day.isoformat() for day in mentioned_days(content, said)}:
+        return kept
+    named = [day.isoformat() for day in mentioned_days(content, today)]
+    before = [day.isoformat() for day in mentioned_days(old.content, said)]
+    before_today = [day.isoformat() for day in mentioned_days(old.content, today)]
+    if new := [day for day in named if day not in (*before, *before_today)]:
+        return new[0]
+    if named and kept in before:  # the new words leave it out, and name another that stood there
+        return named[0]
+    if kept and not named:
+        months = _months(content)
+        return next((m for m in months if m not in (*_months(old.content), kept[:7])), kept)
+    return kept
+
+
+def _months(text: str) -> list[str]:
+    """Return the months that a text names together with their year."""
+    months = [p for p in named_periods(text) if not p.yearly and 0 < (p.last - p.first).days < 31]
+    return [p.first.isoformat()[:7] for p in months]

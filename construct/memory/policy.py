@@ -10,6 +10,7 @@ from typing import Literal
 
 from construct.config import Thresholds
 from construct.llm.types import CacheLife
+from construct.store.conversations import NO_CACHE
 
 Work = Literal["observe", "compact", "reflect"]
 
@@ -102,6 +103,8 @@ def lifetime(life: str | None) -> timedelta:
 
     Five minutes where none was stored.
     """
+    if life == NO_CACHE:
+        return timedelta()
     return LIVES["1h" if life == "1h" else "5m"]
 
 

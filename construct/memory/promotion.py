@@ -12,7 +12,7 @@ import sqlite3
 from collections.abc import Hashable
 from datetime import date
 
-from construct.errors import UsageError
+from construct.errors import ConstructError, UsageError
 from construct.language.dates import referenced_date
 from construct.language.index_words import index_words
 from construct.language.paraphrase import fact_key
@@ -56,16 +56,19 @@ def remember(
     """Store what the user or the main model wants kept, and return it.
 
     Returns the memory that says the same where there is one. Inside the caller's
-    transaction. Raises UsageError for blank content.
+    transaction. Raises UsageError for blank content, ConstructError where the user's rules
+    forbid what the main model wants kept.
     """
     text = one_line(storable(content))
     if not text:
         raise UsageError("A memory needs at least one word.")
-    new = NewMemory(text, one_line(storable(category or "")) or _category_of(text), origin)
+    new = NewMemory(text, one_line(storable(category or "")) or category_of(text), origin)
     same = _same_in_force(db, new, now)
     if same is not None and same.origin != MemoryOrigin.OBSERVATION:
         return same
     memory_id = insert_memory(db, new, now)
+    if memory_id is None:
+        raise ConstructError("The user's own rules forbid keeping that: nothing was stored.")
     if same is not None:
         supersede_memory(db, same.id, now, memory_id)
     return get_memory(db, memory_id)
@@ -84,7 +87,8 @@ def promote(db: sqlite3.Connection, now: str) -> None:
             known = memory_of_observation(db, successor.id)
             category = memory.category
             by = known.id if known else _promote(db, successor, now, category)
-            replace_memory(db, memory.id, by)
+            if by is not None:
+                replace_memory(db, memory.id, by)
     for memory in memories_to_revive(db):
         same = _same_in_force(db, memory, memory.created_at)
         if same is None:
@@ -101,17 +105,20 @@ def _active_successor(db: sqlite3.Connection, old: Observation) -> Observation |
     return next((o for o in found if o.state == "active" and not o.withheld), None)
 
 
-def _promote(db: sqlite3.Connection, o: Observation, now: str, category: str | None = None) -> int:
+def _promote(
+    db: sqlite3.Connection, o: Observation, now: str, category: str | None = None
+) -> int | None:
     """Give an observation its memory, and return the memory's id.
 
-    It is out of force where another one says the same.
+    It is out of force where another one says the same. None where the user's rules
+    forbid it.
     """
     if not category:
-        category = "plan" if o.stance == Stance.PLANNED else _category_of(o.content)
+        category = "plan" if o.stance == Stance.PLANNED else category_of(o.content)
     new = NewMemory(o.content, category, MemoryOrigin.OBSERVATION, o.id)
     same = _same_in_force(db, new, now)
     memory_id = insert_memory(db, new, now)
-    if same is not None:
+    if memory_id is not None and same is not None:
         supersede_memory(db, memory_id, now, same.id)
     return memory_id
 
@@ -138,8 +145,8 @@ def _fact_of(db: sqlite3.Connection, one: NewMemory | Memory, stored_at: str) ->
     return fact_key(one.content, said_on, day.isoformat() if day else None)
 
 
-def _category_of(content: str) -> str:
-    """Return the category of a sentence, guessed by a few plain words."""
+def category_of(content: str) -> str:
+    """Return the category of a sentence, guessed by a few plain words; `other` for none."""
     found = (
         category
         for category, signs in _CATEGORY_SIGNS.items()

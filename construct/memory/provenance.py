@@ -174,7 +174,8 @@ _CYCLES = {
 
 
 def _named(cycle: Cycle) -> str:
-    """Return a cycle in words: who did the work, and its number."""
+    """Return a cycle in words: who did the work, with which model."""
     kind = CycleKind(cycle.kind)
-    model = f", {cycle.model}" if cycle.model and kind is not CycleKind.EDIT else ""
-    return f"{_CYCLES[kind]} (cycle {cycle.id}{model})"
+    if kind is CycleKind.EDIT or not cycle.model:
+        return _CYCLES[kind]
+    return f"{_CYCLES[kind]} ({'by rule' if cycle.model == 'extractive' else cycle.model})"

@@ -28,7 +28,7 @@ from construct.store.usage import token_factor
 
 STAND_IN = "(your next message)"
 _REPLY_TOKENS = 8192
-_REPLY_SHARE = 32
+_REPLY_SHARE = 8
 """The reply gets this part of the context window at most.
 
 A small model that is not stopped goes on for ever, and slowly.
@@ -178,11 +178,11 @@ class RequestBuilder:
         return current_blocks(db, conversation_id, self.config.frame)
 
     def _system(self) -> tuple[Text, ...]:
-        folder = self.settings.config_dir
+        own = self.settings.persona_file
         if self.model.context_window < SMALL_WINDOW:
-            return context.system_text(prompts.persona(folder, "small"), "", "")
+            return context.system_text(prompts.persona(own, "small"), "", "")
         guide, continuation = prompts.prompt("memory"), prompts.prompt("continuation")
-        return context.system_text(prompts.persona(folder), guide, continuation)
+        return context.system_text(prompts.persona(own), guide, continuation)
 
     def _tools(self) -> tuple[Tool, ...]:
         if self._uses_memory and self.model.context_window >= SMALL_WINDOW:

@@ -15,13 +15,13 @@ from construct.errors import ConstructError, NotFoundError
 from construct.memory.graph.storing import revert_graph
 from construct.memory.promotion import promote
 from construct.memory.shown.forks import reach
+from construct.memory.shown.view import show_again
 from construct.store import cycles, forget_requests, reverting
 from construct.store import observations as rows
 from construct.store.conversations import get_watermarks, set_thread, set_watermark
 from construct.store.database import rehearsal, transaction
 from construct.store.messages import last_message_id, live_messages
 from construct.store.records import Cycle, Observation
-from construct.store.shown import show_again
 from construct.vocabulary import CycleKind
 
 
@@ -125,7 +125,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
     relations = revert_graph(db, cycle.id, now) if cycle.kind == CycleKind.GRAPH else 0
     reverting.swap_observations(db, cycle, now)
     if not made:  # else a line that goes makes a conversation look again
-        show_again(db, returning, cycle.conversation_id)
+        show_again(db, returning)
     held = base_tokens = None
     if cycle.kind == CycleKind.OBSERVER and cycle.conversation_id is not None:
         held = last_message_id(db, cycle.conversation_id)

@@ -7,7 +7,7 @@ from construct.clock import Clock
 from construct.config import Settings
 from construct.llm.providers import EXTRACTIVE, Models
 from construct.memory.cycles.situation import MemoryConfig, memory_config_for
-from construct.store.conversations import latest_conversation
+from construct.store.conversations import current_conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,9 @@ class Context:
         """Now, and the user's days."""
         return self.settings.clock
 
-    def at_latest(self) -> "Context":
-        """Return the same in the conversation where somebody last was."""
-        return replace(self, conversation_id=latest_conversation(self.db))
+    def at_current(self) -> "Context":
+        """Return the same in the conversation where the user was last."""
+        return replace(self, conversation_id=current_conversation(self.db))
 
     def with_models(self, models: Models) -> "Context":
         """Return the same with the memory fitted to these models."""

@@ -13,14 +13,17 @@ from construct.store.conversations import (
     ConversationSummary,
     conversation_summary,
     create_conversation,
+    enter_conversation,
     get_conversation,
     list_conversations,
     rename_conversation,
 )
 from construct.store.database import transaction
-from construct.store.messages import messages_of
+from construct.store.messages import is_small_model_noted, messages_of, note_small_model
 from construct.store.records import Conversation, Message
 from construct.text import one_line, shorten
+
+_EXCHANGE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,20 @@ def last_messages(ctx: Context, conversation_id: int, limit: int) -> list[Messag
     return with_words(ctx.db, forks.last_said(ctx.db, conversation_id, limit), ctx.clock)
 
 
+def last_exchange(ctx: Context) -> list[Message]:
+    """Return what was said last where the user is, and the reply: it shows where they were."""
+    here = ctx.conversation_id
+    return [] if here is None else last_messages(ctx, here, _EXCHANGE)
+
+
+def small_model_is_news(ctx: Context) -> bool:
+    """Return whether the user is to be told, this once, that a small model replied here."""
+    if is_small_model_noted(ctx.db):
+        return False
+    with transaction(ctx.db):
+        return note_small_model(ctx.db)
+
+
 def find_conversation(ctx: Context, wanted: str) -> ConversationSummary:
     """Return the conversation with this number, or the latest with these title words.
 
@@ -100,9 +117,16 @@ def create(ctx: Context) -> Conversation:
         return get_conversation(ctx.db, create_conversation(ctx.db, to_text(ctx.clock.now())))
 
 
+def enter(ctx: Context, conversation_id: int) -> None:
+    """Make a conversation the one in which the next start continues."""
+    with transaction(ctx.db):
+        enter_conversation(ctx.db, conversation_id)
+
+
 def fork(ctx: Context, conversation_id: int, title: str = "") -> Conversation:
     """Begin a conversation that goes on from this one's end; raises NotFoundError."""
     new_id = forks.fork(ctx.db, conversation_id, ctx.clock, one_line(title) or None)
+    enter(ctx, new_id)
     return get_conversation(ctx.db, new_id)
 
 

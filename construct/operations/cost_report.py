@@ -80,7 +80,7 @@ class CostReport:
 def cost_report(ctx: Context) -> CostReport:
     """Return what was spent. Reads every stored message, so not for every turn."""
     factor = cache(partial(token_factor, ctx.db))
-    system = tokens.count(prompts.persona(ctx.settings.config_dir))
+    system = tokens.count(prompts.persona(ctx.settings.persona_file))
     return CostReport(
         usage_lines(ctx.db),
         usage_lines(ctx.db, to_text(ctx.clock.midnight())),

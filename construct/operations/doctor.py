@@ -7,14 +7,20 @@ from dataclasses import dataclass
 
 from construct.config import Settings
 from construct.errors import ConstructError
-from construct.llm.providers import choose_models
+from construct.llm.providers import choose_models, named_provider
 from construct.llm.types import ChatMessage, Request, Text
 from construct.memory.recall.indexing import OTHER_MODEL, is_others
 from construct.memory.recall.meaning import meaning_for
 from construct.operations.indexing import by_words_alone, working_meaning
 from construct.store.copy_before_migration import find_copy_before_migration
-from construct.store.invariants import file_violations, index_violations, violations
+from construct.store.invariants import (
+    file_violations,
+    index_violations,
+    take_in_violations,
+    violations,
+)
 from construct.store.vectors import count_without
+from construct.vocabulary import Provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,7 @@ def doctor(db: sqlite3.Connection, settings: Settings) -> list[Check]:
         *_copy_before_migration(settings),
         _meaning(db, settings),
     ]
-    if credentials.ok:
+    if credentials.ok and named_provider(settings) is not Provider.NOTEBOOK:
         checks.append(asyncio.run(_model(settings)))
     return checks
 
@@ -60,6 +66,8 @@ def _credentials(settings: Settings) -> Check:
         models = choose_models(settings)
     except ConstructError as error:
         return Check("credentials", False, str(error).replace("\n", " "))
+    if models.is_notebook:
+        return Check("credentials", True, "no model: a notebook. `construct setup` chooses one")
     detail = f"main model {models.main.name}, memory worker {models.worker_name}"
     if settings.is_address_from_env_file:
         detail += "; the address comes from .env, so a key from elsewhere is not sent there"
@@ -67,14 +75,15 @@ def _credentials(settings: Settings) -> Check:
 
 
 def _database(db: sqlite3.Connection) -> list[Check]:
-    damage, broken, index = file_violations(db), violations(db), index_violations(db)
+    damage, index = file_violations(db), index_violations(db)
+    broken = violations(db) + take_in_violations(db)
     return [
         Check(
             "integrity",
             not damage,
-            f"{'; '.join(damage[:5])} Restore a backup." if damage else "ok",
+            f"{'; '.join(damage[:5])} Restore a backup." if damage else "undamaged",
         ),
-        Check("invariants", not broken, "; ".join(broken[:5]) or "all six hold"),
+        Check("invariants", not broken, "; ".join(broken[:5]) or "nothing is lost or out of place"),
         Check("search index", not index, "; ".join(index[:5]) or "in step"),
     ]
 
@@ -107,8 +116,6 @@ def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
 
 async def _model(settings: Settings) -> Check:
     """Ask the main model for one word."""
-    from construct.llm.providers import choose_models
-
     model = choose_models(settings).main
     stream = model.stream(Request((), (ChatMessage("user", (Text("Say ok."),)),), max_tokens=16))
     try:

@@ -15,6 +15,7 @@ from construct.errors import UsageError
 from construct.operations.context import Context
 from construct.operations.moments import parse_moment
 from construct.store import observations, provenance
+from construct.store.never import count_left_out
 from construct.store.provenance import Generation, Span
 from construct.store.records import Observation
 from construct.vocabulary import Priority
@@ -35,6 +36,9 @@ class Diff:
     since: datetime
     until: datetime | None = None
     """None: until now."""
+    known_before: int = 0
+    known_after: int = 0
+    """How many observations were known at either moment."""
 
 
 def diff(ctx: Context, since: str, until: str | None = None) -> Diff:
@@ -47,8 +51,8 @@ def diff(ctx: Context, since: str, until: str | None = None) -> Diff:
     last = end or ctx.clock.now()
     if start > last:
         raise UsageError("The first moment is after the second.\nGive the earlier one first.")
-    before = provenance.active_at(ctx.db, to_text(start))
-    after = {o.id: o for o in provenance.active_at(ctx.db, to_text(last))}
+    before = _known_at(ctx, to_text(start))
+    after = {o.id: o for o in _known_at(ctx, to_text(last))}
     known = {o.id for o in before}
     changed: list[tuple[Observation, Observation]] = []
     gone: list[Observation] = []
@@ -60,7 +64,24 @@ def diff(ctx: Context, since: str, until: str | None = None) -> Diff:
         gone += [] if successors else [old]
     replacing = {new.id for _, new in changed}
     learned = tuple(o for o in after.values() if o.id not in known and o.id not in replacing)
-    return Diff(learned, tuple(changed), tuple(gone), start, end)
+    return Diff(
+        learned,
+        tuple(changed),
+        tuple(gone),
+        start,
+        end,
+        known_before=len(before),
+        known_after=len(after),
+    )
+
+
+def _known_at(ctx: Context, moment: str) -> list[Observation]:
+    """Return what was active at a stored time, and what was noted by then and is pending yet."""
+    pending = (o for o in observations.unsuperseded(ctx.db) if o.committed_at is None)
+    return [
+        *provenance.active_at(ctx.db, moment),
+        *(o for o in pending if o.created_at <= moment),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +95,8 @@ class Generations:
     """What each of them was made of."""
     kept_back: tuple[str, ...]
     """What the newest reflector runs proposed and did not do, each with its reason."""
+    left_out: int = 0
+    """What the user's rules have kept out of the memory."""
 
 
 def generations(ctx: Context) -> Generations:
@@ -84,6 +107,7 @@ def generations(ctx: Context) -> Generations:
         newest=tuple(newest),
         sources=observations.sources_of(ctx.db, [o.id for o in newest]),
         kept_back=tuple(provenance.notes_of_reflections(ctx.db, _NEWEST_REFLECTIONS)),
+        left_out=count_left_out(ctx.db),
     )
 
 

@@ -13,6 +13,7 @@ from construct.memory.graph.answers import USER
 from construct.memory.recall.search import Hit, searched
 from construct.memory.recall.spelling import Respelt
 from construct.memory.shown.forks import reach
+from construct.notebook import with_words
 from construct.operations.context import Context
 from construct.operations.memory_filter import MemoryFilter, parse_filter
 from construct.operations.moments import parse_moment
@@ -167,7 +168,7 @@ def show(ctx: Context, reference: Reference) -> Observation | Message | StoredMe
     """Return what an id names. Raises NotFoundError."""
     kind, number = reference
     if kind == "message":
-        return messages.get_message(ctx.db, number)
+        return with_words(ctx.db, [messages.get_message(ctx.db, number)], ctx.clock)[0]
     if kind == "observation":
         return observations.observation(ctx.db, number)
     memory = memories.get_memory(ctx.db, number)

@@ -12,7 +12,7 @@ from construct.llm.providers import Models, choose_models
 from construct.store.conversations import (
     ConversationSummary,
     conversation_summary,
-    latest_conversation,
+    current_conversation,
 )
 from construct.store.database import open_database
 
@@ -46,8 +46,8 @@ def open_chat(
     if model is not None:
         models = models.with_model(model)
     with closing(open_database(settings.db)) as db:
-        latest = latest_conversation(db)
+        current = current_conversation(db)
         if conversation is None and not new:
-            conversation = latest
+            conversation = current
         here = None if conversation is None else conversation_summary(db, conversation)
-    return Opening(settings, models, here, latest is None, private)
+    return Opening(settings, models, here, current is None, private)

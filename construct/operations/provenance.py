@@ -6,15 +6,17 @@ from construct.errors import NotFoundError
 from construct.memory.provenance import Trace
 from construct.memory.provenance import why as trace_of
 from construct.memory.shown.forks import descent
+from construct.notebook import quoted, with_words
 from construct.operations.context import Context
 from construct.operations.memory import StoredMemory, show
 from construct.references import Reference
-from construct.store import provenance
+from construct.store import observations, provenance
 from construct.store.memories import get_memory
 from construct.store.messages import get_message
 from construct.store.records import Memory, Message, Observation
 from construct.store.reply_context import ContextItem, get_reply_context, last_reply
-from construct.vocabulary import ItemKind
+from construct.store.shown import shown_ids
+from construct.vocabulary import ItemKind, Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def why(ctx: Context, reference: Reference) -> Trace | MessageTrace | MemoryTrac
         memory = get_memory(ctx.db, number)
         behind = memory.observation_id
         return MemoryTrace(memory, None if behind is None else trace_of(ctx.db, behind))
-    message = get_message(ctx.db, number)
+    message = _with_words(ctx, get_message(ctx.db, number))
     direct = [o.id for o in provenance.observations_from(ctx.db, [number])]
     resting = provenance.with_reflections(ctx.db, direct)
     return MessageTrace(message, tuple(provenance.without_reverted(ctx.db, resting)))
@@ -70,6 +72,8 @@ class ReplyTrace:
     blocks: int
     """Blocks of observations that stood before the conversation."""
     lines: int
+    standing: tuple[Observation, ...]
+    """Those of these lines that stand there still, oldest first."""
     given: tuple[Given, ...]
 
 
@@ -84,15 +88,30 @@ def why_last(ctx: Context) -> ReplyTrace:
     reply_id = next((reply for reply in replies if reply), None)
     if reply_id is None:
         raise NotFoundError("There is no reply yet.")
+    reply = get_message(ctx.db, reply_id)
+    if reply.quotes is not None:
+        given = tuple(Given(Way.PASSAGE, message) for message in quoted(ctx.db, reply))
+        return ReplyTrace(_with_words(ctx, reply), 0, 0, (), given)
     context = get_reply_context(ctx.db, reply_id)
     if context is None:
         raise NotFoundError(f"It was not noted what the last reply, message:{reply_id}, was given.")
     return ReplyTrace(
-        get_message(ctx.db, reply_id),
+        reply,
         context.blocks,
         context.lines,
+        tuple(_standing_before(ctx, reply)),
         tuple(Given(item.way, _read(ctx, item)) for item in context.items),
     )
+
+
+def _standing_before(ctx: Context, reply: Message) -> list[Observation]:
+    """Return the lines that the talk is shown and that were there before this reply."""
+    shown = observations.observations(ctx.db, shown_ids(ctx.db, reply.conversation_id))
+    return [o for o in shown if o.committed_at and o.committed_at <= reply.created_at]
+
+
+def _with_words(ctx: Context, message: Message) -> Message:
+    return with_words(ctx.db, [message], ctx.clock)[0]
 
 
 def _read(ctx: Context, item: ContextItem) -> Observation | Memory | Message:

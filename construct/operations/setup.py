@@ -17,14 +17,14 @@ from construct.llm import servers
 from construct.llm.catalog import is_known, known_models, main_model, model_info
 from construct.llm.notebook import Notebook
 from construct.llm.providers import Models, choose_models, provider_of
-from construct.llm.servers.types import FoundModel, Source
+from construct.llm.servers.types import ANTHROPIC, GGUF, FoundModel
 from construct.llm.types import ChatMessage, Request, Text
 from construct.store.database import make_folder
 from construct.vocabulary import Provider
 
 ANTHROPICS_URL = "https://api.anthropic.com"
 NOTEBOOK = Notebook.name
-ON_THIS_MACHINE = frozenset({Source.OLLAMA, Source.LMSTUDIO, Source.LLAMACPP, Source.VLLM})
+ON_THIS_MACHINE = frozenset(kind.source for kind in servers.KINDS)
 _SENTENCE = "Say hello in one short sentence."
 _ANSWER_TOKENS = 64
 
@@ -92,7 +92,7 @@ def all_models(settings: Settings, environ: Mapping[str, str] = os.environ) -> l
     found: list[FoundModel] = []
     if settings.has_credentials and settings.base_url in (None, ANTHROPICS_URL):
         found += [
-            FoundModel(name, ANTHROPICS_URL, Source.ANTHROPIC, model_info(name).window, vision=True)
+            FoundModel(name, ANTHROPICS_URL, ANTHROPIC, model_info(name).window, vision=True)
             for name in known_models()
         ]
     elif settings.base_url is not None:
@@ -103,7 +103,7 @@ def all_models(settings: Settings, environ: Mapping[str, str] = os.environ) -> l
     found += [m for m in servers.look(environ) if (m.server, m.name) not in known]
     if settings.local_model is not None:
         path = settings.local_model
-        found.append(FoundModel(f"local:{path.stem}", str(path), Source.GGUF))
+        found.append(FoundModel(f"local:{path.stem}", str(path), GGUF))
     return found
 
 

@@ -26,6 +26,7 @@ from construct.store.conversations import (
     get_watermarks,
 )
 from construct.store.messages import MessageCounts
+from construct.store.never import count_left_out
 from construct.store.observations import Count
 from construct.store.records import Cycle, Message, Watermarks
 from construct.vocabulary import CycleKind, CycleStatus, Mode, Phase, Provider
@@ -68,6 +69,8 @@ class Work:
     spent_usd: float = 0.0
     """What memory work has cost today."""
     limit_usd: float = 0.0
+    left_out: int = 0
+    """What the user's rules have kept out of the memory."""
 
     @property
     def is_limited(self) -> bool:
@@ -214,6 +217,7 @@ def _work(ctx: Context) -> Work:
         running=tuple(cycles.running(db)),
         spent_usd=spent_today(db, config),
         limit_usd=config.daily_usd,
+        left_out=count_left_out(db),
     )
     if here is None:
         return work

@@ -11,6 +11,8 @@ from construct.store.sql import column, columns, exists, first, insert, new_uid,
 from construct.text import shorten
 
 _LONGEST_NAME = 60
+_HERE = "here"
+"""The row of `meta` that says in which conversation the user is."""
 
 
 def create_conversation(db: sqlite3.Connection, now: str, title: str | None = None) -> int:
@@ -51,12 +53,28 @@ def is_empty(db: sqlite3.Connection) -> bool:
     return not (exists(db, "conversations") or exists(db, "memories"))
 
 
-def latest_conversation(db: sqlite3.Connection) -> int | None:
-    """Return the conversation last talked in.
+def enter_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
+    """Note that the user is in a conversation: spoke in it, switched to it or forked into it.
 
-    One that was only imported, observed or not, is nobody's present talk.
+    Times do not tell: the clock may have been wrong.
     """
-    found: int | None = scalar(
+    db.execute(
+        """INSERT INTO meta (name, value) VALUES (?, ?)
+           ON CONFLICT (name) DO UPDATE SET value = excluded.value
+           WHERE value IS NOT excluded.value""",
+        (_HERE, str(conversation_id)),
+    )
+
+
+def current_conversation(db: sqlite3.Connection) -> int | None:
+    """Return the conversation the user was last in.
+
+    Where none is noted, or that one was deleted, it is the one last talked in. One that was
+    only imported, observed or not, is nobody's present talk.
+    """
+    here = """SELECT id FROM conversations
+              WHERE id = (SELECT value FROM meta WHERE name = ?)"""
+    found: int | None = scalar(db, here, (_HERE,)) or scalar(
         db,
         """SELECT c.id, coalesce(
                (SELECT created_at FROM messages WHERE conversation_id = c.id AND archived = 0
@@ -139,6 +157,10 @@ def rename_conversation(
            WHERE id = ? AND (? = 'user' OR titled_by IS NOT 'user')""",
         (title, by, conversation_id, by),
     )
+
+
+NO_CACHE = "none"
+"""`cache_life` of a conversation to whose model nothing was sent: the notebook replied."""
 
 
 def note_request(

@@ -13,9 +13,11 @@ import time
 from functools import cache
 from pathlib import Path
 
-from construct.store.records import Cycle
+from construct.store.never import is_forbidden
+from construct.store.records import SETTLING_SQL, Cycle
 from construct.store.sql import exists, first, insert, new_uid, scalar, select
 from construct.tokens import Usage
+from construct.vocabulary import Settled
 
 HEARTBEAT_SECONDS = 5.0
 STALE_SECONDS = 90.0
@@ -165,7 +167,13 @@ def finish_cycle(
     notes: list[str] | None = None,
     base_tokens: int | None = None,
 ) -> bool:
-    """End a running cycle; False when it is no longer ours to end."""
+    """End a running cycle; False when it is no longer ours to end.
+
+    Notes that the user's rules forbid are not stored.
+    """
+    kept = [note for note in notes or [] if not is_forbidden(db, note)]
+    if is_forbidden(db, error):
+        error = "what went wrong names words that your rules forbid"
     return bool(
         db.execute(
             """UPDATE cycles SET status = ?, finished_at = ?, input_tokens = ?, output_tokens = ?,
@@ -175,21 +183,39 @@ def finish_cycle(
                WHERE id = ? AND status = 'running'""",
             (
                 status, now, usage.prompt_tokens, usage.output_tokens, attempts, model, error,
-                json.dumps(notes) if notes else None, base_tokens, cycle_id,
+                json.dumps(kept) if kept else None, base_tokens, cycle_id,
             ),
         ).rowcount
     )  # fmt: skip
 
 
-def insert_edit(db: sqlite3.Connection, conversation_id: int | None, now: str) -> int:
-    """Store an edit by the user as a finished cycle and return its id."""
+def insert_edit(
+    db: sqlite3.Connection, conversation_id: int | None, now: str, notes: str | None = None
+) -> int:
+    """Store an edit by the user as a finished cycle and return its id.
+
+    `notes` is what `settled_notes` gives where the edit settled something.
+    """
     row = {
         "uid": new_uid(),
         "conversation_id": conversation_id,
         "kind": "edit",
         "status": "succeeded",
+        "notes": notes,
     }
     return insert(db, "cycles", row | {"started_at": now, "finished_at": now})
+
+
+def settled_notes(how: Settled) -> str:
+    """Return the notes of an edit that settled something, as they are stored."""
+    return json.dumps([how])
+
+
+def settled_by(db: sqlite3.Connection, cycle_id: int) -> str | None:
+    """Return the notes of a cycle if it is an edit that settled something."""
+    query = f"SELECT notes FROM cycles WHERE id = ? AND {SETTLING_SQL}"
+    notes: str | None = scalar(db, query, (cycle_id,))
+    return notes
 
 
 def last_cycle(

@@ -19,6 +19,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from construct.errors import DatabaseUnusableError
 from construct.store import faults
+from construct.store.never import keep_to
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
 
 P = ParamSpec("P")
@@ -59,8 +60,10 @@ class Connection(sqlite3.Connection):
                 self.identity = None
 
 
-def open_database(path: Path) -> sqlite3.Connection:
+def open_database(path: Path, rules: Path | None = None) -> sqlite3.Connection:
     """Open the database, making or migrating it as needed; 0600 in a folder made 0700.
+
+    What is written through it to the memory keeps to the rules in the file `rules`.
 
     Raises DatabaseUnusableError, the file untouched, when it cannot be used.
     """
@@ -69,14 +72,16 @@ def open_database(path: Path) -> sqlite3.Connection:
             _make_file(path)
             if not _OPEN[_identity(path)]:
                 _check_header(path)
-            return _connect(path)
+            db = _connect(path)
+            keep_to(db, rules)
+            return db
     except OSError as error:
         raise faults.unopened(path, f": {error.strerror or error}") from error
     except sqlite3.Error as error:
         raise faults.explain(error, path) from error
 
 
-def look_into(path: Path) -> sqlite3.Connection:
+def look_into(path: Path, rules: Path | None = None) -> sqlite3.Connection:
     """Open the database to read only.
 
     Where there is no file none is made, and nothing is stored.
@@ -89,7 +94,7 @@ def look_into(path: Path) -> sqlite3.Connection:
         return db
     except OSError:
         pass  # which is said as when it is opened
-    return open_database(path)
+    return open_database(path, rules)
 
 
 def bring_up(copy: sqlite3.Connection, path: Path) -> None:
@@ -162,8 +167,11 @@ class Store:
     `patience`: seconds for which a call waits for another program that holds the file.
     """
 
-    def __init__(self, path: Path, patience: float | None = None) -> None:
+    def __init__(
+        self, path: Path, patience: float | None = None, *, rules: Path | None = None
+    ) -> None:
         self.path = path
+        self._rules = rules
         self._patience = _PATIENT_SECONDS if patience is None else patience
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="construct-db")
         self._db: sqlite3.Connection | None = None
@@ -182,7 +190,7 @@ class Store:
 
         def run() -> T:
             if self._db is None:
-                self._db = open_database(self.path)
+                self._db = open_database(self.path, self._rules)
                 self._db.execute(f"PRAGMA busy_timeout = {int(self._patience * 1000)}")
             try:
                 return work(self._db, *args, **kwargs)

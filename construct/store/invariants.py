@@ -10,6 +10,9 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterator
 
+from construct.store.observations import ACTIVE
+from construct.store.shown import FOREVER
+
 _TABLES = (
     "conversations", "messages", "watermarks", "cycles", "observations", "observation_messages",
     "observation_sources", "observation_replaced", "forget_requests", "shown",
@@ -149,6 +152,22 @@ _CHECKS: tuple[tuple[str, str], ...] = (
         "Cycle {0} has observed messages that conversation {1} does not have.",
     ),
 )
+_TAKE_IN_CHECKS = (
+    (
+        f"""SELECT id FROM observations WHERE ({ACTIVE}) <> (
+               SELECT count(*) FROM active_spans
+               WHERE observation_id = observations.id AND until = {FOREVER})""",
+        "Observation {0}: active_spans and its state disagree on whether it is active.",
+    ),
+    (
+        f"""SELECT number, highest FROM take_in_count, (
+               SELECT max(number) AS highest FROM last_take_ins UNION ALL
+               SELECT max(since) FROM active_spans UNION ALL
+               SELECT max(until) FROM active_spans WHERE until <> {FOREVER})
+           WHERE highest > number""",
+        "Take-ins are counted up to {0}, and one is number {1}.",
+    ),
+)
 
 
 def violations(
@@ -170,6 +189,13 @@ def violations(
 def _breaches(db: sqlite3.Connection, query: str, form: str, ids: str | None) -> Iterator[str]:
     for row in db.execute(query, {"ids": ids}):
         yield form.format(*("none" if value is None else value for value in row))
+
+
+def take_in_violations(db: sqlite3.Connection) -> list[str]:
+    """Return a sentence for every breach of what `store/shown.py` relies on."""
+    return [
+        sentence for query, form in _TAKE_IN_CHECKS for sentence in _breaches(db, query, form, None)
+    ]
 
 
 def index_violations(db: sqlite3.Connection) -> list[str]:

@@ -13,9 +13,11 @@ from dataclasses import asdict, dataclass
 
 from construct.errors import NotFoundError
 from construct.references import Reference
+from construct.store.never import is_forbidden
 from construct.store.observations import BENEATH
 from construct.store.records import Memory, Observation
-from construct.store.sql import columns, first, given, insert, new_uid, select
+from construct.store.sql import columns, exists, first, given, insert, new_uid, select
+from construct.vocabulary import MemoryOrigin
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +65,20 @@ def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
     )
 
 
-def insert_memory(db: sqlite3.Connection, new: NewMemory, now: str) -> int:
-    """Store a memory in force and return its id."""
+def insert_memory(db: sqlite3.Connection, new: NewMemory, now: str) -> int | None:
+    """Store a memory in force and return its id.
+
+    None, and nothing stored, where the user's rules forbid it; what the user wrote is
+    stored.
+    """
+    if not _is_by_user(db, new) and is_forbidden(db, new.content, new.category):
+        return None
     return insert(db, "memories", {"uid": new_uid(), **asdict(new), "created_at": now})
+
+
+def _is_by_user(db: sqlite3.Connection, new: NewMemory) -> bool:
+    own = "observations WHERE id = ? AND origin = 'user'"
+    return new.origin == MemoryOrigin.USER or exists(db, own, (new.observation_id,))
 
 
 def memories_in_force_like(db: sqlite3.Connection, expression: str, limit: int) -> list[Memory]:

@@ -15,9 +15,16 @@ _MESSAGE_OVERHEAD = 4
 """Tokens a message costs beside its words: role and separators."""
 
 
+_SMALL_MODEL_NOTED = "small model noted"
+
+
 def message_tokens(content: str, blocks: str | None = None) -> int:
-    """Return the estimated tokens of a message with these words and blocks."""
-    return tokens.count(content) + tokens.count(blocks or "") + _MESSAGE_OVERHEAD
+    """Return the estimated tokens of a message with these words and tool rounds.
+
+    What a notebook's reply quotes is sent to no model, and costs nothing.
+    """
+    rounds = blocks if blocks and blocks.startswith("[") else ""
+    return tokens.count(content) + tokens.count(rounds) + _MESSAGE_OVERHEAD
 
 
 LAST = 1 << 62
@@ -66,6 +73,20 @@ def last_time(db: sqlite3.Connection, conversation_id: int) -> str | None:
 def messages_of(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
     """Return all messages of a conversation, oldest first, archived ones too."""
     return select(db, Message, "messages WHERE conversation_id = ? ORDER BY id", (conversation_id,))
+
+
+def latest_messages(db: sqlite3.Connection, limit: int) -> list[Message]:
+    """Return the messages that were said last in all conversations, one after the other."""
+    source = """messages WHERE id IN (
+        SELECT id FROM messages ORDER BY created_at DESC, id DESC LIMIT ?)
+        ORDER BY conversation_id, id"""
+    return select(db, Message, source, (limit,))
+
+
+def messages_since(db: sqlite3.Connection, moment: str) -> list[Message]:
+    """Return what was said since a stored time, one conversation after the other."""
+    source = "messages WHERE created_at >= ? ORDER BY conversation_id, id"
+    return select(db, Message, source, (moment,))
 
 
 def live_messages(
@@ -166,12 +187,33 @@ def get_message(db: sqlite3.Connection, message_id: int) -> Message:
     return found
 
 
+def question_of(db: sqlite3.Connection, reply: Message) -> Message | None:
+    """Return the user's message that a reply answers."""
+    source = "messages WHERE conversation_id = ? AND id < ? AND role = 'user' ORDER BY id DESC"
+    return first(db, Message, source, (reply.conversation_id, reply.id))
+
+
 def messages_with_uids(db: sqlite3.Connection, uids: Sequence[str]) -> list[Message]:
     """Return the messages with these uids that are there, in the order given."""
     found = {
         m.uid: m for uid in uids if (m := first(db, Message, "messages WHERE uid = ?", (uid,)))
     }
     return [found[uid] for uid in uids if uid in found]
+
+
+def is_small_model_noted(db: sqlite3.Connection) -> bool:
+    """Return whether `note_small_model` has looked at this file."""
+    return exists(db, "meta WHERE name = ?", (_SMALL_MODEL_NOTED,))
+
+
+def note_small_model(db: sqlite3.Connection) -> bool:
+    """Return whether the small model that is gone replied here, and note that this is known.
+
+    It looks at every message: once in the life of a file.
+    """
+    found = exists(db, "messages WHERE model GLOB 'local:SmolLM2*'")
+    db.execute("INSERT OR IGNORE INTO meta (name) VALUES (?)", (_SMALL_MODEL_NOTED,))
+    return found
 
 
 def message_stands(db: sqlite3.Connection, message_id: int) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from construct.errors import NotFoundError
 from construct.store.dates import LAST_DAY_SQL
-from construct.store.records import Descent, Observation
+from construct.store.never import is_forbidden
+from construct.store.records import SETTLED_SQL, Descent, Observation
 from construct.store.sql import (
     GIVEN,
     column,
@@ -18,17 +19,21 @@ from construct.store.sql import (
     scalar,
     select,
 )
+from construct.vocabulary import MemoryOrigin, Priority, Stance
 
 ACTIVE = "superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0"
 _UNSUPERSEDED = "superseded_at IS NULL AND withheld = 0"
 _PENDING = "conversation_id = ? AND committed_at IS NULL AND superseded_at IS NULL"
 
 
-def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> int:
+def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> int | None:
     """Store an observation given by its columns and return its id.
 
-    `uid` is made here.
+    `uid` is made here. None, and nothing stored, where the user's rules forbid it; what
+    the user wrote is stored.
     """
+    if values.get("origin") != MemoryOrigin.USER and is_forbidden(db, str(values["content"])):
+        return None
     return insert(db, "observations", {"uid": new_uid(), **values})
 
 
@@ -72,6 +77,13 @@ def active_in_scope(db: sqlite3.Connection, talk: Descent | None) -> list[Observ
     return select(
         db, Observation, f"observations WHERE {ACTIVE}{where} ORDER BY committed_at, id", values
     )
+
+
+def in_scope(db: sqlite3.Connection, ids: Iterable[int], talk: Descent | None) -> list[int]:
+    """Return those of the ids whose observations are in scope (see `scope_filter`)."""
+    where, values = scope_filter(talk)
+    query = f"SELECT id FROM observations WHERE id IN {GIVEN}{where}"
+    return column(db, query, (given(ids), *values))
 
 
 def by_urgency(db: sqlite3.Connection, talk: Descent | None) -> Iterator[tuple[int, int]]:
@@ -146,13 +158,21 @@ def matching(
 
 
 def newest(
-    db: sqlite3.Connection, talk: Descent | None, limit: int, *, high_only: bool = False
+    db: sqlite3.Connection,
+    talk: Descent | None,
+    limit: int,
+    *,
+    priority: Priority | None = None,
+    stance: Stance | None = None,
 ) -> list[Observation]:
-    """Return the newest active and pending observations, the newest first."""
+    """Return the newest active and pending observations, the newest first.
+
+    With a priority or stance only those that have it.
+    """
     where, values = scope_filter(talk)
-    high = " AND priority = 'high'" if high_only else ""
-    source = f"observations WHERE {_UNSUPERSEDED}{high}{where} ORDER BY id DESC LIMIT ?"
-    return select(db, Observation, source, (*values, limit))
+    kind = "priority = ifnull(?, priority) AND stance = ifnull(?, stance)"
+    source = f"observations WHERE {_UNSUPERSEDED} AND {kind}{where} ORDER BY id DESC LIMIT ?"
+    return select(db, Observation, source, (priority, stance, *values, limit))
 
 
 def last_said(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, int]]:
@@ -222,8 +242,9 @@ def due(
 ) -> list[tuple[int, str, str]]:
     """Return (id, content, last day) of active lines due between two days, the nearest first.
 
-    What lies ahead comes before what has passed. A plan that has passed is left out when
-    it was first asked about before the time `asked_since`.
+    What lies ahead comes before what has passed, and what is done or cancelled is not
+    due. A plan that has passed is left out when it was first asked about before the time
+    `asked_since`.
     """
     where, values = scope_filter(scope)
     last = LAST_DAY_SQL.format("referenced_date")
@@ -233,7 +254,8 @@ def due(
               AND referenced_date IS NOT NULL AND last_day BETWEEN ? AND ?
               AND (last_day >= ?
                    OR (stance = 'planned' AND (asked_at IS NULL OR asked_at > ?)))
-              AND stance IN ('stated', 'planned') AND last_day > observation_date{where}
+              AND stance IN ('stated', 'planned') AND last_day > observation_date
+              AND NOT {SETTLED_SQL}{where}
             ORDER BY last_day < ?, abs(julianday(last_day) - julianday(?)), id LIMIT ?""",
         (since, until, today, asked_since, *values, today, today, limit),
     )

@@ -17,6 +17,11 @@ REFUSED, DROPPED = "refusal", "dropped"
 it, or the user dropped it. The user's message and what came of a reply both have it."""
 LEFT_OUT_SQL = f"(stop_reason IS NOT NULL AND stop_reason IN ('{REFUSED}', '{DROPPED}'))"
 
+SETTLING_SQL = "kind = 'edit' AND json_extract(notes, '$[0]') IN ('done', 'cancelled')"
+"""A condition on `cycles`: an edit that says how something on the agenda turned out."""
+SETTLED_SQL = f"cycle_id IN (SELECT id FROM cycles WHERE {SETTLING_SQL})"
+"""A condition on `observations`: it was done or cancelled, and is no longer due."""
+
 
 class Conversation(NamedTuple):
     """One thread of talk."""

@@ -112,7 +112,7 @@ def tool_rounds(db: sqlite3.Connection, but: Iterable[int]) -> list[tuple[int, s
     """Return (message id, blocks) of the other replies that used tools."""
     return db.execute(
         f"""SELECT id, blocks FROM messages
-            WHERE blocks IS NOT NULL AND id NOT IN {GIVEN} ORDER BY id""",
+            WHERE blocks LIKE '[%' AND id NOT IN {GIVEN} ORDER BY id""",
         (given(but),),
     ).fetchall()
 

@@ -379,10 +379,26 @@ def m009_taken_in(db: Database) -> None:
     )
 
 
+def m010_door_calls(db: Database) -> None:
+    """What other programs asked for through a door (MCP): who and when, never the words."""
+    script(
+        db,
+        """
+        CREATE TABLE door_calls (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            created_at TEXT NOT NULL,
+            client TEXT NOT NULL,              -- as it names itself
+            tool TEXT NOT NULL,
+            results INTEGER NOT NULL
+        );
+        """,
+    )
+
+
 migrations = Migrations("construct")
 for _step in (
     m001_talk, m002_memory, m003_curated, m004_search, m005_briefings, m006_vectors, m007_own_words, m008_replaced,
-    m009_taken_in,
+    m009_taken_in, m010_door_calls,
 ):  # fmt: skip
     migrations()(_step)
 

@@ -7,6 +7,10 @@ it fell off the budget. So what fell off, nearly all in a long life, needs no ro
 `active_spans` says when an observation was active, counted in take-ins: after `since`
 up to and with `until`. Triggers keep it (schema.py), so whoever commits,
 supersedes, withholds or brings back an observation need not know.
+
+Under scope `conversation` this holds because no observation comes into a conversation's
+scope later: its links are stored with it, forks begin earlier but never later, and with
+what it rests on it goes itself.
 """
 
 import sqlite3
@@ -19,13 +23,11 @@ from typing import NamedTuple
 from construct.store.observations import ACTIVE, scope_filter
 from construct.store.records import Descent
 from construct.store.sql import GIVEN, column, columns, given, scalar, select
+from construct.vocabulary import Scope
 
+FOREVER = (1 << 63) - 1
+"""`until` of an observation that is active now."""
 _SHOWN = "shown JOIN observations AS o ON o.id = observation_id WHERE shown.conversation_id = ?"
-_TAKEN_IN = """EXISTS (
-    SELECT 1 FROM active_spans AS span JOIN last_take_ins AS last ON last.number > span.since
-        AND last.number <= span.until
-    WHERE span.observation_id = {observation} AND last.conversation_id = {conversation})"""
-"""A condition: whether the observation was active at the conversation's last take-in."""
 
 
 class Line(NamedTuple):
@@ -170,41 +172,40 @@ def copy_shown(db: sqlite3.Connection, conversation_id: int, fork_id: int) -> No
         )
 
 
-def show_again(db: sqlite3.Connection, ids: Iterable[int], conversation_id: int | None) -> None:
-    """Show observations that are active again in a conversation's last block (None: in each one's).
+def scopes(db: sqlite3.Connection) -> dict[int, str]:
+    """Return the conversations that are shown something, each with its last take-in's scope.
 
-    Not where nothing is shown, nor where they fell off the budget before.
+    Where that is not known, as after an import, it is the narrower one.
     """
-    taken_in = _TAKEN_IN.format(observation="back.value", conversation="here.conversation_id")
+    query = """SELECT id, ifnull(scope, ?) FROM conversations
+               LEFT JOIN last_take_ins ON last_take_ins.conversation_id = id
+               WHERE id IN (SELECT conversation_id FROM shown)"""
+    return dict(db.execute(query, (Scope.CONVERSATION,)).fetchall())
+
+
+def add_to_last_block(db: sqlite3.Connection, conversation_id: int, ids: Iterable[int]) -> None:
+    """Show observations in a conversation's last block, but those that fell off the budget.
+
+    These were active at its last take-in, and are not shown since.
+    """
     db.execute(
-        f"""INSERT OR IGNORE INTO shown (conversation_id, observation_id, block)
-            SELECT here.conversation_id, back.value, here.last
-            FROM json_each(:ids) AS back CROSS JOIN (
-                SELECT conversation_id, max(block) AS last FROM shown
-                WHERE :here IS NULL OR conversation_id = :here GROUP BY conversation_id) AS here
-            WHERE NOT {taken_in}""",
-        {"ids": given(ids), "here": conversation_id},
+        """INSERT OR IGNORE INTO shown (conversation_id, observation_id, block)
+           SELECT :here, value, (SELECT max(block) FROM shown WHERE conversation_id = :here)
+           FROM json_each(:ids) WHERE NOT EXISTS (
+               SELECT 1 FROM active_spans JOIN last_take_ins ON number > since AND number <= until
+               WHERE observation_id = value AND conversation_id = :here)""",
+        {"here": conversation_id, "ids": given(ids)},
     )
 
 
 def show_instead(db: sqlite3.Connection, returning: int, places: Collection[int]) -> None:
-    """Let an observation stand wherever one of `places` stands.
+    """Show an observation wherever one of `places` is shown, in the same block.
 
-    In the same block where that is shown; and where that fell off the budget, so did this.
+    Where none is, because they fell off or were out of scope, it is new.
     """
-    taken_in = _TAKEN_IN.format(observation=":returning", conversation="shown.conversation_id")
-    values = {"returning": returning, "places": given(places)}
     db.execute(
         f"""INSERT OR IGNORE INTO shown (conversation_id, observation_id, block)
-            SELECT conversation_id, :returning, max(block) FROM shown
-            WHERE observation_id IN (SELECT value FROM json_each(:places)) AND NOT {taken_in}
-            GROUP BY conversation_id""",
-        values,
-    )
-    db.execute(
-        """INSERT INTO active_spans (observation_id, since, until)
-           SELECT :returning, since, max(min(until, number)) FROM active_spans, take_in_count
-           WHERE observation_id IN (SELECT value FROM json_each(:places)) GROUP BY since
-           ON CONFLICT DO UPDATE SET until = max(until, excluded.until)""",
-        values,
+            SELECT conversation_id, ?, max(block) FROM shown
+            WHERE observation_id IN {GIVEN} GROUP BY conversation_id""",
+        (returning, given(places)),
     )

@@ -4,5 +4,5 @@ Apart, so that a look costs no import.
 """
 
 APPLICATION_ID = 0x43_4E_53_54  # "CNST"
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """The number of migrations in schema.py; a test holds them together."""

@@ -12,13 +12,24 @@ from construct.operations.doctor import Check
 from construct.operations.indexing import Reindexed
 from construct.text import printable
 
+_NAMES = {
+    "credentials": "model chosen",
+    "integrity": "file",
+    "invariants": "memory",
+    "meaning": "search by meaning",
+    "copy": "older copy",
+}
+"""What checks are called on the screen; programs get their short names."""
+
 
 def checks_view(checks: Sequence[Check]) -> RenderableType:
     """Return the checks, a row each."""
     table = Table.grid(padding=(0, 2))
     for check in checks:
         mark = Text(_mark(check), style="success" if check.ok else "error")
-        table.add_row(mark, check.name, Text(printable(check.detail), overflow="fold"))
+        table.add_row(
+            mark, _NAMES.get(check.name, check.name), Text(printable(check.detail), overflow="fold")
+        )
     return table
 
 

@@ -1,19 +1,20 @@
-"""Plans that are due, in one line."""
+"""Plans that are due, a line each."""
 
 from collections.abc import Sequence
 from datetime import date
 
+from rich.table import Table
+
 from construct.memory.turn_context import DuePlan, due_words
-from construct.text import shorten
+from construct.text import one_line
+from construct.views.widgets import Prose
 
-_BETWEEN = " · "
 
-
-def due_line(plans: Sequence[DuePlan], today: date, width: int) -> str:
-    """Return what is due, empty when nothing is."""
-    if not plans:
-        return ""
-    share = (width - len(_BETWEEN) * (len(plans) - 1)) // len(plans)
-    return _BETWEEN.join(
-        shorten(f"{due_words(plan, today)}: {plan.content}", share) for plan in plans
-    )
+def due_view(plans: Sequence[DuePlan], today: date) -> Table:
+    """Return what is due. Long plans take more lines; no word of them is left out."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold", style="dim")
+    for plan in plans:
+        table.add_row("·", Prose(f"{due_words(plan, today)}: {one_line(plan.content)}"))
+    return table

@@ -30,7 +30,7 @@ _KINDS = {
     CycleKind.EDIT: "your edit",
     CycleKind.OBSERVER: "an observation run",
     CycleKind.REFLECTOR: "a reflection",
-    CycleKind.GRAPH: "a graph run",
+    CycleKind.GRAPH: "what the graph drew from it",
 }
 _WITHHELD = "You had asked to forget this. The model {} it again:"
 
@@ -210,7 +210,7 @@ def _changes(
 def _named(undo: Undo) -> str:
     """Return the cycles, oldest first, and the conversation they ran in."""
     cycles = [undo.changes.cycle, *reversed(undo.changes.along)]
-    named = [f"{_KINDS[CycleKind(cycle.kind)]} (cycle {cycle.id})" for cycle in cycles]
+    named = list(dict.fromkeys(_KINDS[CycleKind(cycle.kind)] for cycle in cycles))
     words = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
     if undo.changes.cycle.conversation_id is not None:
         words += f", in conversation {undo.changes.cycle.conversation_id}"
@@ -222,17 +222,15 @@ def _held(done: Undo, compact: str) -> str:
     """Return when the work that was taken back is done again."""
     cycle = done.changes.cycle
     if cycle.kind == CycleKind.OBSERVER and done.is_here:
-        return (
-            f"Those messages will be read again after a further threshold of talk, or by {compact}."
-        )
+        return f"Those messages will be read again after more talk, or when you run {compact}."
     if cycle.kind == CycleKind.OBSERVER:
         return (
             f"Those messages, in conversation {cycle.conversation_id}, will be read again after "
-            "a further threshold of talk there, or by /compact there."
+            "more talk there, or when you run /compact there."
         )
     if cycle.kind == CycleKind.REFLECTOR:
         return (
-            "They are condensed again when observations have grown by a further threshold, "
-            f"or by {compact}."
+            "They will be condensed again once there are more observations, "
+            f"or when you run {compact}."
         )
     return ""

@@ -11,7 +11,7 @@ from construct.config import Settings
 from construct.llm.notebook import Notebook
 from construct.store.conversations import ConversationSummary
 from construct.text import shorten
-from construct.views.words import ago
+from construct.views.words import ago, model_words
 
 if TYPE_CHECKING:
     from construct.operations.opening import Opening
@@ -31,8 +31,10 @@ _COMMANDS = (
 def greeting(opening: "Opening", width: int) -> str:
     """Return the lines that begin a chat."""
     if opening.first_run:
-        return "\n".join(first_screen(opening.settings, opening.models.main.name, width))
-    return "\n".join(hello(opening.conversation, opening.settings.clock, private=opening.private))
+        lines = first_screen(opening.settings, opening.models.main.name, width)
+    else:
+        lines = hello(opening.conversation, opening.settings.clock, private=opening.private)
+    return "\n".join([*lines, *(["", opening.models.advice] if opening.models.advice else [])])
 
 
 def first_screen(settings: Settings, model: str, width: int) -> list[str]:
@@ -57,7 +59,7 @@ def first_screen(settings: Settings, model: str, width: int) -> list[str]:
 def _who_answers(model: str) -> str:
     if model == Notebook.name:
         return "This is a notebook: no model answers, and what you wrote is found again."
-    return f"You talk to {model}."
+    return f"You talk to {model_words(model)}."
 
 
 def _from_home(path: Path) -> Path:

@@ -16,6 +16,7 @@ from construct.store.provenance import Generation
 from construct.store.records import Observation
 from construct.text import one_line
 from construct.views.memory import observation_json, observation_table
+from construct.views.rules import left_out_view
 from construct.views.widgets import AccentBar, Prose
 from construct.views.words import counted, period
 
@@ -103,6 +104,8 @@ def generations_view(found: Generations, today: date) -> RenderableType:
     if found.kept_back:
         parts.append(Text("\nKept as it was", style="heading3"))
         parts += [Text(f"  {one_line(note)}", style="dim") for note in found.kept_back]
+    if found.left_out:
+        parts.append(Text(f"\n{left_out_view(found.left_out)}", style="dim"))
     return Group(*parts)
 
 
@@ -113,7 +116,9 @@ def _closing(found: Diff, between: str) -> Text:
         (len(found.gone), "gone"),
     )
     words = ", ".join(f"{n:,} {what}" for n, what in counts if n)
-    return Text.assemble((words, "strong"), (f" · {between}", "dim"))
+    when_known = "now" if found.until is None else "then"
+    known = f"{found.known_after:,} known {when_known}, {found.known_before:,} before"
+    return Text.assemble((words, "strong"), (f" · {between} · {known}", "dim"))
 
 
 def _changed(found: Diff) -> list[_Line]:

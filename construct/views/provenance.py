@@ -17,8 +17,10 @@ from construct.operations.provenance import MemoryTrace, MessageTrace, ReplyTrac
 from construct.store.records import Memory, Message, Observation
 from construct.text import one_line, shorten
 from construct.views.memory import observation_json, shown_json
+from construct.views.unmarked import without_markup
 from construct.views.widgets import Prose
 from construct.views.words import counted, when
+from construct.vocabulary import Role
 
 _WORDS_WIDTH = 300
 
@@ -91,11 +93,12 @@ def _memory_view(found: MemoryTrace, clock: Clock) -> RenderableType:
     return Group(head, why_view(found.trace, clock))
 
 
+_MOST_LINES = 20
 _WAYS = {
-    "due": "due",
-    "passage": "came back by itself",
-    "recall": "recalled",
-    "source": "read again",
+    "due": "what is due",
+    "passage": "what your words brought back",
+    "recall": "what the model searched for",
+    "source": "what the model read again",
 }
 
 
@@ -107,11 +110,20 @@ def why_last_view(found: ReplyTrace, clock: Clock) -> RenderableType:
         branch = tree.add(Text(words, style="dim")) if came else tree
         for what in came:
             branch.add(_given(what, clock))
-    before = "no observations stood before it"
+    before = "it was shown nothing else that is remembered"
     if found.lines:
-        lines, blocks = counted(found.lines, "line"), counted(found.blocks, "block")
-        before = f"{lines} of observations in {blocks} stood before the talk"
-    tree.add(Text(before, style="dim"))
+        before = (
+            f"before the talk it was shown {counted(found.lines, 'line')} of what is remembered"
+        )
+    branch = tree.add(Text(before, style="dim"))
+    newest = found.standing[-_MOST_LINES:]
+    for o in newest:
+        branch.add(_observation(o))
+    others = found.lines - len(newest)
+    if others > 0:
+        branch.add(
+            Text(f"and {others:,} more; /context full shows all it is shown now", style="dim")
+        )
     return tree
 
 
@@ -123,7 +135,11 @@ def why_last_json(found: ReplyTrace, clock: Clock) -> dict[str, Any]:
         given.append({"way": one.way} | shown_json(what, clock))
     return {
         "message": source_message_json(found.reply),
-        "observations": {"blocks": found.blocks, "lines": found.lines},
+        "observations": {
+            "blocks": found.blocks,
+            "lines": found.lines,
+            "ids": [o.id for o in found.standing],
+        },
         "given": given,
     }
 
@@ -170,4 +186,5 @@ def _message(message: Message, clock: Clock) -> Text:
     else:
         text.append("reply ", style="dim")
     text.append(f"{when(message.created_at, clock)} message:{message.id} ", style="dim")
-    return text.append(f"“{shorten(message.content, _WORDS_WIDTH)}”")
+    words = message.content if message.role == Role.USER else without_markup(message.content)
+    return text.append(f"“{shorten(words, _WORDS_WIDTH)}”")

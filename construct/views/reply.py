@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from construct.errors import with_note
-from construct.turns import TurnResult
+from construct.turn import TurnResult
 
 _GOES_ALONG = "Your message goes along with the next one; in a chat, /drop takes it out."
 

@@ -16,6 +16,7 @@ from construct.memory.recall.related import MATCH_MEANS
 from construct.memory.recall.search import Hit
 from construct.operations.memory import Found
 from construct.references import written
+from construct.views.unmarked import without_markup
 from construct.views.widgets import Prose
 from construct.views.words import counted
 from construct.vocabulary import ItemKind, Role
@@ -130,7 +131,8 @@ class _Hits:
             text.append("you: ", style="accent")
         elif hit.role:
             text.append("reply: ", style="dim")
-        text.append(self._excerpt(hit.text, columns))
+        said = without_markup(hit.text) if hit.role == Role.ASSISTANT else hit.text
+        text.append(self._excerpt(said, columns))
         if hit.state and hit.state != "active":
             text.append(f"  {hit.state}", style="dim")
         if hit.match != "direct":

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from construct.llm.catalog import model_info
-from construct.llm.servers import kind_of
-from construct.llm.servers.types import FoundModel, Source
+from construct.llm.servers import KINDS, kind_of
+from construct.llm.servers.types import ANTHROPIC, GGUF, SERVER, FoundModel
 from construct.operations.setup import NOTEBOOK, Kept, Origin, Reach
 from construct.text import shorten
+from construct.views.words import model_words
 
 _MOST_MODELS = 9
 _WHERE = {
@@ -21,7 +22,7 @@ _WHERE = {
 }
 PROTOCOLS = (
     "Servers and keys that speak only OpenAI's protocol do not work here. These speak Anthropic's"
-    " Messages API and do: Ollama, LM Studio, llama.cpp, vLLM, OpenRouter, LiteLLM."
+    f" Messages API and do: {', '.join(kind.name for kind in KINDS)}, OpenRouter, LiteLLM."
 )
 
 
@@ -66,7 +67,7 @@ def status_lines(reach: Reach) -> Iterator[str]:
         yield "No model is set up yet. Pick one with a key:"
         return
     origin = f" ({_WHERE[reach.credentials]})" if reach.credentials else ""
-    yield f"Replies come from {reach.model}{origin}. Pick another with a key:"
+    yield f"Replies come from {model_words(reach.model)}{origin}. Pick another with a key:"
 
 
 def described(model: FoundModel) -> str:
@@ -78,14 +79,9 @@ def described(model: FoundModel) -> str:
         facts.append(f"reads {model.context_window:,} tokens")
     if model.is_loaded:
         facts.append("loaded")
-    where = "a file" if model.source is Source.GGUF else kind_of(model.source).name
-    text = f"{short_name(model.name)} in {where}"
+    where = "a file" if model.source == GGUF else kind_of(model.source).name
+    text = f"{model_words(model.name)} in {where}"
     return f"{text} ({', '.join(facts)})" if facts else text
-
-
-def short_name(name: str) -> str:
-    """Return a model's name for the screen: llama.cpp's is the path of a file."""
-    return shorten(name.rpartition("/")[2] if name.startswith("/") else name, 40)
 
 
 def _size(parameters: int) -> str:
@@ -95,10 +91,10 @@ def _size(parameters: int) -> str:
 
 def price_words(model: FoundModel) -> str:
     """Return "free", or what a million tokens cost; empty where that is not known."""
-    prices = model_info(model.name).prices if model.source is Source.ANTHROPIC else None
+    prices = model_info(model.name).prices if model.source == ANTHROPIC else None
     if prices is not None:
         return f"${prices.input:g} in, ${prices.output:g} out per million tokens"
-    is_here = model.source not in {Source.ANTHROPIC, Source.SERVER}
+    is_here = model.source not in {ANTHROPIC, SERVER}
     return "free" if is_here else ""
 
 
@@ -108,10 +104,10 @@ def models_text(models: Sequence[FoundModel]) -> str:
         return "No models are within reach. `construct setup` helps to set one up."
     lines = []
     for model in models:
-        where = "Anthropic" if model.source is Source.ANTHROPIC else kind_of(model.source).name
+        where = "Anthropic" if model.source == ANTHROPIC else kind_of(model.source).name
         window = f"{model.context_window:,} tokens" if model.context_window else ""
         facts = [where, window, price_words(model)]
-        lines.append(f"{short_name(model.name):<32}  {'  '.join(filter(None, facts))}".rstrip())
+        lines.append(f"{model_words(model.name):<32}  {'  '.join(filter(None, facts))}".rstrip())
     return "\n".join(lines)
 
 
@@ -123,7 +119,7 @@ def models_json(models: Sequence[FoundModel]) -> list[dict[str, Any]]:
             "server": model.server,
             "context_window": model.context_window,
             "vision": model.vision,
-            "source": model.source.value,
+            "source": model.source,
         }
         for model in models
     ]
@@ -142,15 +138,14 @@ def reach_json(reach: Reach) -> dict[str, Any]:
 
 def kept_text(kept: Kept) -> str:
     """Return what was chosen, and what the model said."""
+    name = model_words(kept.choice.model)
     lines = []
     if kept.said:
-        lines.append(f"{kept.choice.model}: {shorten(kept.said, 200)}")
+        lines.append(f"{name}: {shorten(kept.said, 200)}")
     if kept.choice.model == NOTEBOOK:
         lines.append("Going on without a model. `construct setup` brings this screen back.")
     else:
-        lines.append(f"Chosen: {kept.choice.model}. Written to {kept.config_file}.")
-    if kept.advice:
-        lines.append(kept.advice)
+        lines.append(f"Chosen: {name}. Written to {kept.config_file}.")
     if kept.is_overridden:
         lines.append(
             "Credentials in the environment come first: unset them for this choice to count."

@@ -16,6 +16,7 @@ from construct.memory.policy import REFLECT_REGARDLESS
 from construct.operations.status import Progress, Status, Watermark, Work
 from construct.store.records import Cycle
 from construct.text import one_line, shorten
+from construct.views.rules import left_out_view
 from construct.views.words import counted, money, percent, when
 from construct.vocabulary import Mode, Phase, WatermarkName
 
@@ -103,6 +104,8 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
             f"{money(work.limit_usd)} a day (CONSTRUCT_WORKER_DAILY_USD): until midnight the "
             "extractive worker serves."
         )
+    if work.left_out:
+        yield left_out_view(work.left_out)
     if imported:
         messages = counted(imported, "imported message")
         yield f"Not observed yet: {messages}. `construct observe` learns from them."

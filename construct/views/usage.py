@@ -1,6 +1,6 @@
 """Tokens and money."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,11 +11,13 @@ from rich.text import Text
 from construct.operations.cost_report import CostReport, DayCost, Estimate
 from construct.store.usage import UsageLine
 from construct.text import one_line
-from construct.views.widgets import AccentBar
+from construct.views.widgets import AccentBar, ByWidth
 from construct.views.words import counted, money, money_beside, percent
 
 _BAR_WIDTH = 24
 _MOST_DAYS = 7
+_ROOM = 64
+"""Columns from which tables have room for all their figures."""
 _SUMMED = ("calls", "input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
 _BASIS = (
     "An estimate, from the tokens of the stored messages and today's prices, "
@@ -37,7 +39,8 @@ def usage_view(found: CostReport) -> RenderableType:
         ]
     if found.days:
         parts += [_by_day(found.days[-_MOST_DAYS:]), Text()]
-    return Group(*parts, _by_purpose(found.lines))
+    by_purpose = ByWidth(_ROOM, _by_purpose(found.lines), Group(*_purposes(found.lines)))
+    return Group(*parts, by_purpose)
 
 
 def usage_json(found: CostReport) -> dict[str, Any]:
@@ -71,6 +74,18 @@ def _by_purpose(lines: Sequence[UsageLine]) -> Table:
     return table
 
 
+def _purposes(lines: Sequence[UsageLine]) -> Iterator[Text]:
+    """Yield the same for a small screen: what each purpose cost, and below it the figures."""
+    for line in lines:
+        _, prompt, cached, output, cost = _figures([line])
+        yield Text(f"{line.purpose}: {cost} for {counted(line.calls, 'call')}")
+        share = f" ({cached} cached)" if cached else ""
+        figures = f"{one_line(line.model)}, prompt {prompt}{share}, output {output}"
+        yield Text(figures, style="dim")
+    if len(lines) > 1:
+        yield Text(f"all: {_cost(lines)}", style="bold")
+
+
 def _figures(lines: Sequence[UsageLine]) -> list[str]:
     read = sum(line.cache_read_tokens for line in lines)
     prompt = read + sum(line.input_tokens + line.cache_write_tokens for line in lines)
@@ -97,19 +112,23 @@ def _by_day(days: Sequence[DayCost]) -> Table:
     return table
 
 
-def _compared(spent: float, instead: Estimate) -> Table:
+def _compared(spent: float, instead: Estimate) -> ByWidth:
     costs = (spent, instead.recent_usd, instead.full_usd)
     names = ("as it was", f"last {counted(instead.recent_messages, 'message')}", "whole history")
     notes = ("memory work included", "what is older is forgotten", "all of it, every time")
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column(max_width=_BAR_WIDTH)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(style="dim", overflow="fold")
+    wide, narrow = Table.grid(padding=(0, 1)), Table.grid(padding=(0, 1))
+    wide.add_column(no_wrap=True)
+    wide.add_column(max_width=_BAR_WIDTH)
+    wide.add_column(justify="right", no_wrap=True)
+    wide.add_column(style="dim", overflow="fold")
+    narrow.add_column(no_wrap=True)
+    narrow.add_column(justify="right", no_wrap=True)
     most = max(costs)
     for name, cost, note in zip(names, costs, notes, strict=True):
-        table.add_row(name, AccentBar(most or 1.0, 0, cost), money_beside(cost, most), note)
-    return table
+        bar = AccentBar(most or 1.0, 0, cost)
+        wide.add_row(name, bar, money_beside(cost, most), note)
+        narrow.add_row(name, money_beside(cost, most))
+    return ByWidth(_ROOM, wide, narrow)
 
 
 def _basis(instead: Estimate) -> str:

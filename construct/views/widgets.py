@@ -1,9 +1,10 @@
 """What rich lacks: bars in the theme's colour, and text that breaks in any script."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from rich.bar import Bar
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.containers import Lines
 from rich.text import Text
 
@@ -17,6 +18,18 @@ class AccentBar(Bar):
         """Draw it. Rich's own knows colours, and none of the theme's styles."""
         self.style = console.get_style("accent")
         return super().__rich_console__(console, options)
+
+
+@dataclass(frozen=True, slots=True)
+class ByWidth:
+    """One view where there are `columns` or more, another where there are fewer."""
+
+    columns: int
+    wide: RenderableType
+    narrow: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self.wide if options.max_width >= self.columns else self.narrow
 
 
 class Prose(Text):

@@ -4,6 +4,7 @@ from datetime import date, datetime, time, timedelta
 
 from construct.clock import Clock, from_text, gap_words
 from construct.store.records import DROPPED, REFUSED
+from construct.text import shorten
 
 _CENTS_FROM = 0.1
 _HALF_PERCENT = 0.005
@@ -50,6 +51,11 @@ def ago(moment: str, clock: Clock) -> str:
     """Return how long ago a stored time was."""
     gap = clock.now() - from_text(moment)
     return "just now" if gap < timedelta(minutes=1) else f"{gap_words(gap)} ago"
+
+
+def model_words(name: str) -> str:
+    """Return a model's name for the screen: llama.cpp's is the path of a file."""
+    return shorten(name.rpartition("/")[2] if name.startswith("/") else name, 40)
 
 
 def day(moment: str, clock: Clock) -> date:

@@ -24,7 +24,7 @@ from construct.llm.types import (
     WorkReply,
     WorkRequest,
 )
-from construct.turns import heard
+from construct.turn import heard
 from tests.support.fake_api import FakeApi, faults
 
 SMALL_TALK = [

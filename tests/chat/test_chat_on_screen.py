@@ -439,3 +439,18 @@ async def test_a_server_that_is_asked_again(api: FakeApi, settings: Settings) ->
         await seat.see("is busy, trying again")
         await seat.see("You said")
         assert "trying again" not in seat.screen.text
+
+
+async def test_a_command_at_a_question_is_no_answer(settings: Settings, api: FakeApi) -> None:
+    """It is said that it was not run, and the question stays until it is answered."""
+    async with seated(settings) as seat:
+        seat.type("My sister Rosa lives in Porto.\r")
+        await seat.see("You said")
+        seat.type("/forget message:1\r")
+        await seat.see("[y/N]")
+        seat.type("/memory\r")
+        await seat.see("Not sent: “/memory”. Please answer y or n first.")
+        await seat.see(lambda: seat.screen.lines[-2].endswith("[y/N]"))
+        seat.type("no\r")
+        await seat.see("Nothing was deleted.")
+    assert stored(settings, "SELECT withheld FROM messages WHERE id = 1") == [(0,)]

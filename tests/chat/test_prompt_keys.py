@@ -8,7 +8,9 @@ import pytest
 
 from construct.chat.editor import edit_text
 from construct.config import Settings
-from construct.errors import UsageError
+from construct.errors import ConstructError, UsageError
+from construct.operations.rules import rules_in_force
+from construct.user_rules import EXAMPLE
 from tests.chat.conftest import seated, stored
 from tests.support.fake_api import FakeApi, Reply
 
@@ -82,6 +84,30 @@ async def test_vi_keys(api: FakeApi, settings: Settings) -> None:
     assert ("three\nfour",) in stored(settings, "SELECT content FROM messages WHERE role = 'user'")
 
 
+@pytest.mark.parametrize(
+    ("keys", "left"),
+    [
+        ("cwfour", "one four, three"),
+        ("cWfour", "one four three"),
+        ("llcwne", "one twne, three"),
+        ("hcw, ", "one, two, three"),
+        ("Wcwfour", "one two, four"),
+        ("0" + "2cwfour", "four, three"),
+    ],
+)
+async def test_cw_keeps_the_space(settings: Settings, keys: str, left: str) -> None:
+    """As vi does: `cw` changes to the end of the word, and on a space up to the next one."""
+    async with seated(replace(settings, editing_mode="vi")) as seat:
+        seat.type("one two, three")
+        await seat.see("› one two, three")
+        seat.type("\x1b")
+        await seat.see("vi normal")
+        seat.type("0w")
+        await asyncio.sleep(0.1)
+        seat.type(keys)
+        await seat.see(lambda: f"› {left}" in seat.screen.lines)
+
+
 async def test_the_editor(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,3 +171,24 @@ async def test_an_earlier_line_is_offered_once_it_is_likely(settings: Settings) 
         await seat.see(lambda: seat.screen.text.count("You said") == 2)
     said = stored(settings, "SELECT DISTINCT content FROM messages WHERE role = 'user'")
     assert said == [("We walk to the sea every morning.",)]
+
+
+async def test_rules_open_in_the_editor(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is made with an example that only the user can read; what is saved holds at once."""
+    script = tmp_path / "my editor"
+    script.write_text('#!/bin/sh\nprintf "never: salary\\n" >> "$1"\n')
+    script.chmod(0o700)
+    monkeypatch.setenv("EDITOR", f"'{script}'")
+    monkeypatch.delenv("VISUAL", raising=False)
+    file = tmp_path / "home" / "memory-rules.md"
+    async with seated(replace(settings, memory_rules=file)) as seat:
+        seat.type("/rules\r")
+        await seat.see("Never written: salary.")
+        assert file.read_text() == f"{EXAMPLE}never: salary\n"
+        assert file.stat().st_mode & 0o777 == 0o600
+        seat.type("/remember My salary is 4,000\r")
+        await seat.see("though your rules say never: salary")
+    with pytest.raises(ConstructError, match="is no file"):
+        rules_in_force(replace(settings, memory_rules=tmp_path))

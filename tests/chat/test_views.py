@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from construct.chat.commands import all_commands
-from construct.chat.help_view import HelpView
+from construct.chat.help_view import HelpView, everyday_view
 from construct.clock import Clock, from_text
 from construct.llm.types import ChatMessage, Request, Tool
 from construct.llm.types import Text as Words
@@ -39,7 +39,7 @@ from construct.store.usage import Spent, UsageLine
 from construct.views.console import to_ansi, to_text
 from construct.views.context import context_view
 from construct.views.conversations import conversations_view
-from construct.views.due import due_line
+from construct.views.due import due_view
 from construct.views.forgetting import (
     forget_plan_view,
     forget_question,
@@ -236,7 +236,13 @@ WEEKS = [
 SINCE = datetime(2026, 3, 1, tzinfo=UTC)
 UNDONE = Undone(cycle(), (observation(1, EVIL),), (observation(2),), 0)
 DIFF = Diff(
-    (observation(1, EVIL),), ((observation(2), observation(3)),), (observation(4, EVIL),), SINCE
+    (observation(1, EVIL),),
+    ((observation(2), observation(3)),),
+    (observation(4, EVIL),),
+    SINCE,
+    None,
+    2,
+    2,
 )
 HITS = [
     Hit("message", 5, 1, "2026-03-01", EVIL, 1.0, role="user"),
@@ -264,7 +270,8 @@ VIEWS: dict[str, RenderableType] = {
         Generations(tuple(MADE), tuple(NEWEST), {2: [1]}, (EVIL,)), TODAY
     ),
     "timeline": timeline_view(WEEKS, 2),
-    "help": HELP,
+    "help": everyday_view(all_commands()),
+    "help all": HELP,
     "watermarks": watermarks_view(
         [Watermark("observed", message(3, EVIL), 2), Watermark("window", None, 4)], CLOCK
     ),
@@ -387,7 +394,7 @@ def test_diff_puts_old_and_new_together() -> None:
     lines = [line.strip() for line in to_text(diff_view(DIFF, CLOCK)).splitlines()]
     assert lines[lines.index("Changed") + 1].startswith("- 2 ")
     assert lines[lines.index("Changed") + 2].startswith("+ 3 ")
-    assert lines[-1] == "1 learned, 1 changed, 1 gone · since 2026-03-01"
+    assert lines[-1] == "1 learned, 1 changed, 1 gone · since 2026-03-01 · 2 known now, 2 before"
 
 
 def test_why_goes_down_to_the_words() -> None:
@@ -467,15 +474,19 @@ def test_forgetting_says_what_stays() -> None:
     )
 
 
-def test_due_plans_are_one_line() -> None:
-    """What is due, and what has passed unknown, stands in one line of the terminal's width."""
-    plans = [DuePlan(1, EVIL, date(2026, 3, 11)), DuePlan(2, "Tea with Rui", date(2026, 3, 8))]
-    line = due_line(plans, TODAY, 200)
-    assert line.startswith("Due tomorrow: evil")
-    assert "Outcome unknown" in line
-    assert len(due_line(plans, TODAY, 60)) <= 60
-    assert due_line(plans, TODAY, 40).count("…") == 2
-    assert due_line([], TODAY, 30) == ""
+@pytest.mark.parametrize("width", [24, 40, 80])
+def test_what_is_due_is_never_cut(width: int) -> None:
+    """Neither when it is due nor a word of the plan, however narrow the terminal."""
+    plans = [
+        DuePlan(1, "User calls the dentist in Porto about the crown", TODAY),
+        DuePlan(2, EVIL, date(2026, 3, 11)),
+        DuePlan(3, "Tea with Rui", date(2026, 3, 8)),
+    ]
+    shown = to_text(due_view(plans, TODAY), width)
+    assert all(len(line) <= width for line in shown.splitlines())
+    said = " ".join(shown.split())
+    assert "· Due today: User calls the dentist in Porto about the crown · Due tomorrow" in said
+    assert said.endswith("· Outcome unknown (2 days ago): Tea with Rui")
 
 
 def test_words() -> None:

@@ -30,3 +30,11 @@ def test_completing_makes_no_database(program: Program) -> None:
     assert offered(program, "construct memory why ") == "_files\n"
     assert '"ask":' in offered(program, "construct a")
     assert not program.db.exists()
+
+
+def test_the_formats_of_an_export_are_offered(program: Program) -> None:
+    """All of them, or those that begin with what is typed."""
+    every = offered(program, "construct export --format ")
+    assert all(f'"{name}"' in every for name in ("jsonl", "sqlite", "markdown"))
+    assert "markdown" in offered(program, "construct export --format m")
+    assert "jsonl" not in offered(program, "construct export --format m")

@@ -10,6 +10,15 @@ from tests.support.program import Program
 KEYS = {"id", "title", "created_at", "parent", "forked_at_message", "current_task"}
 
 
+def test_without_a_command_it_lists(lived: Program) -> None:
+    """`construct conversations` is `construct conversations list`; `--json` counts only behind a command."""
+    assert lived.run("conversations").stdout == lived.run("conversations", "list").stdout != ""
+    assert lived.json("conversations") == lived.json("conversations", "list")
+    done = lived.run("conversations", "--json", "show", "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "construct conversations show --json" in done.stderr
+
+
 def test_list_has_the_latest_first(lived: Program) -> None:
     """Each with its figures; `--limit` takes any number."""
     found = lived.json("conversations", "list")
@@ -113,9 +122,6 @@ def test_a_number_is_needed(lived: Program) -> None:
     """What is none is wrong usage."""
     assert lived.run("conversations", "show", "two").returncode == 2
     assert lived.run("conversations", "show").returncode == 2
-    bare = lived.run("conversations")
-    assert bare.returncode == 2
-    assert bare.stderr.startswith("Name one of: list, show, rename, fork, delete.\n")
     assert (
         "Put the text in quotes" in lived.run("conversations", "rename", "1", "Two", "words").stderr
     )

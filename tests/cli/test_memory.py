@@ -30,6 +30,15 @@ def ids(found: list[dict[str, Any]]) -> list[object]:
     return [one["id"] for one in found]
 
 
+def test_without_a_command_it_lists(lived: Program) -> None:
+    """`construct memory` is `construct memory list`; `--json` counts only behind a command."""
+    assert lived.run("memory").stdout == lived.run("memory", "list").stdout != ""
+    assert lived.json("memory") == lived.json("memory", "list")
+    done = lived.run("memory", "--json", "show", "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "construct memory show --json" in done.stderr
+
+
 def test_list_has_the_shape_of_the_contract(lived: Program) -> None:
     """What is active or pending, then memories: an observation's id is bare, a memory's `memory:ID`."""
     found = lived.json("memory", "list")
@@ -212,9 +221,13 @@ def test_why_last_shows_what_the_reply_was_given(lived: Program) -> None:
     why = lived.json("memory", "why", "last")
     assert set(why) == {"message", "observations", "given"}
     assert why["message"]["id"] == asked["message_id"]
-    assert why["observations"] == {"blocks": 1, "lines": 2}
+    assert why["observations"] == {"blocks": 1, "lines": 2, "ids": [3, 4]}
     assert [(one["way"], one["id"]) for one in why["given"]] == [("passage", "message:9")]
-    assert "came back by itself" in lived.run("memory", "why", "last").stdout
+    shown = lived.run("memory", "why", "last").stdout
+    assert "what your words brought back" in shown
+    assert "2 lines of what is remembered" in shown
+    for line in ("3 Zoe's birthday is on May 5th", "4 I live in Lisbon near the river"):
+        assert line in shown
 
 
 def test_why_a_message_or_what_was_kept_by_hand(lived: Program) -> None:
@@ -336,7 +349,7 @@ def test_diff_has_three_parts(lived: Program) -> None:
     """
     whole = lived.json("memory", "diff", "2026-02-01")
     assert set(whole) == {"learned", "changed", "gone"}
-    assert ids(whole["learned"]) == [3, 4]
+    assert ids(whole["learned"]) == [3, 4, 5]
     assert lived.json("memory", "diff", "yesterday", "today") == {
         "learned": [],
         "changed": [],
@@ -482,7 +495,7 @@ def test_undo_on_a_terminal_shows_what_it_would_take_back_and_asks(
         python("from construct.cli.run import run; run(['undo'])"), lived.environment(), 100, 40
     )
     try:
-        terminal.see("Type yes to do it")
+        terminal.see("[y/N]")
         shown = terminal.screen.text
         assert "This would be taken back: an observation run" in shown
         assert "in conversation 1" in shown
@@ -568,3 +581,16 @@ def test_the_context_is_what_would_be_sent(lived: Program) -> None:
     assert set(found["tokens"]) >= {"system", "observations", "messages"}
     assert "would be sent to" in lived.run("memory", "context").stdout
     assert "You are Construct" in lived.run("memory", "context", "--full").stdout
+
+
+def test_profile_gives_each_line_its_id(lived: Program) -> None:
+    """On the screen, and with `--json` as `memory list` has it."""
+    printed = lived.run("memory", "profile").stdout
+    found = lived.json("memory", "profile")
+    lines = [line for subject in found for line in subject["lines"]]
+    listed = {str(one["id"]): one for one in lived.json("memory", "list")}
+    assert lines
+    assert all(listed[str(line["id"])] == line for line in lines)
+    for line in lines:
+        assert f"{line['id']} {line['date'][:10]} {line['text'][:20]}" in printed
+    assert lived.run("--db", str(lived.folder / "none.db"), "memory", "profile").returncode == 0

@@ -106,6 +106,13 @@ def test_the_environment_comes_first(program: Program, api: FakeApi) -> None:
     assert json.loads(program.run("status", "--json", more=mine).stdout)["provider"] == "anthropic"
 
 
+def test_doctor_of_a_notebook(program: Program) -> None:
+    """No model is a choice, not a fault."""
+    done = program.run("doctor", "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["ok"] is True
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "named"),
     [

@@ -276,7 +276,7 @@ def test_version(program: Program) -> None:
 @pytest.mark.parametrize(
     ("arguments", "command"),
     [
-        ("bogus", ""), ("--bogus", ""), ("memory", " memory"), ("memory bogus", " memory"), ("ask a b", " ask"),
+        ("bogus", ""), ("--bogus", ""), ("memory bogus", " memory"), ("ask a b", " ask"),
         ("status --db x", " status"), ("import", " import"), ("chat --conversation", " chat"), ("--db", ""),
     ],
 )  # fmt: skip

@@ -73,7 +73,7 @@ def test_trust_is_asked_for_once(program: Program, api: FakeApi) -> None:
         f"ANTHROPIC_BASE_URL={api.url}\nANTHROPIC_AUTH_TOKEN=in-the-file\n"
     )
     with on_terminal(program, "status") as terminal:
-        terminal.see("Type yes to trust it:")
+        terminal.see("Trust it? [y/N]")
         assert f"ANTHROPIC_BASE_URL={api.url}" in terminal.screen.text
         terminal.type("yes\r")
         assert terminal.wait() == 0
@@ -97,18 +97,18 @@ def test_a_no_is_kept_too(program: Program) -> None:
     """
     (program.folder / ".env").write_text("CONSTRUCT_MEMORY=off\n")
     with on_terminal(program, "status") as terminal:
-        terminal.see("Type yes to trust it:")
+        terminal.see("Trust it? [y/N]")
         terminal.type("\x04")
         assert terminal.wait() == 0
     assert not answers(program).exists()
     with on_terminal(program, "status") as terminal:
-        terminal.see("Type yes to trust it:")
+        terminal.see("Trust it? [y/N]")
         terminal.type("no\r")
         assert terminal.wait() == 0
         assert "Ignored CONSTRUCT_MEMORY from .env, which you do not trust." in terminal.screen.text
     with on_terminal(program, "status") as terminal:
         assert terminal.wait() == 0
-        assert "Type yes" not in terminal.screen.text
+        assert "[y/N]" not in terminal.screen.text
         assert "tobeaskedagain" in "".join(
             terminal.screen.text.split()
         )  # the folder's name may push it over the edge
@@ -120,7 +120,7 @@ def test_doctor_says_why_no_key_is_sent(program: Program, api: FakeApi) -> None:
     program.env["ANTHROPIC_API_KEY"] = "own-key"
     (program.folder / ".env").write_text(f"ANTHROPIC_BASE_URL={api.url}\n")
     with on_terminal(program, "status") as terminal:
-        terminal.see("Type yes to trust it:")
+        terminal.see("Trust it? [y/N]")
         terminal.type("y\r")
         assert terminal.wait() == 0
     (check,) = [one for one in program.json("doctor")["checks"] if one["name"] == "credentials"]

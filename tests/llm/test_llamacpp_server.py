@@ -9,7 +9,6 @@ from construct.config import load_settings
 from construct.errors import ModelError, ModelUnreachableError
 from construct.llm.providers import Models, choose_models
 from construct.llm.servers import look
-from construct.llm.servers.types import Source
 from construct.llm.types import (
     ChatMessage,
     Request,
@@ -58,7 +57,7 @@ async def reply(models: Models, request: Request) -> str:
 def test_it_is_found(server: LlamaServer) -> None:
     """With its real window and its size."""
     (found,) = look({"CONSTRUCT_LOOK_FOR": server.url})
-    assert (found.source, found.context_window, found.vision) == (Source.LLAMACPP, WINDOW, False)
+    assert (found.source, found.context_window, found.vision) == ("llamacpp", WINDOW, False)
     assert found.parameters == 134_515_008
 
 

@@ -18,7 +18,7 @@ from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.conversations import create_conversation, get_watermarks, note_request
 from construct.store.database import transaction
-from construct.store.invariants import index_violations, violations
+from construct.store.invariants import index_violations, take_in_violations, violations
 from construct.store.memories import get_memory, memory_of_observation
 from construct.store.messages import NewMessage, add_message, is_shown, live_messages
 from construct.store.records import Message, Observation
@@ -209,7 +209,7 @@ class Life:
         dangling = [
             f"{row[0]} {row[1]} dangles" for row in self.db.execute("PRAGMA foreign_key_check")
         ]
-        return violations(self.db) + indexes + dangling
+        return violations(self.db) + take_in_violations(self.db) + indexes + dangling
 
     def bytes(self) -> bytes:
         """Return all that is in the file and its log."""

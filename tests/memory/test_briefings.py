@@ -88,7 +88,7 @@ async def test_the_reply_that_stands_counts(tmp_path: Path, api: FakeApi) -> Non
         with pytest.raises(NotFoundError):
             await last(t)
         await t.say("Hello.")
-        again = await t.companion.retry(t.id, t.heard.append)
+        again = await t.responder.retry(t.id, t.heard.append)
         found = await last(t)
     assert again is not None
     assert found.reply.id == again.message_id

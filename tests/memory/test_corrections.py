@@ -44,8 +44,14 @@ def test_an_edit_supersedes_and_inserts_in_one_cycle(life: Life) -> None:
             "Ana sees the dentist on 2027-04-02",
             "2027-04-02",
         ),
-        ("Ana moved to Porto on 2026-01-03", "2026-01-03", "Ana's cat is called Milo", None),
-        ("Ana buys a jacket before March 2027", "2027-03-01", "Ana's jacket is bought", None),
+        (
+            "Ana sees the dentist on 2027-03-30",
+            "2027-03-30",
+            "Ana sees Doctor Salgueiro",
+            "2027-03-30",
+        ),
+        ("Ana buys a jacket in March 2027", "2027-03", "Ana's jacket is bought", "2027-03"),
+        ("Ana buys a jacket in March 2027", "2027-03", "Ana buys one in April 2027", "2027-04"),
         (
             "Ana buys a jacket before March 2027",
             "2027-03-01",
@@ -54,26 +60,58 @@ def test_an_edit_supersedes_and_inserts_in_one_cycle(life: Life) -> None:
         ),
         ("Ana sees the dentist", "2027-03-30", "Ana sees Doctor Salgueiro", "2027-03-30"),
         ("Ana sees the dentist", None, "Ana sees the dentist tomorrow", "2026-03-02"),
+        (
+            "Ana sees the dentist on March 5th (moved to 2026-03-09)",
+            "2026-03-09",
+            "Ana sees the dentist on March 5th",
+            "2026-03-05",
+        ),
+        ("Ana runs on Fridays", None, "Ana runs and swims on Fridays", None),
     ],
     ids=[
         "another day",
-        "none any more",
-        "no month either",
+        "the same, left out",
+        "the month, left out",
+        "another month",
         "the same month",
         "known beside the words",
         "counted from now",
+        "the other that stood there",
+        "none as before",
     ],
 )
 def test_the_day_follows_the_words(
     life: Life, was: str, its_day: str | None, becomes: str, day: str | None
 ) -> None:
-    """A day that the user's words change or leave out is not kept."""
+    """An edit keeps the day, unless the new words name another."""
     here = life.talk()
     said = life.exchange(here, was)
     (old,) = life.observe(here, replace(stated(was, [said.id]), referenced_date=its_day))
     assert (
         rows.observation(life.db, edit(life.db, old.id, becomes, life.clock)).referenced_date == day
     )
+
+
+def test_a_day_that_was_counted_from_then_is_not_counted_from_now(life: Life) -> None:
+    """When a word beside "on Friday" is corrected a week later, it still is that Friday."""
+    here = life.talk()
+    said = life.exchange(here, "Ana sees the dentist on Friday")
+    fact = replace(stated(said.content, [said.id]), referenced_date="2026-03-06", stance="planned")
+    (old,) = life.observe(here, fact)
+    life.pass_days(8)
+    new = edit(life.db, old.id, "Ana sees the doctor on Friday", life.clock)
+    assert rows.observation(life.db, new).referenced_date == "2026-03-06"
+
+
+def test_a_plan_stays_a_plan(life: Life) -> None:
+    """Unless the user's words tell that it is past."""
+    here = life.talk()
+    said = life.exchange(here, "Ana will see the dentist")
+    (old,) = life.observe(here, replace(stated(said.content, [said.id]), stance="planned"))
+    corrected = edit(life.db, old.id, "Ana will see the doctor", life.clock)
+    assert rows.observation(life.db, corrected).stance == "planned"
+    told = edit(life.db, corrected, "Ana saw the doctor", life.clock)
+    assert rows.observation(life.db, told).stance == "stated"
 
 
 def test_the_edited_line_is_shown_at_once(life: Life) -> None:

@@ -11,9 +11,12 @@ from construct.memory.corrections import edit
 from construct.memory.forgetting import forget
 from construct.memory.undo import undo
 from construct.operations.history import Period, bundled, diff, folded, timeline
+from construct.operations.memory import list_in_scope
 from construct.operations.moments import parse_moment
+from construct.operations.report import report
 from construct.store import provenance
 from construct.store.provenance import Generation, active_at
+from construct.views.report.page import page
 from tests.memory.builders import Life
 from tests.support.context import context
 
@@ -246,3 +249,27 @@ def test_quiet_periods_in_a_row_are_one_line() -> None:
         Period(date(2026, 1, 12), {"low": 1}, 0, 0, 0, {0: 1}),
     )
     assert list(map(len, folded([quiet, quiet, busy, busy, quiet]))) == [2, 1, 1, 1]
+
+
+def test_the_counts_agree(life: Life) -> None:
+    """What is known now is one number in `/memory`, `/timeline`, `/diff` and the report.
+
+    With something pending, withheld, condensed, edited and undone in it.
+    """
+    here = life.talk()
+    since = life.clock.now() - timedelta(days=1)
+    first, second = life.learn(here, "Fact a"), life.learn(here, "Fact b")
+    life.reflect(("a and b", [first, second]))
+    edit(life.db, life.learn(here, "Fact c").id, "Fact d", life.clock)
+    life.learn(here, "Fact e")
+    undo(life.db, life.clock)
+    withheld = life.learn(here, "Fact f")
+    life.db.execute("UPDATE observations SET withheld = 1 WHERE id = ?", (withheld.id,))
+    life.observe(here, ("Fact g", [life.exchange(here, "Fact g")]))
+    ctx = context(life.db, life.clock, here=here)
+    found = diff(ctx, since.isoformat())
+    assert len(list_in_scope(ctx).observations) == 4
+    assert sum(timeline(ctx)[-1].active.values()) == 4
+    assert (found.known_before, found.known_after) == (0, 4)
+    assert found.known_after == len(found.learned)
+    assert "<dt>remembered</dt><dd>4</dd>" in page(report(ctx), life.clock)

@@ -12,10 +12,7 @@ _ROWS = Path(__file__).with_name("version_7.sql")
 """A life that version 7 wrote: edits, an undone one too, an outdated pair, reflections of two
 generations, a pinned note, a pending one, and something forgotten. version_7.jsonl is the export
 that version 7 made of it."""
-_STEPS = (
-    "m001_talk", "m002_memory", "m003_curated", "m004_search", "m005_briefings", "m006_vectors", "m007_own_words",
-    "m008_replaced", "m009_taken_in",
-)  # fmt: skip
+_STEPS = [step.name for step in migrations.pending(Database(memory=True))]
 
 
 def make_version_7(path: Path, brought_to: int = 7) -> sqlite3.Connection:

@@ -47,7 +47,7 @@ def test_nothing_of_this_moment_is_in_it(db: sqlite3.Connection, place: Path) ->
     """Running cycles and what they wrote, their owners and open chats are gone, down to the bytes."""
     copy = save(db, place)
     raw = copy.read_bytes()
-    for trace in (b"elf", b"hippopotamus", b"half-finished"):
+    for trace in (b"changeling", b"hippopotamus", b"half-finished"):
         assert trace in (place / "a.db").read_bytes() + (place / "a.db-wal").read_bytes()
         assert trace not in raw
     other = new_database(copy)

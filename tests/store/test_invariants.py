@@ -4,7 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from construct.store.invariants import file_violations, index_violations, violations
+from construct.store.invariants import (
+    file_violations,
+    index_violations,
+    take_in_violations,
+    violations,
+)
 from tests.store.transfer_world import World, furnish
 from tests.support.database import new_database
 
@@ -77,6 +82,25 @@ def test_each_breach_is_found(db: sqlite3.Connection, change: str, sentence: str
     db.execute("PRAGMA foreign_keys = OFF")
     db.executescript(change)
     assert any(sentence in found for found in violations(db)), violations(db)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("DELETE FROM active_spans WHERE observation_id = 6", "Observation 6: active_spans and its state disagree"),
+        ("INSERT INTO active_spans (observation_id, since) VALUES (1, -1)", "Observation 1: active_spans and its state"),
+        ("INSERT INTO last_take_ins VALUES (1, 5, 'user')", "counted up to 0, and one is number 5"),
+        ("UPDATE active_spans SET since = 3 WHERE observation_id = 6", "counted up to 0, and one is number 3"),
+        ("UPDATE active_spans SET until = 2 WHERE observation_id = 6", "counted up to 0, and one is number 2"),
+    ],
+)  # fmt: skip
+def test_each_breach_of_the_take_ins_is_found(
+    db: sqlite3.Connection, change: str, sentence: str
+) -> None:
+    """What triggers keep is what stands."""
+    assert take_in_violations(db) == []
+    db.execute(change)
+    assert any(sentence in found for found in take_in_violations(db)), take_in_violations(db)
 
 
 def test_archived_messages_stand_apart(db: sqlite3.Connection) -> None:

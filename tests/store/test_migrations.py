@@ -10,11 +10,16 @@ import pytest
 from sqlite_utils import Database
 
 from construct.store.database import open_database, transaction
-from construct.store.invariants import file_violations, index_violations, violations
+from construct.store.invariants import (
+    file_violations,
+    index_violations,
+    take_in_violations,
+    violations,
+)
 from construct.store.observations import ACTIVE
 from construct.store.purge import finish_erasure
 from construct.store.schema import migrations
-from construct.store.shown import not_taken_in
+from construct.store.shown import not_taken_in, shown
 from construct.store.version import SCHEMA_VERSION
 from tests.store.old_versions import make_version_7, set_version
 from tests.store.transfer_world import World, bring, exported, furnish
@@ -25,6 +30,11 @@ VERSION_7_EXPORT = Path(__file__).with_name("version_7.jsonl")
 FIRST_VERSION = 4
 """The first that was ever written to a disk: the steps up to it came together."""
 _MADE_AGAIN = re.compile("_fts|^sqlite_|^_sqlite|^vector|^meta$|^outdated$")
+
+_BLOCKS = """SELECT shown.conversation_id, dense_rank() OVER (
+        PARTITION BY shown.conversation_id ORDER BY block),
+    observation_id FROM shown JOIN observations ON id = observation_id WHERE block > 0
+    ORDER BY shown.conversation_id, block, observation_id"""
 
 Rows = dict[str, list[dict[str, object]]]
 
@@ -72,6 +82,11 @@ def found(db: sqlite3.Connection, words: str) -> int:
     return int(count)
 
 
+def sound(db: sqlite3.Connection) -> list[str]:
+    """Return all that is wrong with a database."""
+    return index_violations(db) + violations(db) + take_in_violations(db) + file_violations(db)
+
+
 def test_a_new_file_is_as_one_that_was_brought_to_this_version(
     place: Path, old: sqlite3.Connection
 ) -> None:
@@ -105,23 +120,31 @@ def test_from_version_6(place: Path, old: sqlite3.Connection) -> None:
         assert finish_erasure(db, 1)
         assert (place / "x.db").stat().st_size < size
         with transaction(db):
-            assert index_violations(db) + violations(db) + file_violations(db) == []
+            assert sound(db) == []
 
 
 @pytest.mark.parametrize("version", range(FIRST_VERSION, SCHEMA_VERSION))
 def test_from_every_version(place: Path, version: int) -> None:
-    """Every row of every table is as it was, down to the ids, and the export has the same words."""
+    """Every row is as it was, the same is shown, and the export has the same words."""
     with closing(make_version_7(place / "x.db", brought_to=version)) as old:
         if version < 7:
             old.executescript(VERSION_6.read_text("utf-8"))
         before = stored(old)
+        blocks = old.execute(_BLOCKS).fetchall()
     with closing(open_database(place / "x.db")) as db:
         assert without_new_columns(stored(db), before) == before
         text = exported(db)
         for table in before.keys() & {"messages", "observations", "memories"}:
             assert all(f'"uid": "{row["uid"]}"' in text for row in before[table])
+        now = [
+            (c, n, o.id)
+            for c in sorted({conversation for conversation, _, _ in blocks})
+            for n, block in enumerate(shown(db, c).blocks, 1)
+            for o in block
+        ]
+        assert now == blocks
         with transaction(db):
-            assert index_violations(db) + violations(db) + file_violations(db) == []
+            assert sound(db) == []
 
 
 def test_from_version_7(place: Path) -> None:
@@ -164,9 +187,9 @@ def test_what_fell_off_before_version_9_has_no_rows_and_stays_off(place: Path) -
             [(1, i) for i in active[:-1]] + [(2, i) for i in active],
         )
         rows = "SELECT * FROM shown WHERE block > 0 ORDER BY conversation_id, observation_id"
-        shown = old.execute(rows).fetchall()
+        lines = old.execute(rows).fetchall()
     with closing(open_database(place / "x.db")) as db:
-        assert db.execute(f"SELECT * FROM ({rows})").fetchall() == shown
+        assert db.execute(f"SELECT * FROM ({rows})").fetchall() == lines
         assert db.execute("SELECT min(block) FROM shown").fetchone() == (1,)
         assert list(not_taken_in(db, 1, "user", None)) == active[-1:]
         assert not_taken_in(db, 2, "user", None) == {}

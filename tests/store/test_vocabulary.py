@@ -13,6 +13,7 @@ from construct.vocabulary import (
     Priority,
     Relation,
     Role,
+    Scope,
     Stance,
     WatermarkName,
     Way,
@@ -33,6 +34,7 @@ from tests.memory.builders import Life
         ("memories", "origin", MemoryOrigin),
         ("observation_replaced", "relation", Relation),
         ("briefed", "way", Way),
+        ("last_take_ins", "scope", Scope),
     ],
 )
 def test_a_check_lists_the_words(life: Life, table: str, column: str, words: type[StrEnum]) -> None:

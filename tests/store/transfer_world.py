@@ -254,7 +254,7 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
     for block, observation in enumerate((both, edited), 1):
         w.insert("shown", conversation_id=dentist, observation_id=observation, block=block)
     db.execute("INSERT INTO tombstones VALUES (?, ?)", (f"{machine}-gone", w.tick()))
-    w.insert("sessions", conversation_id=fork, owner='{"host": "elf"}', heartbeat=1.0)
+    w.insert("sessions", conversation_id=fork, owner='{"host": "changeling"}', heartbeat=1.0)
     db.execute("INSERT INTO token_factors VALUES ('m', 1.5, 3)")
     return w
 
@@ -282,7 +282,7 @@ def _withhold_something(w: World, conversation: int, observation: int, message: 
 def run_something(w: World, conversation: int) -> None:
     """Leave a cycle at work, with what an adversarial worker would have written already."""
     cycle = w.insert("cycles", uid=w.uid("y"), conversation_id=conversation, kind="reflector", status="running",
-                     started_at=w.tick(), owner='{"host": "elf", "pid": 7}', heartbeat=1.0,
+                     started_at=w.tick(), owner='{"host": "changeling", "pid": 7}', heartbeat=1.0,
                      phase="checking")  # fmt: skip
     (source,) = w.db.execute(
         "SELECT min(id) FROM observations WHERE superseded_at IS NULL"

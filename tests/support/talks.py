@@ -11,10 +11,11 @@ from construct.llm.providers import choose_models
 from construct.memory.cycles.runner import Progress
 from construct.operations.context import Context
 from construct.operations.status import Status, status
+from construct.responders import on_record
 from construct.store.conversations import create_conversation
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
-from construct.turns import TurnResult
+from construct.turn import Responder, TurnResult
 from tests.support.database import new_database
 from tests.support.fake_api import FakeApi
 
@@ -38,9 +39,14 @@ class Talk:
         self.progress = progress
         self.heard: list[object] = []
 
+    @property
+    def responder(self) -> Responder:
+        """Who answers what is stored."""
+        return on_record(self.companion)
+
     async def say(self, text: str) -> TurnResult:
         """Send one message and return how the turn ended; memory work is left alone."""
-        return await self.companion.turn(self.id, text, self.heard.append)
+        return await self.responder.turn(self.id, text, self.heard.append)
 
     async def status(self) -> Status:
         """Return the memory panel."""

@@ -6,9 +6,10 @@ What `/help` says of one is its docstring.
 from collections.abc import Sequence
 
 from construct.chat.chat import Chat
+from construct.chat.commands import agenda as _agenda  # noqa: F401 - stands in the group of `memory`
 from construct.chat.commands import conversation, corrections, data, memory, status
 from construct.chat.commands.registry import Choice, Registry
-from construct.chat.help_view import HelpView, command_view, keys_view
+from construct.chat.help_view import HelpView, command_view, everyday_view, keys_view
 from construct.chat.output import Output
 from construct.errors import UsageError
 
@@ -20,18 +21,20 @@ def all_commands() -> Registry:
 
 
 async def _command_choices(chat: Chat) -> Sequence[Choice]:
-    return [Choice(c.name, c.help) for g in all_commands().groups for c in g.commands] + [
-        Choice("keys", "the keys")
-    ]
+    commands = [Choice(c.name, c.help) for g in all_commands().groups for c in g.commands]
+    return [Choice("all", "every command"), Choice("keys", "what keys do"), *commands]
 
 
 @status.group.command(
-    "/help [COMMAND|keys]", "this, or one command", like="/help memory", choices=_command_choices
+    "/help [COMMAND|all|keys]", "this, all, or one", like="/help memory", choices=_command_choices
 )
 async def show_help(chat: Chat, out: Output, argument: str) -> None:
-    """What can be typed; what one command does, with an example; what the keys do."""
+    """The commands of every day; all of them; one, with an example; what the keys do."""
     registry = all_commands()
     if not argument:
+        out.show(everyday_view(registry))
+        return
+    if argument == "all":
         out.show(HelpView(registry.groups))
         return
     if argument == "keys":

@@ -10,11 +10,12 @@ from construct.chat.commands.registry import AfterCommand, Choice, Group, choose
 from construct.chat.output import Output
 from construct.errors import NotFoundError, UsageError
 from construct.operations import conversations as operations
+from construct.operations.persona import drop_unchanged_persona, make_persona
 from construct.operations.setup import all_models
 from construct.text import shorten
 from construct.views.conversations import conversations_view, deleted_text, deletion_text
 from construct.views.setup import models_text, price_words
-from construct.views.words import ago
+from construct.views.words import ago, model_words
 
 group = Group("Talk")
 
@@ -22,8 +23,6 @@ _CODE_BLOCK = re.compile(
     r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^(?P=fence)[`~]*\s*$", re.MULTILINE | re.DOTALL
 )
 _MOST_LISTED = 30
-_SHOWN_AGAIN = 2
-"""Messages: so that one knows where the talk stands."""
 _CONVERSATIONS = "/conversations [all|delete ID]"
 
 
@@ -95,7 +94,7 @@ async def switch(chat: Chat, out: Output, argument: str) -> None:
         return
     await chat.move(wanted_id)
     out.say(f"{wanted.name} · last talked {ago(wanted.last_at, chat.clock)}")
-    out.replay(await chat.run(operations.last_messages, wanted_id, _SHOWN_AGAIN), chat.clock)
+    out.replay(await chat.run(operations.last_exchange), chat.clock)
 
 
 @group.command("/rename TITLE", "give this one a title", like="/rename Trip to Porto")
@@ -130,12 +129,28 @@ async def model(chat: Chat, out: Output, argument: str) -> None:
     """In this chat only. Without a name: which one answers, and which are within reach."""
     if argument:
         await chat.use_model(argument)
-        out.say(f"{chat.model_name} answers from now on.")
+        out.say(f"{model_words(chat.model_name)} answers from now on.")
         if advice := chat.companion.models.advice:
             out.say(advice)
         return
-    out.say(f"{chat.model_name} answers; {chat.companion.models.worker_name} does the memory work.")
+    worker = model_words(chat.companion.models.worker_name)
+    out.say(f"{model_words(chat.model_name)} answers; {worker} does the memory work.")
     out.say(models_text(await asyncio.to_thread(all_models, chat.settings)))
+
+
+@group.command("/persona", "how it talks to you")
+async def persona(chat: Chat, out: Output, argument: str) -> None:
+    """It opens the file that says so in your editor: name, tone and language are yours.
+
+    What you save counts from the next message. Delete the file to go back to the shipped
+    one.
+    """
+    path = make_persona(chat.settings)
+    await out.edit_file(path)
+    if drop_unchanged_persona(path):
+        out.say("Nothing was changed: it talks as it did.")
+    else:
+        out.say(f"It counts from your next message. To go back, delete {path}")
 
 
 @group.command(
@@ -150,8 +165,8 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
     """While it is on, what is said is answered, and neither stored nor observed."""
     if argument not in {"", "on", "off"}:
         raise UsageError("Usage: /private on, or /private off.")
-    wanted = argument == "on" if argument else chat.off_record is None
-    if wanted == (chat.off_record is not None):
+    wanted = argument == "on" if argument else not chat.is_private
+    if wanted == chat.is_private:
         out.say(f"Private talk is {'on' if wanted else 'off'} already.")
         return
     chat.set_private(wanted)
@@ -177,7 +192,7 @@ async def drop(chat: Chat, out: Output, argument: str) -> None:
     dropped = await chat.drop()
     if dropped is None:
         raise NotFoundError("Nothing to drop: every message here has its reply.")
-    kept = "" if chat.off_record is not None else " It stays stored and searchable."
+    kept = "" if chat.is_private else " It stays stored and searchable."
     out.say(f"Left out of requests: “{shorten(dropped, 60)}”.{kept}")
 
 

@@ -7,10 +7,12 @@ from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
 from construct.memory.forgetting import Forgotten
 from construct.operations import forgetting, memory
+from construct.operations.rules import forbidden_word
 from construct.references import Reference, written
 from construct.store.records import Observation
 from construct.views import forgetting as views
 from construct.views.memory import lost_words, observation_table
+from construct.views.rules import forbidden_view
 from construct.views.search import unsearched_view
 
 group = Group("Corrections")
@@ -37,6 +39,8 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
     _show(chat, out, edited.observation)
     if edited.lost:
         out.say(lost_words(edited.lost, "/undo"))
+    if word := await chat.run(forbidden_word, text):
+        out.say(forbidden_view(word))
 
 
 @group.command(_PIN, "keep it as it is", like="/pin 12", choices=observation_choices)
@@ -115,8 +119,8 @@ async def undo(chat: Chat, out: Output, argument: str) -> None:
     """The newest memory cycle that changed something counts as never run.
 
     A cycle is an observation run, a reflection or an edit, of whatever conversation.
-    You see first what would change, and are asked; --yes does not ask. The graph runs
-    behind it go with it. Again for the one before it.
+    You see first what would change, and are asked; --yes does not ask. What
+    was drawn from it in the graph goes with it. Again for the one before it.
     """
     if argument not in {"", "--yes"}:
         raise UsageError("It is /undo [--yes].")

@@ -10,8 +10,10 @@ from construct.operations import report as reports
 from construct.operations import transfer
 from construct.operations.cost_report import cost_report
 from construct.operations.doctor import doctor as check_everything
+from construct.operations.doors import door_calls
 from construct.operations.transfer import FORMATS
 from construct.views.doctor import checks_view
+from construct.views.doors import doors_view
 from construct.views.transfer import imported_notes, imported_text
 from construct.views.usage import usage_view
 
@@ -106,3 +108,12 @@ def _export_target(argument: str) -> tuple[Path, str]:
         raise UsageError("Usage: /export FILE [FORMAT]")
     path = Path(argument).expanduser()
     return path, _FORMAT_OF.get(path.suffix.lower(), "jsonl")
+
+
+@group.command("/doors", "who asked your memory")
+async def doors(chat: Chat, out: Output, argument: str) -> None:
+    """Which other programs asked, through `construct mcp`, how often and when.
+
+    Their questions are not kept.
+    """
+    out.show(doors_view(await chat.run(door_calls), chat.settings.clock))

@@ -1,5 +1,7 @@
 """Commands that show and search what is remembered, and add to it."""
 
+import asyncio
+
 from construct.chat.chat import Chat
 from construct.chat.commands.arguments import (
     LAST,
@@ -12,11 +14,17 @@ from construct.chat.commands.registry import Group, choose
 from construct.chat.output import Output
 from construct.errors import UsageError
 from construct.operations import history, learning, memory, provenance
+from construct.operations import rules as operations
+from construct.operations.profile import profile
+from construct.store.records import Observation
 from construct.views import memory as views
 from construct.views.history import diff_view, timeline_view
 from construct.views.learning import compact_view
+from construct.views.profile import profile_view
 from construct.views.provenance import why_last_view, why_view
+from construct.views.rules import forbidden_view, rules_view
 from construct.views.search import found_view, unsearched_view
+from construct.vocabulary import ItemKind
 
 group = Group("Memory")
 
@@ -61,6 +69,20 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
     out.show(views.memory_list_view(found, most=_MOST_LISTED if is_cut else None))
 
 
+@group.command("/profile", "what it knows of you")
+async def show_profile(chat: Chat, out: Output, argument: str) -> None:
+    """What holds now, by subject, the newest first; the number is what /why takes.
+
+    What was asked, supposed or quoted is left out: /memory has it.
+    """
+    found = await chat.run(profile)
+    if found:
+        last = found[-1].lines[-1].of
+        kind = ItemKind.OBSERVATION if isinstance(last, Observation) else ItemKind.MEMORY
+        chat.shown = (kind, last.id)
+    out.show(profile_view(found, chat.clock.today()))
+
+
 @group.command("/recall WORDS", "search all ever said", like="/recall the dentist in Porto")
 async def recall(chat: Chat, out: Output, argument: str) -> None:
     """Messages, observations and what was kept, best first.
@@ -86,6 +108,8 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
     kept = (await chat.run(memory.remember, argument)).memory
     chat.shown = ("memory", kept.id)
     out.say(f"Kept as memory:{kept.id}: {kept.content}")
+    if word := await chat.run(operations.forbidden_word, argument):
+        out.say(forbidden_view(word))
 
 
 @group.command(
@@ -106,7 +130,7 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
     memory.
     """
     if argument == LAST:
-        if chat.off_record is not None:
+        if chat.is_private:
             raise UsageError(
                 "Private talk is on: nothing is noted of it. /context shows what would be sent."
             )
@@ -151,6 +175,19 @@ async def timeline(chat: Chat, out: Output, argument: str) -> None:
         raise UsageError("It is /timeline, or /timeline all.")
     found = await chat.run(history.timeline)
     out.show(timeline_view(found, None if argument else _MOST_LINES))
+
+
+@group.command("/rules", "what to remember or not")
+async def rules(chat: Chat, out: Output, argument: str) -> None:
+    """Opens memory-rules.md in your editor: what you want noted or left out, in your words.
+
+    The memory worker reads it. A line such as never: salary, Dr. Meier is enforced by
+    code: no note that holds such a word is written, whoever writes it. What you type
+    with /remember or /edit is kept all the same.
+    """
+    await out.edit_file(await asyncio.to_thread(operations.rules_file, chat.settings))
+    found = await asyncio.to_thread(operations.rules_in_force, chat.settings)
+    out.say(rules_view(found))
 
 
 @group.command("/compact", "do memory work now")

@@ -30,17 +30,19 @@ class Choice:
     meaning: str = ""
 
 
+ALIASES = {"exit": "quit", "search": "recall", "cost": "usage", "clear": "new"}
+"""Other names of commands."""
 _MEANT = {
-    **dict.fromkeys(("search", "find", "grep"), "recall"),
-    **dict.fromkeys(("exit", "bye", "q"), "quit"),
+    **dict.fromkeys(("find", "grep"), "recall"),
+    **dict.fromkeys(("bye", "q"), "quit"),
     **dict.fromkeys(("delete", "remove", "rm"), "forget"),
     **dict.fromkeys(("memories", "observations", "list"), "memory"),
-    **dict.fromkeys(("cost", "costs", "money"), "usage"),
+    **dict.fromkeys(("costs", "money"), "usage"),
     **dict.fromkeys(("reflect", "observe"), "compact"),
     **dict.fromkeys(("open", "resume"), "switch"),
     **dict.fromkeys(("save", "backup"), "export"),
     **dict.fromkeys(("source", "show"), "why"),
-    **dict.fromkeys(("clear", "reset"), "new"),
+    "reset": "new",
     "tokens": "context",
     "incognito": "private",
     "title": "rename",
@@ -124,8 +126,9 @@ class Registry:
         return sorted(self._commands)
 
     def find(self, name: str) -> Command | None:
-        """Return the command of this name."""
-        return self._commands.get(name.lower())
+        """Return the command of this name or alias."""
+        typed = name.lower()
+        return self._commands.get(ALIASES.get(typed, typed))
 
     def unknown(self, name: str) -> str:
         """Return what is said of a name that is no command."""

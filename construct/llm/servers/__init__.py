@@ -16,7 +16,7 @@ from construct.llm.servers.lmstudio import LMSTUDIO
 from construct.llm.servers.ollama import OLLAMA
 from construct.llm.servers.other import OTHER
 from construct.llm.servers.reading import owned_by
-from construct.llm.servers.types import Ask, FoundModel, Kind, Source
+from construct.llm.servers.types import Ask, FoundModel, Kind
 from construct.llm.servers.vllm import VLLM
 
 KINDS: tuple[Kind, ...] = (OLLAMA, LMSTUDIO, LLAMACPP, VLLM)
@@ -39,15 +39,18 @@ def look(environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
     return sorted((m for models in found for m in models or []), key=_sensible_first)
 
 
-def kind_of(source: Source) -> Kind:
+def kind_of(source: str) -> Kind:
     """Return the kind of server behind a model."""
-    return next((kind for kind in KINDS if kind.source is source), OTHER)
+    return next((kind for kind in KINDS if kind.source == source), OTHER)
 
 
 def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel | None:
     """Describe one model of a server that the user has chosen; None when it says nothing."""
     ask = asker(base_url, headers, _PATIENCE_WITH_THE_CHOSEN)
-    return _kind_at(ask).describe(ask, base_url, name)
+    kind = _kind_at(ask)
+    if kind.describe is not None:
+        return kind.describe(ask, base_url, name)
+    return next((model for model in kind.find(ask, base_url) or [] if model.name == name), None)
 
 
 def list_models(base_url: str, headers: Mapping[str, str]) -> list[FoundModel]:

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from construct.llm.servers.reading import at, count, entries, listed_models, owned_by
-from construct.llm.servers.types import Ask, FoundModel, Kind, Source
+from construct.llm.servers.types import Ask, FoundModel, Kind
 
+_SOURCE = "llamacpp"
 _OWNER = "llamacpp"
 
 
@@ -19,12 +20,7 @@ def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
     props = ask("/props") if entries(answer, "data") else None
     if not (owned_by(answer, _OWNER) or at(props, "default_generation_settings")):
         return None
-    return [_with_props(m, props) for m in listed_models(answer, base_url, Source.LLAMACPP)]
-
-
-def describe(ask: Ask, base_url: str, name: str) -> FoundModel | None:
-    """Describe one model."""
-    return next((model for model in find(ask, base_url) or [] if model.name == name), None)
+    return [_with_props(m, props) for m in listed_models(answer, base_url, _SOURCE)]
 
 
 def _with_props(model: FoundModel, props: Any) -> FoundModel:
@@ -39,11 +35,10 @@ def _with_props(model: FoundModel, props: Any) -> FoundModel:
 
 
 LLAMACPP = Kind(
-    Source.LLAMACPP,
-    "llama.cpp",
-    _OWNER,
-    "http://127.0.0.1:8080",
-    find,
-    describe,
-    "Start llama-server with a larger --ctx-size, such as 16384.",
+    source=_SOURCE,
+    name="llama.cpp",
+    owner=_OWNER,
+    address="http://127.0.0.1:8080",
+    find=find,
+    raise_window="Start llama-server with a larger --ctx-size, such as 16384.",
 )

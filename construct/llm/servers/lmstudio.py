@@ -7,8 +7,9 @@ user has chosen a model.
 from dataclasses import replace
 
 from construct.llm.servers.reading import count, entries, listed_models, owned_by
-from construct.llm.servers.types import Ask, FoundModel, Kind, Source
+from construct.llm.servers.types import Ask, FoundModel, Kind
 
+_SOURCE = "lmstudio"
 _OWNER = "organization_owner"
 
 
@@ -17,7 +18,7 @@ def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
     answer = ask("/v1/models")
     if not owned_by(answer, _OWNER):
         return None
-    return listed_models(answer, base_url, Source.LMSTUDIO)
+    return listed_models(answer, base_url, _SOURCE)
 
 
 def describe(ask: Ask, base_url: str, name: str) -> FoundModel | None:
@@ -34,11 +35,11 @@ def describe(ask: Ask, base_url: str, name: str) -> FoundModel | None:
 
 
 LMSTUDIO = Kind(
-    Source.LMSTUDIO,
-    "LM Studio",
-    _OWNER,
-    "http://127.0.0.1:1234",
-    find,
-    describe,
-    "Load the model in LM Studio with a larger context length.",
+    source=_SOURCE,
+    name="LM Studio",
+    owner=_OWNER,
+    address="http://127.0.0.1:1234",
+    find=find,
+    raise_window="Load the model in LM Studio with a larger context length.",
+    describe=describe,
 )

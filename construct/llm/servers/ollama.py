@@ -13,8 +13,9 @@ from typing import Any
 from construct.llm.capable import parameters_in
 from construct.llm.servers.asking import at_once
 from construct.llm.servers.reading import at, count, entries, name_of
-from construct.llm.servers.types import Ask, FoundModel, Kind, Source
+from construct.llm.servers.types import Ask, FoundModel, Kind
 
+_SOURCE = "ollama"
 _UNSAID_WINDOW = 4_096
 """What Ollama gives a model on a machine with less than 24 GB of graphics memory."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
@@ -56,7 +57,7 @@ def _described(base_url: str, name: str, shown: Any, loaded: dict[str, int | Non
     return FoundModel(
         name,
         base_url,
-        Source.OLLAMA,
+        _SOURCE,
         loaded.get(name) or _configured_window(shown),
         "vision" in capabilities if isinstance(capabilities, list) else None,
         parameters_in(str(at(shown, "details", "parameter_size") or "")) or parameters_in(name),
@@ -83,12 +84,14 @@ def _can_chat(shown: Any) -> bool:
 
 
 OLLAMA = Kind(
-    Source.OLLAMA,
-    "Ollama",
-    "library",
-    "http://127.0.0.1:11434",
-    find,
-    describe,
-    "Start Ollama with OLLAMA_CONTEXT_LENGTH=16384, or raise the context length in its app's"
-    " settings.",
+    source=_SOURCE,
+    name="Ollama",
+    owner="library",
+    address="http://127.0.0.1:11434",
+    find=find,
+    raise_window=(
+        "Start Ollama with OLLAMA_CONTEXT_LENGTH=16384, or raise the context length in its app's"
+        " settings."
+    ),
+    describe=describe,
 )

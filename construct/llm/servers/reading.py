@@ -3,7 +3,7 @@
 from typing import Any
 
 from construct.llm.capable import parameters_in
-from construct.llm.servers.types import FoundModel, Source
+from construct.llm.servers.types import FoundModel
 
 
 def entries(answer: Any, key: str) -> list[dict[str, Any]] | None:
@@ -41,15 +41,19 @@ def owned_by(answer: Any, owner: str) -> bool:
     return any(entry.get("owned_by") == owner for entry in entries(answer, "data") or [])
 
 
-def listed_models(answer: Any, base_url: str, source: Source) -> list[FoundModel]:
-    """Return the models of a `/v1/models` answer that can chat, as far as names tell."""
+def listed_models(answer: Any, base_url: str, source: str, *windows: str) -> list[FoundModel]:
+    """Return the models of a `/v1/models` answer that can chat, as far as names tell.
+
+    `windows` names the keys under which the list may give a model's context window; the
+    first that does counts.
+    """
     named = [(name_of(entry, "id"), entry) for entry in entries(answer, "data") or []]
     return [
         FoundModel(
             name,
             base_url,
             source,
-            count(entry.get("max_model_len")),
+            next(filter(None, (count(entry.get(key)) for key in windows)), None),
             parameters=count(at(entry, "meta", "n_params")) or parameters_in(name),
         )
         for name, entry in named

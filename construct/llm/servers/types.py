@@ -2,20 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Protocol
 
-
-class Source(StrEnum):
-    """Where a model runs, as `construct models --json` names it."""
-
-    ANTHROPIC = "anthropic"
-    OLLAMA = "ollama"
-    LMSTUDIO = "lmstudio"
-    LLAMACPP = "llamacpp"
-    VLLM = "vllm"
-    SERVER = "server"
-    GGUF = "gguf"
+# Where a model runs, if not in one of the kinds of server on this machine:
+ANTHROPIC = "anthropic"
+SERVER = "server"
+"""A server of no known kind."""
+GGUF = "gguf"
+"""A file, in this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +19,8 @@ class FoundModel:
     name: str
     server: str
     """The server's base URL, or the path of a GGUF file."""
-    source: Source
+    source: str
+    """Where it runs: the `source` of a kind of server, or ANTHROPIC, SERVER or GGUF."""
     context_window: int | None = None
     """The tokens that the server really runs the model with."""
     vision: bool | None = None
@@ -46,9 +41,10 @@ class Ask(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of server: where it listens, how it is asked, what it does not do."""
+    """One kind of server: where it listens, and how it is asked."""
 
-    source: Source
+    source: str
+    """Its word in `construct models --json`; no two kinds have the same."""
     name: str
     """As its makers write it."""
     owner: str
@@ -60,9 +56,10 @@ class Kind:
 
     Asks only what contract.md, "Looking for servers", lists.
     """
-    describe: Callable[[Ask, str, str], "FoundModel | None"]
-    """Describes one model that the user has chosen, by base URL and name."""
     raise_window: str
     """A sentence: how its user gives a model a larger context window."""
-    reads_documents: bool = False
-    """Whether it understands document blocks."""
+    describe: Callable[[Ask, str, str], "FoundModel | None"] | None = None
+    """Describes one model that the user has chosen, by base URL and name.
+
+    None: as `find` lists it.
+    """

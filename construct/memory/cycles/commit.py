@@ -5,12 +5,12 @@ A cycle whose basis has changed meanwhile writes nothing (StaleError).
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from construct.memory.learning.floor import Reflection
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.promotion import promote
-from construct.memory.shown.lines import line_tokens
+from construct.memory.shown.lines import line_tokens, note_columns
 from construct.memory.shown.view import Frame, take_in
 from construct.memory.shown.window import window_start
 from construct.store import forget_requests, provenance
@@ -24,12 +24,22 @@ from construct.store.conversations import (
 )
 from construct.store.cycles import is_running
 from construct.store.messages import get_message, is_readable, live_messages
+from construct.store.never import is_forbidden
 from construct.store.records import Message, Observation
 from construct.vocabulary import Relation, WatermarkName
 
 
 class StaleError(Exception):
     """What the cycle was based on was changed by another process, or by the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What became of an observer's notes."""
+
+    observations: int
+    left_out: int
+    """Notes that the user's rules forbid."""
 
 
 def store_extraction(
@@ -39,10 +49,10 @@ def store_extraction(
     batch: Sequence[Message],
     based_on: int,
     now: str,
-) -> int:
+) -> Stored:
     """Store an observer's pending observations, move `observed` over the batch.
 
-    Returns how many were stored. What they replace, and what is to be forgotten, is
+    What they replace, and what is to be forgotten, is
     kept with the cycle until they are committed. A batch of archived messages is one
     that the mark has passed: the mark stays where it is.
     """
@@ -55,12 +65,15 @@ def store_extraction(
     if [(m.id, m.archived) for m in present] != [(m.id, m.archived) for m in batch]:
         raise StaleError
     allowed = {m.id for m in present if is_readable(m)}
-    stored = 0
+    stored = left_out = 0
     for proposed in found.observations:
         sources = [i for i in proposed.sources if i in allowed]
         if not sources:
             continue
         observation_id = _insert(db, proposed, cycle_id, conversation_id, 0, now, committed_at=None)
+        if observation_id is None:
+            left_out += 1
+            continue
         rows.link_messages(db, observation_id, sources)
         standing = [
             o.id for o in rows.observations(db, proposed.replaces) if o.state != "superseded"
@@ -76,24 +89,27 @@ def store_extraction(
     known = [o.id for o in rows.observations(db, found.forget_observations)]
     forget_requests.add(db, cycle_id, known, [i for i in found.forget_messages if i in allowed])
     if passed:
-        return stored
+        return Stored(stored, left_out)
     set_watermark(db, conversation_id, WatermarkName.OBSERVED, batch[-1].id, now)
     here = get_conversation(db, conversation_id)
-    if found.title and not (found.by_rule and here.title):
+    if found.title and not is_forbidden(db, found.title) and not (found.by_rule and here.title):
         rename_conversation(db, conversation_id, found.title, by="observer")
     set_thread(
         db,
         conversation_id,
-        _changed(found.current_task, here.current_task),
-        _changed(found.suggested_response, here.suggested_response),
+        _changed(_allowed(db, found.current_task), here.current_task),
+        _changed(_allowed(db, found.suggested_response), here.suggested_response),
     )
-    return stored
+    return Stored(stored, left_out)
 
 
 def store_reflection(
     db: sqlite3.Connection, cycle_id: int, found: Reflection, given: Sequence[Observation], now: str
-) -> None:
-    """Store a reflector's new lines and supersede what it retires."""
+) -> Reflection:
+    """Store a reflector's new lines and supersede what it retires.
+
+    Returns what was done: where the user's rules forbid a line, its notes stay.
+    """
     must_run(db, cycle_id)
     by_id = {o.id: o for o in given}
     needed = found.gone | {change.stays for change in found.changes if change.stays is not None}
@@ -106,6 +122,7 @@ def store_reflection(
         db
     ):  # asked for meanwhile: a new line would go on saying it
         raise StaleError
+    done = []
     for change in found.changes:
         if change.line is not None:
             sources = [by_id[i] for i in change.retired]
@@ -113,12 +130,22 @@ def store_reflection(
             home = homes.pop() if len(homes) == 1 else None
             generation = 1 + max(o.generation for o in sources)
             new = _insert(db, change.line, cycle_id, home, generation, now, committed_at=now)
+            if new is None:
+                continue
             rows.link_sources(db, new, change.retired)
         elif change.stays is not None:
             provenance.link_replaced(
                 db, [(change.stays, old) for old in change.retired], change.kind, cycle_id
             )
-    rows.supersede(db, found.gone, cycle_id, now)
+        done.append(change)
+    kept = replace(found, changes=tuple(done))
+    rows.supersede(db, kept.gone, cycle_id, now)
+    return kept
+
+
+def _allowed(db: sqlite3.Connection, text: str | None) -> str | None:
+    """Return what an observer says of a task, emptied where the user's rules forbid it."""
+    return "" if is_forbidden(db, text) else text
 
 
 def _changed(given: str | None, before: str | None) -> str | None:
@@ -164,17 +191,12 @@ def _insert(
     generation: int,
     now: str,
     committed_at: str | None,
-) -> int:
+) -> int | None:
     return rows.insert_observation(
         db,
         {
+            **note_columns(proposed),
             "conversation_id": conversation_id,
-            "content": proposed.content,
-            "priority": proposed.priority,
-            "stance": proposed.stance,
-            "observation_date": proposed.observation_date,
-            "first_date": proposed.first_date,
-            "referenced_date": proposed.referenced_date,
             "generation": generation,
             "cycle_id": cycle_id,
             "token_count": line_tokens(proposed),

@@ -28,6 +28,7 @@ from construct.prompts import prompt
 from construct.store import cycles
 from construct.store import graph as rows
 from construct.store.graph import Entity
+from construct.store.never import left_out_note
 from construct.store.records import Memory
 from construct.text import one_line
 from construct.vocabulary import CycleKind, CycleStatus
@@ -132,8 +133,9 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
             rows.note_tried(db)
             return Outcome(status=CycleStatus.FAILED)
         memory_ids = {anchor: m.id for anchor, m in cycle.batch.memories.items()}
-        store_graph(db, cycle.id, memory_ids, found, now)
-        return Outcome(notes=found.notes)
+        forbidden = store_graph(db, cycle.id, memory_ids, found, now)
+        left_out = [left_out_note(forbidden)] if forbidden else []
+        return Outcome(notes=[*left_out, *found.notes])
 
 
 def graph_request(model: Model, batch: GraphBatch) -> WorkRequest:

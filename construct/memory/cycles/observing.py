@@ -1,5 +1,6 @@
 """One observer cycle: messages go to the worker, pending observations come back."""
 
+import asyncio
 import json
 import sqlite3
 from collections import Counter
@@ -31,11 +32,14 @@ from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.conversations import get_watermarks
 from construct.store.messages import is_readable, newest_messages
+from construct.store.never import left_out_note
 from construct.store.records import Descent, Message, Observation
-from construct.vocabulary import CycleKind, CycleStatus, Role
+from construct.user_rules import read_rules
+from construct.vocabulary import CycleKind, CycleStatus, Priority, Role, Stance
 
 _MOST_WORDS = 40
 _CANDIDATES = 80
+_MOST_PLANS = 20
 _QUOTED = 120
 """Characters of a note in a cycle's problems."""
 
@@ -98,7 +102,8 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
 
     async def work(self, batch: _Batch, account: Account) -> Extraction:
         readable = [m for m in batch.messages if is_readable(m)]
-        reading = Reading(readable, batch.before, batch.known, self.config.clock)
+        wishes = (await asyncio.to_thread(read_rules, self.config.rules_file)).prose
+        reading = Reading(readable, batch.before, batch.known, self.config.clock, wishes=wishes)
         found = await observe(self.model, reading, account)
         if self.model is None or not any(line.replaces for line in found.observations):
             return found
@@ -109,7 +114,9 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
     ) -> Outcome[int]:
         batch = cycle.batch
         stored = store_extraction(db, cycle.id, found, batch.messages, batch.based_on, now)
-        return Outcome(stored, done=Progress("remembered", stored))
+        made = stored.observations
+        notes = [left_out_note(stored.left_out)] if stored.left_out else []
+        return Outcome(made, notes=notes, done=Progress("remembered", made))
 
     def give_up(self, db: sqlite3.Connection, batch: _Batch, found: Extraction) -> Outcome[int]:
         return replace(super().give_up(db, batch, found), done=Progress("remembered"))
@@ -160,7 +167,8 @@ def known_notes(
 
     So it does not write them again, and can replace them. Of the active and pending
     ones first those that share names or subject with the messages, then those of high
-    priority, then the newest.
+    priority, then plans, which what is said now may settle in other words or in another
+    language, then the newest.
     """
     named = Counter(term for m in messages for term in terms(m.content))
     said: set[str] = set()
@@ -172,7 +180,8 @@ def known_notes(
     quoted = ['"' + w.replace('"', '""') + '"' for w in list(dict.fromkeys(telling))[:_MOST_WORDS]]
     found = [
         *rows.matching(db, " OR ".join(quoted), scope, _CANDIDATES),
-        *rows.newest(db, scope, _CANDIDATES, high_only=True),
+        *rows.newest(db, scope, _CANDIDATES, priority=Priority.HIGH),
+        *rows.newest(db, scope, _MOST_PLANS, stance=Stance.PLANNED),
         *rows.newest(db, scope, _CANDIDATES),
     ]
     return fitting(list({o.id: o for o in found}.values()), most)

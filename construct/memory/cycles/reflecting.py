@@ -20,6 +20,7 @@ from construct.memory.promotion import promote
 from construct.memory.shown.forks import condensable, reach
 from construct.store import cycles, forget_requests, provenance
 from construct.store import observations as rows
+from construct.store.never import left_out_note
 from construct.store.records import Observation
 from construct.vocabulary import CycleKind, CycleStatus
 
@@ -86,12 +87,17 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         if not found.shrinks:
             return self._failed(db, cycle.batch, found)
         before = self._active_tokens(db)
-        store_reflection(db, cycle.id, found, cycle.batch.given, now)
+        forbidden = len(found.lines)
+        found = store_reflection(db, cycle.id, found, cycle.batch.given, now)
+        forbidden -= len(found.lines)
         promote(db, now)
         left = self._active_tokens(db)
         return Outcome(
             result=found,
-            notes=_notes(found, cycle.batch.given),
+            notes=[
+                *([left_out_note(forbidden)] if forbidden else []),
+                *_notes(found, cycle.batch.given),
+            ],
             base_tokens=left if left > _MUCH_LEFT * before else None,
             done=Progress("condensed" if found.lines else "let go", len(found.gone)),
         )

@@ -237,7 +237,8 @@ class CycleRunner:
             attempts=account.attempts,
             model=job.model.name if job.model is not None and answered else EXTRACTIVE,
             error=error,
-            notes=[*account.problems, *outcome.notes],
+            # Last why a model's work failed: `fallback_reason` says it.
+            notes=[*outcome.notes, *account.problems],
             base_tokens=outcome.base_tokens,
         )
         booked_under = job.home if job.kind == CycleKind.OBSERVER else None

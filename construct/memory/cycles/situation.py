@@ -2,6 +2,7 @@
 
 import sqlite3
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from construct.clock import Clock, from_text, to_text
 from construct.config import Settings, Thresholds
@@ -34,6 +35,8 @@ class MemoryConfig:
     scope: str
     clock: Clock
     daily_usd: float
+    rules_file: Path | None = None
+    """What the user wants remembered or left out; there may be none."""
     meaning: Meaning | None = field(default=None, compare=False)
     """How recall compares by meaning; None: by words alone."""
 
@@ -52,7 +55,12 @@ def memory_config_for(settings: Settings, context_window: int) -> MemoryConfig:
     """Return the settings of memory work for a main model with this context window."""
     thresholds, meaning = fit_to(settings.thresholds, context_window), meaning_for(settings)
     return MemoryConfig(
-        thresholds, settings.scope, settings.clock, settings.worker_daily_usd, meaning
+        thresholds,
+        settings.scope,
+        settings.clock,
+        settings.worker_daily_usd,
+        settings.memory_rules,
+        meaning,
     )
 
 

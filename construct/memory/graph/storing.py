@@ -19,7 +19,9 @@ from construct.memory.graph.answers import (
 from construct.store import graph as rows
 from construct.store.graph import Entity, Relation
 from construct.store.memories import get_memory, list_memories, memory_said_at
+from construct.store.never import rules_of
 from construct.store.records import Memory
+from construct.user_rules import Rules
 
 
 def store_graph(
@@ -28,20 +30,29 @@ def store_graph(
     memory_ids: Mapping[str, int],
     found: GraphProposal,
     now: str,
-) -> None:
+) -> int:
     """Store a proposal; `memory_ids` by anchor.
 
-    Memories superseded or deleted meanwhile get no relations.
+    Memories superseded or deleted meanwhile get no relations. Returns how many relations
+    the user's rules forbade.
     """
     live = rows.mark_read(db, [memory_ids[anchor] for anchor in found.read], cycle_id)
-    relations = [r for r in found.relations if memory_ids[r.anchor] in live]
-    ids = _store_entities(db, relations, cycle_id)
+    drawn = [r for r in found.relations if memory_ids[r.anchor] in live]
+    rules = rules_of(db)
+    relations = [r for r in drawn if rules.forbidden_in(*_said_by(r)) is None]
+    ids = _store_entities(db, relations, cycle_id, rules)
     for r in relations:
         subject_id, object_id = ids[r.subject], ids[r.object]
         rows.insert_relation(
             db, subject_id, r.predicate, object_id, memory_ids[r.anchor], cycle_id, now
         )
     _settle(db, {ids[r.subject] for r in relations}, now)
+    return len(drawn) - len(relations)
+
+
+def _said_by(r: ProposedRelation) -> tuple[str | None, ...]:
+    """Return all that a relation would write."""
+    return r.predicate, *r.subject.names, r.subject.type, *r.object.names, r.object.type
 
 
 def revert_graph(db: sqlite3.Connection, cycle_id: int, now: str) -> int:
@@ -67,7 +78,7 @@ def drop_unsaid_names(db: sqlite3.Connection) -> None:
 
 
 def _store_entities(
-    db: sqlite3.Connection, relations: Iterable[ProposedRelation], cycle_id: int
+    db: sqlite3.Connection, relations: Iterable[ProposedRelation], cycle_id: int, rules: Rules
 ) -> dict[ProposedEntity, int]:
     """Find or store each entity that a relation names, with its new names.
 
@@ -85,6 +96,7 @@ def _store_entities(
         strange = {key(e.name) for e in same[1:] if e not in others}
         for e in (home, *others):
             new = [n for n in (*proposed.names, *home.names) if key(n) not in strange]
+            new = [n for n in new if rules.forbidden_in(n) is None]
             known[e.id] = _rename(db, e, [*e.names, *new])
     return ids
 

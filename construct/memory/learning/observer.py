@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from construct import tokens
 from construct.clock import Clock, from_text
 from construct.language.terms import terms
 from construct.llm.types import Model, WorkRequest
@@ -16,11 +17,13 @@ from construct.memory.learning.asking import Account, ask, repeats_itself, sound
 from construct.memory.learning.extractive import extract
 from construct.memory.learning.grounding import at_least, least_stance, listed, ungrounded_terms
 from construct.memory.learning.proposals import Extraction, ProposedObservation
+from construct.memory.shown.escaping import escape
 from construct.memory.shown.lines import (
     ReadNote,
     anchored_lines,
     anchors_in,
     fitting,
+    note_columns,
     phrase,
     read_notes,
     section,
@@ -33,6 +36,8 @@ from construct.vocabulary import Role
 
 BATCH_TOKENS = 16_000
 KNOWN_TOKENS = 1_500
+WISHES_TOKENS = 1_500
+"""At most what the user's rules take of a prompt."""
 _PROMPT_TOKENS = 1_800
 """At most what the prompt itself takes."""
 _REPLY_TOKENS = 8_192
@@ -56,6 +61,8 @@ class Reading:
     known: Sequence[Observation]
     """Notes that are there already, the most relevant first."""
     clock: Clock
+    wishes: str = ""
+    """The user's rules for what is worth a note."""
     earlier: tuple[ProposedObservation, ...] = ()
     """What was written about earlier parts of the same batch, and is not stored yet."""
     most_notes: int = KNOWN_TOKENS
@@ -90,7 +97,9 @@ async def observe(model: Model | None, reading: Reading, account: Account) -> Ex
     """
     if model is None:
         return await asyncio.to_thread(extract, reading.messages, reading.clock)
-    reading = replace(reading, most_notes=known_tokens(model))
+    wishes = fitting_wishes(reading.wishes, model)
+    added = tokens.count(system_prompt(wishes)) - tokens.count(system_prompt(""))
+    reading = replace(reading, wishes=wishes, most_notes=max(0, known_tokens(model) - added))
     found: list[Extraction] = []
     for messages in _sized(reading.messages, batch_tokens(model)):
         found.append(await _observe_part(model, reading.part(messages, found), account))
@@ -135,6 +144,26 @@ def joined(parts: Sequence[Extraction]) -> Extraction:
         withdrawn=tuple(withdrawn),
         by_rule=all(p.by_rule for p in titled),
     )
+
+
+def system_prompt(wishes: str) -> str:
+    """Return the observer's prompt, and at its end what the user wishes."""
+    if not wishes:
+        return prompt("observer")
+    framed = f"<wishes>\n{escape(wishes)}\n</wishes>"
+    return "\n\n".join([prompt("observer"), prompt("wishes"), framed])
+
+
+def fitting_wishes(wishes: str, model: Model) -> str:
+    """Return the first lines of what the user wishes, as many as a call has room for."""
+    left = min(WISHES_TOKENS, model.context_window // 16)
+    kept = []
+    for line in wishes.splitlines():
+        left -= tokens.count(line) + 1
+        if left < 0:
+            break
+        kept.append(line)
+    return "\n".join(kept)
 
 
 async def _observe_part(model: Model, reading: Reading, account: Account) -> Extraction:
@@ -194,7 +223,7 @@ async def _attempt(
     known = "\n".join(["<known>", *anchored_lines("K", notes.values()), "</known>"])
     size = sum(m.token_count for m in reading.messages)
     request = WorkRequest(
-        system=prompt("observer"),
+        system=system_prompt(reading.wishes),
         user="\n\n".join(part for part in (known if notes else "", text, remark) if part),
         max_tokens=min(_REPLY_TOKENS, _room(model), 1_000 + size),
         hopeless=repeats_itself,
@@ -265,12 +294,12 @@ def _grounded(
             f"left out “{note.content[:120]}”: {listed(strange)} is not in what it names"
         )
         return None
+    allowed = {
+        "stance": at_least(note.stance, least_stance(note.content, sources, heard)),
+        "observation_date": min(note.observation_date, max(map(reading.day_of, sources))),
+    }
     return ProposedObservation(
-        content=note.content,
-        priority=note.priority,
-        stance=at_least(note.stance, least_stance(note.content, sources, heard)),
-        observation_date=min(note.observation_date, max(map(reading.day_of, sources))),
-        referenced_date=note.referenced_date,
+        **note_columns(note) | allowed,
         sources=tuple(dict.fromkeys((*ids, *(i for o in fresh for i in o.sources)))),
         replaces=tuple(o.id for o in stored),
     )

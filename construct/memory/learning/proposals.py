@@ -6,22 +6,17 @@ was sent is gone.
 
 from dataclasses import dataclass
 
+from construct.memory.shown.lines import NoteFields
+
 
 @dataclass(frozen=True, slots=True)
-class ProposedObservation:
+class ProposedObservation(NoteFields):
     """One observation as proposed.
 
     `sources` are message ids (observer) or observation ids (reflector).
     """
 
-    content: str
-    priority: str
-    stance: str
-    observation_date: str
-    referenced_date: str | None
     sources: tuple[int, ...]
-    first_date: str | None = None
-    """Of a reflection: the first day of its sources, if not `observation_date`."""
     replaces: tuple[int, ...] = ()
     """Observations that this one makes untrue or settles."""
     borrowed: tuple[int, ...] = ()

@@ -17,6 +17,7 @@ from construct.memory.shown.lines import (
     PRIORITIES,
     anchored_lines,
     anchors_in,
+    note_columns,
     pairs_in,
     plain_line,
     read_notes,
@@ -174,11 +175,7 @@ async def _proposed(
     return ReflectionProposal(
         observations=tuple(
             ProposedObservation(
-                content=note.content,
-                priority=note.priority,
-                stance=note.stance,
-                observation_date=note.observation_date,
-                referenced_date=note.referenced_date,
+                **note_columns(note),
                 sources=tuple(anchors[a] for a in note.anchors),
             )
             for note in notes

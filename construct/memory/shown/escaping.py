@@ -9,14 +9,16 @@ import unicodedata
 from construct.text import printable
 
 TAGS = (
-    "transcript", "known", "notes", "group", "memories", "names",
+    "transcript", "known", "wishes", "notes", "group", "memories", "names",
     "observations", "task", "next", "title", "forget",
     "reflections", "same", "outdated", "drop", "checks", "entities", "relations", "ambient",
 )  # fmt: skip
 """The names of all tags that our prompts and the workers' answers use."""
 
 _FILLER = "\u115f\u1160\u3164\uffa0"
-_NOTHING = rf"(?:[^\w\n]|[{_FILLER}])"
+_UNSEEN = f"{_FILLER}\u2800"
+_SIGNS_READ_AS_LETTERS = "℀-⅏Ⓐ-ⓩ㈀-㏿🄀-🅏"
+_NOTHING = rf"(?:[^\w\n{_SIGNS_READ_AS_LETTERS}]|[{_FILLER}])"
 _LETTER = "[MKOPmkopＭＫＯＰｍｋｏｐМКОРмкорΜΚΟΡμκορ]"  # Latin, fullwidth, Cyrillic, Greek
 _DIGIT = "[\\d⁰¹²³⁴-⁹₀-₉①-⑳]"
 _JUNK = re.compile(f"{_NOTHING}*")
@@ -26,8 +28,12 @@ _BARE_ANCHOR = re.compile(rf"{_LETTER}\d+(?!\w)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _LITTLE = _NOTHING + "{0,30}"
 _ESCAPED_LINE = re.compile(
-    rf"\\(?=[\[［(]{_LITTLE}{_LETTER}{_LITTLE}{_DIGIT}|{_BARE_ANCHOR.pattern}|[!~-] *{_DATE.pattern})"
+    rf"[\[［(]{_LITTLE}{_LETTER}{_LITTLE}{_DIGIT}|{_BARE_ANCHOR.pattern}|[!~-] *{_DATE.pattern}"
 )
+_LIKE_LATIN = str.maketrans("МКОРмкорΜΚΟΡμκορ", "MKOPmkopMKOPmkop")
+_LONGEST_ANCHOR = 64
+"""Characters behind a line's beginning that are searched for an anchor or a date."""
+_BACKSLASH = re.compile(r"\\")
 _OPENS = re.compile("[<＜﹤]")
 _ESCAPED_OPENS = re.compile("&lt;")
 _LONGEST_JUNK = 60
@@ -54,15 +60,34 @@ def _escape_line(line: str) -> str:
     junk = _JUNK.match(line)
     end = junk.end() if junk else 0
     opening = _OPENING.search(line, 0, end)
-    if opening and _ANCHOR.match(line, end):
+    seen = _as_seen(line[end : end + _LONGEST_ANCHOR])
+    if opening and (_ANCHOR.match(line, end) or _ANCHOR.match(seen)):
         at = opening.start()
-    elif _BARE_ANCHOR.match(line, end):
+    elif _BARE_ANCHOR.match(line, end) or _BARE_ANCHOR.match(seen):
         at = end
-    elif _DATE.match(line, end) and (stripped := line[:end].rstrip(" "))[-1:] in {"!", "~", "-"}:
-        at = len(stripped) - 1
+    elif _DATE.match(seen) and (sign := _last_sign(line[:end])) is not None:
+        at = sign
     else:
         return line
     return f"{line[:at]}\\{line[at:]}"
+
+
+def _last_sign(junk: str) -> int | None:
+    """Return where the sign of a note stands, if it is the last that is seen."""
+    for at in reversed(range(len(junk))):
+        if seen := _as_seen(junk[at]).strip():
+            return at if seen in {"!", "~", "-"} else None
+    return None
+
+
+def _as_seen(text: str) -> str:
+    """Return text as a reader sees it: `K¼` begins with K1, and look-alikes are what they look like."""
+    if text.isascii():
+        return text
+    return "".join(
+        c for c in unicodedata.normalize("NFKC", text).translate(_LIKE_LATIN)
+        if c.isprintable() and c not in _UNSEEN and unicodedata.category(c)[0] != "M"
+    )  # fmt: skip
 
 
 def inline(text: str) -> str:
@@ -72,7 +97,14 @@ def inline(text: str) -> str:
 
 def unescape(text: str) -> str:
     """Return text that a worker copied from its prompt as it was before `escape`."""
-    return _ESCAPED_LINE.sub("", _ESCAPED_OPENS.sub(_unescape_tag, text))
+    return _BACKSLASH.sub(_unescape_line, _ESCAPED_OPENS.sub(_unescape_tag, text))
+
+
+def _unescape_line(match: re.Match[str]) -> str:
+    after = match.string[match.end() : match.end() + _LONGEST_ANCHOR]
+    line = after.split("\n", 1)[0]
+    is_ours = _ESCAPED_LINE.match(after) or _ESCAPED_LINE.match(_as_seen(line))
+    return "" if is_ours else match[0]
 
 
 def _escape_tag(match: re.Match[str]) -> str:

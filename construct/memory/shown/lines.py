@@ -8,9 +8,9 @@ prompt and read from every answer, a finished one or the beginning of one (contr
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from datetime import date
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from construct import tokens
 from construct.language.periods import is_when
@@ -179,17 +179,29 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadNote:
-    """One line of an answer, its anchors those that were sent."""
+class NoteFields:
+    """What a note says, whoever reads or proposes it: each field is a column of `observations`."""
 
     content: str
     priority: str
     stance: str
     observation_date: str
     referenced_date: str | None
+    first_date: str | None = field(default=None, kw_only=True)
+    """Of a reflection: the first day of its sources, if not `observation_date`."""
+
+
+def note_columns(note: NoteFields) -> dict[str, Any]:
+    """Return what a note says by column, without what else is known of it."""
+    return {column.name: getattr(note, column.name) for column in fields(NoteFields)}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadNote(NoteFields):
+    """One line of an answer, its anchors those that were sent."""
+
     anchors: tuple[str, ...]
     replaces: tuple[str, ...]
-    first_date: str | None = None
 
 
 def read_notes(

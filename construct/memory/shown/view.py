@@ -5,6 +5,7 @@ The blocks stay put between compactions; they are redone only when something sho
 """
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from construct.memory.shown import budget
@@ -13,6 +14,7 @@ from construct.store import observations as rows
 from construct.store import shown
 from construct.store.records import Observation
 from construct.store.shown import Line
+from construct.vocabulary import Scope
 
 Blocks = tuple[tuple[Observation | Line, ...], ...]
 
@@ -49,9 +51,19 @@ def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Block
     return shown.shown(db, conversation_id).blocks
 
 
+def show_again(db: sqlite3.Connection, ids: Sequence[int]) -> None:
+    """Show observations that are active again, in the last block of each conversation in scope.
+
+    Not where nothing is shown yet, nor where they fell off the budget.
+    """
+    for conversation_id, scope in shown.scopes(db).items():
+        in_scope = rows.in_scope(db, ids, reach(db, scope, conversation_id))
+        shown.add_to_last_block(db, conversation_id, in_scope)
+
+
 def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:
     """Return what a conversation that does not exist yet would be shown."""
-    if frame.scope != "user":
+    if frame.scope != Scope.USER:
         return ()
     active = dict(rows.by_urgency(db, None))
     kept = list(active)

@@ -132,6 +132,19 @@ def json_list(of: type) -> Check:
     return check
 
 
+def message_blocks(value: Any) -> SqlValue:
+    """Return a message's blocks: a JSON list of objects, or what a notebook's reply quotes."""
+    found = read_json(text(value))
+    if not isinstance(found, dict):
+        return json_list(dict)(value)
+    quotes = found.get("quotes")
+    if found.keys() != {"type", "quotes"} or found["type"] != "notebook":
+        raise ValueError("must be the text of a JSON list, or a notebook's reply")
+    if not isinstance(quotes, list):
+        raise ValueError('must hold a list of uids as "quotes"')  # noqa: TRY004 (a file's value)
+    return json.dumps({"type": "notebook", "quotes": [uid(name) for name in quotes]})
+
+
 def optional(check: Check) -> Check:
     """Return a check that lets null pass."""
     return lambda value: None if value is None else check(value)
@@ -232,7 +245,7 @@ KINDS: dict[str, Kind] = {
                 _ref("conversation", "conversation", needed=True),
                 Field("role", one_of(*Role)),
                 Field("content", text),
-                _maybe("blocks", json_list(dict)),
+                _maybe("blocks", message_blocks),
                 Field("status", one_of(*MessageStatus), default="complete"),
                 Field("archived", flag, default=0),
                 Field("token_count", number),

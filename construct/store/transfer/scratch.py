@@ -30,7 +30,7 @@ from construct.store.transfer.format import (
 )
 from construct.store.transfer.shapes import Said, Talk, hand_made, identity
 from construct.text import shorten
-from construct.vocabulary import CycleKind
+from construct.vocabulary import CycleKind, Role
 
 CACHE_KB = 64_000
 """The indexes of hundreds of thousands of messages: with SQLite's own 2 MB storing them takes
@@ -147,6 +147,7 @@ class ExportLines:
             return  # what fell off the budget, as earlier versions wrote it
         if name == "message":
             self._check_order(values["id"])
+            _check_notebook(values)
         if kind is OUTDATED:
             query = "SELECT kind FROM scratch.cycles WHERE id = ?"
             is_edit = scalar(self._db, query, (row["cycle_id"],)) == CycleKind.EDIT
@@ -191,6 +192,13 @@ class ExportLines:
             raise ValueError(f'in "{key}" each {error}') from None
         rows = [(row_id, self._named(kind, kind, name)) for name in uids]
         self._db.executemany(f"INSERT OR IGNORE INTO scratch.observation_{key} VALUES (?, ?)", rows)
+
+
+def _check_notebook(message: Mapping[str, SqlValue]) -> None:
+    """Raise ValueError for a notebook's reply that has words of its own, or is the user's."""
+    is_notebooks = str(message["blocks"] or "").startswith("{")
+    if is_notebooks and (message["content"] or message["role"] != Role.ASSISTANT):
+        raise ValueError("a notebook's reply must be the assistant's, without content")
 
 
 class Talks:

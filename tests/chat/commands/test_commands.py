@@ -25,8 +25,8 @@ from tests.chat.commands.test_withheld import Asked
 from tests.support.fake_api import FakeApi, Reply
 
 CONTRACT = (
-    "/help /memory /compact /undo /watermarks /generations /context /recall /remember /why /forget /edit /pin /diff "
-    "/drop /private /status /usage /model /new /conversations /switch /rename /fork /graph /export /editor /retry "
+    "/help /memory /profile /persona /rules /compact /undo /watermarks /generations /context /recall /remember /why /forget /edit /pin /agenda /diff "
+    "/doors /drop /private /status /usage /model /new /conversations /switch /rename /fork /graph /export /editor /retry "
     "/copy /quit"
 )
 
@@ -34,13 +34,17 @@ ADDED = ("/doctor", "/history", "/import", "/report", "/timeline")
 
 SHOWN = {
     "/help": "/memory",
+    "/help all": "/watermarks",
+    "/help recall": "Also: /search",
     "/help forget": "For example: /forget",
     "/help keys": "Ctrl-R",
+    "/agenda": "Nothing on the agenda",
     "/memory": "Rosa",
     "/memory rosa": "My sister Rosa",
     "/memory zebra": "No matches: “zebra”. /recall looks through",
     "/memory stated high medium low since 7d": "My sister Rosa",
     "/memory reflections": "/recall looks through",
+    "/profile": "1 thing known",
     "/timeline": "1 observation learned in 1 week; 1 known today",
     "/timeline all": "week of",
     "/compact": "No new observations",
@@ -52,7 +56,7 @@ SHOWN = {
     "/recall Rosa": "message:1",
     "/why 1": "message:1",
     "/why message:1": "Rosa",
-    "/why last": "observations",
+    "/why last": "nothing else that is remembered",
     "/forget 1 --yes": "Deleted: 1 observation",
     "/edit 1 Rosa is my cousin.": "Rosa is my cousin.  yours",
     "/pin 1": "pinned",
@@ -62,7 +66,8 @@ SHOWN = {
     "/private off": "off already",
     "/status": "next observation",
     "/usage": "claude-sonnet-5-5",
-    "/doctor": "claude-sonnet-5-5 answers",
+    "/doors": "No other program has asked",
+    "/doctor": "nothing is lost or out of place",
     "/model": "claude-haiku-5-5",
     "/model claude-opus-5-5": "claude-opus-5-5 answers",
     "/new": "A new conversation",
@@ -76,6 +81,9 @@ SHOWN = {
     "/fork Aside": "Forked conversation 1 into",
     "/remember Rosa sings alto": "Kept as memory:",
     "/retry": "You said",
+    "/search Rosa": "message:1",
+    "/cost": "claude-sonnet-5-5",
+    "/clear": "A new conversation",
 }
 
 
@@ -115,6 +123,8 @@ def test_every_command_is_tried(registry: Registry) -> None:
         "copy",
         "graph",
         "drop",
+        "persona",
+        "rules",
     }
     assert set(registry.names) <= tried
 
@@ -135,7 +145,8 @@ async def test_shows_what_it_says(
 
 @pytest.mark.parametrize(
     "line",
-    ["/why", "/why x", "/why 99", "/why message:99", "/why memory:9", "/edit", "/edit 99 x", "/pin 1 maybe", "/forget",
+    ["/why", "/why x", "/why 99", "/why message:99", "/why memory:9", "/edit", "/edit 99 x", "/pin 1 maybe", "/forget", "/agenda 1", "/agenda done",
+     "/agenda done 1", "/agenda moved 1", "/agenda moved 1 friday", "/agenda soon",
      "/forget 1 --all", "/forget 1", "/forget message:1", "/forget 99 --yes", "/diff soon", "/diff a b c",
      "/private maybe", "/switch", "/switch zebra", "/rename", "/export", "/export jsonl", "/import", "/report", "/context all", "/recall",
      "/undo 5", "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes",
@@ -155,6 +166,12 @@ async def test_wrong_use_is_one_error(
     assert printed.out == ""
     assert 1 <= len(printed.err.splitlines()) <= 2
     assert "went wrong" not in printed.err
+
+
+async def test_exit_leaves(settings: Settings) -> None:
+    """Another name of /quit."""
+    async with talking(settings) as dialogue:
+        assert not await dialogue.line("/exit")
 
 
 async def test_a_long_history_can_be_stopped(
@@ -351,8 +368,8 @@ def test_splitting_a_command() -> None:
 def test_the_nearest_name(registry: Registry) -> None:
     """An unknown name gets one that it begins, or else the one most like it."""
     assert registry.unknown("wat").endswith("Did you mean /watermarks?")
-    assert registry.unknown("search").endswith("Did you mean /recall?")
-    assert registry.unknown("exit").endswith("Did you mean /quit?")
+    assert registry.unknown("find").endswith("Did you mean /recall?")
+    assert registry.unknown("bye").endswith("Did you mean /quit?")
     assert registry.unknown("memroy").endswith("Did you mean /memory?")
     assert registry.unknown("\x1b[31m").startswith("Unknown command /. Did you mean /")
 
@@ -379,13 +396,11 @@ async def test_undo_shows_what_it_would_take_back_and_asks(
     out = Asked(False, True)
     async with talking(settings, out) as dialogue:
         refused = await shown(dialogue, "/undo", capsys)
-        assert (
-            "This would be taken back: an observation run (cycle 1), in conversation 1" in refused
-        )
+        assert "This would be taken back: an observation run, in conversation 1" in refused
         assert "My sister Rosa" in refused
         assert refused.endswith("Nothing was taken back.\n")
         assert "My sister Rosa" in await shown(dialogue, "/memory", capsys)
-        assert "Taken back: an observation run (cycle 1), in conversation 1" in await shown(
+        assert "Taken back: an observation run, in conversation 1" in await shown(
             dialogue, "/undo", capsys
         )
         assert out.questions == ["Take this back?"] * 2

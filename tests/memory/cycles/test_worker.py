@@ -353,7 +353,7 @@ async def test_what_was_left_is_observed_in_the_next_talk(tmp_path: Path, api: F
         await observed_once(t)
         now = to_text(t.companion.settings.clock.now())
         other = await t.companion.store.call(create_conversation, now)
-        await t.companion.turn(other, "What is the code of locker 3?", t.heard.append)
+        await t.responder.turn(other, "What is the code of locker 3?", t.heard.append)
     assert "1003" in json.dumps(api.of("chat")[-1].body)
 
 

@@ -6,7 +6,7 @@ from itertools import product
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from construct.clock import Clock
@@ -127,6 +127,10 @@ PIECE = st.sampled_from([*BREAKS, *HIDDEN, *ANCHORS, *FORGED_TAGS, *LETTERS])
         st.lists(PIECE, max_size=8).map("".join) | st.text(max_size=20), min_size=1, max_size=3
     )
 )
+@example(["K¼"])
+@example(["[K½", "M⅓ x", "O1¼", "M1⑴"])
+@example(["ℳ1", "Ⓚ2", "[𝐎3", "𝚱4"])
+@example(["- \u31642026-03-01", "！ 2026-03-01 x", "－2026－03－01", "-\u2800 2026-03-01"])
 def test_the_anchors_are_exactly_ours(contents: list[str]) -> None:
     """Whatever messages and notes hold, the lines that begin with an anchor are those that we wrote, one each."""
     said = [message(i, "user", content) for i, content in enumerate(contents, 1)]
@@ -160,6 +164,9 @@ def test_inline_text_is_one_line() -> None:
 
 
 @given(st.lists(PIECE, max_size=8).map("".join) | st.text(max_size=60))
+@example("K¼")
+@example("[[ℳ1] ⅓")
+@example("－ 2026－03－01 x\n- \u31642026-03-01")
 def test_what_was_escaped_comes_back(text: str) -> None:
     """Whatever a worker copies stands in the fact as it was said, unless it is typed as we escape it."""
     if not re.search(r"&lt;|\\|[＜﹤]", text):

@@ -1,8 +1,14 @@
-"""What is heard of a turn, and its reply while it comes."""
+"""One turn of a conversation: who answers, what is heard of it, the reply while it comes.
+
+There are three ways to answer: a model with the database (onrecord.py), a model off the
+record (offrecord.py), and the notebook, which answers by rule (by_rule.py). Who asks for a
+reply gets one of them from `responders.py`, and need not know which.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from construct.errors import ModelError
 from construct.llm.types import Block, ChatMessage, Reply, Request, Text, ToolResult
@@ -74,6 +80,36 @@ class TurnResult:
         return self.error is None and self.stop_reason in WHOLE
 
 
+class Responder(Protocol):
+    """A way to answer. `conversation_id` is None in a new conversation.
+
+    What is stored has one before `turn`.
+    """
+
+    async def turn(self, conversation_id: int | None, text: str, listen: Listener) -> TurnResult:
+        """Answer what the user says."""
+        ...
+
+    async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
+        """Answer the user's last words again; None when there are none."""
+        ...
+
+    async def drop(self, conversation_id: int | None) -> str | None:
+        """Leave the last message that got no whole reply out of requests.
+
+        Return its text, None when there is none.
+        """
+        ...
+
+    async def last_reply(self, conversation_id: int | None) -> str | None:
+        """Return the text of the newest reply, None when there is none."""
+        ...
+
+    async def preview(self, conversation_id: int | None) -> Request:
+        """Return what would be sent now, without a new message."""
+        ...
+
+
 @dataclass(slots=True)
 class Replying:
     """A reply while it comes: finished tool rounds, the words so far, how it ended."""
@@ -109,6 +145,11 @@ class Replying:
             replace(part, blocks=tuple(_emptied(b, empty) for b in part.blocks))
             for part in self.rounds
         ]
+
+    def book(self, usage: Usage) -> None:
+        """Add what a request cost."""
+        self.first = self.first if self.usage != Usage() else usage
+        self.usage = self.usage + usage
 
     def add_round(self, reply: Reply, results: Sequence[ToolResult]) -> None:
         """Keep a call of tools with its results."""

@@ -1,0 +1,89 @@
+"""`/agenda`: what is ahead, and settling it with one key."""
+
+from construct.chat.chat import Chat
+from construct.chat.commands.memory import group
+from construct.chat.commands.registry import Choice
+from construct.chat.output import Output
+from construct.errors import UsageError
+from construct.memory.agenda import AgendaItem
+from construct.operations import agenda as operations
+from construct.references import parse_reference
+from construct.store.records import Observation
+from construct.text import shorten
+from construct.views.agenda import agenda_view
+from construct.views.memory import observation_table
+from construct.vocabulary import AgendaState, Settled
+
+_USAGE = "/agenda [ID|done ID|moved ID DAY|cancelled ID]"
+_MOVED = "moved"
+_KEYS = {"d": Settled.DONE, "c": Settled.CANCELLED}
+_MOVE, _STOP = "m", "q"
+_QUESTION = "d done · m moved · c cancelled · Enter later · q stop:"
+
+
+async def agenda_choices(chat: Chat) -> list[Choice]:
+    """Return what stands on the agenda, and what may be said of it."""
+    found = await chat.run(operations.agenda)
+    items = [Choice(str(item.id), shorten(item.content, 60)) for item in found.items]
+    return [
+        *items,
+        Choice(Settled.DONE, "with its number"),
+        Choice(_MOVED, "with its number and a day"),
+        Choice(Settled.CANCELLED, "with its number"),
+    ]
+
+
+@group.command(_USAGE, "what is ahead", like="/agenda moved 12 friday", choices=agenda_choices)
+async def agenda(chat: Chat, out: Output, argument: str) -> None:
+    """Today first, then what is ahead, then plans whose day has passed.
+
+    Of those it asks how they turned out: one key says done, moved or cancelled. With a
+    number it asks about that one. /undo takes an answer back.
+    """
+    verb, _, rest = argument.partition(" ")
+    name, _, day = rest.strip().partition(" ")
+    if verb == _MOVED and day.strip():
+        await _move(chat, out, name, day)
+    elif verb in set(Settled) and name and not day:
+        await _settle(chat, out, name, Settled(verb))
+    elif verb in {_MOVED, *Settled} or rest:
+        raise UsageError(f"Usage: {_USAGE}")
+    elif verb:
+        await _ask_about(chat, out, [await chat.run(operations.agenda_item, parse_reference(verb))])
+    else:
+        found = await chat.run(operations.agenda)
+        out.show(agenda_view(found))
+        passed = [i for i in found.items if i.state is AgendaState.OUTCOME_UNKNOWN]
+        if passed and out.interactive and not chat.is_private:
+            await _ask_about(chat, out, passed)
+
+
+async def _ask_about(chat: Chat, out: Output, items: list[AgendaItem]) -> None:
+    """Ask how each of the items turned out, until the user stops."""
+    if not out.interactive:
+        raise UsageError(f"Usage: {_USAGE}")
+    chat.refuse_in_private()
+    for item in items:
+        out.say(f"{item.id}  {item.content}")
+        key = await out.ask_key(_QUESTION, "".join([*_KEYS, _MOVE, _STOP]))
+        if key == _STOP:
+            return
+        if key in _KEYS:
+            await _settle(chat, out, str(item.id), _KEYS[key])
+        elif key == _MOVE and (day := (await out.answer_to("Moved to which day?")).strip()):
+            await _move(chat, out, str(item.id), day)
+
+
+async def _settle(chat: Chat, out: Output, name: str, how: Settled) -> None:
+    chat.refuse_in_private()
+    _show(chat, out, await chat.run(operations.settle, parse_reference(name), how))
+
+
+async def _move(chat: Chat, out: Output, name: str, day: str) -> None:
+    chat.refuse_in_private()
+    _show(chat, out, await chat.run(operations.move, parse_reference(name), day))
+
+
+def _show(chat: Chat, out: Output, new: Observation) -> None:
+    chat.shown = ("observation", new.id)
+    out.show(observation_table([new], chat.clock.today()))

@@ -1,0 +1,121 @@
+"""`construct agenda …` and `construct brief`: what is ahead, and what became of it."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from construct.cli.memory import Id
+from construct.cli.options import Json, environment, examples, refuse_json_before
+from construct.cli.streams import print_json, say, show
+from construct.errors import UsageError
+from construct.references import parse_reference
+from construct.vocabulary import Settled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from construct.operations.context import Context
+    from construct.store.records import Observation
+
+agenda = typer.Typer(rich_markup_mode=None)
+
+
+@agenda.callback(
+    invoke_without_command=True,
+    epilog=examples(
+        "construct agenda",
+        "construct agenda --ics > ~/agenda.ics   for your calendar",
+        "construct agenda moved 12 friday",
+    ),
+)
+def bare(
+    context: typer.Context,
+    as_json: Json = False,
+    as_calendar: Annotated[
+        bool, typer.Option("--ics", help="Print a calendar file (iCalendar).")
+    ] = False,
+) -> None:
+    """Show what is ahead, and what became of it.
+
+    Today comes first; at the end stand plans whose day has passed, outcome unknown. The number is what done, moved and cancelled take. A calendar that reads the output
+    of --ics again updates and removes events.
+    """
+    if context.invoked_subcommand is not None:
+        refuse_json_before(context, as_json)
+        if as_calendar:
+            raise UsageError(f"--ics does not go with {context.invoked_subcommand}.")
+        return
+    if as_json and as_calendar:
+        raise UsageError("Pass --json or --ics, not both.")
+    from construct.operations.agenda import agenda as operation
+    from construct.operations.agenda import calendar
+    from construct.views.agenda import agenda_calendar, agenda_json, agenda_view
+
+    with environment(context).reading() as ctx:
+        if as_calendar:
+            _write(agenda_calendar(calendar(ctx)))
+            return
+        found = operation(ctx)
+    print_json(agenda_json(found)) if as_json else show(agenda_view(found))
+
+
+@agenda.command(epilog=examples("construct agenda done 12"))
+def done(context: typer.Context, named: Id, as_json: Json = False) -> None:
+    """Say that something was done. `construct undo` takes it back."""
+    _settle(context, named, Settled.DONE, as_json)
+
+
+@agenda.command(epilog=examples("construct agenda cancelled 12"))
+def cancelled(context: typer.Context, named: Id, as_json: Json = False) -> None:
+    """Say that something was cancelled. `construct undo` takes it back."""
+    _settle(context, named, Settled.CANCELLED, as_json)
+
+
+@agenda.command(
+    epilog=examples("construct agenda moved 12 2026-03-05", "construct agenda moved 12 friday")
+)
+def moved(
+    context: typer.Context,
+    named: Id,
+    day: Annotated[
+        list[str],
+        typer.Argument(metavar="DATE", help="A day, or a month or a year: 2026-03."),
+    ],
+    as_json: Json = False,
+) -> None:
+    """Move something to another day. `construct undo` takes it back."""
+    from construct.operations.agenda import move
+
+    _change(context, lambda ctx: move(ctx, parse_reference(named), " ".join(day)), as_json)
+
+
+def _settle(context: typer.Context, named: str, how: Settled, as_json: bool) -> None:
+    from construct.operations.agenda import settle
+
+    _change(context, lambda ctx: settle(ctx, parse_reference(named), how), as_json)
+
+
+def _change(
+    context: typer.Context, change: "Callable[[Context], Observation]", as_json: bool
+) -> None:
+    """Make an edit and print the new line."""
+    from construct.views.memory import observation_line, shown_json
+
+    with environment(context).context() as ctx:
+        new = change(ctx)
+        clock = ctx.clock
+    if as_json:
+        print_json(shown_json(new, clock))
+    else:
+        say(observation_line(new, clock.today()))
+
+
+def _write(file: bytes) -> None:
+    """Write bytes to standard output, whatever its encoding."""
+    sys.stdout.flush()
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:  # a stream of text that stands in its place
+        sys.stdout.write(file.decode())
+    else:
+        binary.write(file)

@@ -1,0 +1,1 @@
+"""The doors for other programs, imported by their commands alone."""

@@ -1,0 +1,152 @@
+"""`observe --dry-run`: what an observer would learn now, beside what one has learned.
+
+It reads the last messages again by the rules as they are now. Nothing is stored, not
+even what it cost.
+"""
+
+import asyncio
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from construct.clock import to_text
+from construct.errors import ConstructError, UsageError
+from construct.language.paraphrase import fact_key
+from construct.llm.types import Model
+from construct.memory.cycles import archive
+from construct.memory.cycles.archive import Estimate
+from construct.memory.cycles.observing import known_notes
+from construct.memory.cycles.situation import is_over_limit
+from construct.memory.learning.asking import Account
+from construct.memory.learning.observer import Reading, batch_tokens, known_tokens, observe
+from construct.memory.learning.proposals import ProposedObservation
+from construct.memory.shown.forks import reach
+from construct.memory.shown.transcript import batches
+from construct.operations.context import Context
+from construct.operations.moments import parse_moment
+from construct.store import provenance
+from construct.store.backlog import Backlog
+from construct.store.messages import is_readable, latest_messages, messages_since, newest_messages
+from construct.store.records import Message, Observation
+from construct.user_rules import Rules, read_rules
+from construct.vocabulary import CycleKind, MemoryOrigin
+
+USUAL_LAST = 40
+"""Messages that are read again unless the user says how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class DryRunPlan:
+    """What would be read again, what that may cost, and what was learned of it."""
+
+    readings: Sequence[Reading]
+    learned: Sequence[Observation]
+    rules: Rules
+    model: Model | None
+    """None: by rule."""
+    estimate: Estimate
+
+    @property
+    def messages(self) -> list[Message]:
+        """All that would be read."""
+        return [message for reading in self.readings for message in reading.messages]
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What would be learned now beside what was learned."""
+
+    same: Sequence[Observation]
+    """Learned then, and now again."""
+    added: Sequence[ProposedObservation]
+    """Learned only now."""
+    missing: Sequence[Observation]
+    """Learned only then."""
+    left_out: int
+    """Notes that the `never:` words kept out."""
+    problems: Sequence[str]
+    messages: int
+    cost_usd: float | None
+    """None where the model's prices are not known."""
+
+
+def plan_dry_run(
+    ctx: Context, model: Model | None, last: int | None, since: str | None
+) -> DryRunPlan:
+    """Return what would be read again: the last messages, or those since a moment.
+
+    Raises UsageError, and ConstructError where the day's money for memory is spent.
+    """
+    if last is not None and since is not None:
+        raise UsageError("Pass --last or --since, not both.")
+    if model is not None and is_over_limit(ctx.db, ctx.memory):
+        raise ConstructError(
+            "What memory work may cost in a day is spent.\n"
+            "Raise CONSTRUCT_WORKER_DAILY_USD, or try again tomorrow."
+        )
+    if since is None:
+        found = latest_messages(ctx.db, last or USUAL_LAST)
+    else:
+        found = messages_since(ctx.db, to_text(parse_moment(since, ctx.clock)))
+    readable = [message for message in found if is_readable(message)]
+    from_them = [o.id for o in provenance.observations_from(ctx.db, [m.id for m in readable])]
+    derived = provenance.with_dependents(ctx.db, from_them)
+    rules = read_rules(ctx.settings.memory_rules)
+    readings: list[Reading] = []
+    waiting: list[Backlog] = []
+    for conversation_id, group in groupby(readable, key=lambda m: m.conversation_id):
+        talk = list(group)
+        waiting.append(Backlog(conversation_id, len(talk), sum(m.token_count for m in talk)))
+        parts = batches(talk, batch_tokens(model))
+        readings += [_reading(ctx, model, batch, derived, rules) for batch in parts]
+    learned = [
+        o
+        for o in provenance.without_reverted(ctx.db, from_them)
+        if o.generation == 0 and o.origin != MemoryOrigin.USER and not o.withheld
+    ]
+    return DryRunPlan(readings, learned, rules, model, archive.estimate(waiting, model))
+
+
+def _reading(
+    ctx: Context, model: Model | None, batch: Sequence[Message], derived: set[int], rules: Rules
+) -> Reading:
+    """Return the reading of a batch, told of no note that these messages have led to."""
+    here = batch[0].conversation_id
+    known: list[Observation] = []
+    if model is not None:
+        scope = reach(ctx.db, ctx.memory.scope, here)
+        notes = known_notes(ctx.db, scope, batch, known_tokens(model))
+        known = [o for o in notes if o.id not in derived]
+    before = newest_messages(ctx.db, here, 2, batch[0].id - 1)
+    return Reading(batch, before, known, ctx.clock, wishes=rules.prose)
+
+
+async def dry_run(plan: DryRunPlan) -> DryRun:
+    """Read it again, and set what is found beside what was learned."""
+    account = Account(CycleKind.OBSERVER)
+    found: list[ProposedObservation] = []
+    for reading in plan.readings:
+        found += (await observe(plan.model, reading, account)).observations
+    allowed = [o for o in found if plan.rules.forbidden_in(o.content) is None]
+    return await asyncio.to_thread(_beside, plan, allowed, len(found) - len(allowed), account)
+
+
+def _beside(
+    plan: DryRunPlan, found: Sequence[ProposedObservation], left_out: int, account: Account
+) -> DryRun:
+    then = {_fact(o) for o in plan.learned}
+    now = {_fact(o) for o in found}
+    costs = [call.cost_usd for call in account.calls]
+    return DryRun(
+        same=[o for o in plan.learned if _fact(o) in now],
+        added=[o for o in found if _fact(o) not in then],
+        missing=[o for o in plan.learned if _fact(o) not in now],
+        left_out=left_out,
+        problems=account.problems,
+        messages=len(plan.messages),
+        cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
+    )
+
+
+def _fact(o: Observation | ProposedObservation) -> Hashable:
+    return fact_key(o.content, o.observation_date, o.referenced_date)

@@ -1,0 +1,58 @@
+"""The user's own rules for the memory: the file they stand in, and what it says."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from construct import tokens
+from construct.config import Settings
+from construct.errors import ConstructError
+from construct.memory.learning.observer import WISHES_TOKENS
+from construct.operations.context import Context
+from construct.store.database import make_folder
+from construct.user_rules import EXAMPLE, Rules, read_rules
+
+
+@dataclass(frozen=True, slots=True)
+class RulesInForce:
+    """The rules as they are now, and where they stand."""
+
+    file: Path
+    rules: Rules
+
+    @property
+    def is_too_long(self) -> bool:
+        """Whether the memory worker reads only the beginning of the prose."""
+        return tokens.count(self.rules.prose) > WISHES_TOKENS
+
+
+def rules_file(settings: Settings) -> Path:
+    """Return the file the rules stand in; made with an example if it is missing.
+
+    Only the user can read a new one. Raises ConstructError.
+    """
+    file = settings.memory_rules or settings.config_dir / "memory-rules.md"
+    try:
+        make_folder(file.parent)
+        descriptor = os.open(file, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return file
+    except OSError as error:
+        raise ConstructError(
+            f"{file} cannot be written: {error.strerror or error}.\n"
+            "Name another file with CONSTRUCT_MEMORY_RULES."
+        ) from error
+    with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+        stream.write(EXAMPLE)
+    return file
+
+
+def rules_in_force(settings: Settings) -> RulesInForce:
+    """Return what the rules say now. Raises ConstructError for a file that cannot be read."""
+    file = rules_file(settings)
+    return RulesInForce(file, read_rules(file))
+
+
+def forbidden_word(ctx: Context, text: str) -> str | None:
+    """Return the word of the user's own text that their rules keep out of the memory."""
+    return read_rules(ctx.settings.memory_rules).forbidden_in(text)

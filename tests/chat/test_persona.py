@@ -1,0 +1,100 @@
+"""The user's own persona: made in the editor, sent to the model, and dropped again."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from construct.config import Settings
+from construct.prompts import prompt
+from tests.chat.commands.plainly import shown, talking
+from tests.chat.conftest import seated
+from tests.support.fake_api import FakeApi
+from tests.support.program import Program
+
+
+def edited_by(command: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the user's editor be a shell command on the file "$1"."""
+    script = folder / "editor"
+    script.write_text(f"#!/bin/sh\n{command}\n")
+    script.chmod(0o700)
+    monkeypatch.setenv("EDITOR", str(script))
+    monkeypatch.delenv("VISUAL", raising=False)
+
+
+def system_of(api: FakeApi) -> str:
+    """Return the system text of the last request."""
+    return str(api.of("chat")[-1].body["system"])
+
+
+async def test_the_persona_is_the_users(
+    api: FakeApi, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It begins as the shipped one, says how to go back, and counts from the next message."""
+    own = tmp_path / "persona.md"
+    edited_by(
+        f'cp "$1" {tmp_path}/seen; echo "You are Zeno. Speak Greek." >> "$1"', tmp_path, monkeypatch
+    )
+    async with seated(settings) as seat:
+        seat.type("Hello.\r")
+        await seat.see("You said")
+        assert "Zeno" not in system_of(api)
+        seat.type("/persona\r")
+        await seat.see("It counts from your next message")
+        seat.type("Again.\r")
+        await seat.see(lambda: len(api.of("chat")) == 2)
+    assert prompt("companion") in (tmp_path / "seen").read_text()
+    assert f"delete this file:\n{own}" in own.read_text()
+    assert own.stat().st_mode & 0o777 == 0o600
+    assert "You are Zeno. Speak Greek." in system_of(api)
+    assert "delete this file" not in system_of(api)
+    own.unlink()
+    async with talking(settings) as dialogue:
+        await dialogue.line("Once more.")
+    assert "Zeno" not in system_of(api)
+
+
+async def test_an_unchanged_persona_is_not_kept(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that a better one of a new version counts."""
+    edited_by("true", tmp_path, monkeypatch)
+    async with seated(settings) as seat:
+        await seat.see("observe 0%")
+        seat.type("/persona\r")
+        await seat.see("Nothing was changed")
+    assert not (tmp_path / "persona.md").exists()
+
+
+async def test_the_file_of_older_versions_is_read(api: FakeApi, settings: Settings) -> None:
+    """`companion.md` counts, until there is a `persona.md`; a named file before both."""
+    folder = settings.config_dir
+    for name, words in (("companion.md", "I am old."), ("persona.md", "I am new.")):
+        (folder / name).write_text(words)
+        async with talking(settings) as dialogue:
+            await dialogue.line("Hello.")
+        assert words in system_of(api)
+    (folder / "mine").write_text("<!-- for me -->\nI am mine.")
+    async with talking(replace(settings, persona=folder / "mine")) as dialogue:
+        await dialogue.line("Hello.")
+    assert "I am mine." in system_of(api)
+    assert "for me" not in system_of(api)
+
+
+async def test_without_a_terminal_the_file_is_named(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is there to be opened."""
+    async with talking(settings) as dialogue:
+        await shown(dialogue, "/help persona", capsys)
+        await dialogue.line("/persona")
+    assert f"Open it in your editor: {settings.persona_file}" in capsys.readouterr().err
+    assert settings.persona_file.is_file()
+
+
+def test_a_file_that_cannot_be_read_is_wrong_usage(tmp_path: Path) -> None:
+    """The line names the setting."""
+    done = Program(tmp_path).run("status", more={"CONSTRUCT_PERSONA": str(tmp_path / "none.md")})
+    assert done.returncode == 2
+    assert "CONSTRUCT_PERSONA" in done.stderr
+    assert "No such file" in done.stderr

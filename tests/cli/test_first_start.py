@@ -1,0 +1,95 @@
+"""The first minute on a terminal: one screen, one key."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_trust import on_terminal
+from tests.support.fake_api import FakeApi
+from tests.support.model_servers import ModelServer, ollama
+from tests.support.program import Program
+
+ENTER = "\r"
+CTRL_D = "\x04"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """Return a program that nobody has configured."""
+    more = {"XDG_CONFIG_HOME": str(tmp_path / "config"), "CONSTRUCT_LOOK_FOR": "", "TERM": "xterm"}
+    return Program(tmp_path, more)
+
+
+def config(program: Program) -> Path:
+    """Return the file that choices are written to."""
+    return program.folder / "config" / "construct" / "config.env"
+
+
+def test_on_without_a_model_and_back_again(program: Program) -> None:
+    """The choice is remembered: the second start asks nothing."""
+    with on_terminal(program) as terminal:
+        terminal.see("Pick one with a key:")
+        terminal.type("n")
+        terminal.see("This is a notebook")
+        terminal.see("new conversation")
+        terminal.type(f"My dentist is Dr. Sousa.{ENTER}")
+        terminal.see("Noted.")
+        terminal.type(CTRL_D)
+        assert terminal.wait() == 0
+    with on_terminal(program) as terminal:
+        terminal.see("notebook")
+        assert "Pick one" not in terminal.screen.text
+        terminal.type(f"Who is my dentist?{ENTER}")
+        terminal.see("message:1")
+        terminal.type(CTRL_D)
+        assert terminal.wait() == 0
+
+
+def test_a_key_is_typed_hidden_and_a_wrong_one_is_not_kept(program: Program) -> None:
+    """The screen stays, and leaving it changes nothing."""
+    with on_terminal(program) as terminal:
+        terminal.see("go on without a model")
+        terminal.type("k")
+        terminal.see("API key (not shown):")
+        terminal.type(f"two words{ENTER}")
+        terminal.see("Pick again")
+        assert "two words" not in terminal.screen.text
+        terminal.type("7")
+        terminal.see("none of the keys above")
+        terminal.type("q")
+        assert terminal.wait() == 0
+    assert not config(program).exists()
+    assert not program.db.exists()
+
+
+def test_a_model_found_on_this_machine(program: Program, api: FakeApi) -> None:
+    """One key, one sentence tried, and the chat begins with it; its small window is said."""
+    answers = ollama({"gemma4:12b": {"size": "12B", "loaded": 4096}})
+    with ModelServer(answers) as server:
+        found = {"CONSTRUCT_LOOK_FOR": server.url}
+        with on_terminal(Program(program.folder, program.env | found)) as terminal:
+            terminal.see("1  gemma4:12b in Ollama")
+            terminal.type("1")
+            terminal.see("Pick again")  # this fake answers no messages
+            terminal.type("q")
+            assert terminal.wait() == 0
+        assert "POST /v1/messages" in server.asked
+    assert not config(program).exists()
+
+
+def test_a_server_elsewhere_by_its_address(program: Program, api: FakeApi) -> None:
+    """With its key, the first model that it lists, and the chat at once."""
+    api.models = ("gemma4",)
+    with on_terminal(program) as terminal:
+        terminal.see("go on without a model")
+        terminal.type("u")
+        terminal.see("Address")
+        terminal.type(f"{api.url}{ENTER}")
+        terminal.see("Key, if it wants one")
+        terminal.type(f"test-key{ENTER}")
+        terminal.see("You talk to gemma4.")
+        terminal.see("new conversation")
+        terminal.type(CTRL_D)
+        assert terminal.wait() == 0
+        assert "test-key" not in terminal.screen.text
+    assert "ANTHROPIC_AUTH_TOKEN=test-key" in config(program).read_text()
