@@ -9,7 +9,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
@@ -18,7 +18,6 @@ from pathlib import Path
 
 from construct.errors import UsageError
 
-_NAME = re.compile(r"\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=")
 _PLAIN = re.compile(r"[A-Za-z0-9_./:@+,-]+")
 _OURS = re.compile(r"\b(?:CONSTRUCT_|ANTHROPIC_|MEMORY_WORKER_)")
 
@@ -70,30 +69,32 @@ def write_settings(path: Path, values: Mapping[str, str | None]) -> None:
     All other lines stay as they are. The file is replaced in one step and is 0600; the
     folder must be there. Raises OSError, UsageError when the file is no text.
     """
-    lines: list[str] = []
+    kept = ""
     if path.exists():
-        lines = [
-            line
-            for line in _text(path.read_bytes(), path).splitlines()
-            if _name_in(line) not in values
-        ]
+        kept = _without(_text(path.read_bytes(), path), values)
+    if kept and not kept.endswith("\n"):
+        kept += "\n"
     given = ((name, value) for name, value in values.items() if value is not None)
-    lines += [f"{name}={_quoted(value)}" for name, value in given]
-    descriptor, new = tempfile.mkstemp(dir=path.parent, prefix=".config-")  # 0600
+    lines = [f"{name}={_quoted(value)}\n" for name, value in given]
+    place = path.resolve()  # keeps a link, to another disk too
+    descriptor, new = tempfile.mkstemp(dir=place.parent, prefix=".config-")  # 0600
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write("".join(f"{line}\n" for line in lines))
+        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
+            stream.write(kept + "".join(lines))
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(new, os.path.realpath(path))  # noqa: PTH105 - keeps a link
+        Path(new).replace(place)
     except BaseException:
         Path(new).unlink(missing_ok=True)
         raise
 
 
-def _name_in(line: str) -> str:
-    found = _NAME.match(line)
-    return found[1] if found else ""
+def _without(text: str, names: Collection[str]) -> str:
+    """Return a file's text without what sets these names; a value may have several lines."""
+    from dotenv.parser import parse_stream
+
+    found = parse_stream(StringIO(text, newline=""))
+    return "".join(one.original.string for one in found if one.key not in names)
 
 
 def _quoted(value: str) -> str:

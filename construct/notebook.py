@@ -25,6 +25,7 @@ from construct.vocabulary import ItemKind, Role
 _MOST_QUOTES = 3
 _LONGEST_QUOTE = 200
 NOTED = "Noted."
+_NOTHING_FOUND = "Nothing you wrote before was found for it."
 NOT_KEPT = "Not kept: this talk is private."
 _WHO = {Role.USER: "you", Role.ASSISTANT: "the companion"}
 
@@ -56,7 +57,8 @@ def bearing_on(
     hits: Sequence[Hit]
     if is_question(words):
         found = searched(db, words, filters, 2 * _MOST_QUOTES, today=today, meaning=config.meaning)
-        hits = [hit for hit in found.hits if hit.match != "loose"]  # "loose" is only near it
+        # "loose" is only near it, and an earlier question is no answer.
+        hits = [h for h in found.hits if h.match != "loose" and not is_question(h.text)]
     else:
         hits = passages(db, words, today=today, filters=filters, meaning=config.meaning)
     return [get_message(db, hit.id) for hit in hits[:_MOST_QUOTES]]
@@ -92,7 +94,7 @@ def rendered(db: sqlite3.Connection, reply: Message, clock: Clock) -> str:
 def worded(opening: str, quotes: Sequence[Message], question: str, clock: Clock) -> str:
     """Return a reply that quotes, of each message, the part that bears on what was asked."""
     if not quotes:
-        return opening
+        return f"{opening} {_NOTHING_FOUND}" if is_question(question) else opening
     sought = analyse(question) if question.strip() else None
     words, pieces = (sought.words, sought.pieces) if sought else ((), ())
     lines = [

@@ -199,7 +199,7 @@ class Chat:
         """Continue with another model; NotConfiguredError if it is out of reach."""
         before = self.companion.models
         found = await asyncio.to_thread(all_models, self.settings)
-        here = next((m for m in found if m.name == name and m.source in ON_THIS_MACHINE), None)
+        here = next((m for m in found if m.answers_to(name) and m.source in ON_THIS_MACHINE), None)
         chosen = before.with_model(name) if here is None else before.with_found(here)
         self.companion.use_models(chosen)
         if before.main not in {self.companion.models.main, before.worker}:

@@ -52,7 +52,7 @@ def setup(
     elif pick(settings, reach) is Picked.DEMO:
         from construct.cli.demo import demo
 
-        return demo(env)
+        return demo(Environment())
     return 0
 
 
@@ -66,7 +66,7 @@ def first_choice(env: Environment) -> tuple[Picked, Settings]:
     if picked is Picked.DEMO:
         from construct.cli.demo import demo
 
-        demo(env)
+        demo(Environment())  # never in a database that --db names
     return picked, operation.reloaded(settings) if picked is Picked.CHOSEN else settings
 
 

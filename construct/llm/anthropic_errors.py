@@ -227,6 +227,9 @@ def _rejected(end: Endpoint, status: int, quoted: str) -> str:
         case 404:
             also = " and ANTHROPIC_BASE_URL" if end.base_url else ""
             return f"{end.who} has no model {end.quote(end.model)!r}{quoted}. Check {end.model_setting}{also}."
+        case 301 | 302 | 303 | 307 | 308:
+            check = "Check ANTHROPIC_BASE_URL." if end.base_url else end.check_url
+            return f"{end.who} redirects to another address, and nothing was sent there. {check}"
     return f"{end.who} rejected the request{quoted or f' with status {status}'}. Asking again will not help."
 
 

@@ -114,7 +114,9 @@ class AnthropicModel:
             "/v1/messages",
             content=body,
             options={
-                "headers": {"Content-Type": "application/json", "Accept": "text/event-stream"}
+                "headers": {"Content-Type": "application/json", "Accept": "text/event-stream"},
+                # What was said goes where the user decided, and to no other host.
+                "follow_redirects": False,
             },
             cast_to=httpx2.Response,
             stream=True,

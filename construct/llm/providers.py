@@ -68,7 +68,7 @@ class Models:
     def with_found(self, found: FoundModel) -> "Models":
         """Return the same with a model of a server on this machine, which is sent no key."""
         bare = replace(self.settings, api_key=None, auth_token=None, base_url=found.server)
-        model = _client(bare, found.name, "CONSTRUCT_MODEL", found)
+        model = _client(bare, found.name, "CONSTRUCT_MODEL", found, sends_custom_headers=False)
         advice = _advice(model, found.source)
         return replace(self, main=model, provider=Provider.ANTHROPIC, advice=advice)
 
@@ -188,7 +188,12 @@ def _server_model(settings: Settings, name: str | None, setting: str) -> _Chosen
 
 
 def _client(
-    settings: Settings, name: str, setting: str, found: FoundModel | None = None
+    settings: Settings,
+    name: str,
+    setting: str,
+    found: FoundModel | None = None,
+    *,
+    sends_custom_headers: bool = True,
 ) -> AnthropicModel:
     model = AnthropicModel(
         name,
@@ -196,7 +201,7 @@ def _client(
         auth_token=settings.auth_token,
         base_url=settings.base_url,
         setting=setting,
-        sends_custom_headers=not settings.is_address_from_env_file,
+        sends_custom_headers=sends_custom_headers and not settings.is_address_from_env_file,
     )
     if found is not None:
         model.context_window = found.context_window or _UNSAID_WINDOW

@@ -5,8 +5,10 @@ its host (a page's own name that was made to resolve to loopback does not), must
 from no page but ours, and must know the token, which pages cannot read.
 """
 
+import os
 import secrets
 import socket
+import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -32,6 +34,8 @@ from construct.views.doors import details_json
 from construct.views.status import status_json
 
 HOST = "127.0.0.1"
+_LONGEST_ID = 18
+"""Digits; SQLite has no larger number."""
 
 Opener = Callable[[], AbstractContextManager[Context]]
 """Opens the database for one request."""
@@ -67,14 +71,36 @@ def serve(on: socket.socket, app: ASGIApp) -> None:
 
 
 def read_token(file: Path) -> str:
-    """Return the token that clients must know, made at the first start. Raises OSError."""
-    file.touch(0o600)
+    """Return the token that clients must know, made at the first start. Raises OSError.
+
+    Where two processes start for the first time at once, both use the same one.
+    """
+    if not _kept_token(file):
+        descriptor, new = tempfile.mkstemp(dir=file.parent, prefix=".token-")  # 0600
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
+                stream.write(secrets.token_urlsafe(32) + "\n")
+            _place(Path(new), file)
+        finally:
+            Path(new).unlink(missing_ok=True)
     file.chmod(0o600)
-    token = file.read_text("utf-8", "replace").strip()
-    if not token:
-        token = secrets.token_urlsafe(32)
-        file.write_text(token + "\n", "utf-8")
-    return token
+    return _kept_token(file)
+
+
+def _place(new: Path, file: Path) -> None:
+    """Put the new file where there is none, or an empty one."""
+    try:
+        file.hardlink_to(new)
+    except OSError:  # it is there already, or the disk knows no links
+        if not _kept_token(file):
+            new.replace(file)
+
+
+def _kept_token(file: Path) -> str:
+    try:
+        return file.read_text("utf-8", "replace").strip()
+    except FileNotFoundError:
+        return ""
 
 
 def http_app(opened: Opener, compact: Compact, token: str, port: int) -> ASGIApp:
@@ -144,9 +170,9 @@ class _Guarded:
 
 def _session(request: Request) -> int:
     given = request.path_params["id"]
-    if not (given.isascii() and given.isdigit()):
+    if not (given.isascii() and given.isdigit() and len(given) <= _LONGEST_ID):
         raise NotFoundError("There is no such session.")
-    return int(given[:18])
+    return int(given)
 
 
 def _error(status_code: int, message: str) -> JSONResponse:

@@ -16,7 +16,7 @@ from construct.errors import ConstructError, ModelError, UsageError
 from construct.llm import servers
 from construct.llm.catalog import is_known, known_models, main_model, model_info
 from construct.llm.notebook import Notebook
-from construct.llm.providers import Models, choose_models, provider_of
+from construct.llm.providers import Models, choose_models, named_provider
 from construct.llm.servers.types import ANTHROPIC, GGUF, FoundModel
 from construct.llm.types import ChatMessage, Request, Text
 from construct.store.database import make_folder
@@ -75,9 +75,10 @@ class Kept:
 
 def within_reach(settings: Settings, environ: Mapping[str, str] = os.environ) -> Reach:
     """Look for servers on this machine and return them with what is configured."""
-    provider = provider_of(settings)
+    provider = named_provider(settings)
     model = NOTEBOOK
-    if provider is not Provider.NOTEBOOK:
+    is_without_key = provider is Provider.ANTHROPIC and not settings.has_credentials
+    if provider is not Provider.NOTEBOOK and not is_without_key:
         model = settings.model or (main_model() if provider is Provider.ANTHROPIC else "local")
     origin = None
     if any(environ.get(name, "").strip() for name in CREDENTIALS):
@@ -118,13 +119,11 @@ def choose_server(url: str, model: str | None = None, key: str | None = None) ->
     Raises ConstructError when it lists none.
     """
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    if model is None:
-        listed = servers.list_models(url, headers)
-        if not listed:
-            raise ConstructError(
-                f"No models are listed at {url}. Check the address, or name a model with --use."
-            )
-        model = listed[0].name
+    listed = servers.list_models(url, headers)
+    if model is None and not listed:
+        raise ConstructError(f"No model answers at {url}. Check the address and the server.")
+    named = (found.name for found in listed if model is None or found.answers_to(model))
+    model = next(named, model or "")
     settings = {"ANTHROPIC_BASE_URL": url.rstrip("/"), "CONSTRUCT_MODEL": model}
     if key:
         settings["ANTHROPIC_AUTH_TOKEN"] = key
@@ -151,11 +150,11 @@ def choose_named(settings: Settings, name: str, environ: Mapping[str, str] = os.
     """
     if name.lower() == NOTEBOOK:
         return choose_notebook()
-    if name.lower().endswith(".gguf"):
+    found = [model for model in servers.look(environ) if model.answers_to(name)]
+    if name.lower().endswith(".gguf") and not found:
         path = Path(name).expanduser().absolute()
         written = {"CONSTRUCT_PROVIDER": Provider.LOCAL, "CONSTRUCT_LOCAL_MODEL": str(path)}
         return Choice(f"local:{path.stem}", None, written)
-    found = [model for model in servers.look(environ) if model.name == name]
     if len(found) > 1:
         places = " or ".join(model.server for model in found)
         raise UsageError(f"{name} is in several places. Name one with --server: {places}.")

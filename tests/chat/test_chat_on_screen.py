@@ -34,6 +34,7 @@ async def test_answers_what_is_typed(api: FakeApi, settings: Settings) -> None:
     async with seated(settings) as seat:
         seat.type("Good morning\r")
         await seat.see("Hello Ana.")
+        await seat.see(lambda: len(stored(settings, "SELECT id FROM messages")) == 2)
         await seat.see(lambda: seat.screen.lines[-2] == "›")
         lines = seat.screen.lines
         at = lines.index("› Good morning")

@@ -4,13 +4,16 @@ import http.client
 import json
 import socket
 import sys
+import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from construct.mcp.http import read_token
 from tests.support.program import Program
 
 
@@ -115,3 +118,30 @@ def test_listens_on_loopback_alone(door: Door) -> None:
     """No other address of this machine is answered."""
     with socket.socket() as other:
         assert other.connect_ex(("127.0.0.2", door.port)) != 0
+
+
+def test_a_number_too_long_is_no_session(door: Door) -> None:
+    """It is not cut down to another session's."""
+    assert door.ask("GET", "/api/sessions/0000000000000000015/memory")[0] == 404
+
+
+def test_two_first_starts_agree_on_the_token(tmp_path: Path) -> None:
+    """Whoever comes first makes it."""
+    folder = tmp_path / "tokens"
+    folder.mkdir()
+    for number in range(40):
+        file = folder / str(number)
+        together = threading.Barrier(2)
+
+        def read(file: Path = file, together: threading.Barrier = together) -> str:
+            together.wait()
+            return read_token(file)
+
+        with ThreadPoolExecutor(2) as pool:
+            first, second = pool.submit(read), pool.submit(read)
+            tokens = {first.result(), second.result(), file.read_text().strip()}
+        assert len(tokens) == 1
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert len(list(folder.iterdir())) == 40
+    (folder / "0").write_text("")  # a start that was stopped
+    assert len(read_token(folder / "0")) > 30

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.fake_api import FakeApi
 from tests.support.fake_faults import http
-from tests.support.model_servers import ModelServer, ollama
+from tests.support.model_servers import ModelServer, llamacpp, ollama
 from tests.support.program import Program
 from tests.support.weights import smollm
 
@@ -136,3 +136,51 @@ def test_a_server_without_models(program: Program) -> None:
     done = program.run("setup", "--server", "http://127.0.0.1:9")
     assert done.returncode == 1
     assert "http://127.0.0.1:9" in done.stderr
+
+
+def test_setup_helps_where_a_provider_lacks_its_key(program: Program) -> None:
+    """The error of other commands leads here."""
+    done = program.run("setup", more={"CONSTRUCT_PROVIDER": "anthropic"})
+    assert done.returncode == 0
+    assert "No model is set up yet" in done.stdout
+
+
+def test_other_lines_stay_to_the_byte(program: Program) -> None:
+    """Values of several lines and odd line ends too."""
+    file = config(program)
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b'# mine\x0cA\r\nexport CONSTRUCT_MODEL=old\nX="a\nCONSTRUCT_MODEL=b\n"')
+    assert program.run("setup", "--use", "notebook").returncode == 0
+    expected = b'# mine\x0cA\r\nX="a\nCONSTRUCT_MODEL=b\n"\n'
+    expected += b"CONSTRUCT_PROVIDER=notebook\nCONSTRUCT_SETUP=CONSTRUCT_PROVIDER\n"
+    assert file.read_bytes() == expected
+
+
+def test_a_linked_config_file_is_written_where_it_is(program: Program, tmp_path: Path) -> None:
+    """The new file is made beside the real one, which may be on another disk."""
+    file, real = config(program), tmp_path / "dotfiles" / "config.env"
+    file.parent.mkdir(parents=True)
+    real.parent.mkdir()
+    real.write_text("# mine\n")
+    file.symlink_to(real)
+    file.parent.chmod(0o500)
+    try:
+        done = program.run("setup", "--use", "notebook")
+    finally:
+        file.parent.chmod(0o700)
+    assert done.returncode == 0
+    assert file.is_symlink()
+    assert real.read_text().startswith("# mine\n")
+    assert "CONSTRUCT_PROVIDER=notebook" in real.read_text()
+
+
+def test_a_models_short_name_will_do(program: Program) -> None:
+    """llama.cpp's model is named by the path of its file; the screen shows the file's name."""
+    with ModelServer(llamacpp("/models/tiny.gguf", 4096)) as server:
+        found = {"CONSTRUCT_LOOK_FOR": server.url}
+        done = program.run("setup", "--use", "tiny.gguf", more=found)
+        assert "POST /v1/messages" in server.asked  # it was tried, and this fake knows no messages
+        assert "extra `local`" not in done.stderr
+        done = program.run("setup", "--use", "tiny.gguf", "--server", server.url)
+    assert done.returncode == 1
+    assert "/models/tiny.gguf" in done.stderr

@@ -2,10 +2,14 @@
 
 import subprocess
 import sys
+import threading
 import warnings
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from construct.errors import ModelRejectedError
+from construct.llm import anthropic_model
 from construct.llm.anthropic_model import AnthropicModel
 from tests.llm.conftest import KEY, asking
 from tests.support.fake_api import FakeApi
@@ -95,3 +99,33 @@ async def test_nothing_that_was_said_is_logged(
     assert "4711" not in caplog.text
     assert KEY not in caplog.text
     await model.close()
+
+
+async def test_no_redirect_is_followed(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was said, and headers with keys, go to no other host."""
+    monkeypatch.setenv("NO_PROXY", "*")
+
+    class Redirecting(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(307)
+            self.send_header("Location", f"{api.url}/v1/messages")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Redirecting)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    # As for a server elsewhere: the SDK's own client would follow redirects.
+    monkeypatch.setattr(anthropic_model, "_LOOPBACK", frozenset())
+    model = AnthropicModel("m", api_key=KEY, base_url=f"http://127.0.0.1:{server.server_port}")
+    try:
+        with pytest.raises(ModelRejectedError, match="redirects to another address"):
+            assert [piece async for piece in model.stream(asking())]
+    finally:
+        await model.close()
+        server.shutdown()
+        server.server_close()
+    assert not api.requests

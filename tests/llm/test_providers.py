@@ -103,6 +103,7 @@ def test_a_found_model_is_sent_no_key() -> None:
         models = chosen(**KEY).with_found(found)
     assert isinstance(models.main, AnthropicModel)
     assert models.main.end.api_key is None
+    assert not models.main._sends_custom_headers
     assert models.main.end.base_url == server.url
     assert models.worker_name == "claude-haiku-5-5"
 

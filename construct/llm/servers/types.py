@@ -27,6 +27,10 @@ class FoundModel:
     parameters: int | None = None
     is_loaded: bool = False
 
+    def answers_to(self, name: str) -> bool:
+        """Tell whether a name means this model: llama.cpp's whole name is the path of a file."""
+        return name in {self.name, self.name.rpartition("/")[2]}
+
 
 class Ask(Protocol):
     """Asks one server: GET, or POST when there is a body.

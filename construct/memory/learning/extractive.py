@@ -32,7 +32,7 @@ from construct.vocabulary import Priority, Role, Stance
 
 _LONGEST_MESSAGE = 100_000
 _LONGEST_SENTENCE = 400
-_TOKENS_PER_OBSERVATION = 40
+_TOKENS_PER_OBSERVATION = 15
 _FEWEST = 5  # observations that even a short batch may give
 _A_YEAR = timedelta(days=366)
 _TITLE_LENGTH = 40

@@ -271,7 +271,7 @@ def _dump(block: Block) -> dict[str, object]:
             return {"type": "opaque", "data": dict(data)}
 
 
-def _load(data: dict[str, object]) -> Block:
+def _load(data: object) -> Block:
     match data:
         case {"type": "text", "text": str(text)}:
             return Text(text)
@@ -286,4 +286,4 @@ def _load(data: dict[str, object]) -> Block:
             return ToolResult(call, content, is_error)
         case {"type": "opaque", "data": dict(opaque)}:
             return Opaque(opaque)
-    raise ValueError(f"unknown stored block {data.get('type')!r}")
+    raise ValueError("unknown stored block")

@@ -8,7 +8,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, groupby, islice
 from typing import Any
 
@@ -59,7 +59,8 @@ def attached(db: sqlite3.Connection) -> Iterator[None]:
         yield
     finally:
         db.execute("PRAGMA foreign_keys = ON")
-        db.execute("DETACH scratch")
+        with suppress(sqlite3.OperationalError):  # a disk that fails now spoils only the scratch
+            db.execute("DETACH scratch")
 
 
 def refuse_violations(broken: list[str], *advice: str) -> None:

@@ -204,6 +204,12 @@ def test_tool_rounds_come_back_as_they_were() -> None:
     assert list(found.messages[1:4]) == ROUNDS
 
 
+@pytest.mark.parametrize("block", ["5", "[1]", "null", '"text"', "{}"])
+def test_blocks_that_are_none_are_passed_over(block: str) -> None:
+    """An import may bring them."""
+    assert stored_rounds(f'[{{"role": "assistant", "blocks": [{block}]}}]') == []
+
+
 def test_an_interrupted_round() -> None:
     """A round that broke off leaves no call unanswered, and says that it was interrupted."""
     reply = message(
