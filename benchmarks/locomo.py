@@ -34,7 +34,7 @@ from construct.config import load_settings
 from construct.memory.recall import indexing
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.memory.recall.passages import passages
-from construct.memory.recall.search import search
+from construct.memory.recall.search import searched
 from construct.store.database import open_database
 from construct.store.search import Filters
 from construct.store.transfer.importing import import_file
@@ -101,7 +101,8 @@ def ask_all(
             for question, evidence in judged(sample, ids):
                 start = time.process_time()
                 filters = Filters(kind="message", zone=UTC)
-                hits = search(db, question["question"], filters, max(DEPTHS), meaning=meaning)
+                most = max(DEPTHS)
+                hits = searched(db, question["question"], filters, most, meaning=meaning).hits
                 seconds = time.process_time() - start
                 yield (
                     str(sample["sample_id"]),

@@ -50,11 +50,10 @@ from benchmarks.remembering.models import KeptModel, Picker
 from benchmarks.remembering.report import Scored, figures, print_table, scored
 from construct.config import Thresholds, load_settings
 from construct.errors import ConstructError, ContextOverflowError
-from construct.llm.local_engine import Pace
 from construct.llm.local_model import LocalModel
-from construct.llm.providers import EXTRACTIVE, choose_models
+from construct.llm.providers import choose_models
 from construct.llm.types import Model
-from construct.vocabulary import Provider
+from construct.vocabulary import EXTRACTIVE, Provider
 
 _LOCAL_REPLY, _SERVED_REPLY = 120, 4096
 """Tokens of an answer at most; what is served may think before it speaks."""
@@ -191,7 +190,7 @@ class _Cabinet:
         weights = self._options.gguf or settings.local_model
         if weights is None:
             sys.exit("There is no local model: name a GGUF file with --gguf.")
-        model = LocalModel(weights, Pace(self._options.threads, batch=512, repack=True))
+        model = LocalModel(weights)
         return model, f"{model.name} of {weights.stat().st_size} bytes", _LOCAL_REPLY
 
     def _served(self, name: str) -> tuple[Model, str, int]:
@@ -216,7 +215,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--reader", default=EXTRACTIVE, help="who answers: extractive, local, or a model's name")
     add("--judge", default="", help="who marks the answers: local, or a model's name")
     add("--gguf", type=Path, help="weights of the local model")
-    add("--threads", type=int, default=2, help="threads of the local model")
     add("--conversations", default="", help="so many lives, or names of conversations or lives")
     add(
         "--sessions",

@@ -38,6 +38,7 @@ from construct.llm.types import Reply, Request, WorkReply, WorkRequest
 from construct.store.database import open_database
 from construct.store.search_index import merge_some
 from construct.tokens import Usage, by_bytes
+from construct.vocabulary import AttachmentKind
 from tests.support.emulator import PseudoTerminal, python
 from tests.support.fake_types import purpose_of
 from tests.support.fake_worker import WORKERS
@@ -66,6 +67,7 @@ def draw_and_go(*arguments, **options):
 prompt_toolkit.renderer.Renderer.render = draw_and_go
 sys.argv = ["construct"]
 from construct.cli import main
+from construct.vocabulary import AttachmentKind
 main()
 """
 
@@ -104,6 +106,7 @@ class StandIn:
 
     context_window = 1_000_000
     parameters: int | None = None
+    reads: frozenset[AttachmentKind] = frozenset()
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -13,6 +13,7 @@ from construct.llm.types import Reply, Request, Text, WorkReply, WorkRequest
 from construct.responders import on_record
 from construct.store.conversations import create_conversation
 from construct.tokens import Usage
+from construct.vocabulary import AttachmentKind
 
 WARMING = 5
 
@@ -36,6 +37,7 @@ class Nodding:
 
     name, context_window = "nodding", 200_000
     parameters: int | None = None
+    reads: frozenset[AttachmentKind] = frozenset()
 
     def stream(self, request: Request) -> Spoken:
         """Return the same reply to everything."""

@@ -30,8 +30,12 @@ class Clock:
         except OverflowError:  # an import may speak of the first and the last hours there are
             return moment
 
+    def day(self, moment: str) -> date:
+        """Return the user's day of a stored time."""
+        return self.local(from_text(moment)).date()
+
     def midnight(self, days: int = 0) -> datetime:
-        """Return the moment at which the user's day began, or a day so many days from it."""
+        """Return the moment at which the user's day began, or one so many days off."""
         start = datetime.combine(self.today() + timedelta(days=days), time(), self.zone)
         return (
             start if start.tzinfo else start.astimezone()
@@ -43,7 +47,7 @@ class Clock:
 
 
 def to_text(moment: datetime) -> str:
-    """Return the form in which times are stored: ISO 8601 in UTC with offset, microseconds kept."""
+    """Return a time as it is stored: ISO 8601 in UTC with offset and microseconds."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
 
 

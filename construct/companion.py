@@ -1,8 +1,10 @@
-"""The companion: its settings, its models and its database, for as long as it is talked to."""
+"""The companion: its settings, its models and its database, while a talk lasts."""
 
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from construct.clock import to_text
 from construct.config import Settings
@@ -11,10 +13,22 @@ from construct.llm.types import Request
 from construct.memory.cycles.runner import Progress
 from construct.memory.cycles.situation import MemoryConfig, memory_config_for
 from construct.memory.cycles.worker import MemoryWorker
-from construct.memory.request_builder import STAND_IN, RequestBuilder
+from construct.memory.request_builder import (
+    STAND_IN,
+    RequestBuilder,
+    UnstoredFiles,
+    unstored_message,
+)
+from construct.memory.shown.files import new_attachment
 from construct.memory.tools import Forget
-from construct.store.database import Store, rehearsal
+from construct.store.attachments import NewAttachment
+from construct.store.database import rehearsal
+from construct.store.in_thread import Store
 from construct.store.records import Message
+from construct.vocabulary import AttachmentKind, Role
+
+if TYPE_CHECKING:
+    from construct.attachments import Attachment
 
 _WORKER_PATIENCE = 10.0
 """Seconds: memory work can be done later, and who leaves waits for it."""
@@ -39,6 +53,8 @@ class Companion:
 
         None where nobody can be asked.
         """
+        self._told: set[tuple[str, AttachmentKind]] = set()
+        """Which model's user knows that it does not read which files."""
 
     @property
     def now(self) -> str:
@@ -66,18 +82,49 @@ class Companion:
         db: sqlite3.Connection,
         conversation_id: int | None,
         said: Sequence[Message],
-        words: str,
+        new: Message,
+        files: UnstoredFiles = MappingProxyType({}),
     ) -> Request:
-        """Return the request for words that are not stored, after others (`said`) likewise.
+        """Return the request for words that are not stored, after others (`said`).
 
         Writes nothing.
         """
         with rehearsal(db):
-            return self.builder.unstored(db, conversation_id, said, words)
+            return self.builder.unstored(db, conversation_id, said, new, files)
 
-    async def preview(self, conversation_id: int | None, said: Sequence[Message] = ()) -> Request:
-        """Return what would be sent now, without a new message, behind what was `said` off the record."""
-        return await self.store.call(self.unstored, conversation_id, said, STAND_IN)
+    async def preview(
+        self,
+        conversation_id: int | None,
+        said: Sequence[Message] = (),
+        files: UnstoredFiles = MappingProxyType({}),
+    ) -> Request:
+        """Return what would be sent now, without a new message.
+
+        It stands behind what was `said` off the record.
+        """
+        new = unstored_message(Role.USER, STAND_IN, self.now)
+        return await self.store.call(self.unstored, conversation_id, said, new, files)
+
+    async def sized(self, attachments: Sequence["Attachment"]) -> tuple[NewAttachment, ...]:
+        """Return files about to be stored, with what they cost the main model."""
+        reads = self.models.main.reads
+        return await asyncio.to_thread(
+            lambda: tuple(new_attachment(file, reads) for file in attachments)
+        )
+
+    def unread_notice(self, attachments: Sequence["Attachment"]) -> str:
+        """Return, once for each model, that it is sent only the names of some of these files."""
+        model = self.models.main
+        if self.models.is_notebook:
+            return ""
+        unread = {file.kind for file in attachments} - model.reads - {AttachmentKind.TEXT}
+        news = sorted(unread - {kind for name, kind in self._told if name == model.name})
+        if not news:
+            return ""
+        self._told |= {(model.name, kind) for kind in news}
+        example = next(file.line for file in attachments if file.kind in news)
+        what = " or ".join({"image": "pictures", "pdf": "PDF"}[kind] for kind in news)
+        return f"{model.name} cannot read {what}: it is sent only the name, {example}."
 
     async def close(self) -> None:
         """Let go of models and database."""

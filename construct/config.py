@@ -1,8 +1,8 @@
-"""Settings: environment, then `.env` in the working directory, then `config.env` in the configuration directory.
+"""Settings, by precedence: the environment, `.env` here, `config.env` in its folder.
 
-The environment and `config.env` are the user's own. A `.env` may have come with somebody else's
-repository, so most of it counts only once the user has trusted it (contract.md, "Files of
-settings and trust").
+The environment and `config.env` are the user's own. A `.env` may have come with somebody
+else's repository, so most of it counts only once the user has trusted it (contract.md,
+"Files of settings and trust").
 """
 
 import math
@@ -399,8 +399,6 @@ def server_address(text: str) -> str:
 
 
 def _moment(zone: tzinfo | None) -> Callable[[str], datetime | None]:
-    """Return the parser of a time; one without an offset is the user's wall clock."""
-
     def parse(text: str) -> datetime:
         try:
             moment = datetime.fromisoformat(text)

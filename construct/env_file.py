@@ -8,11 +8,9 @@ has changed since is a file nobody has been asked about.
 import json
 import os
 import re
-import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 
@@ -53,6 +51,8 @@ def read_env_file(path: Path) -> EnvFile:
         raise UsageError(
             f"{path} cannot be read ({type(error).__name__}). Correct or remove it."
         ) from error
+    from hashlib import sha256
+
     from dotenv.parser import parse_stream
 
     found = list(parse_stream(StringIO(text, newline=None)))
@@ -75,6 +75,8 @@ def write_settings(path: Path, values: Mapping[str, str | None]) -> None:
     if kept and not kept.endswith("\n"):
         kept += "\n"
     given = ((name, value) for name, value in values.items() if value is not None)
+    import tempfile
+
     lines = [f"{name}={_quoted(value)}\n" for name, value in given]
     place = path.resolve()  # keeps a link, to another disk too
     descriptor, new = tempfile.mkstemp(dir=place.parent, prefix=".config-")  # 0600
@@ -90,7 +92,6 @@ def write_settings(path: Path, values: Mapping[str, str | None]) -> None:
 
 
 def _without(text: str, names: Collection[str]) -> str:
-    """Return a file's text without what sets these names; a value may have several lines."""
     from dotenv.parser import parse_stream
 
     found = parse_stream(StringIO(text, newline=""))
@@ -98,7 +99,6 @@ def _without(text: str, names: Collection[str]) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Return a value as `read_env_file` reads it back."""
     if _PLAIN.fullmatch(value):
         return value
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

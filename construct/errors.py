@@ -57,6 +57,10 @@ class DatabaseUnusableError(ConstructError):
     status = ExitStatus.DATABASE_UNUSABLE
 
 
+class AttachmentError(ConstructError):
+    """A file that cannot be attached."""
+
+
 class NotFoundError(ConstructError):
     """An id that names nothing."""
 

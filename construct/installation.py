@@ -35,7 +35,8 @@ class Installation:
         """
         if self.kind == "clone":
             return f"uv run --extra {extra} construct"
-        extras = f"[{','.join(sorted({*self.extras, extra}))}]"  # a tool that is installed anew has no others
+        # A tool that is installed anew has no other extras than those named.
+        extras = f"[{','.join(sorted({*self.extras, extra}))}]"
         is_address = self.source is not None and "://" in self.source
         wanted = (
             f"{_NAME}{extras} @ {self.source}" if is_address else f"{self.source or _NAME}{extras}"

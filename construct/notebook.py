@@ -1,26 +1,26 @@
 """The notebook: how a message is answered where no model is configured.
 
-A reply quotes what was said before that bears on the message, or says that the message is
-noted. What is stored of it is only which messages it quotes, by uid, so that nothing of
-it is observed, indexed, exported or sent to a model, and what is forgotten disappears
-from it (contract.md, "First minute, models, notebook").
+A reply quotes what was said before that bears on the message, or says that the message
+is noted. What is stored of it is only which messages it quotes, by uid, so that nothing
+of it is observed, indexed, exported or sent to a model, and what is forgotten
+disappears from it (contract.md, "First minute, models, notebook").
 """
 
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from construct.clock import Clock, from_text
+from construct.clock import Clock
+from construct.language.index_words import index_words
 from construct.memory.cycles.situation import MemoryConfig
-from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.passages import passages
-from construct.memory.recall.query import analyse
+from construct.memory.recall.query import analyse, excerpt
 from construct.memory.recall.search import Hit, searched
 from construct.memory.shown.forks import reach
 from construct.store.messages import get_message, messages_with_uids, question_of
 from construct.store.records import Message
 from construct.store.search import Filters
-from construct.vocabulary import ItemKind, Role
+from construct.vocabulary import ItemKind, Role, Scope
 
 _MOST_QUOTES = 3
 _LONGEST_QUOTE = 200
@@ -39,12 +39,13 @@ def bearing_on(
 ) -> list[Message]:
     """Return the messages that bear on these words, best first, three at most.
 
-    A question is searched for as a whole. Of anything else only what is clearly about the
-    same comes back, as it would by itself in a turn with a model. `but` are messages that
+    A question is searched for as a whole; where nothing answers all of it, what has a
+    part of its words comes back. Of anything else only what is clearly about the same
+    comes back, as it would by itself in a turn with a model. `but` are messages that
     are not looked for: where the words are stored, these themselves. Nothing comes back
     in a new conversation that is shown only its own.
     """
-    if conversation_id is None and config.scope != "user":
+    if conversation_id is None and config.scope != Scope.USER:
         return []
     filters = Filters(
         talk=None if conversation_id is None else reach(db, config.scope, conversation_id),
@@ -57,11 +58,17 @@ def bearing_on(
     hits: Sequence[Hit]
     if is_question(words):
         found = searched(db, words, filters, 2 * _MOST_QUOTES, today=today, meaning=config.meaning)
-        # "loose" is only near it, and an earlier question is no answer.
-        hits = [h for h in found.hits if h.match != "loose" and not is_question(h.text)]
+        said = [hit for hit in found.hits if not is_question(hit.text)]  # a question is no answer
+        hits = [hit for hit in said if hit.match != "loose"] or _with_a_word_of(words, said)
     else:
         hits = passages(db, words, today=today, filters=filters, meaning=config.meaning)
     return [get_message(db, hit.id) for hit in hits[:_MOST_QUOTES]]
+
+
+def _with_a_word_of(question: str, hits: Sequence[Hit]) -> list[Hit]:
+    """Return the hits that hold a word of the question themselves."""
+    asked = set(analyse(question).words)
+    return [hit for hit in hits if not asked.isdisjoint(index_words(hit.text))]
 
 
 def is_question(text: str) -> bool:
@@ -92,18 +99,14 @@ def rendered(db: sqlite3.Connection, reply: Message, clock: Clock) -> str:
 
 
 def worded(opening: str, quotes: Sequence[Message], question: str, clock: Clock) -> str:
-    """Return a reply that quotes, of each message, the part that bears on what was asked."""
+    """Return a reply that quotes what bears on the question of each message."""
     if not quotes:
         return f"{opening} {_NOTHING_FOUND}" if is_question(question) else opening
     sought = analyse(question) if question.strip() else None
     words, pieces = (sought.words, sought.pieces) if sought else ((), ())
     lines = [
-        f"- {_day(m, clock)}, {_WHO[Role(m.role)]}:"
+        f"- {clock.day(m.created_at)}, {_WHO[Role(m.role)]}:"
         f" “{excerpt(m.content, words, _LONGEST_QUOTE, pieces)}” (message:{m.id})"
         for m in quotes
     ]
     return "\n".join([f"{opening} From before:", "", *lines])
-
-
-def _day(message: Message, clock: Clock) -> str:
-    return clock.local(from_text(message.created_at)).date().isoformat()

@@ -1,29 +1,36 @@
-"""Talk that is answered and never stored: what is said here lives in this process's memory only.
+"""Talk that is answered and never stored: it lives in this process's memory only.
 
-The model sees what it would see anyway, then what was said off the record. Nothing of it is
-written, observed or recalled. What it costs is booked, summed over the day: nothing else can be told by it.
+The model sees what it would see anyway, then what was said off the record. Nothing of
+it is written, observed or recalled. What it costs is booked, summed over the day:
+nothing else can be told by it.
 """
 
 import asyncio
 import sqlite3
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from construct import notebook
 from construct.clock import to_text
 from construct.companion import Companion
 from construct.errors import ModelError
 from construct.llm.catalog import cost_usd
-from construct.llm.types import CacheLife, Reply, ReplyStream, Request
+from construct.llm.types import CacheLife, File, Reply, ReplyStream, Request
 from construct.memory.request_builder import unstored_message
 from construct.memory.shown.context import INTERRUPTED
+from construct.memory.shown.files import new_file
 from construct.onrecord import OnRecord, last_unanswered
 from construct.store.database import transaction
 from construct.store.messages import is_shown
 from construct.store.records import DROPPED, REFUSED, Message
 from construct.store.usage import Call, book_off_record
 from construct.tokens import Usage
-from construct.turn import WHOLE, Delta, Listener, TurnResult, heard
+from construct.turn import WHOLE, Delta, Listener, Noticed, TurnResult, heard
 from construct.vocabulary import Role
+
+if TYPE_CHECKING:
+    from construct.attachments import Attachment
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +39,29 @@ class OffRecord:
 
     companion: Companion
     said: list[Message]
+    files: dict[int, tuple[File, ...]] = field(default_factory=dict)
+    """The attachments of what was said, by message."""
 
-    async def turn(self, conversation_id: int | None, text: str, listen: Listener) -> TurnResult:
+    async def turn(
+        self,
+        conversation_id: int | None,
+        text: str,
+        listen: Listener,
+        attachments: Sequence["Attachment"] = (),
+    ) -> TurnResult:
         """Ask the model.
 
         What comes is kept for the turns that follow, however it ends.
         """
-        said = self._sent()
+        said, new = self._sent(), await self._attach(text, attachments)
+        if attachments and (notice := self.companion.unread_notice(attachments)):
+            listen(Noticed(notice))
         request = await self.companion.store.call(
-            self.companion.unstored, conversation_id, said, text
+            self.companion.unstored, conversation_id, said, new, self.files
         )
         request = replace(request, tools=())  # one of them stores
         at = len(self.said)
-        self.said.append(self._unstored(Role.USER, text))
+        self.said.append(new)
         error: ModelError | None = None
         stream = self.companion.models.main.stream(heard(request, listen))
         try:
@@ -65,7 +82,8 @@ class OffRecord:
 
     async def preview(self, conversation_id: int | None) -> Request:
         """Return what would be sent now, without a new message."""
-        return replace(await self.companion.preview(conversation_id, self._sent()), tools=())
+        request = await self.companion.preview(conversation_id, self._sent(), self.files)
+        return replace(request, tools=())
 
     async def last_reply(self, conversation_id: int | None) -> str | None:
         """Return the last reply; before the first one here, the last that is stored."""
@@ -75,7 +93,7 @@ class OffRecord:
         return await self.companion.store.call(self._words, self.said[at - 1], self.said[at])
 
     def _words(self, db: sqlite3.Connection, question: Message, reply: Message) -> str:
-        """Return a reply's words; of the notebook's, without what was forgotten meanwhile."""
+        """Return a reply's words, without quotes of what was forgotten meanwhile."""
         if reply.quotes is None:
             return reply.content
         quotes, clock = notebook.quoted(db, reply), self.companion.settings.clock
@@ -91,14 +109,16 @@ class OffRecord:
             m._replace(stop_reason=DROPPED) if any(m is one for one in turn) else m
             for m in self.said
         ]
-        return turn[0].content if turn else None
+        return turn[0].text if turn else None
 
     async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
         """Ask for another reply to the last words; None when there are none.
 
         A broken one does not replace another.
         """
-        asked = (i for i, m in enumerate(self.said) if m.role == "user" and m.left_out != DROPPED)
+        asked = (
+            i for i, m in enumerate(self.said) if m.role == Role.USER and m.left_out != DROPPED
+        )
         at = max(asked, default=None)
         if at is None:
             return None
@@ -106,7 +126,9 @@ class OffRecord:
         del self.said[at:]
         result = None
         try:
-            result = await self.turn(conversation_id, before[0].content, listen)
+            result = await self.turn(
+                conversation_id, before[0].content, listen, self._attached_to(before[0])
+            )
         finally:
             if len(before) > 1 and (result is None or not result.complete):
                 self.said[at:] = before
@@ -125,6 +147,21 @@ class OffRecord:
     def _sent(self) -> tuple[Message, ...]:
         """Return what has been said, without what is left out of requests."""
         return tuple(filter(is_shown, self.said))
+
+    async def _attach(self, text: str, attachments: Sequence["Attachment"]) -> Message:
+        """Return words about to be said, with their files kept beside."""
+        sized = await self.companion.sized(attachments) if attachments else ()
+        new = unstored_message(Role.USER, text, self.companion.now, -1 - len(self.said), sized)
+        self.files[new.id] = tuple(map(new_file, sized))
+        return new
+
+    def _attached_to(self, message: Message) -> tuple["Attachment", ...]:
+        if not message.attached:
+            return ()
+        from construct.attachments import Attachment
+
+        files = self.files[message.id]
+        return tuple(Attachment(file.name, file.media_type, file.data) for file in files)
 
     def _unstored(self, role: str, words: str) -> Message:
         return unstored_message(role, words, self.companion.now)

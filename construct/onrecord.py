@@ -9,6 +9,7 @@ import logging
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from construct import notebook
 from construct.companion import Companion
@@ -22,6 +23,7 @@ from construct.memory.shown.transcript import turns
 from construct.memory.tools import ToolBox, summary
 from construct.memory.turn_context import TurnContext, context_items, without_forgotten
 from construct.store import observations as rows
+from construct.store.attachments import with_data
 from construct.store.conversations import enter_conversation, get_watermarks, note_request
 from construct.store.database import snapshot, transaction
 from construct.store.messages import (
@@ -38,8 +40,22 @@ from construct.store.reply_context import ReplyContext, forgotten_items, store_r
 from construct.store.shown import count_shown
 from construct.store.usage import Call, book_usage, learn_token_factor
 from construct.tokens import Usage
-from construct.turn import WHOLE, Delta, Listener, Replying, ToolCalled, TurnResult, Waiting, heard
-from construct.vocabulary import Role
+from construct.turn import (
+    WHOLE,
+    Delta,
+    Listener,
+    Noticed,
+    Replying,
+    Storing,
+    ToolCalled,
+    TurnResult,
+    Waiting,
+    heard,
+)
+from construct.vocabulary import MessageStatus, Role
+
+if TYPE_CHECKING:
+    from construct.attachments import Attachment
 
 log = logging.getLogger("construct.companion")
 
@@ -68,7 +84,15 @@ class Prepared:
     @property
     def has_answer(self) -> bool:
         """Whether an earlier reply to the same words is whole."""
-        return any(m.status == "complete" for m in self.replaces)
+        return any(m.status == MessageStatus.COMPLETE for m in self.replaces)
+
+
+@dataclass(frozen=True, slots=True)
+class Anew:
+    """Words to be said once more, as a message of their own."""
+
+    words: str
+    attachments: tuple["Attachment", ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +101,24 @@ class OnRecord:
 
     companion: Companion
 
-    async def turn(self, conversation_id: int | None, text: str, listen: Listener) -> TurnResult:
-        """Store the user's words, ask the model, store its reply.
+    async def turn(
+        self,
+        conversation_id: int | None,
+        text: str,
+        listen: Listener,
+        attachments: Sequence["Attachment"] = (),
+    ) -> TurnResult:
+        """Store the user's words and files, ask the model, store its reply.
 
         Cancelling keeps what has arrived and passes the cancellation on.
         """
         assert conversation_id is not None  # what is stored has its place
-        prepared = await self.companion.store.call(self._begin, conversation_id, text)
+        said = await self._said(text, attachments)
+        if attachments and (notice := self.companion.unread_notice(attachments)):
+            listen(Noticed(notice))
+        prepared = await self.companion.store.call(self._begin, conversation_id, said)
         if prepared is None:
-            prepared = await self._begin_when_read(conversation_id, text, listen)
+            prepared = await self._begin_when_read(conversation_id, said, listen)
         return await self._answer(prepared, listen)
 
     async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
@@ -93,8 +126,8 @@ class OnRecord:
         if conversation_id is None:
             return None
         again = await self.companion.store.call(self._begin_again, conversation_id)
-        if isinstance(again, str):
-            return await self.turn(conversation_id, again, listen)
+        if isinstance(again, Anew):
+            return await self.turn(conversation_id, again.words, listen, again.attachments)
         return None if again is None else await self._answer(again, listen)
 
     async def drop(self, conversation_id: int | None) -> str | None:
@@ -122,9 +155,15 @@ class OnRecord:
         """Return what would be sent now, without a new message."""
         return await self.companion.preview(conversation_id)
 
-    async def _begin_when_read(self, conversation_id: int, text: str, listen: Listener) -> Prepared:
+    async def _said(self, text: str, attachments: Sequence["Attachment"]) -> NewMessage:
+        files = await self.companion.sized(attachments) if attachments else ()
+        return NewMessage(Role.USER, text, attachments=files)
+
+    async def _begin_when_read(
+        self, conversation_id: int, said: NewMessage, listen: Listener
+    ) -> Prepared:
         """Store the words of a turn whose window is too full, then wait for the observer."""
-        words, gathered = await self.companion.store.call(self._keep, conversation_id, text)
+        words, gathered = await self.companion.store.call(self._keep, conversation_id, said)
         listen(Waiting())
         try:
             await self.companion.worker.observe_before_turn(conversation_id)
@@ -132,7 +171,9 @@ class OnRecord:
             log.warning("the turn goes on without the observer: %s", type(error).__name__)
         return await self.companion.store.call(self._prepare_kept, words, gathered)
 
-    def _begin(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Prepared | None:
+    def _begin(
+        self, db: sqlite3.Connection, conversation_id: int, said: NewMessage
+    ) -> Prepared | None:
         """Begin a turn; None, with nothing done, when its window is too full."""
         with transaction(db):
             situation = self.companion.builder.situation(db, conversation_id)
@@ -144,16 +185,16 @@ class OnRecord:
                 return None
             self.companion.builder.refresh(db, conversation_id, situation)
         # Recall takes a moment: no other process should wait for it to write.
-        gathered = self.companion.builder.turn_context(db, conversation_id, text)
+        gathered = self.companion.builder.turn_context(db, conversation_id, said.content)
         with transaction(db):
-            return self._prepare(db, self._store_words(db, conversation_id, text), gathered)
+            return self._prepare(db, self._store_words(db, conversation_id, said), gathered)
 
     def _keep(
-        self, db: sqlite3.Connection, conversation_id: int, text: str
+        self, db: sqlite3.Connection, conversation_id: int, said: NewMessage
     ) -> tuple[Message, TurnContext]:
-        gathered = self.companion.builder.turn_context(db, conversation_id, text)
+        gathered = self.companion.builder.turn_context(db, conversation_id, said.content)
         with transaction(db):
-            return self._store_words(db, conversation_id, text), gathered
+            return self._store_words(db, conversation_id, said), gathered
 
     def _prepare_kept(
         self, db: sqlite3.Connection, words: Message, gathered: TurnContext
@@ -163,22 +204,25 @@ class OnRecord:
             self.companion.builder.refresh(db, words.conversation_id, situation)
             return self._prepare(db, words, gathered)
 
-    def _store_words(self, db: sqlite3.Connection, conversation_id: int, text: str) -> Message:
+    def _store_words(
+        self, db: sqlite3.Connection, conversation_id: int, said: NewMessage
+    ) -> Message:
         enter_conversation(db, conversation_id)
-        return add_message(db, conversation_id, NewMessage("user", text), self.companion.now)
+        return add_message(db, conversation_id, said, self.companion.now)
 
-    def _begin_again(self, db: sqlite3.Connection, conversation_id: int) -> Prepared | str | None:
+    def _begin_again(self, db: sqlite3.Connection, conversation_id: int) -> Prepared | Anew | None:
         """Return the request for the user's last words.
 
         Those from before a fork are returned, to be said in it.
         """
         last = newest_messages(db, conversation_id, 50, with_refused=True)
-        words = next((m for m in reversed(last) if m.role == "user"), None)
+        words = next((m for m in reversed(last) if m.role == Role.USER), None)
         if words is None:
             with transaction(db):
-                return forks.step_back(db, conversation_id)
+                before = forks.step_back(db, conversation_id)
+            return None if before is None else _anew(db, before)
         if words.left_out and words.id <= get_watermarks(db, conversation_id).observed:
-            return words.content  # the observer has passed it: said anew it is read
+            return _anew(db, words)  # the observer has passed it: said anew it is read
         replaced = tuple(m for m in last if m.id > words.id)
         answering = (words.id, *(m.id for m in replaced))
         gathered = self.companion.builder.turn_context(
@@ -252,6 +296,7 @@ class OnRecord:
             so_far.stop_reason = None
             await self.companion.store.call(self._end, prepared, so_far)
             raise
+        listen(Storing())
         message_id = await self.companion.store.call(self._end, prepared, so_far)
         return TurnResult(
             prepared.words.conversation_id,
@@ -271,7 +316,6 @@ class OnRecord:
         rounds_left: int,
         listen: Listener,
     ) -> Request:
-        """Run the tools that a reply calls, and return the request that follows their results."""
         answering = (prepared.words.id, *(m.id for m in prepared.replaces))
         tools = ToolBox(
             self.companion.store,
@@ -303,16 +347,19 @@ class OnRecord:
         now = self.companion.now
         message_id = None
         with transaction(db):
-            is_there = message_stands(
-                db, prepared.words.id
-            )  # what it answers may have been forgotten meanwhile
+            # What it answers may have been forgotten meanwhile.
+            is_there = message_stands(db, prepared.words.id)
             holds_forgotten = forgotten_items(db, so_far.items)
             blocks = dump_rounds(so_far.rounds) if so_far.rounds and not holds_forgotten else None
             if is_there and (so_far.texts or blocks):
                 reply = NewMessage(
-                    "assistant", "\n\n".join(so_far.texts), blocks, status="complete" if done else "interrupted",
-                    stop_reason=so_far.stop_reason, model=name,
-                )  # fmt: skip
+                    Role.ASSISTANT,
+                    "\n\n".join(so_far.texts),
+                    blocks,
+                    status=MessageStatus.COMPLETE if done else MessageStatus.INTERRUPTED,
+                    stop_reason=so_far.stop_reason,
+                    model=name,
+                )
                 message_id = add_message(db, conversation_id, reply, now).id
                 mark_retried(db, _outdone(message_id, prepared.replaces, done=done))
                 context = prepared.context
@@ -330,6 +377,17 @@ class OnRecord:
         return message_id
 
 
+def _anew(db: sqlite3.Connection, words: Message) -> Anew:
+    if not words.attached:
+        return Anew(words.content, ())
+    from construct.attachments import Attachment
+
+    files = with_data(db, [words])[words.id]
+    return Anew(
+        words.content, tuple(Attachment(one.name, one.media_type, data) for one, data in files)
+    )
+
+
 def last_unanswered(messages: Sequence[Message]) -> list[Message]:
     """Return the user's last message that got no whole reply, with what came of one.
 
@@ -337,7 +395,7 @@ def last_unanswered(messages: Sequence[Message]) -> list[Message]:
     """
     for turn in reversed(turns(messages)):
         words, *replies = turn
-        if words.role == "user" and not any(m.status == "complete" for m in replies):
+        if words.role == Role.USER and not any(m.status == MessageStatus.COMPLETE for m in replies):
             return turn
     return []
 
@@ -346,7 +404,7 @@ def _drop(db: sqlite3.Connection, conversation_id: int) -> str | None:
     with transaction(db):
         turn = last_unanswered(newest_messages(db, conversation_id, _SEARCHED_FOR_DROP))
         leave_out(db, [m.id for m in turn], DROPPED)
-    return turn[0].content if turn else None
+    return turn[0].text if turn else None
 
 
 def _is_left_out(prepared: Prepared, so_far: Replying) -> bool:
@@ -355,7 +413,10 @@ def _is_left_out(prepared: Prepared, so_far: Replying) -> bool:
 
 
 def _outdone(message_id: int, before: Sequence[Message], *, done: bool) -> list[int]:
-    """Return the replies to take out of sight: those `before`, unless a whole one would yield to a broken one."""
-    if not done and any(m.status == "complete" for m in before):
+    """Return the replies to take out of sight: a broken new one after a whole one.
+
+    Else those before.
+    """
+    if not done and any(m.status == MessageStatus.COMPLETE for m in before):
         return [message_id]
     return [m.id for m in before]

@@ -15,7 +15,10 @@ _ODD_SPACE = str.maketrans(dict.fromkeys("\x0b\x0c\x85\u2028\u2029", " "))
 # once or in pieces.
 _OSC = r"(?:\x1b\]|\x9d)[^\x07\x1b\x90\x98\x9b-\x9f]{0,4096}+"
 _PLAIN = r"[^\x1b\x90\x98\x9b-\x9f]"
-_STRING = rf"(?:\x1b[PX^_]|[\x90\x98\x9e\x9f]){_PLAIN}{{0,4096}}+(?:\x1b(?:\x1b|(?![\\\]PX^_])){_PLAIN}{{0,1024}}+){{0,16}}+"
+_STRING = (
+    rf"(?:\x1b[PX^_]|[\x90\x98\x9e\x9f]){_PLAIN}{{0,4096}}+"
+    rf"(?:\x1b(?:\x1b|(?![\\\]PX^_])){_PLAIN}{{0,1024}}+){{0,16}}+"
+)
 _CSI = r"(?:\x1b\[|\x9b)[0-?]{0,256}+[ -/]{0,16}+"
 _ESCAPE = r"\x1b[ -/]{0,16}+"
 _SEQUENCE = re.compile(
@@ -26,7 +29,10 @@ _INTRODUCER = re.compile(r"[\x1b\x90\x98\x9b\x9d-\x9f]")
 
 
 def printable(text: str) -> str:
-    """Return `text` without control characters (newline and tab stay) and without bidirectional overrides."""
+    """Return text without control characters and bidirectional overrides.
+
+    Newline and tab stay.
+    """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _UNPRINTABLE.sub("", _SEQUENCE.sub("", text).translate(_ODD_SPACE))
 
@@ -50,7 +56,7 @@ def storable(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Tell whether nothing would be left of a message once it is stored: white space, or NULs alone."""
+    """Tell whether a message is white space, or NULs, alone."""
     return not storable(text).strip()
 
 

@@ -4,12 +4,11 @@ tiktoken's vocabulary is used when it is on disk already, and never fetched; els
 bytes / 4 (facts.md, "Tokens"). The store keeps a factor per model that corrects either.
 """
 
-import hashlib
 import os
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from pathlib import Path
 
 _VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
@@ -53,7 +52,10 @@ def by_bytes(text: str) -> int:
 
 
 def _has_vocabulary() -> bool:
-    """Tell whether tiktoken would find its vocabulary, whole, where `tiktoken.load` looks for it."""
+    """Tell whether tiktoken would find its vocabulary whole, where it looks for it."""
+    import hashlib
+    import tempfile
+
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder == "":
         return False
@@ -83,3 +85,8 @@ def count(text: str) -> int:
     head = text[:_COUNTED]
     counted = _counter()(head)
     return counted if len(head) == len(text) else -(-counted * by_bytes(text) // by_bytes(head))
+
+
+def how_many_fit(sizes: Iterable[int], most: int) -> int:
+    """Return how many of the first of these sizes fit so many tokens together."""
+    return sum(together <= most for together in accumulate(sizes))

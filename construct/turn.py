@@ -1,14 +1,13 @@
-"""One turn of a conversation: who answers, what is heard of it, the reply while it comes.
+"""One turn of a conversation: what is heard of it, its reply, how it ended.
 
-There are three ways to answer: a model with the database (onrecord.py), a model off the
-record (offrecord.py), and the notebook, which answers by rule (by_rule.py). Who asks for a
-reply gets one of them from `responders.py`, and need not know which.
+A model answers, with the database (onrecord.py) or off the record (offrecord.py), or
+the notebook does by rule. Who asks for a reply gets one of these from `responders.py`,
+and need not know which.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from construct.errors import ModelError
 from construct.llm.types import Block, ChatMessage, Reply, Request, Text, ToolResult
@@ -30,6 +29,11 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
+class Storing:
+    """All words have come. Storing them waits for another program."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCalled:
     """The model used a tool; `summary` is one line for the screen."""
 
@@ -48,7 +52,14 @@ class Retrying:
     why: str
 
 
-Event = Delta | Waiting | ToolCalled | Retrying
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """Something that the user should know, in one sentence."""
+
+    text: str
+
+
+Event = Noticed | Delta | Waiting | Storing | ToolCalled | Retrying
 Listener = Callable[[Event], None]
 
 
@@ -72,42 +83,14 @@ class TurnResult:
     usage: Usage
     error: ModelError | None = None
     left_out: bool = False
-    """Whether the message is left out of later requests: the model declined to answer it."""
+    """Whether the message is left out of later requests: the model declined to answer
+    it.
+    """
 
     @property
     def complete(self) -> bool:
         """Tell whether the reply is whole."""
         return self.error is None and self.stop_reason in WHOLE
-
-
-class Responder(Protocol):
-    """A way to answer. `conversation_id` is None in a new conversation.
-
-    What is stored has one before `turn`.
-    """
-
-    async def turn(self, conversation_id: int | None, text: str, listen: Listener) -> TurnResult:
-        """Answer what the user says."""
-        ...
-
-    async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
-        """Answer the user's last words again; None when there are none."""
-        ...
-
-    async def drop(self, conversation_id: int | None) -> str | None:
-        """Leave the last message that got no whole reply out of requests.
-
-        Return its text, None when there is none.
-        """
-        ...
-
-    async def last_reply(self, conversation_id: int | None) -> str | None:
-        """Return the text of the newest reply, None when there is none."""
-        ...
-
-    async def preview(self, conversation_id: int | None) -> Request:
-        """Return what would be sent now, without a new message."""
-        ...
 
 
 @dataclass(slots=True)
@@ -173,7 +156,6 @@ class Replying:
 
 
 def _emptied(block: Block, calls: Collection[str]) -> Block:
-    """Return a block, the result of one of these calls without its words."""
     return (
         replace(block, content=REMOVED)
         if isinstance(block, ToolResult) and block.tool_use_id in calls

@@ -95,7 +95,6 @@ def _folded(text: str) -> str:
 
 
 def _holds(text: str, word: str) -> bool:
-    """Tell whether a folded text holds a folded word, and not only inside another word."""
     at = text.find(word)
     while at >= 0:
         end = at + len(word)

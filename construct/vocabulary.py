@@ -6,6 +6,9 @@ CHECKs list the same words; `tests/store/test_vocabulary.py` compares them.
 
 from enum import StrEnum
 
+EXTRACTIVE = "extractive"
+"""The worker's name where memory is made by rule, without a model."""
+
 
 class Role(StrEnum):
     """Who said a message."""
@@ -131,6 +134,21 @@ class ItemKind(StrEnum):
     MESSAGE = "message"
     OBSERVATION = "observation"
     MEMORY = "memory"
+
+
+class AttachmentKind(StrEnum):
+    """What an attached file is."""
+
+    IMAGE = "image"
+    PDF = "pdf"
+    TEXT = "text"
+
+    @classmethod
+    def of(cls, media_type: str) -> "AttachmentKind":
+        """Return what data of a media type is."""
+        if media_type.startswith("image/"):
+            return cls.IMAGE
+        return cls.PDF if media_type == "application/pdf" else cls.TEXT
 
 
 class Mode(StrEnum):

@@ -10,13 +10,13 @@ import pytest
 from construct.errors import ModelRejectedError
 from construct.llm.types import ToolUse
 from construct.memory.forgetting import delete_conversation
-from construct.memory.recall.search import search
 from construct.memory.tools import ToolBox
 from construct.offrecord import OffRecord
 from construct.store.conversations import create_conversation
 from construct.store.messages import messages_of
 from construct.store.search import Filters
 from construct.turn import Delta, Waiting
+from tests.memory.recall.hits import search
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.fake_types import Answer, Answerer, Json
 from tests.support.talks import LOW, facts, talking
@@ -449,7 +449,7 @@ async def test_a_long_talk_keeps_every_fact_within_reach(tmp_path: Path, api: Fa
         chats = api.of("chat")
         sizes = [r.usage.prompt for r in chats if r.usage]
         assert max(sizes) < 8000
-        from construct.memory.recall.search import search
+        from tests.memory.recall.hits import search
 
         for i in (0, 9, 25, 49):
             hits = await t.companion.store.call(search, f"locker {i} code")

@@ -8,6 +8,7 @@ import pytest
 
 from construct.errors import ConstructError, NotFoundError
 from construct.memory.forgetting import forget
+from construct.memory.request_builder import unstored_message
 from construct.memory.shown.forks import fork
 from construct.store.database import open_database
 from construct.store.messages import NewMessage, add_message, messages_of, newest_messages
@@ -80,7 +81,9 @@ async def test_what_is_forgotten_during_the_wait_is_not_sent(tmp_path: Path, api
         )
         await t.companion.store.call(lambda db: db.execute(tomorrow).rowcount)
         assert "Due tomorrow" in str(
-            await t.companion.store.call(t.companion.unstored, t.id, (), "Hello.")
+            await t.companion.store.call(
+                t.companion.unstored, t.id, (), unstored_message("user", "Hello.", t.companion.now)
+            )
         )
         result = await t.responder.turn(t.id, "Hello.", listen)
         assert result.complete

@@ -1,5 +1,6 @@
 """The user's own rules: the words that no writer of the memory may write."""
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,8 +20,10 @@ from construct.store import cycles
 from construct.store.database import transaction
 from construct.store.memories import list_memories
 from construct.store.never import count_left_out, keep_to
+from construct.text import one_line
 from construct.user_rules import EXAMPLE, Rules, parse_rules, read_rules
 from tests.memory.builders import Life, stated
+from tests.memory.cycles.scripted import observes, writes
 from tests.memory.graph.drawing import Graph, ScriptedModel, answer
 from tests.support.fake_api import FakeApi
 from tests.support.program import Program
@@ -153,6 +156,20 @@ def test_the_observer(life: Life) -> None:
     assert life.read(old).state == "active"
     assert "alary" not in written(life.db)
     assert "Meier" not in written(life.db)
+
+
+def test_nobody_checks_what_the_rules_keep_out(program: Program, api: FakeApi, rules: Path) -> None:
+    """A line that replaces a note and is forbidden costs no call of the verifier."""
+    more = {"CONSTRUCT_MEMORY_RULES": str(rules)}
+    api.enqueue("observer", observes(writes("User works for Nexo")))
+    program.run("ask", "--no-wait", "I work for Nexo.", more=more)
+    program.run("compact", more=more)
+    api.enqueue("observer", observes(writes("User gets a salary from Brisa", replaces="Nexo")))
+    program.run("ask", "--no-wait", "I get my salary from Brisa now.", more=more)
+    program.run("compact", more=more)
+    assert len(api.of("observer")) == 2
+    assert not api.of("verifier")
+    assert "User works for Nexo" in program.run("memory", "list", more=more).stdout
 
 
 def test_the_reflector(life: Life) -> None:
@@ -320,22 +337,80 @@ def test_a_dry_run(program: Program, rules: Path, api: FakeApi) -> None:
     assert done.stderr.startswith("Reads 4 messages again, about ")
     assert "about $" in done.stderr
     assert "Learned only then\n  - " in done.stdout
-    assert "Your rules left out 1 note. Nothing was stored." in done.stdout
+    assert "(never: salary)\n" in done.stdout
+    assert "1 kept out by your rules. Nothing was stored." in one_line(done.stdout)
     assert len(api.of("observer")) > asked
     assert state(program.db) == before
     found = program.json(
         "observe", "--dry-run", "--last", "2", more={"CONSTRUCT_MEMORY_RULES": str(rules)}
     )
     assert found["messages"] == 2
-    assert found["left_out"] == 1
+    assert [one["never"] for one in found["left_out"]] == ["salary"]
     assert [one["content"] for one in found["missing"]] == [
         one["text"] for one in program.json("memory", "list") if "salary" in one["text"]
     ][:1]
-    assert found["added"] == found["same"] == []
+    assert found["added"] == found["changed"] == found["same"] == []
     unchanged = program.json("observe", "--dry-run", "--since", "1d")
     assert len(unchanged["same"]) == 2
-    assert unchanged["added"] == unchanged["missing"] == []
+    assert unchanged["added"] == unchanged["changed"] == unchanged["missing"] == []
     assert state(program.db) == before
+
+
+def test_a_dry_run_in_other_words(program: Program, api: FakeApi) -> None:
+    """What is noted of the same message in other words, or by another sign, is one change."""
+    api.enqueue(
+        "observer",
+        observes(
+            writes("User's boat is called Gaivota", priority="low"),
+            writes("User cooks", priority="medium"),
+        ),
+    )
+    program.run("ask", "--no-wait", "My boat is called Gaivota. I cook, and I have a cat, Mina.")
+    program.run("compact")
+    again = observes(
+        writes("User's boat is called Gaivota", priority="high"),
+        writes("User has a cat called Mina", priority="medium"),
+    )
+    api.enqueue("observer", again)
+    found = program.json("observe", "--dry-run")
+    (changed,) = found["changed"]
+    assert (changed["before"]["priority"], changed["now"]["priority"]) == ("low", "high")
+    assert [one["content"] for one in found["added"]] == ["User has a cat called Mina"]
+    assert [one["content"] for one in found["missing"]] == ["User cooks"]
+    assert found["same"] == []
+    api.enqueue(
+        "observer",
+        observes(
+            writes("User owns a boat, called Gaivota", priority="low"),
+            writes("User cooks", priority="medium"),
+        ),
+    )
+    shown = program.run("observe", "--dry-run").stdout
+    assert "Learned only" not in shown
+    assert "User's boat is called Gaivota\n  +" in shown
+    assert "1 as before, 1 noted differently, 0 only then, 0 only now." in one_line(shown)
+
+
+@pytest.mark.parametrize("scope", ["user", "conversation"])
+def test_a_dry_run_knows_what_it_noted_before(program: Program, api: FakeApi, scope: str) -> None:
+    """As the observer did when it read the first conversation before the second."""
+    program.run("ask", "--no-wait", "My boat is called Gaivota.")
+    program.run("ask", "--no-wait", "--new", "I sail on Sundays.")
+    program.run("compact")
+    asked = len(api.of("observer"))
+    api.enqueue("observer", observes(writes("User's boat is called Gaivota", priority="medium")))
+    program.json("observe", "--dry-run", more={"CONSTRUCT_SCOPE": scope})
+    second = json.dumps(api.of("observer")[asked + 1].body["messages"])
+    assert ("User's boat is called Gaivota" in second) is (scope == "user")
+
+
+def test_a_dry_run_at_an_unknown_price(program: Program, api: FakeApi) -> None:
+    """It says so, before and after."""
+    program.run("ask", "--no-wait", "My boat is called Gaivota.")
+    done = program.run("observe", "--dry-run", more={"MEMORY_WORKER_MODEL": "claude-new-9"})
+    assert done.stderr.startswith("Reads 2 messages again")
+    assert done.stderr.endswith("; what that costs is not known.\n")
+    assert "What it cost is not known." in one_line(done.stdout)
 
 
 def test_a_dry_run_of_nothing(program: Program) -> None:

@@ -16,7 +16,8 @@ from construct.memory.shown.context import stored_rounds
 from construct.notebook import NOTED, is_question, rendered
 from construct.responders import off_record, on_record
 from construct.store.conversations import create_conversation
-from construct.store.database import Store, open_database, transaction
+from construct.store.database import open_database, transaction
+from construct.store.in_thread import Store
 from construct.store.messages import is_readable, messages_of, prompt_history
 from construct.store.records import Message
 from construct.turn import Delta
@@ -76,6 +77,17 @@ async def test_what_bears_on_a_question_is_quoted(notes: Notes) -> None:
     reply = await notes.say("Who was my dentist?")
     assert "- 2026-03-01, you: “My dentist is Dr. Sousa in Rua das Flores.” (message:1)" in reply
     assert "tomatoes" not in reply
+
+
+async def test_a_question_of_other_words_is_answered_by_those_it_shares(notes: Notes) -> None:
+    """Nobody asks in the very words of the answer; an earlier question is none."""
+    await notes.say("My mother Clara is 67 and lives in Braga.")
+    await notes.say("I planted tomatoes today.")
+    for question in ("How old is my mother?", "What year was my mother born?"):
+        reply = await notes.say(question)
+        assert "“My mother Clara is 67 and lives in Braga.” (message:1)" in reply
+        assert reply.count("message:") == 1
+    assert "Nothing you wrote before" in await notes.say("Who repairs bicycles?")
 
 
 async def test_a_reply_is_stored_as_what_it_quotes(notes: Notes) -> None:

@@ -1,11 +1,15 @@
 """A long conversation with a server whose model can read only 4,096 tokens."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.fake_api import FakeApi
-from tests.support.fake_types import last_user_text
+from tests.support.fake_types import Reply, Usage, last_user_text
+from tests.support.fake_wire import Message, encode, events_of
+from tests.support.model_servers import ModelServer, ollama
 from tests.support.program import Program
 
 WINDOW = 4096
@@ -48,3 +52,25 @@ def test_it_never_exceeds_the_window_and_still_remembers(tmp_path: Path, worker:
     assert QUESTION in last_user_text(last.body)
     assert "blue flowerpot" in str(last.body)
     assert "Day 5:" not in str(last.body["messages"][-1])
+
+
+def test_ollama_never_has_to_cut_a_prompt(tmp_path: Path) -> None:
+    """It would cut silently, at the window it runs with, and ignores what it does not know."""
+    cut: list[int] = []
+
+    def answer(body: Any) -> bytes:
+        asked = len(json.dumps(body.get("system", "")) + json.dumps(body["messages"])) // 4
+        if asked + body["max_tokens"] > WINDOW:
+            cut.append(asked)
+        message = Message(
+            "msg_1", body["model"], Reply("I see, that was a long day."), Usage(asked)
+        )
+        return b"".join(map(encode, events_of(message)))
+
+    answers = ollama({"gemma4:12b": {"size": "12B", "loaded": WINDOW}})
+    with ModelServer({**answers, "POST /v1/messages": answer}) as server:
+        more = {"ANTHROPIC_BASE_URL": server.url, "MEMORY_WORKER_MODEL": "extractive"}
+        done = Program(tmp_path, more).run("chat", stdin="\n".join(said()))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert server.asked.count("POST /v1/messages") == TURNS + 1
+    assert cut == []

@@ -20,7 +20,7 @@ from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.config import Settings, Thresholds
 from construct.errors import ModelError
-from construct.llm.providers import EXTRACTIVE, Models
+from construct.llm.providers import Models
 from construct.llm.types import Model, Request
 from construct.memory.request_builder import SMALL_WINDOW
 from construct.memory.shown.context import block_text, request_tokens
@@ -30,6 +30,7 @@ from construct.store.conversations import create_conversation, current_conversat
 from construct.store.database import open_database, transaction
 from construct.store.messages import NewMessage, add_message
 from construct.turn import TurnResult
+from construct.vocabulary import EXTRACTIVE
 
 RECENT, FULL, RECALL, OBSERVATIONS, CONSTRUCT = (
     "recent",

@@ -26,6 +26,7 @@ from construct.llm.types import (
     WorkRequest,
 )
 from construct.memory.shown.context import block_text
+from construct.vocabulary import AttachmentKind
 
 _BLOCKS: dict[str, Callable[..., Block]] = {
     kind.__name__: kind for kind in (Text, ToolUse, ToolResult, Opaque)
@@ -44,10 +45,11 @@ class KeptModel:
     def __init__(
         self, model: Model, folder: Path | None, identity: str = "", most_tokens: int = 8192
     ) -> None:
-        self.name, self.context_window, self.parameters = (
+        self.name, self.context_window, self.parameters, self.reads = (
             model.name,
             model.context_window,
             model.parameters,
+            model.reads,
         )
         self.requests: list[Request] = []
         self._model, self._folder, self._most = model, folder, most_tokens
@@ -175,6 +177,7 @@ class Script:
         self.name = "script"
         self.context_window = window
         self.parameters: int | None = None
+        self.reads: frozenset[AttachmentKind] = frozenset()
         self.next = ""
 
     def stream(self, request: Request) -> ReplyStream:
@@ -194,6 +197,7 @@ class Picker:
 
     name, context_window = "extractive", 200_000
     parameters: int | None = None
+    reads: frozenset[AttachmentKind] = frozenset()
 
     def stream(self, request: Request) -> ReplyStream:
         """Return the best line."""

@@ -8,12 +8,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from prompt_toolkit.completion import merge_completers
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import Output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from construct.chat.around_prompt import NEW, ToolbarState
 from construct.chat.completer import CommandCompleter
+from construct.chat.path_completer import PathCompleter
 from construct.chat.prompt import wants_vi
 from construct.chat.screen import Screen
 from construct.errors import ConstructError, ExitStatus
@@ -78,7 +80,9 @@ class Session:
         self._leaving = self._killed = False
         self.screen = Screen(
             read_history=self._history,
-            completer=CommandCompleter(self._completion_source),
+            completer=merge_completers(
+                [CommandCompleter(self._completion_source), PathCompleter()]
+            ),
             on_interrupt=self._interrupt,
             on_end_of_input=self._end_of_input,
             theme=choose_theme(opening.settings.theme, os.environ),
@@ -153,13 +157,13 @@ class Session:
         spoken_at = clock.local(clock.now())
         await loaded.dialogue.before_prompt()
         while not self._leaving:
-            text = await self.screen.prompt.next_line()
+            line = await self.screen.prompt.next_line()
             await loaded.out.settle()
             before, spoken_at = spoken_at, clock.local(clock.now())
             pause = pause_line(before, spoken_at)
             if pause:
                 loaded.out.notice(pause)
-            if not await loaded.dialogue.line(text):
+            if not await loaded.dialogue.line(line.words, line.attachments):
                 self._leave()
             await self._refresh(loaded)
 
@@ -203,7 +207,7 @@ class Session:
                 running = _RUNNING[progress.kind]
             case "remembered" if progress.count:
                 loaded.out.notice(counted(progress.count, "new observation"))
-            case "condensed" | "let go" if progress.count:
+            case "condensed" if progress.count:
                 loaded.out.notice(f"{counted(progress.count, 'observation')} superseded")
         self.screen.toolbar = replace(self.screen.toolbar, running=running)
         if running:
@@ -258,8 +262,8 @@ class Session:
                 await stop(self._answering)
             elif self._answering is not None:
                 await self._answering
-            for text in self.screen.prompt.sent:
-                loaded.out.notice(f"not sent: {shorten(text, 60)}")
+            for line in self.screen.prompt.sent:
+                loaded.out.notice(f"not sent: {shorten(line.text, 60)}")
             if not self._killed:
                 await self._finish_memory(loaded)
         finally:

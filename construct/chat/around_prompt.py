@@ -4,20 +4,24 @@ Pure: each part is a function of its state and the terminal's width.
 """
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.utils import get_cwidth
 
-from construct.views.wrapping import fitted
+from construct.chat.attaching import Chip
+from construct.chat.prompt import SentLine
+from construct.views.wrapping import fitted, wrapped
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_A_SECOND = 8
 _SHOW_SECONDS_FROM = 2
 _MOST_QUEUED = 3
 _TAKE_BACK = " · ↑ takes it back"
+_MOST_CHIPS = 4
+_DETACH = " · /detach takes it off"
 _BETWEEN = " · "
 _TITLE_WIDTH = 32
 _SHORTEST_TITLE = 12
@@ -39,45 +43,67 @@ class Live:
     """What is waited for."""
     since: float = 0.0
     hint: str = ""
-    queued: list[str] = field(default_factory=list)
+    queued: Sequence[SentLine] = ()
     """What waits to be sent, oldest first."""
 
-    def wait(self, status: str) -> None:
-        """Say what is waited for from now on; an empty text ends it."""
+    def wait(self, status: str, delay: float = 0.0) -> None:
+        """Say what is waited for, in `delay` seconds; an empty text ends it."""
         self.status = status
-        self.since = time.monotonic()
+        self.since = time.monotonic() + delay
 
-    def fragments(self, width: int) -> StyleAndTextTuples:
-        """Return what is shown; it ends with the start of the prompt's own line."""
+    def fragments(
+        self, width: int, chips: Sequence[Chip] = (), offer: str = ""
+    ) -> StyleAndTextTuples:
+        """Return what is shown; it ends with the start of the prompt's own line.
+
+        Closest to the prompt is what would be sent with the line, and what is offered.
+        """
         shown: StyleAndTextTuples = []
         if self.tail:
             gap = "\n" if self.tail_gap else ""
             shown += [("", gap), *_parsed(self.tail), ("", "\n")]
         if self.panel:
             shown += [("", "\n"), *_parsed(self.panel)]
-        notes = list(self._notes(width - 1))
+        notes = [("class:dim", note) for note in self._notes(width - 1)]
+        notes += _attached(chips, offer, width - 1)
         if notes:
             shown.append(("", "\n"))
-        shown += [("class:dim", f"{note}\n") for note in notes]
+        shown += [(style, f"{note}\n") for style, note in notes]
         return shown or [("", "")]
 
     def _notes(self, width: int) -> Iterator[str]:
         """Yield what is waited for, the oldest and newest queued lines, the hint."""
-        if self.status:
-            passed = time.monotonic() - self.since
+        passed = time.monotonic() - self.since
+        if self.status and passed >= 0:
             frame = _SPINNER[int(passed * _FRAMES_A_SECOND) % len(_SPINNER)]
             seconds = f" {int(passed)} s" if passed >= _SHOW_SECONDS_FROM else ""
             yield fitted(f"{frame} {self.status}{seconds} · Ctrl-C stops", width)
         if self.queued:
             *before, last = self.queued
-            for text in before[: _MOST_QUEUED - 1]:
-                yield fitted(f"queued: {text}", width)
+            for line in before[: _MOST_QUEUED - 1]:
+                yield fitted(f"queued: {line.text}", width)
             if len(before) >= _MOST_QUEUED:
                 yield f"and {len(before) - _MOST_QUEUED + 1} more"
             room = max(_MOST_QUEUED, width - len(_TAKE_BACK))
-            yield fitted(f"queued: {last}", room) + _TAKE_BACK
+            yield fitted(f"queued: {last.text}", room) + _TAKE_BACK
         if self.hint:
             yield fitted(self.hint, width)
+
+
+def _attached(chips: Sequence[Chip], offer: str, width: int) -> Iterator[tuple[str, str]]:
+    """Yield the newest files of the line, each with its style, and what is offered."""
+    if len(chips) > _MOST_CHIPS:
+        yield "class:dim", f"and {len(chips) - _MOST_CHIPS} more"
+    for chip in chips[-_MOST_CHIPS:]:
+        last = chip is chips[-1]
+        style = "class:error" if chip.is_error else "class:accent"
+        text = chip.fitting(width)
+        if last and (chip.is_error or get_cwidth(text + _DETACH) <= width):
+            text += _DETACH
+        for line in wrapped(text, width).splitlines():
+            yield style, line
+    if offer:
+        yield "class:dim", fitted(offer, width)
 
 
 @lru_cache(maxsize=4)

@@ -6,16 +6,16 @@ It knows no screen.
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from construct.chat.background import BackgroundWork, Job
 from construct.clock import Clock, to_text
 from construct.companion import Companion
 from construct.config import Settings
 from construct.errors import ConstructError, UsageError
-from construct.llm.types import Request
+from construct.llm.types import File, Request
 from construct.memory import policy
 from construct.memory.cycles.runner import Progress
 from construct.memory.cycles.situation import read_situation
@@ -26,7 +26,7 @@ from construct.operations.opening import Opening
 from construct.operations.setup import ON_THIS_MACHINE, all_models
 from construct.operations.status import Meters, meters
 from construct.references import Reference
-from construct.responders import off_record, on_record
+from construct.responders import Responder, off_record, on_record
 from construct.store import cycles
 from construct.store.conversations import (
     ConversationSummary,
@@ -36,10 +36,14 @@ from construct.store.conversations import (
     enter_conversation,
     get_conversation,
 )
-from construct.store.database import Store, patience, transaction
+from construct.store.database import patience, transaction
+from construct.store.in_thread import Store
 from construct.store.records import Message
 from construct.tasks import stop
-from construct.turn import Listener, Responder, TurnResult
+from construct.turn import Listener, TurnResult
+
+if TYPE_CHECKING:
+    from construct.attachments import Attachment
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,6 +75,7 @@ class Chat:
         self.shown: Reference | None = None
         """What a command showed last; `/why` and the like mean it when given no id."""
         self._said_in_private: list[Message] | None = [] if opening.private else None
+        self._files_in_private: dict[int, tuple[File, ...]] = {}
         self.background = BackgroundWork(
             self.companion.worker, complain, learns=self.companion.learns
         )
@@ -104,7 +109,7 @@ class Chat:
         """Who answers."""
         if self._said_in_private is None:
             return on_record(self.companion)
-        return off_record(self.companion, self._said_in_private)
+        return off_record(self.companion, self._said_in_private, self._files_in_private)
 
     @property
     def model_name(self) -> str:
@@ -139,11 +144,13 @@ class Chat:
             self.background.add(Job(self.conversation_id))
         self.background.add(Job(self.conversation_id, elsewhere=True))
 
-    async def send(self, words: str, listen: Listener) -> TurnResult:
+    async def send(
+        self, words: str, listen: Listener, attachments: Sequence["Attachment"] = ()
+    ) -> TurnResult:
         """Send a message and return its answer."""
         here = self.conversation_id if self.is_private else await self.ensure_conversation()
         try:
-            return await self.responder.turn(here, words, listen)
+            return await self.responder.turn(here, words, listen, attachments)
         finally:
             await self._spoken()
 
@@ -217,6 +224,7 @@ class Chat:
     def set_private(self, wanted: bool) -> None:
         """Begin or end private talk; what was said in private before is gone."""
         self._said_in_private = [] if wanted else None
+        self._files_in_private = {}
 
     async def next_request(self) -> Request:
         """Return what the next message would send."""

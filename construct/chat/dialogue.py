@@ -4,9 +4,10 @@ import asyncio
 import logging
 import re
 import traceback
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 
+from construct.attachments import Attachment
 from construct.chat.chat import Chat
 from construct.chat.commands import all_commands
 from construct.chat.commands.corrections import ask_about_withheld, forget_for_model
@@ -14,7 +15,7 @@ from construct.chat.commands.registry import AfterCommand, split_command
 from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
 from construct.operations.conversations import last_exchange, small_model_is_news
-from construct.turn import Delta, Event, Listener, TurnResult
+from construct.turn import Delta, Event, Listener, Noticed, TurnResult
 from construct.views.reply import why_broken
 
 log = logging.getLogger("construct.chat")
@@ -64,9 +65,9 @@ class Dialogue:
             self._stopped = True
             self._task.cancel()
 
-    async def line(self, text: str) -> bool:
+    async def line(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
         """Run a line; false when the chat is to end."""
-        after = await self._run(self._answer_or_command(text))
+        after = await self._run(self._answer_or_command(text, attachments))
         if after is AfterCommand.RETRY:
             await self._run(self._answer(self._chat.again))
         if after is AfterCommand.LEAVE:
@@ -89,15 +90,17 @@ class Dialogue:
         """Ask what the user has to decide, before the next prompt."""
         await self._run(ask_about_withheld(self._chat, self._out))
 
-    async def _answer_or_command(self, text: str) -> AfterCommand | None:
-        self._out.echo(text)
+    async def _answer_or_command(
+        self, text: str, attachments: Sequence[Attachment]
+    ) -> AfterCommand | None:
+        self._out.echo("\n".join([*(attachment.line for attachment in attachments), text]).strip())
         if self._runs_commands and text.startswith("/"):
             if not text.startswith("//"):
                 return await self._command(text)
             text = text[1:]
         if await self._chat.is_gone():
             self._out.say("This conversation was deleted in another program: a new one begins.")
-        await self._answer(partial(self._chat.send, text))
+        await self._answer(partial(self._chat.send, text, attachments=attachments))
         return None
 
     async def _command(self, text: str) -> AfterCommand | None:
@@ -115,6 +118,9 @@ class Dialogue:
         self._unanswered = True
 
         def listen(event: Event) -> None:
+            if isinstance(event, Noticed):
+                self._out.notice(event.text)
+                return
             if isinstance(event, Delta):
                 self._unanswered = False
             view.listen(event)

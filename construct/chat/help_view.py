@@ -4,16 +4,19 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from construct.chat.commands.registry import ALIASES, Command, Registry
 from construct.chat.commands.registry import Group as Commands
+from construct.views.widgets import grid
 
 KEYS = (
     ("Enter", "send"),
     ("Alt-Enter, Ctrl-J", "a new line"),
-    ("Tab", "complete a command or what it takes"),
+    ("Tab", "complete a command or a path; attach a pasted path"),
+    ("@path", "attach a picture, a PDF or a text to the message"),
+    ("Ctrl-V", "paste, a picture too (with vi keys Ctrl-X Ctrl-V)"),
     ("Ctrl-C", "stop the reply; clear the line"),
     ("Ctrl-D", "leave"),
     ("↑", "take back what waits to be sent; else what you typed before"),
@@ -51,9 +54,7 @@ class HelpView:
         if options.max_width < _TWO_COLUMNS_FROM:
             yield _column(self._groups)
         else:
-            table = Table.grid(padding=(0, 2))
-            table.add_row(*(_column(groups) for groups in halves(self._groups)))
-            yield table
+            yield grid([[_column(groups) for groups in halves(self._groups)]])
         yield Text(_CLOSING, style="dim")
 
 
@@ -108,9 +109,6 @@ def _group(group: Commands, width: int) -> Iterator[RenderableType]:
 
 
 def _table(rows: Sequence[tuple[str, str]], width: int | None = None) -> Table:
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True, min_width=width)
-    table.add_column(overflow="fold")
-    for left, right in rows:
-        table.add_row(Text(f" {left}", style="accent"), right)
-    return table
+    cells = ((Text(f" {left}", style="accent"), right) for left, right in rows)
+    columns = Column(no_wrap=True, min_width=width), Column(overflow="fold")
+    return grid(cells, *columns, gap=1)

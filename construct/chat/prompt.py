@@ -1,8 +1,10 @@
 """The prompt: the line being typed, its keys and history, the lines that were sent."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory, ConditionalAutoSuggest
@@ -13,6 +15,8 @@ from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import (
     Condition,
     buffer_has_focus,
+    emacs_mode,
+    has_completions,
     has_selection,
     is_searching,
     vi_mode,
@@ -23,13 +27,35 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
+from construct.chat.attaching import Attaching, Chip, Outgoing
 from construct.chat.completer import is_command
+from construct.chat.mentions import (
+    mention_of,
+    pasted_paths,
+    path_being_typed,
+    without_detach,
+)
 from construct.chat.pastes import Pastes
 from construct.text import is_blank
+
+if TYPE_CHECKING:
+    from construct.attachments import Attachment
 
 # Characters typed before an earlier line is suggested: a sentence that merely begins
 # with the same word would be in the way.
 _SUGGEST_FROM, _SUGGEST_COMMAND_FROM = 12, 3
+
+
+@dataclass(eq=False, slots=True)
+class SentLine:
+    """A line that waits for its turn."""
+
+    text: str
+    """With long pastes folded."""
+    reading: asyncio.Task[Outgoing] | None = None
+    """What reads the files it names, if it names any."""
+    plain: frozenset[str] = frozenset()
+    """Paths in it that are text."""
 
 
 class Prompt:
@@ -41,8 +67,9 @@ class Prompt:
         completer: Completer,
         redraw: Callable[[], None],
     ) -> None:
-        self.sent: list[str] = []
-        """Lines that wait for their turn, oldest first, with long pastes folded."""
+        self.sent: list[SentLine] = []
+        """Lines that wait for their turn, oldest first."""
+        self.attaching = Attaching(redraw)
         self.question = ""
         self._answer: asyncio.Future[str] | None = None
         self._answer_keys = ""
@@ -55,13 +82,19 @@ class Prompt:
             history=self._history,
             completer=completer,
             complete_while_typing=Condition(
-                lambda: is_command(self.buffer.text) and not self.question
+                lambda: (
+                    not self.question
+                    and (
+                        is_command(self.buffer.text)
+                        or path_being_typed(self.buffer.document.text_before_cursor) is not None
+                    )
+                )
             ),
             auto_suggest=ConditionalAutoSuggest(
                 AutoSuggestFromHistory(), Condition(self._may_suggest)
             ),
             multiline=True,
-            on_text_changed=self._answer_by_key,
+            on_text_changed=self._text_changed,
         )
 
     @property
@@ -73,12 +106,36 @@ class Prompt:
         """Replace the line, with the cursor behind it."""
         self.buffer.document = Document(text, len(text))
 
-    async def next_line(self) -> str:
-        """Wait for a line that was sent, and return it whole."""
-        while not self.sent:
-            self._line_sent.clear()
-            await self._line_sent.wait()
-        return self._pastes.unfold(self.sent.pop(0))
+    @property
+    def chips(self) -> list[Chip]:
+        """What would be sent with the line."""
+        return [] if self.question else self.attaching.chips(self.buffer.text)
+
+    @property
+    def offer(self) -> str:
+        """What Tab would attach; empty if nothing is offered."""
+        return "" if self.question else self.attaching.offer(self.buffer.text)
+
+    def take_offer(self) -> None:
+        """Attach what is offered."""
+        self.fill(self.attaching.take_offer(self.buffer.text))
+        self.attaching.watch(self.buffer.text)
+
+    async def next_line(self) -> Outgoing:
+        """Wait for a line that was sent, and return it whole, with its files."""
+        while True:
+            while not self.sent:
+                self._line_sent.clear()
+                await self._line_sent.wait()
+            line = self.sent[0]
+            outgoing = Outgoing(line.text)
+            if line.reading is not None:
+                await asyncio.wait({line.reading})
+                if line not in self.sent:  # taken back, or given back by `_read`
+                    continue
+                outgoing = line.reading.result()
+            self.sent.remove(line)
+            return replace(outgoing, words=self._pastes.unfold(outgoing.words))
 
     def send(self) -> bool:
         """Send the line, or answer the question with it; true if a line was sent."""
@@ -89,19 +146,59 @@ class Prompt:
             return False
         if is_blank(text):
             return False
+        rest = without_detach(text)
+        if rest is not None and self.attaching.take_off(rest):
+            self.fill(rest)
+            return False
+        if any(chip.is_error for chip in self.chips):
+            self.attaching.watch(text)  # it may be in order by now
+            return False
         self._history.append_string(text)
         self.buffer.reset()
-        self.sent.append(text)
+        reading = self.attaching.read(text)
+        line = SentLine(text, reading, self.attaching.sent())
+        if reading is not None:
+            reading.add_done_callback(lambda _: self._read(line))
+        self.sent.append(line)
         self._line_sent.set()
         return True
 
+    def _read(self, line: SentLine) -> None:
+        """Give a line back whose files cannot be attached; its chip says why."""
+        assert line.reading is not None
+        if not line.reading.cancelled() and line.reading.exception() and line in self.sent:
+            self.sent.remove(line)
+            self._give_back(line)
+            self._redraw()
+
+    def _give_back(self, line: SentLine) -> None:
+        self.attaching.taken_back(line.plain)
+        written = self.buffer.text
+        self.fill(f"{line.text}\n{written}" if written else line.text)
+
     def take_back(self) -> None:
         """Bring the newest line that still waits back to the prompt."""
-        self.fill(self.sent.pop())
+        line = self.sent.pop()
+        if line.reading is not None:
+            line.reading.cancel()
+        self._give_back(line)
 
     def paste(self, text: str) -> None:
-        """Insert a pasted text, a long one folded."""
-        self.buffer.insert_text(self._pastes.fold(text.replace("\r\n", "\n").replace("\r", "\n")))
+        """Insert a pasted text, a long one folded. What it names is not attached by itself."""
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        paths = pasted_paths(text)
+        if paths and path_being_typed(self.buffer.document.text_before_cursor) == "":
+            self.buffer.insert_text(" ".join(map(mention_of, paths))[1:])
+            return
+        if not self.question:
+            self.attaching.pasted(text)
+        self.buffer.insert_text(self._pastes.fold(text))
+
+    def insert_picture(self, picture: "Attachment") -> None:
+        """Put the word for a picture from the clipboard where the cursor is."""
+        document = self.buffer.document
+        gap = " " if document.char_before_cursor.strip() else ""
+        self.buffer.insert_text(f"{gap}{self.attaching.add_picture(picture)} ")
 
     async def ask(self, question: str, keys: str = "") -> str:
         """Return the user's answer; empty when they declined.
@@ -120,7 +217,9 @@ class Prompt:
             self.buffer.reset(before)
             self._redraw()
 
-    def _answer_by_key(self, _: Buffer) -> None:
+    def _text_changed(self, _: Buffer) -> None:
+        if not self.question:
+            self.attaching.watch(self.buffer.text)
         key = self.buffer.text.lower()
         if self.question and key and key in self._answer_keys:
             self.answer(key)
@@ -190,6 +289,7 @@ def key_bindings(
     on_interrupt: Callable[[], None],
     on_end_of_input: Callable[[], None],
     on_edit: Callable[[], Awaitable[None]],
+    on_paste: Callable[[], Coroutine[None, None, None]],
 ) -> KeyBindings:
     """Return what the keys do beyond what emacs and vi users know anyway."""
     keys = KeyBindings()
@@ -215,7 +315,15 @@ def key_bindings(
         else:
             new_line(event)
 
-    keys.add(Keys.BracketedPaste, filter=at_prompt)(lambda event: prompt.paste(event.data))
+    # Terminals paste nothing for a picture.
+    keys.add(Keys.BracketedPaste, filter=at_prompt)(
+        lambda event: prompt.paste(event.data) if event.data else on_paste()
+    )
+    # With vi keys Ctrl-V inserts the next key as it is.
+    keys.add("c-v", filter=at_prompt & emacs_mode)(lambda _: on_paste())
+    keys.add("c-x", "c-v", filter=at_prompt)(lambda _: on_paste())
+    is_offered = Condition(lambda: bool(prompt.offer))
+    keys.add("tab", filter=at_prompt & is_offered & ~has_completions)(lambda _: prompt.take_offer())
     keys.add("c-c", filter=~is_searching)(lambda _: on_interrupt())
     keys.add(Keys.SIGINT)(lambda _: on_interrupt())
     keys.add("c-d", filter=at_empty_prompt)(lambda _: on_end_of_input())

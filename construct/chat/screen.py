@@ -51,7 +51,7 @@ from construct.chat.editor import edit_file, edit_text
 from construct.chat.pastes import read_long_pastes
 from construct.chat.prompt import Prompt, key_bindings, vi_state_words
 from construct.chat.resizing import ResizableApplication, reflow_of
-from construct.errors import UsageError
+from construct.errors import ConstructError, UsageError
 from construct.views.themes import Theme, prompt_style
 
 R = TypeVar("R")
@@ -106,6 +106,7 @@ class Screen:
             on_interrupt=on_interrupt,
             on_end_of_input=on_end_of_input,
             on_edit=self._edit_line,
+            on_paste=self._paste_clipboard,
         )
         self.app = ResizableApplication(
             reflow=reflow_of(os.environ),
@@ -230,6 +231,22 @@ class Screen:
         except UsageError as error:
             self.hint(str(error))
 
+    async def _paste_clipboard(self) -> None:
+        """Insert what is on the clipboard, a picture or a text."""
+        if self.prompt.question:
+            return
+        from construct.chat.clipboard import read_clipboard
+
+        try:
+            found = await asyncio.to_thread(read_clipboard, os.environ)
+        except ConstructError as error:
+            self.hint(str(error))
+            return
+        if isinstance(found, str):
+            self.prompt.paste(found)
+        else:
+            self.prompt.insert_picture(found)
+
     def _print_held(self) -> None:
         held, self._held = self._held, []
         for text, group in held:
@@ -269,7 +286,9 @@ class Screen:
             wrap_lines=True,
             dont_extend_height=True,
         )
-        live = FormattedTextControl(lambda: self.live.fragments(self.width))
+        live = FormattedTextControl(
+            lambda: self.live.fragments(self.width, self.prompt.chips, self.prompt.offer)
+        )
         bottom = FormattedTextControl(
             lambda: toolbar(replace(self.toolbar, keys=vi_state_words(self.app)), self.width)
         )

@@ -15,7 +15,7 @@ from construct.errors import ConstructError
 from construct.store.records import Message
 from construct.tasks import stop
 from construct.text import one_line, printable
-from construct.turn import Delta, Event, Retrying, ToolCalled, TurnResult, Waiting
+from construct.turn import Delta, Event, Retrying, Storing, ToolCalled, TurnResult, Waiting
 from construct.views.console import to_ansi
 from construct.views.markdown import MarkdownStream
 from construct.views.messages import echo_view, replayed
@@ -24,6 +24,8 @@ from construct.views.wrapping import fitted
 FRAME_SECONDS = 1 / 12
 _NOTICES = "notices"
 _REFRESH_SECONDS = 0.5
+_STORING_SHOWN_AFTER = 0.5
+"""Seconds: only another program that writes for long makes storing take a moment."""
 
 
 class TerminalOutput(Output):
@@ -175,6 +177,8 @@ class ScreenReply:
                 self._draw_soon()
             case Waiting():
                 live.wait("the memory is catching up")
+            case Storing():
+                live.wait("storing the reply", _STORING_SHOWN_AFTER)
             case Retrying(why):
                 live.wait(f"{why}, trying again")
             case ToolCalled(_, summary):

@@ -38,8 +38,9 @@ def bare(
 ) -> None:
     """Show what is ahead, and what became of it.
 
-    Today comes first; at the end stand plans whose day has passed, outcome unknown. The number is what done, moved and cancelled take. A calendar that reads the output
-    of --ics again updates and removes events.
+    Today comes first; at the end stand plans whose day has passed, outcome unknown. The
+    number is what done, moved and cancelled take. A calendar that reads the output of
+    --ics again updates and removes events.
     """
     if context.invoked_subcommand is not None:
         refuse_json_before(context, as_json)
@@ -99,7 +100,6 @@ def _settle(context: typer.Context, named: str, how: Settled, as_json: bool) -> 
 def _change(
     context: typer.Context, change: "Callable[[Context], Observation]", as_json: bool
 ) -> None:
-    """Make an edit and print the new line."""
     from construct.views.memory import observation_line, shown_json
 
     with environment(context).context() as ctx:
@@ -112,7 +112,6 @@ def _change(
 
 
 def _write(file: bytes) -> None:
-    """Write bytes to standard output, whatever its encoding."""
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
     if binary is None:  # a stream of text that stands in its place

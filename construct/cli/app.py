@@ -21,8 +21,10 @@ from construct.cli.options import (
     examples,
 )
 from construct.cli.transfer import transfer
+from construct.cli.values import read_plainly
 from construct.errors import UsageError
 
+read_plainly()
 app = typer.Typer(
     name="construct",
     help="A personal companion you talk to in the terminal, that remembers.",
@@ -200,6 +202,15 @@ def ask(
             help="Exit after the reply; leave memory work to the next start.",
         ),
     ] = False,
+    attach: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "-a",
+            "--attach",
+            metavar="FILE",
+            help="Attach a picture, PDF or text file; may be given several times.",
+        ),
+    ] = None,
 ) -> int:
     """Send one message and print the reply.
 
@@ -218,6 +229,7 @@ def ask(
         model=model,
         as_json=as_json,
         wait=not no_wait,
+        files=attach or (),
     )
 
 
@@ -321,8 +333,8 @@ def undo(
 
     A cycle is one run of the observer or the reflector, or one edit of yours. What it
     made is removed, what it replaced becomes active again, and what was drawn from it in
-    the graph goes with it. On a terminal it first shows what would change, and asks. Repeat it to go
-    further back; it exits 1 when there is nothing left to undo.
+    the graph goes with it. On a terminal it first shows what would change, and asks.
+    Repeat it to go further back; it exits 1 when there is nothing left to undo.
     """
     from construct.cli.memory_work import undo as body
 

@@ -4,6 +4,9 @@ import asyncio
 import logging
 import shutil
 import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from construct.chat.plain import PlainReply
 from construct.cli.environment import Environment
@@ -15,7 +18,11 @@ from construct.operations.conversations import create
 from construct.operations.opening import open_chat
 from construct.responders import on_record
 from construct.text import PrintableStream, as_pasted, is_blank, storable
+from construct.turn import Event, Listener, Noticed
 from construct.views.reply import reply_json, why_broken
+
+if TYPE_CHECKING:
+    from construct.attachments import Attachment
 
 _MEMORY_SECONDS = 60
 _VECTOR_BATCHES = 4
@@ -32,22 +39,34 @@ def ask(
     model: str | None,
     as_json: bool,
     wait: bool,
+    files: Sequence[Path] = (),
 ) -> int:
     """Send one message, print the reply, then do the memory work that has come due."""
-    words = _words(text)
+    attachments = _attachments(files) if files else ()
+    words = _words(text, attachments)
     opening = open_chat(env.settings, conversation, new=new, model=model, private=False)
     with env.context() as ctx:
         conversation_id = opening.conversation_id or create(ctx).id
     companion = Companion(env.settings, opening.models)
-    return asyncio.run(_ask(companion, conversation_id, words, as_json=as_json, wait=wait))
+    return asyncio.run(
+        _ask(companion, conversation_id, words, attachments, as_json=as_json, wait=wait)
+    )
 
 
-def _words(text: str | None) -> str:
+def _attachments(files: Sequence[Path]) -> "tuple[Attachment, ...]":
+    from construct.attachments import read_attachment
+
+    return tuple(map(read_attachment, files))
+
+
+def _words(text: str | None, attachments: "Sequence[Attachment]") -> str:
     """Return TEXT, piped input, or TEXT and below it piped input as pasted material."""
     typed = "" if text in (None, "-") else text
     piped = standard_input() or ""
     if is_blank(typed):
         typed, piped = piped, ""
+    if is_blank(typed) and attachments:
+        return ""  # a file without words is a message
     if is_blank(typed):
         raise UsageError("Nothing to ask. Give a text, or pipe one in.")
     parts = [storable(typed).strip("\n")]
@@ -57,16 +76,26 @@ def _words(text: str | None) -> str:
 
 
 async def _ask(
-    companion: Companion, conversation_id: int, words: str, *, as_json: bool, wait: bool
+    companion: Companion,
+    conversation_id: int,
+    words: str,
+    attachments: "Sequence[Attachment]",
+    *,
+    as_json: bool,
+    wait: bool,
 ) -> int:
     try:
         at_rest = companion.learns and await companion.worker.went_cold(conversation_id)
         if as_json:
-            result = await on_record(companion).turn(conversation_id, words, lambda event: None)
+            result = await on_record(companion).turn(
+                conversation_id, words, _heeded(lambda event: None), attachments
+            )
             print_json(reply_json(result))
         else:
             reply = PlainReply(_stream())
-            result = await on_record(companion).turn(conversation_id, words, reply.listen)
+            result = await on_record(companion).turn(
+                conversation_id, words, _heeded(reply.listen), attachments
+            )
             reply.end(result)
         sys.stdout.flush()
         if not result.complete:
@@ -76,6 +105,15 @@ async def _ask(
         return ExitStatus.OK if result.complete else ExitStatus.FAILED
     finally:
         await companion.close()
+
+
+def _heeded(listen: Listener) -> Listener:
+    """Return a listener that says on standard error what the user should know."""
+
+    def heard(event: Event) -> None:
+        complain(event.text) if isinstance(event, Noticed) else listen(event)
+
+    return heard
 
 
 async def _finish_memory(companion: Companion, conversation_id: int, *, at_rest: bool) -> None:
@@ -101,7 +139,6 @@ async def _finish_memory(companion: Companion, conversation_id: int, *, at_rest:
 
 
 def _stream() -> PrintableStream:
-    """Return what a reply goes through: on a terminal it is broken between words."""
     if not sys.stdout.isatty():
         return PrintableStream()
     from construct.views.wrapping import WrappedStream

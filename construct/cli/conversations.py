@@ -121,8 +121,6 @@ def delete(
 
     Shows what goes, and asks. `construct memory forget` deletes a single thing instead.
     """
-    from dataclasses import asdict
-
     from construct.operations import conversations as operations
     from construct.views.conversations import deleted_text, deletion_text
 
@@ -134,4 +132,4 @@ def delete(
                 complain("Nothing was deleted.")
                 return
         gone = operations.delete(ctx, conversation_id)
-    print_json({"deleted": asdict(gone)}) if as_json else say(deleted_text(gone))
+    print_json({"deleted": gone}) if as_json else say(deleted_text(gone))

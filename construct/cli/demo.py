@@ -9,6 +9,17 @@ from construct.cli.streams import say
 from construct.errors import UsageError
 from construct.operations.demo import fill
 
+_WELCOME = """\
+This is the demo: a year in the life of Mara, who is invented. You talk over a
+copy of it, which is gone when you leave; your own file is not touched. Try:
+
+  What is Anna Petrov allergic to?    there are two Annas
+  When is Mum's party?                it was moved
+  /why 73                             one line, back to the words behind it
+  /profile                            what it knows of Mara, by subject
+  /agenda                             what is due, today and later
+"""
+
 
 def demo(env: Environment) -> int:
     """Run the chat over the demo life."""
@@ -17,7 +28,7 @@ def demo(env: Environment) -> int:
     with tempfile.TemporaryDirectory(prefix="construct-demo-") as folder:
         settings = replace(env.settings, db=Path(folder) / "demo.db")
         fill(settings)
-        say("This is the demo: Marta's life, invented. Nothing here reaches your own file.")
+        say(_WELCOME)
         from construct.cli.chat import chat_with
 
         return chat_with(settings)

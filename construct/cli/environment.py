@@ -17,7 +17,6 @@ from construct.config import SECRETS, Settings, UntrustedFile, load_settings
 from construct.env_file import answers_file, keep_answer
 from construct.errors import ConstructError
 from construct.store import cycles, purge
-from construct.store.backup import refuse_database
 from construct.store.conversations import (
     current_conversation,
     is_empty,
@@ -98,7 +97,6 @@ class Environment:
             yield self._context(db)
 
     def _context(self, db: sqlite3.Connection) -> "Context":
-        """Return the context, its thresholds fitted to no model."""
         from construct.memory.cycles.situation import memory_config_for
         from construct.operations.context import Context
 
@@ -135,7 +133,6 @@ def _ask_about(found: UntrustedFile, config_dir: Path) -> bool:
 
 
 def _what_was_ignored(found: UntrustedFile, config_dir: Path) -> str:
-    """Return what was ignored, and what to do."""
     ignored = f"Ignored {', '.join(found.ignored)} from {found.file.path}"
     if found.is_refused:
         return (
@@ -154,6 +151,8 @@ def start_log(path: Path, db: Path) -> None:
     It says what happened, and has nothing of what was said and no secrets. Raises
     UsageError for the database.
     """
+    from construct.store.backup import refuse_database
+
     refuse_database(path, db, "--log-file")
     try:
         make_folder(path.parent)

@@ -13,7 +13,7 @@ from construct.cli.options import (
     observation_ids,
     refuse_json_before,
 )
-from construct.cli.streams import complain, confirmed, print_json, say, show, tell
+from construct.cli.streams import complain, confirmed, print_json, say, show
 from construct.clock import Clock
 from construct.references import parse_reference
 
@@ -145,8 +145,8 @@ def search(
 ) -> None:
     """Search all that was ever said or noted, best first."""
     from construct.cli.progress import searchable_soon
-    from construct.operations.memory import search as operation
-    from construct.views.search import found_json, found_lines, found_view
+    from construct.operations.search import search as operation
+    from construct.views.search import found_json, found_lines
 
     with environment(context).reading() as ctx:
         searchable_soon(ctx.db)
@@ -155,8 +155,12 @@ def search(
         )
     if as_json:
         print_json(found_json(found))
+    elif sys.stdout.isatty():
+        from construct.views.hits import found_view
+
+        show(found_view(found))
     else:
-        tell(lambda: found_view(found), "\n".join(found_lines(found)))
+        say("\n".join(found_lines(found)))
 
 
 @memory.command(
@@ -230,7 +234,7 @@ def forget(
                 complain("Nothing was deleted.")
                 return
         gone = forgetting.forget(ctx, wanted, words=words)
-    print_json(views.forgotten_json(gone)) if as_json else show(views.forgotten_view(gone))
+    print_json({"forgotten": gone}) if as_json else show(views.forgotten_view(gone))
 
 
 @memory.command(epilog=examples('construct memory edit 42 "Ana\'s cat is called Mila"'))
@@ -376,7 +380,6 @@ def show_context(
 def _print_one(
     found: "Observation | Message | StoredMemory", clock: Clock, as_json: bool, before: str = ""
 ) -> None:
-    """Print one thing. An observation is a single line, unless on a terminal."""
     from construct.store.records import Observation
     from construct.views.memory import observation_line, shown_json, shown_view
 

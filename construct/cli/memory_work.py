@@ -110,7 +110,7 @@ def observe(
     env: Environment, since: str | None, budget: float | None, *, yes: bool, as_json: bool
 ) -> None:
     """Say what there is to observe and what it may cost, ask, and do it."""
-    from construct.views.learning import observe_plan_view, observed_json, observed_view
+    from construct.views.learning import observe_plan_view, observed_view
 
     env.settings.must_learn()
     models = choose_models(env.settings)
@@ -125,7 +125,7 @@ def observe(
         done = with_companion(
             env, lambda companion: learning.observe(companion, plan, budget, advance), models
         )
-    print_json(observed_json(done)) if as_json else show(observed_view(done))
+    print_json(done) if as_json else show(observed_view(done))
 
 
 def dry_run(env: Environment, last: int | None, since: str | None, *, as_json: bool) -> None:

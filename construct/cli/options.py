@@ -65,7 +65,6 @@ def observation_ids(context: typer.Context, incomplete: str) -> Offers:
 def _offered(
     context: typer.Context, incomplete: str, find: Callable[[sqlite3.Connection], Offers]
 ) -> Offers:
-    """Return what is found, or nothing where there is no usable database."""
     named = context.find_root().params.get("db")
     try:
         path = load_settings(db=Path(named) if named else None).db

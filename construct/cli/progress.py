@@ -1,6 +1,5 @@
 """What long work shows on standard error, and how it is interrupted in good order."""
 
-import asyncio
 import signal
 import sqlite3
 import sys
@@ -12,7 +11,6 @@ from types import FrameType
 from construct.cli.streams import complain
 from construct.errors import StoppedError
 from construct.store import search_index
-from construct.tasks import stop
 
 Advance = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and of how much (0: unknown)."""
@@ -56,6 +54,10 @@ async def waiting(words: str) -> AsyncIterator[None]:
     if not sys.stderr.isatty():
         yield
         return
+    import asyncio
+
+    from construct.tasks import stop
+
     spinner = asyncio.create_task(_spin(words), name="spinner")
     try:
         yield
@@ -64,9 +66,11 @@ async def waiting(words: str) -> AsyncIterator[None]:
 
 
 async def _spin(words: str) -> None:
-    await asyncio.sleep(_MOMENT)
+    import asyncio
+
     from rich.console import Console
 
+    await asyncio.sleep(_MOMENT)
     with Console(stderr=True).status(words):
         await asyncio.get_running_loop().create_future()
 

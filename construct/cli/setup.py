@@ -4,11 +4,12 @@ import asyncio
 import getpass
 import os
 import sys
+from dataclasses import replace
 from enum import StrEnum
 
 from construct.cli.environment import Environment
 from construct.cli.streams import complain, print_json, say
-from construct.config import Settings
+from construct.config import Settings, load_settings, server_address
 from construct.errors import ConstructError, UsageError
 from construct.operations import setup as operation
 from construct.operations.setup import Choice, Kept, Reach
@@ -67,7 +68,9 @@ def first_choice(env: Environment) -> tuple[Picked, Settings]:
         from construct.cli.demo import demo
 
         demo(Environment())  # never in a database that --db names
-    return picked, operation.reloaded(settings) if picked is Picked.CHOSEN else settings
+    if picked is Picked.CHOSEN:  # with what has been written since
+        settings = replace(load_settings(db=settings.db), untrusted=None)
+    return picked, settings
 
 
 def pick(settings: Settings, reach: Reach) -> Picked:
@@ -75,7 +78,7 @@ def pick(settings: Settings, reach: Reach) -> Picked:
     say(view.screen(reach, _HEADING))
     while True:
         key = _one_key()
-        if key in {"\x03", "\x04", "", "q"}:
+        if key in {"\x04", "", "q"}:
             say("")
             return Picked.NOTHING
         if key == "d":
@@ -90,17 +93,15 @@ def pick(settings: Settings, reach: Reach) -> Picked:
             say(f"\n{view.kept_text(_keep(settings, choice))}\n")
         except ConstructError as error:
             complain(f"{error}\nPick again, or press q to leave everything as it is.")
-        except (EOFError, KeyboardInterrupt):
-            say("")
-            return Picked.NOTHING
+        except EOFError:  # Ctrl-D at a question leaves the question
+            complain("\nPick again, or press q to leave everything as it is.")
         else:
             return Picked.CHOSEN
 
 
 def _choice(settings: Settings, reach: Reach, key: str) -> Choice | None:
-    """Return what a key chooses, asking for a key or an address; None for no such key."""
     if key == "k":
-        return operation.choose_key(_typed_key("API key (not shown): "))
+        return operation.choose_key(_checked(getpass.getpass("API key (not shown): ").strip()))
     if key == "u":
         url = input("Address, such as http://192.168.1.5:11434: ").strip()
         secret = getpass.getpass("Key, if it wants one (not shown): ").strip()
@@ -108,7 +109,8 @@ def _choice(settings: Settings, reach: Reach, key: str) -> Choice | None:
     if key == "n":
         return operation.choose_notebook()
     if key.isdigit() and 1 <= int(key) <= min(9, len(reach.models)):
-        return operation.choose_found(reach.models[int(key) - 1])
+        model = reach.models[int(key) - 1]
+        return operation.choose_server(model.server, model.name)
     return None
 
 
@@ -132,10 +134,6 @@ def _key_from_input(given: str | None) -> str | None:
     return _checked(key)
 
 
-def _typed_key(question: str) -> str:
-    return _checked(getpass.getpass(question).strip())
-
-
 def _checked(key: str) -> str:
     if not (key and key.isascii() and key.isprintable() and " " not in key):
         raise UsageError("That is no key: it must be one word of plain characters.")
@@ -143,8 +141,6 @@ def _checked(key: str) -> str:
 
 
 def _address(text: str) -> str:
-    from construct.config import server_address
-
     try:
         return server_address(text if "://" in text else f"http://{text}")
     except ValueError as error:
@@ -168,8 +164,6 @@ def _one_key() -> str:
         tty.setcbreak(descriptor, termios.TCSADRAIN)  # what was typed just before counts
         pressed = os.read(descriptor, 16).decode("ascii", "replace")
         key = "?" if pressed.startswith("\x1b") else pressed[:1]  # an arrow is several bytes
-    except KeyboardInterrupt:
-        key = "\x03"
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
     return key.lower()

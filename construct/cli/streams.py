@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
 
 from construct.errors import UsageError
@@ -49,14 +50,15 @@ def complain(text: str) -> None:
 
 def _laid_out(text: str, stream: TextIO) -> str:
     """Return text broken between words for a terminal, which breaks it anywhere."""
+    width = _width(stream)
+    if width is None:
+        return text
     from construct.views.wrapping import wrapped
 
-    width = _width(stream)
-    return wrapped(text, width) if width else text
+    return wrapped(text, width)
 
 
 def _width(stream: TextIO) -> int | None:
-    """Return a terminal's columns, None for anything else."""
     import shutil
 
     return shutil.get_terminal_size().columns if stream.isatty() else None
@@ -69,8 +71,11 @@ def let_go(stream: TextIO) -> None:
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON, escaped so that nothing in it can move a cursor."""
-    print(json.dumps(data, indent=2, ensure_ascii=True))
+    """Print data as JSON, escaped so that nothing in it can move a cursor.
+
+    A dataclass is the object of its fields.
+    """
+    print(json.dumps(data, indent=2, ensure_ascii=True, default=asdict))
 
 
 def standard_input() -> str | None:

@@ -107,7 +107,8 @@ def import_(
     context, and nothing is learned from it until you run `construct observe`.
     """
     from construct.operations import transfer as operations
-    from construct.views.transfer import imported_json, imported_notes, imported_text, left_off_text
+    from construct.operations.search import count_unsearched
+    from construct.views.transfer import imported_notes, imported_text, left_off_text
 
     started: set[str] = set()
     with environment(context).context() as ctx, progress_bar() as advance:
@@ -116,10 +117,10 @@ def import_(
             started.add(doing)
             advance(doing, done, total)
 
-        with left_off(lambda: left_off_text(operations.unsearchable(ctx), started)):
+        with left_off(lambda: left_off_text(count_unsearched(ctx), started)):
             imported = operations.import_file(ctx, file, progress)
     if as_json:
-        print_json(imported_json(imported))
+        print_json(imported.report)
         return
     say(imported_text(imported))
     for note in imported_notes(imported):

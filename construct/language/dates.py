@@ -1,7 +1,7 @@
 """Which days an English sentence speaks of, and which times a query names. Pure.
 
-A sentence is read for the one day it means, by its tense, seen from the day it was said.
-A query is read for whole periods ("in May", "last week") and looks back.
+A sentence is read for the one day it means, by its tense, seen from the day it was
+said. A query is read for whole periods ("in May", "last week") and looks back.
 """
 
 import re
@@ -40,9 +40,7 @@ _WEEKDAY = r"(?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 _ISO = re.compile(
     r"(?<![\w./-])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d|[-/.]\d)|(?<!\d)(\d{4})年(\d{1,2})月(\d{1,2})日"
 )
-_NUMERIC = re.compile(
-    r"(?<![\w./-])(\d{1,2})([./-])(\d{1,2})(?:\2(\d{4}|\d\d))?(?![\w/-]|[.,]\d|%)"
-)
+_NUMERIC = re.compile(r"(?<![\w./-])(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d\d)(?![\w/-]|[.,]\d|%)")
 _BEFORE_DATE = re.compile(r"(?i)\b(?:on|by|until|till|since|for|before|after|due|is|was)\s+$")
 _MONTH_DAY = re.compile(
     rf"(?ia)\b{_MONTH}\b\.?\s+(?:the\s+)?{_DAY}(?![\w:%/]|\.\d|\s*[ap]\.?m\b)(?:\s?(?:-|–|to)\s?\d{{1,2}}\b)?{_YEAR}"
@@ -95,7 +93,6 @@ _DENIED = re.compile(
     r"(?i)(?<!why )\b(?:not|no longer|instead of|rather than)\s+"
     r"(?:(?:on|for|this|next|last|the|\w{3,6}day,?)\s+)*$"
 )
-_AS_IF = re.compile(r"(?i)\b(?:like|as if)\s+(?:it\s+(?:was|were)\s+)?(?:just\s+|only\s+)?$")
 _OFFSETS = {"plus2": (1, 2), "minus2": (2, -2), "plus1": (1, 1), "minus1": (2, -1), "zero": (3, 0)}
 _YEAR_WORD = re.compile(r"(?i)\b(?:(next)|(last)|this) year\b")
 
@@ -103,6 +100,8 @@ _PAST_FORMS = (
     "was|were|did|had|went|came|got|took|made|saw|met|ate|bought|left|began|broke|brought|built|caught|chose|drank|drove|"
     "fell|felt|flew|forgot|found|gave|grew|heard|held|kept|knew|lost|paid|ran|rode|said|sang|sent|slept|sold|spent|spoke|"
     "stood|swam|taught|thought|told|understood|woke|won|wore|wrote|became|been|gone|done|seen|taken|given|quit|ago|last|"
+    "lent|fed|led|hid|bit|blew|bent|burnt|crept|dealt|drew|dug|fought|forgave|froze|hung|knelt|learnt|lit|meant|overslept|"
+    "rang|rose|sat|shone|shook|shot|slid|sought|spilt|stole|stuck|stung|struck|swept|swore|swung|threw|tore|wept|"
     "didn't|wasn't|weren't|hadn't|couldn't|born"
 )
 _TENSE = re.compile(
@@ -122,21 +121,6 @@ _ARRANGED = re.compile(
 _BORDER = re.compile(r"(?i)[;,:–—]|\s-\s|\b(?:and|but|so|because|that|which|while|then)\b")
 _SUBJECT = re.compile(r"(?i)\b(?:I|we|he|she|they|it|there)\b|['’]s\b")
 _SINCE = re.compile(r"(?i)\bsince\s+(?:the |last )?$")
-
-_HOLIDAY = re.compile(
-    r"(?i)(?P<lead>\b\w+\s+)?\b(?:(?P<d1224>(?:christmas|xmas) eve)|"
-    r"(?P<d1225>christmas(?: day)?|xmas)|"
-    r"(?P<d1226>boxing day)|(?P<d1231>new year['’]?s eve)|(?P<d0101>new year['’]?s(?: day)?)|"
-    r"(?P<d0214>valentine['’]?s(?: day)?)|(?P<d1031>halloween))\b(?!['’]s)(?P<noun>\s+[a-z]+)?"
-)
-_NO_HOLIDAY = re.compile(
-    r"(?i)(?:every|each|merry|happy|around|after|before|near|during|over|like|love|hate|a)\s+"
-)
-_HOLIDAY_THING = re.compile(
-    r"(?i)\s+(?:tree|lights?|cards?|gifts?|presents?|party|markets?|cookies|movies?|songs?|shopping|season|holidays?|"
-    r"break|vacation|time|costumes?|decorations?|resolutions?|carols?|music|spirit|sweater|week|weekend)"
-)
-
 
 # What a query names: a month needs a day, a year or one of these words beside it.
 _LEAD = (
@@ -165,16 +149,14 @@ def referenced_date(text: str, base: date) -> date | None:
 
 
 def mentioned_days(text: str, base: date) -> list[date]:
-    """Return the days the sentence speaks of, the most exact and the first named first."""
+    """Return the days the sentence speaks of, the most exact first."""
     text = text[:_LONGEST]
-    folded = text.casefold()
     found: list[Reading] = []
-    for pattern, read, hints in _READERS:
-        if any(hint in folded for hint in hints):
-            for match in pattern.finditer(text):
-                with suppress(ValueError, OverflowError):  # the calendar has no such day
-                    reading = read(match, text, base)
-                    found += [reading] if reading else []
+    for pattern, read in _READERS:
+        for match in pattern.finditer(text):
+            with suppress(ValueError, OverflowError):  # the calendar has no such day
+                reading = read(match, text, base)
+                found += [reading] if reading else []
     return [
         day
         for _, start, day in sorted(found)
@@ -216,7 +198,7 @@ def in_past(text: str) -> bool:
 def _told_as_past(text: str, start: int, end: int) -> bool:
     """Tell whether what happens at text[start:end] is told as past.
 
-    The nearest verb before it tells, else the next.
+    The nearest verb before it in its clause tells, else the next one.
     """
     if _ARRANGED.search(text[:start]):
         return False
@@ -238,7 +220,7 @@ def _month_number(name: str | None) -> int | None:
 
 
 def _nearest(months: Iterable[date], day: int, base: date, *, past: bool) -> date | None:
-    """Return a day of the first of these months that has it on the right side of `base`."""
+    """Return the day in the first of these months where it is past or to come."""
     for month in months:
         with suppress(ValueError):
             found = month.replace(day=day)
@@ -250,7 +232,7 @@ def _nearest(months: Iterable[date], day: int, base: date, *, past: bool) -> dat
 def _in_some_year(
     month: int, day: int, text: str, span: tuple[int, int], base: date
 ) -> date | None:
-    """Return the day in the year that a word names, else by tense the last or the next one."""
+    """Return the day in the year that a word names, else the last or next by tense."""
     if word := _YEAR_WORD.search(text):
         return date(base.year + bool(word[1]) - bool(word[2]), month, day)
     is_last = text[: span[0]].rstrip().casefold().endswith(("last", "past"))
@@ -265,40 +247,26 @@ def _read_iso(match: re.Match[str], _text: str, _base: date) -> Reading | None:
     return 0, match.start(), date(int(year), int(month), int(day))
 
 
-def _read_numeric(match: re.Match[str], text: str, base: date) -> Reading | None:
-    """Read "25/12" or "5.3.2027": the order must be beyond doubt, and that it is a date too."""
-    first, second, year = int(match[1]), int(match[3]), match[4]
-    if match[2] == "." or first > 12 or first == second:
-        day, month = first, second
-    elif second > 12:
-        day, month = second, first
-    else:
+def _read_numeric(match: re.Match[str], _text: str, _base: date) -> Reading | None:
+    """Read "5.3.2027" or "25/12/26", where the order is beyond doubt."""
+    first, second, year = int(match[1]), int(match[3]), int(match[4])
+    day_first = match[2] == "." or first > 12 or first == second
+    if not day_first and second <= 12:
         return None
-    if year:
-        century = 1900 if int(year) >= 80 else 2000
-        full = int(year) + (century if len(year) == 2 else 0)
-        return 0, match.start(), date(full, month, day)
-    if match[2] != "/" or (first, second) == (24, 7):
-        return None
-    if not _BEFORE_DATE.search(text[: match.start()]):
-        return None
-    found = _in_some_year(month, day, text, match.span(), base)
-    return (0, match.start(), found) if found else None
+    day, month = (first, second) if day_first else (second, first)
+    if len(match[4]) == 2:
+        year += 1900 if year >= 80 else 2000
+    return 0, match.start(), date(year, month, day)
 
 
 def _names_month(match: re.Match[str], text: str) -> bool:
     """Tell whether "may", "march" and "mar" are months here and no other words."""
-    name, leads = match["month"], match.start("month") == match.start()
-    if name.casefold() not in {"may", "march", "mar"} or match["year"]:
+    name = match["month"]
+    if name not in {"may", "march", "mar"} or match["year"]:
         return True
-    if name[0].isupper() and match.start("month"):
-        return True
-    dated = bool(match["th"] or match["spelled"])
-    if name[0].isupper():
-        return dated or not re.match(r"\s+[a-z]+s\b(?<!is)(?<!as)", text[match.end() :])
-    if dated and leads:
-        return True
-    return bool(match.groupdict().get("of") or _BEFORE_DATE.search(text[: match.start()]))
+    if match.start("month") == match.start():
+        return bool(match["th"] or match["spelled"])
+    return bool(match["of"] or _BEFORE_DATE.search(text[: match.start()]))
 
 
 def _read_month_day(match: re.Match[str], text: str, base: date) -> Reading | None:
@@ -310,16 +278,6 @@ def _read_month_day(match: re.Match[str], text: str, base: date) -> Reading | No
         return 0, match.start(), date(int(match["year"]), month, day)
     found = _in_some_year(month, day, text, match.span(), base)
     return (0, match.start(), found) if found else None
-
-
-def _read_holiday(match: re.Match[str], text: str, base: date) -> Reading | None:
-    lead, noun = match["lead"] or "", match["noun"] or ""
-    if _NO_HOLIDAY.fullmatch(lead) or _HOLIDAY_THING.fullmatch(noun):
-        return None
-    said = (key for key, value in match.groupdict().items() if value)
-    name = next(key for key in said if key not in {"lead", "noun"})
-    found = _in_some_year(int(name[1:3]), int(name[3:]), text, match.span(name), base)
-    return (1, match.start(name), found) if found else None
 
 
 def _amount(match: re.Match[str]) -> tuple[int, str]:
@@ -390,28 +348,22 @@ def _read_ordinal(match: re.Match[str], text: str, base: date) -> Reading | None
     return (0, match.start(), found) if found else None
 
 
-def _read_day_word(match: re.Match[str], text: str, base: date) -> Reading | None:
+def _read_day_word(match: re.Match[str], _text: str, base: date) -> Reading | None:
     rank, offset = _OFFSETS[match.lastgroup or "zero"]
-    if match["minus1"] and _AS_IF.search(text[: match.start()]):  # "it feels like yesterday"
-        return None
     return rank, match.start(), base + timedelta(days=offset)
 
 
-# Each with letters of which the text must have some, or it need not be tried.
-_DIGITS = tuple("0123456789")
-_Reader = Callable[[re.Match[str], str, date], Reading | None]
-_READERS: tuple[tuple[re.Pattern[str], _Reader, tuple[str, ...]], ...] = (
-    (_ISO, _read_iso, _DIGITS),
-    (_NUMERIC, _read_numeric, _DIGITS),
-    (_MONTH_DAY, _read_month_day, tuple(_MONTHS)),
-    (_DAY_MONTH, _read_month_day, tuple(_MONTHS)),
-    (_ORDINAL, _read_ordinal, _DIGITS),
-    (_HOLIDAY, _read_holiday, ("mas", "year", "halloween", "valentine", "boxing")),
-    (_RELATIVE, _read_relative, ("day", "week", "month", "year", "fortnight")),
-    (_NAMED_DAY, _read_weekday, tuple(_DAYS)),
-    (_DAY_WORD, _read_day_word,
-     ("day", "morrow", "morow", "tmr", "night", "morning", "afternoon", "evening")),
-)  # fmt: skip
+_Read = Callable[[re.Match[str], str, date], Reading | None]
+_READERS: tuple[tuple[re.Pattern[str], _Read], ...] = (
+    (_ISO, _read_iso),
+    (_NUMERIC, _read_numeric),
+    (_MONTH_DAY, _read_month_day),
+    (_DAY_MONTH, _read_month_day),
+    (_ORDINAL, _read_ordinal),
+    (_RELATIVE, _read_relative),
+    (_NAMED_DAY, _read_weekday),
+    (_DAY_WORD, _read_day_word),
+)
 
 
 def _periods_from(text: str, today: date) -> Iterator[Period]:

@@ -1,17 +1,59 @@
-"""Whether a text says what an observation says, to find all of it when it is forgotten. Pure."""
+"""Whether two texts state the same fact. Pure.
+
+Strictly, to keep each fact once: `fact_key`. When in doubt they are two, since two
+memories of one fact do no harm and one of two facts is a loss. Loosely, to find all of
+a fact when it is forgotten: `states_fact`.
+"""
 
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from construct.language.dates import in_past
 from construct.language.index_words import stem
 from construct.language.terms import content_words, opening_names, terms, words
-from construct.language.wordlists import MONTHS, WEEKDAYS
+from construct.language.wordlists import MONTHS, WEEKDAYS, word_set
 
 _CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _LEAST_LETTERS = 4
 _SHORT = (name[:3] for name in (*MONTHS, *WEEKDAYS))
 _CALENDAR = frozenset({*MONTHS, *WEEKDAYS, *_SHORT, "sept", "today", "tomorrow", "yesterday"})
+
+_EMPTY = word_set("a an the am is are now currently called named")
+# The user writes "I have", the worker writes "User has".
+_ALIKE = {
+    "i": "user", "i'm": "user", "me": "user", "my": "user's", "have": "has", "do": "does",
+    "don't": "doesn't", "go": "goes",
+}  # fmt: skip
+_OPENING = "\"'“„«‘([「"
+_CLOSING = ".,;:!…\"'”“»’)]」。，；！"
+
+
+def fact_key(text: str, said_on: str, about: str | None) -> Hashable:
+    """Return a key that is equal only for sentences that state the same fact.
+
+    The time must be the same too. `said_on`: the day it was said. `about`: the day,
+    month or year it refers to.
+    """
+    happened_on = said_on if in_past(text) else None  # what happened on two days happened twice
+    return _wording(text), terms(text), about, happened_on
+
+
+def _wording(text: str) -> tuple[str, ...]:
+    """Return the stems of the words in their order, without those that say nothing."""
+    written = (
+        word.lstrip(_OPENING).rstrip(_CLOSING) for word in text.casefold().replace("’", "'").split()
+    )
+    kept = (_ALIKE.get(word, word) for word in written if word and word not in _EMPTY)
+    # "Lived" must not become "lives".
+    return tuple(word if word.endswith("ed") else stem(word) for word in kept) or (text.strip(),)
+
+
+def likeness(a: str, b: str) -> float:
+    """Return what part of their meaningful words two texts share, from 0 to 1."""
+    here, there = ({stem(w) for w in content_words(text)} for text in (a, b))
+    return 2 * len(here & there) / max(1, len(here) + len(there))
 
 
 def fact_names(text: str) -> frozenset[str]:
@@ -20,7 +62,7 @@ def fact_names(text: str) -> frozenset[str]:
 
 
 def search_marks(text: str) -> frozenset[str]:
-    """Return what other texts are searched for: names, else the longer words that carry meaning."""
+    """Return what other texts are searched for: names, else the longer words."""
     return fact_names(text) or frozenset(
         w for w in content_words(text) - _CALENDAR if len(w) >= _LEAST_LETTERS
     )
@@ -50,9 +92,12 @@ def _pairs(text: str) -> set[str]:
 
 
 def states_fact(text: str, fact: str) -> bool:
-    """Tell whether a text says a fact: word for word, or with its names and half of the rest.
+    """Tell whether a text says a fact, word for word or nearly.
 
-    Without names in it, the text has to hold three quarters of its words, and little else.
+    Nearly: it has the fact's names and half of the rest.
+
+    Without names in it, the text has to hold three quarters of its words, and little
+    else.
     """
     if not text or not fact:
         return False

@@ -59,7 +59,7 @@ def index_words(text: str) -> list[str]:
 
 
 def is_unspaced(text: str) -> bool:
-    """Tell whether a text is, or has something in it, of a script without spaces between words."""
+    """Tell whether a text holds a script without spaces between words."""
     return bool(UNSPACED.search(text))
 
 
@@ -120,7 +120,7 @@ def _measure(word: str) -> int:
 
 
 def _has_short_end(word: str) -> bool:
-    """Tell whether the word ends consonant, vowel, consonant, the last not w, x or y."""
+    """Tell whether it ends consonant, vowel, consonant, the last not w, x or y."""
     return word[-1:] not in ("w", "x", "y") and _shape(word)[-3:] == "CVC"
 
 
@@ -145,7 +145,7 @@ def _without_past(word: str) -> str:
 
 
 def _replaced(word: str, endings: Mapping[str, str], *, least: int) -> str:
-    """Replace the longest of these endings, where what stands before it measures so much."""
+    """Replace the longest of these endings, where the rest measures so much."""
     for size in range(_LONGEST_ENDING, 1, -1):
         base, ending = word[:-size], word[-size:]
         if ending in endings:

@@ -51,7 +51,7 @@ def period(
 
 
 def parse_when(when: str) -> Period:
-    """Return the days of a stored day, month or year: `2026-03-05`, `2026-03` or `2026`.
+    """Return the days of a stored `2026-03-05`, `2026-03` or `2026`.
 
     Raises ValueError for anything else.
     """

@@ -25,8 +25,8 @@ _WRAP_WIDTH = 55
 def own_text(text: str) -> str:
     """Return a text without what others wrote.
 
-    That is lines that begin with `>` and fenced code, in whose place stand blank lines, and
-    a mail that was pasted, from its header on.
+    That is lines that begin with `>` and fenced code, in whose place stand blank lines,
+    and a mail that was pasted, from its header on.
     """
     mail = _MAIL.search(text)
     lines = (
@@ -37,7 +37,7 @@ def own_text(text: str) -> str:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text, each a verbatim piece of it without its list mark."""
+    """Return the sentences of a text, word for word, without their list marks."""
     sentences: list[str] = []
     for block in _blocks(text):
         sentences += filter(None, map(str.strip, _sentences(block)))
@@ -70,7 +70,7 @@ def _sentences(block: str) -> Iterator[str]:
 
 
 def _is_abbreviated(word: str) -> bool:
-    """Return whether the stop after a word may not end the sentence: "Dr.", "J.", "5. März"."""
+    """Tell whether a stop need not end the sentence: "Dr.", "J.", "5. März"."""
     short_number = word.isdigit() and len(word) < 3
     initial = len(word) == 1 and word.isupper() and word != "I"
     return short_number or initial or "." in word or word.casefold() in _ABBREVIATIONS

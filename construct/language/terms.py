@@ -99,7 +99,7 @@ def words(text: str) -> list[str]:
 
 
 def normal_form(word: str) -> str:
-    """Return a word as it is compared: small letters, endings like 's gone, a number in digits."""
+    """Return a word as it is compared: small letters, no 's, numbers in digits."""
     if word.isascii():
         folded = word.lower()
         if "'" not in folded:
@@ -123,7 +123,7 @@ def is_negation(word: str) -> bool:
 
 
 def negates(text: str) -> bool:
-    """Return whether a text denies something, as far as a word for it is known and certain."""
+    """Tell whether a text denies something, in a word that is known and certain."""
     said = words(_NUMBERED.sub("", text))
     denials = {word for word in said if is_negation(word)}
     if any(word not in _AMBIGUOUS_DENIALS or _denies(word, said, text) for word in denials):
@@ -165,7 +165,7 @@ def provable_terms(text: str) -> frozenset[str]:
 
 
 def is_german(text: str) -> bool:
-    """Return whether a text has more small words of German than of any other language we know."""
+    """Tell whether a text has most small words of German."""
     said = words(text)
     counts = {name: sum(word in known for word in said) for name, known in _SMALL_WORDS.items()}
     return counts["de"] > max(count for name, count in counts.items() if name != "de")
@@ -202,7 +202,6 @@ def date_terms(when: str) -> frozenset[str]:
 
 
 def _begins_sentence(text: str, match: re.Match[str]) -> bool:
-    """Return whether the token begins a sentence."""
     return bool(_SENTENCE_START.search(text, max(0, match.start() - 12), match.start()))
 
 

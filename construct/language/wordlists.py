@@ -1,4 +1,4 @@
-"""Lists of plain words: what says nothing, denies, is irregular, names a time or a life."""
+"""Lists of plain words: small words, denials, irregular forms, times, lives."""
 
 import re
 
@@ -77,7 +77,7 @@ DENIALS = word_set(
 
 # In a note, these may be names or say a number ("vitamin D", "Don", "Go", "in May").
 _NAME_LIKE = word_set("d don go m may won")
-# What says nothing in a note: plain English words, and those in which notes are written.
+# What says nothing in a note: plain English words, and the words of notes.
 NOTE_STOP_WORDS = (STOP_WORDS["en"] - DENIALS - _NAME_LIKE) | word_set(
     """
     user users assistant said say says told mentioned stated asked ok okay yes oh hi hello hey
@@ -153,7 +153,6 @@ WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", 
 
 
 def _names(*languages: str) -> list[frozenset[str]]:
-    """Return the names of each month or weekday from lists in calendar order."""
     return [frozenset(names) for names in zip(*(names.split() for names in languages), strict=True)]
 
 

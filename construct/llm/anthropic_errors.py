@@ -44,7 +44,7 @@ _SECRET = re.compile(r"\bsk-[\w-]{8,}")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failed attempt: what to say, whether another may help, and after how long when the server told."""
+    """One failed attempt: what to say, and whether and when to try again."""
 
     error: ModelError
     may_retry: bool = False
@@ -74,7 +74,8 @@ class Endpoint:
     @property
     def check_key(self) -> str:
         """Return which credential to look at."""
-        return f"Check {'ANTHROPIC_AUTH_TOKEN' if self.auth_token and not self.api_key else 'ANTHROPIC_API_KEY'}."
+        is_token = self.auth_token and not self.api_key
+        return f"Check {'ANTHROPIC_AUTH_TOKEN' if is_token else 'ANTHROPIC_API_KEY'}."
 
     @property
     def check_url(self) -> str:
@@ -84,7 +85,7 @@ class Endpoint:
         return "Check that it runs and that ANTHROPIC_BASE_URL is right."
 
     def quote(self, words: object) -> str:
-        """Return a server's words, fit to be shown: short, on one line, without a key."""
+        """Return a server's words to be shown: short, on one line, without a key."""
         text = words if isinstance(words, str) else ""
         for secret in filter(None, (self.api_key, self.auth_token)):
             text = text.replace(secret, "[key]")
@@ -155,7 +156,7 @@ def bad_key(end: Endpoint) -> ModelError:
 
 
 def bad_url(end: Endpoint) -> ModelError:
-    """Return the error of an address, or a proxy's address, that no client can be made for."""
+    """Return the error of an address for which no client can be made."""
     ours = "" if end.base_url is None else "ANTHROPIC_BASE_URL, "
     return ModelRejectedError(
         f"These settings allow no connection. Check {ours}HTTPS_PROXY and SSL_CERT_FILE."
@@ -226,11 +227,13 @@ def _rejected(end: Endpoint, status: int, quoted: str) -> str:
             return f"{end.who} wants to be paid first{quoted}. Look into your account's billing."
         case 404:
             also = " and ANTHROPIC_BASE_URL" if end.base_url else ""
-            return f"{end.who} has no model {end.quote(end.model)!r}{quoted}. Check {end.model_setting}{also}."
+            model = repr(end.quote(end.model))
+            return f"{end.who} has no model {model}{quoted}. Check {end.model_setting}{also}."
         case 301 | 302 | 303 | 307 | 308:
             check = "Check ANTHROPIC_BASE_URL." if end.base_url else end.check_url
             return f"{end.who} redirects to another address, and nothing was sent there. {check}"
-    return f"{end.who} rejected the request{quoted or f' with status {status}'}. Asking again will not help."
+    why = quoted or f" with status {status}"
+    return f"{end.who} rejected the request{why}. Asking again will not help."
 
 
 def _error_of(body: object) -> Mapping[str, Any]:

@@ -16,13 +16,14 @@ from urllib.parse import urlsplit
 from construct.llm import anthropic_errors as errors
 from construct.llm.anthropic_errors import Endpoint
 from construct.llm.capable import parameters_in
-from construct.llm.catalog import model_info
+from construct.llm.catalog import is_claude, model_info
+from construct.vocabulary import AttachmentKind
 
 if TYPE_CHECKING:
     import httpx2
-    from anthropic import AsyncAnthropic
 
     from construct.llm.anthropic_stream import AnthropicStream
+    from construct.llm.sdk import AsyncAnthropic
     from construct.llm.types import Request, WorkReply, WorkRequest
 
 CONNECT_SECONDS = 8.0
@@ -52,12 +53,13 @@ class AnthropicModel:
 
         `setting` is what names the model.
 
-        `sends_custom_headers`: whether the SDK may add the environment's ANTHROPIC_CUSTOM_HEADERS,
-        which can hold a key.
+        `sends_custom_headers`: whether the SDK may add the environment's
+        ANTHROPIC_CUSTOM_HEADERS, which can hold a key.
         """
         self.name = name
         self.context_window = model_info(name).window
         self.parameters = parameters_in(name)
+        self.reads = frozenset(AttachmentKind) if is_claude(name) else frozenset()
         self.end = Endpoint(name, setting, api_key, auth_token, base_url)
         self._sends_custom_headers = sends_custom_headers
         self._client: AsyncAnthropic | None = None
@@ -68,7 +70,7 @@ class AnthropicModel:
         from construct.llm.anthropic_stream import AnthropicStream
         from construct.llm.anthropic_wire import chat_body
 
-        return AnthropicStream(self, chat_body(self.name, request), request.on_retry)
+        return AnthropicStream(self.end, self.send, chat_body(self.name, request), request.on_retry)
 
     async def complete(self, request: "WorkRequest") -> "WorkReply":
         """Return a worker's answer.
@@ -79,7 +81,7 @@ class AnthropicModel:
         from construct.llm.anthropic_wire import work_body
         from construct.llm.work import collect
 
-        stream = AnthropicStream(self, work_body(self.name, request))
+        stream = AnthropicStream(self.end, self.send, work_body(self.name, request))
         return await collect(stream, request, self.end.who)
 
     async def close(self) -> None:
@@ -89,7 +91,7 @@ class AnthropicModel:
             await client.close()
 
     def warm(self) -> None:
-        """Import the SDK and make its client: half a second or more, so call it in a thread."""
+        """Import the SDK and make its client: it takes time, so call it in a thread."""
         import_module("construct.llm.anthropic_stream")
         self._load()
 
@@ -98,17 +100,19 @@ class AnthropicModel:
             if self._client is None:
                 client = _new_client(self.end)
                 if not self._sends_custom_headers:
-                    client._custom_headers = {}  # no argument leaves out what the SDK read from the environment
+                    # No argument leaves out what the SDK read from the environment.
+                    client._custom_headers = {}
                 self._client = client
             return self._client
 
     async def send(self, body: bytes) -> "httpx2.Response":
-        """Send a request's body and return the response, its own body still to be read."""
+        """Send a request's body and return the response, its own body unread."""
         client = self._client
         if client is None:
             client = await asyncio.to_thread(self._load)
         import httpx2
-        from anthropic import AsyncStream
+
+        from construct.llm.sdk import AsyncStream
 
         response: object = await client.post(
             "/v1/messages",
@@ -128,7 +132,8 @@ class AnthropicModel:
 
 def _new_client(end: Endpoint) -> "AsyncAnthropic":
     import httpx2
-    from anthropic import AsyncAnthropic
+
+    from construct.llm.sdk import AsyncAnthropic
 
     key = end.api_key or end.auth_token or _NO_KEY
     if not (key.isascii() and key.isprintable() and " " not in key):
@@ -153,7 +158,7 @@ def _new_client(end: Endpoint) -> "AsyncAnthropic":
 
 
 def _direct_client(url: str) -> "httpx2.AsyncClient | None":
-    """Return a client that asks no proxy for a server on this machine, which no proxy could reach; else None."""
+    """Return a client without a proxy for a server on this machine, else None."""
     import httpx2
 
     parts = urlsplit(url)

@@ -1,5 +1,6 @@
 """Requests as the Messages API wants them."""
 
+import base64
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -8,15 +9,15 @@ from construct.llm.catalog import model_info
 from construct.llm.types import (
     Block,
     CacheLife,
-    ChatMessage,
+    File,
     Opaque,
     Request,
     Text,
-    Tool,
     ToolResult,
     ToolUse,
     WorkRequest,
 )
+from construct.vocabulary import AttachmentKind
 
 MOST_MARKS = 4
 Body = dict[str, Any]
@@ -27,22 +28,30 @@ def chat_body(model: str, request: Request) -> Body:
     body: Body = {
         "model": model,
         "max_tokens": _max_tokens(model, request.max_tokens),
-        "messages": [_message(message) for message in request.messages],
+        "messages": [
+            {"role": message.role, "content": _blocks(message.blocks)}
+            for message in request.messages
+        ],
     }
     if system := _blocks(request.system):
         body["system"] = system
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [
+            {"name": t.name, "description": t.description, "input_schema": dict(t.schema)}
+            for t in request.tools
+        ]
     _settle_marks(body, request.cache_life)
     return body
 
 
 def work_body(model: str, request: WorkRequest) -> Body:
     """Return the body of a worker's call."""
+    pictures = _blocks(request.pictures)
+    content = [{"type": "text", "text": request.user}, *pictures] if pictures else request.user
     body: Body = {
         "model": model,
         "max_tokens": _max_tokens(model, request.max_tokens),
-        "messages": [{"role": "user", "content": request.user}],
+        "messages": [{"role": "user", "content": content}],
     }
     return body | ({"system": request.system} if request.system.strip() else {})
 
@@ -59,10 +68,6 @@ def encoded(body: Body) -> bytes:
 
 def _max_tokens(model: str, wanted: int) -> int:
     return min(wanted, model_info(model).max_output)
-
-
-def _message(message: ChatMessage) -> Body:
-    return {"role": message.role, "content": _blocks(message.blocks)}
 
 
 def _blocks(blocks: Iterable[Block]) -> list[Body]:
@@ -89,10 +94,21 @@ def _block(block: Block) -> Body:
             )
         case Opaque(data):
             return dict(data)
+        case File(mark=mark):
+            return _file(block) | _mark(mark)
 
 
-def _tool(tool: Tool) -> Body:
-    return {"name": tool.name, "description": tool.description, "input_schema": dict(tool.schema)}
+def _file(file: File) -> Body:
+    kind = AttachmentKind.of(file.media_type)
+    if kind is AttachmentKind.TEXT:
+        data = file.data.decode("utf-8", "replace")
+        source = {"type": "text", "media_type": file.media_type, "data": data}
+    else:
+        data = base64.b64encode(file.data).decode()
+        source = {"type": "base64", "media_type": file.media_type, "data": data}
+    if kind is AttachmentKind.IMAGE:
+        return {"type": "image", "source": source}
+    return {"type": "document", "source": source, "title": file.name}
 
 
 def _mark(wanted: bool) -> Body:
@@ -100,7 +116,7 @@ def _mark(wanted: bool) -> Body:
 
 
 def _settle_marks(body: Body, life: CacheLife) -> None:
-    """Keep at most four marks, the first ones and the last, and give them their life."""
+    """Keep four marks at most, the first ones and the last, and set their life."""
     marked = list(_marked_blocks(body))
     for block in marked[MOST_MARKS - 1 : -1]:
         del block["cache_control"]

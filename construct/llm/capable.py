@@ -21,7 +21,7 @@ def is_capable(model: "Model") -> bool:
 
 
 def parameters_in(name: str) -> int | None:
-    """Return the number of parameters that a model's name or size label gives, None for none."""
+    """Return the number of parameters that a model's name or size label gives."""
     sizes = [
         int(experts or 1)
         * (round(float(billions) * 1e9) if billions else round(float(millions) * 1e6))

@@ -27,7 +27,7 @@ class Prices:
     output: float
     cache_read: float
     long_above: int | None = None
-    """A prompt of more tokens than this costs `long_factor` times as much, its reply too."""
+    """With more prompt tokens than this a call costs `long_factor` times as much."""
     long_factor: float = 1.0
 
 
@@ -44,7 +44,7 @@ class ModelInfo:
 
 @cache
 def model_info(name: str) -> ModelInfo:
-    """Return what is known of the model called `name`, cautious defaults when nothing is."""
+    """Return what is known of a model, cautious defaults when nothing is."""
     if name.startswith(LOCAL_PREFIX):
         return _info(name, _catalog()["local"])
     known = _catalog()["models"]
@@ -59,6 +59,11 @@ def known_models() -> list[str]:
 def is_known(name: str) -> bool:
     """Tell whether what a model costs is known."""
     return model_info(name).prices is not None
+
+
+def is_claude(name: str) -> bool:
+    """Tell whether a model is one of Anthropic's, which all read pictures, PDF and text."""
+    return is_known(name) or "claude" in name.lower()
 
 
 def main_model() -> str:

@@ -7,7 +7,6 @@ text's pieces, stored as int8: its direction is what counts, so each is scaled b
 itself.
 """
 
-import hashlib
 import os
 import threading
 from collections.abc import Sequence
@@ -19,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from construct.config import Settings
 from construct.errors import UsageError
-from construct.llm.wordpiece import WordPiece
 from construct.prompts import shipped
 
 if TYPE_CHECKING:
@@ -46,7 +44,7 @@ def is_available() -> bool:
 
 
 def find_weights(settings: Settings) -> Weights | None:
-    """Return the weights to use: those in the folder that is set, else those of a package that is never imported.
+    """Return the weights to use: those in the folder that is set, else a package's.
 
     Raises UsageError when the folder holds no model.
     """
@@ -57,7 +55,8 @@ def find_weights(settings: Settings) -> Weights | None:
         ]
         if not found or not (folder / "vocab.txt").is_file():
             raise UsageError(
-                f"CONSTRUCT_SEMANTIC_MODEL is {str(folder)!r}: that folder has no model.onnx with a vocab.txt.\n"
+                f"CONSTRUCT_SEMANTIC_MODEL is {str(folder)!r}: that folder has no model.onnx with a"
+                " vocab.txt.\n"
                 "Correct it in the environment, .env or config.env."
             )
         return Weights(found[0], folder / "vocab.txt")
@@ -69,9 +68,11 @@ def find_weights(settings: Settings) -> Weights | None:
 
 
 def _onnxruntime() -> Any:
-    """Import it with its telemetry off: since 1.29 it keeps a device id and tells Microsoft of each process and model.
+    """Import onnxruntime with its telemetry off.
 
-    The variable works before the import only; the call is for versions on Windows that do not know the variable.
+    Since 1.29 it keeps a device id and tells Microsoft of each process and model. The
+    variable works before the import only; the call is for versions on Windows that do
+    not know the variable.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime as ort
@@ -97,6 +98,8 @@ class Embedder:
 
         Vectors of two models cannot be compared.
         """
+        import hashlib
+
         with self.weights.model.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL))
@@ -110,6 +113,8 @@ class Embedder:
         with self._loading:
             if self._session is not None:
                 return
+            from construct.llm.wordpiece import WordPiece
+
             ort = _onnxruntime()
             options = ort.SessionOptions()
             options.intra_op_num_threads = options.inter_op_num_threads = 1

@@ -1,4 +1,4 @@
-"""The head of a GGUF file: enough to tell a model from anything else, its window and its size."""
+"""The head of a GGUF file: whether it is a model, its window and its size."""
 
 import re
 from dataclasses import dataclass

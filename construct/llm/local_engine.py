@@ -11,7 +11,6 @@ import os
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,31 +23,16 @@ Body = dict[str, Any]
 Chunk = dict[str, Any]
 
 CHAT_SLOT, WORK_SLOT = 0, 1
+_BATCH = 64  # small: a long prompt of one slot does not hold up the other, and can be stopped
 _EXIT_SECONDS = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How hard llama.cpp may work. As it stands, beside a chat.
-
-    A benchmark has the machine to itself.
-    """
-
-    threads: int = 0
-    """0: half of the processors at hand."""
-    batch: int = 64
-    """Small, so that a long prompt of one slot does not hold up the other, and can be stopped."""
-    repack: bool = False
-    """Weights rearranged for the processor: read faster, loaded slower, in twice the memory."""
 
 
 class Engine:
     """One model in memory, loaded by `load` or when first asked."""
 
-    def __init__(self, path: Path, window: int, pace: Pace = Pace()) -> None:
+    def __init__(self, path: Path, window: int) -> None:
         self._path = path
         self._window = window
-        self._pace = pace
         self._server: Server | None = None
         self._lock = threading.Lock()
 
@@ -64,17 +48,8 @@ class Engine:
         """
         with self._lock:
             if self._server is None:
-                self._server = _new_server(self._path, self._window, self._pace)
+                self._server = _new_server(self._path, self._window)
             return self._server
-
-    def start(self, body: Body) -> "Call":
-        """Begin a generation.
-
-        To be called on the event loop that shall read its chunks.
-        """
-        call = Call(self, body)
-        call.begin()
-        return call
 
     async def close(self) -> None:
         """Stop what is running and free the model."""
@@ -83,7 +58,10 @@ class Engine:
 
 
 class Call:
-    """One generation in a thread of its own; `next` gives its chunks."""
+    """One generation in a thread of its own; `next` gives its chunks.
+
+    To be begun on the event loop that shall read them.
+    """
 
     def __init__(self, engine: Engine, body: Body) -> None:
         self.engine = engine
@@ -96,9 +74,6 @@ class Call:
         self._thread = threading.Thread(
             target=self._generate, name="construct-local-model", daemon=True
         )
-
-    def begin(self) -> None:
-        """Start the thread."""
         _running.add(self)
         self._thread.start()
 
@@ -129,7 +104,8 @@ class Call:
         except ModelError as error:
             self._put(error)
         except (RuntimeError, ValueError) as error:  # all that xllamacpp raises
-            self._put(_rejected(error))
+            words = f"The local model cannot work with this request ({error})."
+            self._put(ModelRejectedError(words))
         finally:
             _running.discard(self)
 
@@ -150,7 +126,7 @@ _running: set[Call] = set()
 
 @atexit.register
 def _stop_all() -> None:
-    """End all generations: a thread that returns into a finished interpreter aborts the process."""
+    """End all generations: one that outlives the interpreter aborts the process."""
     _stop(list(_running))
 
 
@@ -162,28 +138,26 @@ def _stop(calls: Sequence[Call]) -> None:
         call.join(max(0.0, deadline - time.monotonic()))
 
 
-def _rejected(error: Exception) -> ModelError:
-    return ModelRejectedError(f"The local model cannot work with this request ({error}).")
-
-
-def _new_server(path: Path, window: int, pace: Pace) -> "Server":
+def _new_server(path: Path, window: int) -> "Server":
     try:
         from xllamacpp import Server
     except ImportError as error:
         raise ModelRejectedError(
-            f"The embedded model needs xllamacpp, which cannot be imported ({error}). Install it anew."
+            f"The embedded model needs xllamacpp, which cannot be imported ({error})."
+            " Install it anew."
         ) from error
     try:
-        return Server(_params(path, window, pace))
+        return Server(_params(path, window))
     except (
         RuntimeError
     ) as error:  # damaged, of a kind unknown to llama.cpp, or too large for the memory
         raise ModelRejectedError(
-            f"{path} cannot be loaded as a model. Check CONSTRUCT_LOCAL_MODEL: it must be a whole GGUF file."
+            f"{path} cannot be loaded as a model. Check CONSTRUCT_LOCAL_MODEL: it must be a"
+            " whole GGUF file."
         ) from error
 
 
-def _params(path: Path, window: int, pace: Pace) -> "CommonParams":
+def _params(path: Path, window: int) -> "CommonParams":
     from xllamacpp import CommonParams
 
     params = CommonParams()
@@ -196,12 +170,12 @@ def _params(path: Path, window: int, pace: Pace) -> "CommonParams":
         True,
         False,
     )
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = pace.threads or threads()
-    params.n_batch = params.n_ubatch = pace.batch
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads()
+    params.n_batch = params.n_ubatch = _BATCH
     params.cache_ram_mib = 64
     # Loading holds Python's global lock: these three cut it from 0.8 to 0.4 seconds,
     # for larger files from 6 to 1.5.
-    params.fit_params, params.warmup, params.no_extra_bufts = False, False, not pace.repack
+    params.fit_params, params.warmup, params.no_extra_bufts = False, False, True
     params.verbosity = -1
     params.api_keys, params.cors_origins = [os.urandom(16).hex()], ""
     params.ui, params.endpoint_slots = False, False
@@ -210,6 +184,6 @@ def _params(path: Path, window: int, pace: Pace) -> "CommonParams":
 
 
 def threads() -> int:
-    """Return half of the processors at hand: with two threads on two, generation collapses under load."""
+    """Return half of the processors at hand: with all of them it stalls under load."""
     affinity = getattr(os, "sched_getaffinity", None)
     return max(1, (len(affinity(0)) if affinity else os.cpu_count() or 2) // 2)

@@ -1,16 +1,141 @@
-"""A local model: any GGUF file, run by llama.cpp in this process, for nothing."""
+"""A local model: any GGUF file, run by llama.cpp in this process, for nothing.
 
-from collections.abc import AsyncGenerator, AsyncIterator
+It knows neither blocks nor tools: requests are flattened.
+"""
+
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from construct.errors import NotConfiguredError
+from construct.errors import ContextOverflowError, ModelBrokenError, ModelError, NotConfiguredError
 from construct.llm.capable import parameters_in
 from construct.llm.catalog import LOCAL_PREFIX
 from construct.llm.gguf import Gguf, read_gguf
-from construct.llm.local_chat import chat_body, take, work_body
-from construct.llm.local_engine import Body, Engine, Pace
-from construct.llm.types import Reply, Request, Text, WorkReply, WorkRequest
+from construct.llm.local_engine import CHAT_SLOT, WORK_SLOT, Body, Call, Chunk, Engine
+from construct.llm.types import (
+    Block,
+    File,
+    Opaque,
+    Reply,
+    Request,
+    Text,
+    ToolResult,
+    ToolUse,
+    Usage,
+    WorkReply,
+    WorkRequest,
+)
 from construct.llm.work import collect
+from construct.text import shorten, storable
+from construct.vocabulary import AttachmentKind
+
+_STOP_REASONS = {"stop": "end_turn", "length": "max_tokens"}
+# Without the penalty the smallest models repeat themselves for ever.
+_TALK = {
+    "temperature": 0.5,
+    "top_p": 0.9,
+    "min_p": 0.05,
+    "repeat_penalty": 1.1,
+    "id_slot": CHAT_SLOT,
+}
+_WORK = {"temperature": 0.0, "id_slot": WORK_SLOT}
+# Progress is asked for since only a callback can stop a generation, and reading a
+# prompt has no other.
+_ALWAYS = {
+    "stream": True,
+    "stream_options": {"include_usage": True},
+    "return_progress": True,
+    "cache_prompt": True,
+}
+
+
+def chat_body(request: Request, most: int) -> Body:
+    """Return the body of a chat call; tools are not offered."""
+    said = [("system", "\n\n".join(text.text for text in request.system))]
+    said += [
+        (message.role, "\n\n".join(filter(None, map(_plain, message.blocks))))
+        for message in request.messages
+    ]
+    return {
+        "messages": _merged(said),
+        "max_tokens": min(request.max_tokens, most),
+        **_TALK,
+        **_ALWAYS,
+    }
+
+
+def work_body(request: WorkRequest, most: int) -> Body:
+    """Return the body of a worker's call."""
+    said = [("system", request.system), ("user", request.user)]
+    limit = min(request.max_tokens, most)
+    return {"messages": _merged(said), "max_tokens": limit, **_WORK, **_ALWAYS}
+
+
+def take(reply: Reply, chunk: Chunk) -> str:
+    """Take one chunk into the reply and return the words it brought.
+
+    Raise the error that it reports.
+    """
+    if error := chunk.get("error"):
+        raise _error(error if isinstance(error, dict) else {"message": error})
+    words = ""
+    for choice in chunk.get("choices") or []:
+        words += choice.get("delta", {}).get("content") or ""
+        reply.stop_reason = _STOP_REASONS.get(choice.get("finish_reason"), reply.stop_reason)
+    reply.usage = _usage(chunk, reply.usage, bool(words))
+    reply.text += words
+    return words
+
+
+def _usage(chunk: Chunk, before: Usage, spoke: bool) -> Usage:
+    """Return the counts so far.
+
+    Before the end, when the server tells them, a chunk of words is one token.
+    """
+    if usage := chunk.get("usage"):
+        cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
+        return Usage(usage["prompt_tokens"] - cached, cached, 0, usage["completion_tokens"])
+    if progress := chunk.get("prompt_progress"):
+        return Usage(progress["total"] - progress["cache"], progress["cache"])
+    return replace(before, output_tokens=before.output_tokens + spoke)
+
+
+def _error(error: Mapping[str, Any]) -> ModelError:
+    said = shorten(str(error.get("message")), 200)
+    if "context size" in said.lower():
+        size = said.removesuffix(", try increasing it")  # which nobody can
+        return ContextOverflowError(
+            f"This is more than the local model can read at once ({size})."
+            f" {ContextOverflowError.ADVICE}"
+        )
+    return ModelBrokenError(f"The local model failed ({said}). Try again.")
+
+
+def _plain(block: Block) -> str:
+    match block:
+        case Text(text):
+            return text.strip()
+        case ToolUse(name=name, input=arguments):
+            return f"({name}: {json.dumps(arguments, ensure_ascii=False, default=dict)})"
+        case ToolResult(content=content):
+            return f"(Result: {content})"
+        case Opaque() | File():  # this model reads no files, so it is sent none
+            return ""
+
+
+def _merged(said: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    """Return messages that templates accept: none empty, and roles that alternate."""
+    messages: list[dict[str, str]] = []
+    for role, words in said:
+        text = storable(words)
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"] += f"\n\n{text}"
+        elif text:
+            messages.append({"role": role, "content": text})
+    return messages
+
 
 # What is kept ready of a window costs memory: half a gigabyte for a model of 1.5
 # billion parameters.
@@ -21,7 +146,7 @@ _UNSAID_WINDOW = 4_096
 class LocalModel:
     """One GGUF file, loaded by `warm` or when first needed."""
 
-    def __init__(self, path: Path, pace: Pace = Pace()) -> None:
+    def __init__(self, path: Path) -> None:
         """Look at the file's head only.
 
         Raise NotConfiguredError when it is no model.
@@ -29,8 +154,9 @@ class LocalModel:
         self.name = f"{LOCAL_PREFIX}{path.stem}"
         head = _head(path)
         self.context_window = min(head.context_length or _UNSAID_WINDOW, LARGEST_WINDOW)
+        self.reads: frozenset[AttachmentKind] = frozenset()
         self.parameters = head.parameters or parameters_in(path.stem)
-        self._engine = Engine(path, self.context_window, pace)
+        self._engine = Engine(path, self.context_window)
         # A small model that rambles would do so to the end of its window.
         self._most = self.context_window // 4
 
@@ -73,7 +199,7 @@ class LocalStream:
         await self._words.aclose()
 
     async def _run(self) -> AsyncGenerator[str]:
-        call = self._engine.start(self._body)
+        call = Call(self._engine, self._body)
         try:
             while (chunk := await call.next()) is not None:
                 if words := take(self.reply, chunk):
@@ -90,5 +216,6 @@ def _head(path: Path) -> Gguf:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise NotConfiguredError(
-            f"{path} cannot be used as a local model: {reason}. Set CONSTRUCT_LOCAL_MODEL to a GGUF file."
+            f"{path} cannot be used as a local model: {reason}."
+            " Set CONSTRUCT_LOCAL_MODEL to a GGUF file."
         ) from error

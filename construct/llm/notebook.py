@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, NoReturn
 
 from construct.errors import NotConfiguredError
+from construct.vocabulary import AttachmentKind
 
 if TYPE_CHECKING:
     from construct.llm.types import ReplyStream, Request, WorkReply, WorkRequest
@@ -14,11 +15,12 @@ NO_MODEL = (
 
 
 class Notebook:
-    """Stands where a model would, with a window that never fills; asking it is an error."""
+    """Stands where a model would; its window never fills, and asking it is an error."""
 
     name = "notebook"
     context_window = 200_000
     parameters: int | None = None
+    reads: frozenset[AttachmentKind] = frozenset()
 
     def stream(self, request: "Request") -> "ReplyStream":
         """Raise NotConfiguredError."""

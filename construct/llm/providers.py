@@ -19,13 +19,12 @@ from construct.llm.catalog import LOCAL_PREFIX, is_known, main_model, worker_mod
 from construct.llm.notebook import Notebook
 from construct.llm.servers.types import SERVER, FoundModel
 from construct.text import shorten
-from construct.vocabulary import Provider
+from construct.vocabulary import EXTRACTIVE, AttachmentKind, Provider
 
 if TYPE_CHECKING:
     from construct.llm.local_model import LocalModel
     from construct.llm.types import Model
 
-EXTRACTIVE = "extractive"
 _BY_RULE = "memory is made by rule"
 _UNSAID_WINDOW = 8_192
 SMALL_WINDOW = 8_192
@@ -45,7 +44,8 @@ class Models:
     worker_reason: str = ""
     """Why memory is made by rule, in a few words; empty when a model makes it."""
     advice: str = ""
-    """A sentence about the main model's small window and how to enlarge it, or empty."""
+    """A sentence about the main model's small window and how to enlarge it, or empty.
+    """
 
     @property
     def is_notebook(self) -> bool:
@@ -55,7 +55,8 @@ class Models:
     def with_model(self, name: str) -> "Models":
         """Return the same with another main model, of any provider that is configured.
 
-        Does not close the old one. Raises NotConfiguredError when there is no way to reach it.
+        Does not close the old one. Raises NotConfiguredError when there is no way to
+        reach it.
         """
         if _is_local(name):
             known = [m for m in (self.main, self.worker) if m is not None]
@@ -66,7 +67,7 @@ class Models:
         return replace(self, main=chosen.model, provider=Provider.ANTHROPIC, advice=chosen.advice)
 
     def with_found(self, found: FoundModel) -> "Models":
-        """Return the same with a model of a server on this machine, which is sent no key."""
+        """Return the same with a model of a server on this machine; no key is sent."""
         bare = replace(self.settings, api_key=None, auth_token=None, base_url=found.server)
         model = _client(bare, found.name, "CONSTRUCT_MODEL", found, sends_custom_headers=False)
         advice = _advice(model, found.source)
@@ -91,7 +92,7 @@ class Models:
 
 
 def named_provider(settings: Settings) -> Provider:
-    """Return where replies come from by the settings, whether it can be reached or not."""
+    """Return where replies come from by the settings, reachable or not."""
     if settings.provider != "auto":
         return Provider(settings.provider)
     if settings.has_credentials:
@@ -103,7 +104,8 @@ def named_provider(settings: Settings) -> Provider:
 def provider_of(settings: Settings) -> Provider:
     """Return where replies come from.
 
-    Raises NotConfiguredError, saying what to do, when that needs credentials and has none.
+    Raises NotConfiguredError, saying what to do, when that needs credentials and has
+    none.
     """
     provider = named_provider(settings)
     if provider is Provider.ANTHROPIC and not settings.has_credentials:
@@ -117,9 +119,9 @@ def provider_of(settings: Settings) -> Provider:
 def choose_models(settings: Settings) -> Models:
     """Return the models that the settings ask for.
 
-    A server that is not Anthropic's is asked what the settings leave open: its models, and
-    the window of the chosen one. Raises NotConfiguredError, saying what to do, when the
-    provider that was asked for is not there; UsageError when a setting is wrong.
+    A server that is not Anthropic's is asked what the settings leave open: its models,
+    and the window of the chosen one. Raises NotConfiguredError, saying what to do, when
+    the provider that was asked for is not there; UsageError when a setting is wrong.
     """
     provider = provider_of(settings)
     if provider is Provider.NOTEBOOK:
@@ -164,7 +166,7 @@ def _worker(settings: Settings, provider: Provider, main: "Model") -> tuple["Mod
 
 
 def _server_model(settings: Settings, name: str | None, setting: str) -> _Chosen:
-    """Return a model behind the Messages API, and what its user should know of its window."""
+    """Return a model behind the Messages API, with advice about its window."""
     if not settings.has_credentials:
         wanted = f"The model {shorten(name, 60)!r}" if name else "A model"
         raise NotConfiguredError(
@@ -206,6 +208,8 @@ def _client(
     if found is not None:
         model.context_window = found.context_window or _UNSAID_WINDOW
         model.parameters = found.parameters or model.parameters
+        if found.vision and not model.reads:
+            model.reads = frozenset({AttachmentKind.IMAGE})
     if settings.context_window and setting == "CONSTRUCT_MODEL":
         model.context_window = settings.context_window
     return model

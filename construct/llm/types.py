@@ -1,7 +1,7 @@
 """What goes to a model and what comes back, whatever the model is.
 
-`Request` is rendered by each back end into its own wire form; `Reply` is filled in while
-the stream runs, so that what has arrived can be kept however it ends.
+`Request` is rendered by each back end into its own wire form; `Reply` is filled in
+while the stream runs, so that what has arrived can be kept however it ends.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from construct.tokens import Usage as Usage
+from construct.vocabulary import AttachmentKind
 
 Json = Mapping[str, Any]
 CacheLife = Literal["5m", "1h"]
@@ -43,12 +44,24 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A block that only its server understands (thinking, say), handed back as it came."""
+    """A block that only its server understands, such as thinking, kept as it came."""
 
     data: Json
 
 
-Block = Text | ToolUse | ToolResult | Opaque
+@dataclass(frozen=True, slots=True)
+class File:
+    """A picture, PDF or text of the user's, for a model that reads such blocks."""
+
+    name: str
+    media_type: str
+    data: bytes = field(repr=False)
+    tokens: int
+    """About what it costs."""
+    mark: bool = False
+
+
+Block = Text | ToolUse | ToolResult | Opaque | File
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +101,20 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class WorkRequest:
-    """One call of a worker model: `user` holds its whole input, and the answer is lines of text.
+    """One call of a worker model: `user` holds its whole input.
 
-    While the answer streams, `hopeless` is given what has arrived so far at each line end. When it
-    returns a reason, the call ends there.
+    The answer is lines of text.
+
+    While the answer streams, `hopeless` is given what has arrived so far at each line
+    end. When it returns a reason, the call ends there.
     """
 
     system: str
     user: str
     max_tokens: int = 8192
     hopeless: Callable[[str], str | None] = field(default=lambda _: None, repr=False, compare=False)
+    pictures: tuple[File, ...] = ()
+    """Those of the messages in `user`, in their order."""
 
 
 @dataclass(slots=True)
@@ -127,7 +144,8 @@ class Reply:
 class WorkReply:
     """A worker's answer, or as much of it as arrived.
 
-    `trouble` says in one sentence why the answer is not whole; `stop_reason` is None then.
+    `trouble` says in one sentence why the answer is not whole; `stop_reason` is None
+    then.
     """
 
     text: str
@@ -145,7 +163,6 @@ class ReplyStream(Protocol):
 
     async def aclose(self) -> None:
         """Let go of the connection; `reply` keeps what came. Safe to call twice."""
-        ...
 
 
 class Model(Protocol):
@@ -155,18 +172,17 @@ class Model(Protocol):
     context_window: int
     parameters: int | None
     """How many parameters the model has, None when that is unknown."""
+    reads: frozenset[AttachmentKind]
+    """Which files it can be sent as they are; of others it is sent the text or the line."""
 
     def stream(self, request: Request) -> ReplyStream:
         """Ask for a reply; nothing is sent before the stream is iterated."""
-        ...
 
     async def complete(self, request: WorkRequest) -> WorkReply:
-        """Return a worker's answer, or the part that arrived before something went wrong.
+        """Return a worker's answer, or what arrived before something went wrong.
 
         Raises ModelError when nothing arrived.
         """
-        ...
 
     async def close(self) -> None:
         """Free connections and memory."""
-        ...

@@ -8,7 +8,6 @@ from pathlib import Path
 _MARK = r"!-/:-@\[-`{-~"
 _WORD = re.compile(rf"[{_MARK}]|[^\s{_MARK}]+")
 _IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f]")
-_CONTROLS = dict.fromkeys(i for i in (*range(32), 127) if not chr(i).isspace())
 _LONGEST_WORD = 100
 
 
@@ -27,7 +26,7 @@ class WordPiece:
         self._pieces = lru_cache(maxsize=20_000)(self._split)
 
     def numbers(self, text: str, most: int) -> list[int]:
-        """Return the numbers of the text's pieces, at most so many, without start and end."""
+        """Return the numbers of the text's pieces, at most so many."""
         found: list[int] = []
         for match in _WORD.finditer(_folded(text)):
             found += self._pieces(match[0])
@@ -36,7 +35,6 @@ class WordPiece:
         return found[:most]
 
     def _split(self, word: str) -> tuple[int, ...]:
-        """Return the longest pieces that make up a word, one after the other."""
         found: list[int] = []
         start = 0
         while start < len(word) <= _LONGEST_WORD:
@@ -51,9 +49,7 @@ class WordPiece:
 
 
 def _folded(text: str) -> str:
-    """Return the text in lower case without accents, what is a word by itself set apart."""
-    if text.isascii():
-        return text.lower().translate(_CONTROLS)
+    """Return the text in lower case without accents, signs set apart."""
     return "".join(map(_apart, unicodedata.normalize("NFD", text.lower())))
 
 

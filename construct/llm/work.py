@@ -7,14 +7,16 @@ from construct.errors import ModelBrokenError, ModelError
 from construct.llm.types import ReplyStream, Usage, WorkReply, WorkRequest
 
 LONGEST_WAIT = 2_000
-"""Characters of one line after which `hopeless` is asked although the line has not ended."""
+"""Characters of one line after which `hopeless` is asked although the line has not
+ended.
+"""
 
 
 async def collect(stream: ReplyStream, request: WorkRequest, who: str) -> WorkReply:
-    """Read a stream to its end, or until the answer is hopeless, and return what arrived.
+    """Read a stream to its end, or until it is hopeless, and return what arrived.
 
-    `who` is the model's name for messages. Raises the stream's ModelError, or ModelBrokenError,
-    when nothing arrived.
+    `who` is the model's name for messages. Raises the stream's ModelError, or
+    ModelBrokenError, when nothing arrived.
     """
     reply = stream.reply
     trouble: str | None = None

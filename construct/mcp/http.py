@@ -28,7 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from construct.errors import ConstructError, NotFoundError, UsageError
 from construct.operations.context import Context
 from construct.operations.conversations import conversation
-from construct.operations.doors import details
+from construct.operations.doors import details, record_call
 from construct.operations.status import status
 from construct.views.doors import details_json
 from construct.views.status import status_json
@@ -106,24 +106,25 @@ def _kept_token(file: Path) -> str:
 def http_app(opened: Opener, compact: Compact, token: str, port: int) -> ASGIApp:
     """Return the application that answers requests of those who know the token."""
 
-    async def report(request: Request, of: _Report) -> JSONResponse:
+    async def report(request: Request, tool: str, of: _Report) -> JSONResponse:
         session = _session(request)
 
         def read() -> dict[str, Any]:
             with opened() as ctx:
                 conversation(ctx, session)  # raises where there is none
+                record_call(ctx, "HTTP", tool, 1)
                 return of(replace(ctx, conversation_id=session))
 
         return JSONResponse(await run_in_threadpool(read))
 
     async def memory(request: Request) -> JSONResponse:
-        return await report(request, lambda ctx: status_json(status(ctx)))
+        return await report(request, "memory", lambda ctx: status_json(status(ctx)))
 
     async def memory_details(request: Request) -> JSONResponse:
-        return await report(request, lambda ctx: details_json(details(ctx)))
+        return await report(request, "details", lambda ctx: details_json(details(ctx)))
 
     async def compacted(request: Request) -> JSONResponse:
-        await report(request, lambda _: {})
+        await report(request, "compact", lambda _: {})
         await compact(_session(request))
         return await memory(request)
 

@@ -63,8 +63,10 @@ def mcp_server(opened: Opener, allowed: Access) -> MCPServer[Any]:
         middleware=[_name_client],
     )
 
-    def answer(tool: str, work: Callable[[Context], Answer]) -> str:
-        with opened() as ctx:
+    def answer(
+        tool: str, work: Callable[[Context], Answer], failure: type[Exception] = ToolError
+    ) -> str:
+        with _raising(failure), opened() as ctx:
             found = 0
             try:
                 text, found = work(ctx)
@@ -83,8 +85,7 @@ def mcp_server(opened: Opener, allowed: Access) -> MCPServer[Any]:
             found = doors.recall(ctx, allowed, query, since=since, until=until, limit=limit)
             return recall_text(found), len(found.hits)
 
-        with _raising(ToolError):
-            return answer("recall", search)
+        return answer("recall", search)
 
     @server.tool(description=_SOURCE, annotations=_READS, structured_output=False)
     def source(
@@ -95,8 +96,7 @@ def mcp_server(opened: Opener, allowed: Access) -> MCPServer[Any]:
             found = doors.source(ctx, allowed, parse_reference(str(id)), page)
             return source_text(found), len(found.parts)
 
-        with _raising(ToolError):
-            return answer("source", read)
+        return answer("source", read)
 
     @server.tool(description=_AGENDA, annotations=_READS, structured_output=False)
     def agenda() -> str:
@@ -104,8 +104,7 @@ def mcp_server(opened: Opener, allowed: Access) -> MCPServer[Any]:
             found = doors.agenda(ctx, allowed)
             return agenda_text(found), len(found.items)
 
-        with _raising(ToolError):
-            return answer("agenda", read)
+        return answer("agenda", read)
 
     @server.resource(CURRENT, description="What is remembered now.", mime_type="text/plain")
     def current() -> str:
@@ -113,8 +112,7 @@ def mcp_server(opened: Opener, allowed: Access) -> MCPServer[Any]:
             found = doors.current(ctx, allowed)
             return current_text(found), len(found)
 
-        with _raising(ResourceError):
-            return answer("current", read)
+        return answer("current", read, ResourceError)
 
     return server
 

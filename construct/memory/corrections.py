@@ -1,4 +1,4 @@
-"""What the user corrects: an observation's words and day, how it turned out, its pin."""
+"""What the user corrects: an observation's words, day, outcome and pin."""
 
 import re
 import sqlite3
@@ -25,8 +25,8 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
 
     The new one rests on all messages the old one rested on; no worker may overrule it.
     It keeps the day, unless the new words name another. A plan stays a plan, unless the
-    new words tell of the past. Raises UsageError for blank text, ConstructError for what
-    was replaced already.
+    new words tell of the past. Raises UsageError for blank text, ConstructError for
+    what was replaced already.
     """
     content = one_line(storable(text))
     if not content:
@@ -170,6 +170,5 @@ def _day_meant(old: Observation, content: str, today: date) -> str | None:
 
 
 def _months(text: str) -> list[str]:
-    """Return the months that a text names together with their year."""
     months = [p for p in named_periods(text) if not p.yearly and 0 < (p.last - p.first).days < 31]
     return [p.first.isoformat()[:7] for p in months]

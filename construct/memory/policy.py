@@ -6,11 +6,13 @@ See memory.md, "One way through".
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from construct.config import Thresholds
-from construct.llm.types import CacheLife
 from construct.store.conversations import NO_CACHE
+
+if TYPE_CHECKING:
+    from construct.llm.types import CacheLife
 
 Work = Literal["observe", "compact", "reflect"]
 
@@ -22,7 +24,7 @@ REGROWTH = 1.25
 
 After one that failed, or that took away less than a quarter.
 """
-LIVES: dict[CacheLife, timedelta] = {"5m": timedelta(minutes=5), "1h": timedelta(hours=1)}
+LIVES: dict["CacheLife", timedelta] = {"5m": timedelta(minutes=5), "1h": timedelta(hours=1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def lifetime(life: str | None) -> timedelta:
     return LIVES["1h" if life == "1h" else "5m"]
 
 
-def choose_life(user_times: list[datetime]) -> CacheLife:
+def choose_life(user_times: list[datetime]) -> "CacheLife":
     """Return the cache life that pays, judged by recent message times.
 
     A write for an hour costs 0.75 of the input price more than one for five minutes, a

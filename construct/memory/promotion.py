@@ -14,8 +14,8 @@ from datetime import date
 
 from construct.errors import ConstructError, UsageError
 from construct.language.dates import referenced_date
+from construct.language.fact_match import fact_key
 from construct.language.index_words import index_words
-from construct.language.paraphrase import fact_key
 from construct.language.wordlists import NOTE_STOP_WORDS
 from construct.store import observations as rows
 from construct.store import provenance
@@ -56,8 +56,8 @@ def remember(
     """Store what the user or the main model wants kept, and return it.
 
     Returns the memory that says the same where there is one. Inside the caller's
-    transaction. Raises UsageError for blank content, ConstructError where the user's rules
-    forbid what the main model wants kept.
+    transaction. Raises UsageError for blank content, ConstructError where the user's
+    rules forbid what the main model wants kept.
     """
     text = one_line(storable(content))
     if not text:
@@ -126,7 +126,6 @@ def _promote(
 def _same_in_force(
     db: sqlite3.Connection, one: NewMemory | Memory, stored_at: str
 ) -> Memory | None:
-    """Return the memory in force that states the same fact."""
     fact = _fact_of(db, one, stored_at)
     said = index_words(one.content)
     telling = [word for word in said if word not in NOTE_STOP_WORDS] or said
@@ -146,7 +145,7 @@ def _fact_of(db: sqlite3.Connection, one: NewMemory | Memory, stored_at: str) ->
 
 
 def category_of(content: str) -> str:
-    """Return the category of a sentence, guessed by a few plain words; `other` for none."""
+    """Guess the category of a sentence by a few plain words; `other` for none."""
     found = (
         category
         for category, signs in _CATEGORY_SIGNS.items()

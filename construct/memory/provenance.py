@@ -106,7 +106,6 @@ def _tree(db: sqlite3.Connection, members: Sequence[Observation]) -> Node:
 def _life(
     db: sqlite3.Connection, o: Observation, messages: Sequence[Message]
 ) -> Iterator[LifeEvent]:
-    """Yield what happened to an observation that rests on these messages, unsorted."""
     cycle = cycles.get_cycle(db, o.cycle_id)
     yield from _beginnings(db, o, cycle, messages)
     successors = provenance.successor_history(db, o.id)
@@ -157,7 +156,6 @@ _SUCCESSION = {
 
 
 def _succession(one: Successor) -> Iterator[LifeEvent]:
-    """Yield that something took an observation's place, and that this was undone."""
     event, how = _SUCCESSION[one.relation]
     at = one.cycle.finished_at or one.cycle.started_at
     yield LifeEvent(at, event, f"{how} {one.observation.id}: {one.observation.content}")
@@ -174,7 +172,6 @@ _CYCLES = {
 
 
 def _named(cycle: Cycle) -> str:
-    """Return a cycle in words: who did the work, with which model."""
     kind = CycleKind(cycle.kind)
     if kind is CycleKind.EDIT or not cycle.model:
         return _CYCLES[kind]

@@ -5,21 +5,24 @@ reads it, and assembles the request. All of it runs inside the caller's transact
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from construct import prompts, tokens
 from construct.clock import from_text, to_text
 from construct.config import Settings
-from construct.llm.types import CacheLife, Model, Request, Text, Tool
+from construct.llm.types import CacheLife, File, Model, Request, Text, Tool
 from construct.memory import policy
 from construct.memory.cycles.commit import compact
 from construct.memory.cycles.situation import MemoryConfig, read_window
 from construct.memory.shown import context
+from construct.memory.shown.files import sent_as, stored_file
 from construct.memory.shown.forks import inherited_window, last_messages, uncommitted_below
 from construct.memory.shown.view import Blocks, current_blocks, opening_blocks, take_in
 from construct.memory.tools import tools_for
 from construct.memory.turn_context import TurnContext, gather, render
+from construct.store.attachments import NewAttachment, with_data
 from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.database import snapshot
 from construct.store.messages import LAST, is_shown, live_messages, message_tokens, recent_times
@@ -27,6 +30,8 @@ from construct.store.records import Message
 from construct.store.usage import token_factor
 
 STAND_IN = "(your next message)"
+UnstoredFiles = Mapping[int, Sequence[File]]
+"""The attachments of messages that are in no database, by message."""
 _REPLY_TOKENS = 8192
 _REPLY_SHARE = 8
 """The reply gets this part of the context window at most.
@@ -34,7 +39,9 @@ _REPLY_SHARE = 8
 A small model that is not stopped goes on for ever, and slowly.
 """
 SMALL_WINDOW = 32_768
-"""Models below this get a few plain sentences to go by: long guidance only confuses them."""
+"""Models below this get a few plain sentences to go by: long guidance only confuses
+them.
+"""
 _MARGIN = 300
 
 
@@ -51,13 +58,13 @@ class RequestBuilder:
         return self.settings.memory != "off"
 
     def situation(self, db: sqlite3.Connection, conversation_id: int) -> policy.Situation | None:
-        """Return what decides whether to compact before a turn; None when memory is off."""
+        """Return what decides whether to compact before a turn; None without memory."""
         return read_window(db, conversation_id, self.config) if self._uses_memory else None
 
     def refresh(
         self, db: sqlite3.Connection, conversation_id: int, situation: policy.Situation | None
     ) -> None:
-        """Compact what is due: when the window is full, or the prompt cache is cold anyway."""
+        """Compact what is due: when the window is full, or the cache is cold anyway."""
         if situation is None:
             return
         is_due = self.settings.memory == "on" and policy.compacting_is_due(
@@ -101,17 +108,18 @@ class RequestBuilder:
         db: sqlite3.Connection,
         conversation_id: int | None,
         said: Sequence[Message],
-        words: str,
+        new: Message,
+        files: UnstoredFiles = MappingProxyType({}),
     ) -> Request:
-        """Return the request for words that are not stored, after others (`said`) likewise.
+        """Return the request for words that are not stored, after others (`said`).
 
         Without a conversation it is what the first turn of a new one would send.
         """
-        new = unstored_message("user", words, to_text(self.settings.clock.now()))
+        words = new.content
         if conversation_id is None:
             blocks = opening_blocks(db, self.config.frame) if self._uses_memory else ()
             life = policy.choose_life([])
-            return self._assemble(db, blocks, [*said, new], self._bare_context(), life)
+            return self._assemble(db, blocks, [*said, new], self._bare_context(), life, files)
         self.refresh(db, conversation_id, self.situation(db, conversation_id))
         messages = [*self._messages(db, conversation_id, LAST), *said, new]
         gathered = self.turn_context(db, conversation_id, "" if words == STAND_IN else words)
@@ -121,6 +129,7 @@ class RequestBuilder:
             messages,
             gathered,
             self._cache_life(db, conversation_id),
+            files,
         )
 
     def _bare_context(self) -> TurnContext:
@@ -134,11 +143,12 @@ class RequestBuilder:
         messages: Sequence[Message],
         turn_context: TurnContext,
         life: CacheLife,
+        unstored_files: UnstoredFiles = MappingProxyType({}),
     ) -> Request:
-        """Return the request, without the oldest turns where the model's window is too small.
+        """Return the request, without the oldest turns where the window is too small.
 
-        Once turns are left out, every request begins differently: the last cache mark is
-        taken off, since that entry would be written and never read.
+        Once turns are left out, every request begins differently: the last cache mark
+        is taken off, since that entry would be written and never read.
         """
         system = self._system()
         window = self.model.context_window
@@ -157,8 +167,24 @@ class RequestBuilder:
             tools=self._tools(),
             life=life,
             max_tokens=reply,
+            files=self._files(db, shown, unstored_files),
         )
         return request if len(shown) == len(messages) else context.without_last_mark(request)
+
+    def _files(
+        self, db: sqlite3.Connection, messages: Sequence[Message], unstored: UnstoredFiles
+    ) -> context.Files:
+        """Return what the model is sent of the messages' attachments."""
+        if not any(m.attached for m in messages):
+            return {}
+        stored = with_data(db, [m for m in messages if m.id > 0])
+        found: dict[int, Sequence[File]] = {
+            message: [stored_file(one, data) for one, data in of] for message, of in stored.items()
+        }
+        return {
+            message: [sent_as(file, self.model.reads) for file in files]
+            for message, files in (found | dict(unstored)).items()
+        }
 
     @property
     def _most_messages(self) -> int:
@@ -193,10 +219,12 @@ class RequestBuilder:
         return policy.choose_life([from_text(t) for t in recent_times(db, conversation_id)])
 
 
-def unstored_message(role: str, words: str, now: str) -> Message:
-    """Return a message that is in no database."""
+def unstored_message(
+    role: str, words: str, now: str, id: int = 0, attachments: Sequence[NewAttachment] = ()
+) -> Message:
+    """Return a message that is in no database; its id is not above 0."""
     return Message(
-        id=0,
+        id=id,
         uid="",
         conversation_id=0,
         role=role,
@@ -204,10 +232,11 @@ def unstored_message(role: str, words: str, now: str) -> Message:
         blocks=None,
         status="complete",
         archived=0,
-        token_count=message_tokens(words),
+        token_count=message_tokens(words) + sum(new.sent_tokens for new in attachments),
         created_at=now,
         stop_reason=None,
         model=None,
         retried=0,
         withheld=0,
+        attached="\n".join(new.file.line for new in attachments) or None,
     )

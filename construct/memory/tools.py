@@ -16,16 +16,17 @@ from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory.cycles.situation import MemoryConfig
 from construct.memory.promotion import remember
 from construct.memory.provenance import why
-from construct.memory.recall.related import MATCH_MEANS
-from construct.memory.recall.search import Hit, Results, searched
+from construct.memory.recall.search import MATCH_MEANS, Hit, Results, searched
 from construct.memory.shown.escaping import escape
 from construct.memory.shown.forks import reach
 from construct.store import search_index
-from construct.store.database import Store, transaction
+from construct.store.database import transaction
+from construct.store.in_thread import Store
 from construct.store.records import Message
 from construct.store.reply_context import ContextItem
 from construct.store.search import Filters
 from construct.text import shorten
+from construct.vocabulary import Role
 
 Forget = Callable[[int], Awaitable[str]]
 
@@ -50,9 +51,10 @@ def _recall(scope: str) -> Tool:
     )
     return _tool(
         "recall",
-        f"Search everything that was ever said or noted {everything}, best first. Use it when they refer to something "
-        "you do not see, or when exact words, numbers or dates matter. Give the words that would have been used at the "
-        "time, not a question. Each result is headed by its kind, number and date.",
+        f"Search everything that was ever said or noted {everything}, best first. Use it when "
+        "they refer to something you do not see, or when exact words, numbers or dates matter. "
+        "Give the words that would have been used at the time, not a question. Each result is "
+        "headed by its kind, number and date.",
         {
             "query": {"type": "string", "description": "Words to look for."},
             "since": {"type": ["string", "null"], "description": "Earliest day, YYYY-MM-DD."},
@@ -74,8 +76,8 @@ def _recall(scope: str) -> Tool:
 _OTHERS = (
     _tool(
         "source",
-        "Read the exact messages behind an observation, oldest first, a page at a time. The number is the one that "
-        "recall gave for it.",
+        "Read the exact messages behind an observation, oldest first, a page at a time. "
+        "The number is the one that recall gave for it.",
         {
             "observation": {"type": "integer", "description": "The observation's number."},
             "page": {"type": ["integer", "null"], "description": "Which page; 1 is the first."},
@@ -84,9 +86,10 @@ _OTHERS = (
     ),
     _tool(
         "remember",
-        "Keep one thing for good, in one self-contained sentence about the person or their world. Use it when they ask "
-        "you to remember something, or state something that plainly must never be lost; ordinary talk is observed "
-        "without you. Never store what was only quoted, supposed or asked.",
+        "Keep one thing for good, in one self-contained sentence about the person or their "
+        "world. Use it when they ask you to remember something, or state something that plainly "
+        "must never be lost; ordinary talk is observed without you. Never store what was only "
+        "quoted, supposed or asked.",
         {
             "content": {
                 "type": "string",
@@ -101,8 +104,8 @@ _OTHERS = (
     ),
     _tool(
         "forget",
-        "Delete an observation and all that rests on it, for good. Only when the person asks for it; they are asked to "
-        "confirm. The number is the one that recall gave for it.",
+        "Delete an observation and all that rests on it, for good. Only when the person asks "
+        "for it; they are asked to confirm. The number is the one that recall gave for it.",
         {"id": {"type": "integer", "description": "The observation's number."}},
         ["id"],
     ),
@@ -110,7 +113,7 @@ _OTHERS = (
 
 
 def tools_for(scope: str) -> tuple[Tool, ...]:
-    """Return the tools of a model that is shown observations of this scope, which is also how far recall reaches."""
+    """Return the tools of a model; `scope` is how far recall reaches."""
     return (_recall(scope), *_OTHERS)
 
 
@@ -127,7 +130,9 @@ class ToolBox:
     learns: bool
     forget: Forget | None = None
     answering: tuple[int, ...] = ()
-    """The message that is being answered, and replies to it that this one replaces: no evidence for what it asks."""
+    """The message that is being answered, and replies to it that this one replaces: no
+    evidence for what it asks.
+    """
     brought: Callable[[Iterable[ContextItem]], None] = lambda _: None
     """Hears what of memory the model is given."""
 
@@ -165,16 +170,22 @@ class ToolBox:
             case "forget" if self.forget is not None:
                 return await self.forget(int(given["id"]))
             case "forget":
-                return f"Nobody can be asked here. Tell the person to run: construct memory forget {int(given['id'])}"
+                command = f"construct memory forget {int(given['id'])}"
+                return f"Nobody can be asked here. Tell the person to run: {command}"
         raise ValueError("there is no such tool")
 
     def _search(self, db: sqlite3.Connection, given: Mapping[str, Any]) -> tuple[Results, str]:
-        """Return what is found, and what to say of an import that is not wholly in the index yet."""
+        """Return what is found, and what to say of an import not yet in the index."""
         filters = Filters(
-            since=_day(given.get("since")), until=_day(given.get("until")), kind=given.get("kind") or None,
-            talk=reach(db, self.config.scope, self.conversation_id), role=_role(given.get("by")),
-            without=self.answering, zone=self.config.clock.zone, for_model=True,
-        )  # fmt: skip
+            since=_day(given.get("since")),
+            until=_day(given.get("until")),
+            kind=given.get("kind") or None,
+            talk=reach(db, self.config.scope, self.conversation_id),
+            role=Role(given["by"]) if given.get("by") else None,
+            without=self.answering,
+            zone=self.config.clock.zone,
+            for_model=True,
+        )
         today, meaning = self.config.clock.today(), self.config.meaning
         found = searched(db, str(given["query"]), filters, _MOST_HITS, today=today, meaning=meaning)
         left = search_index.count_missing(db)
@@ -235,12 +246,6 @@ def _said(m: Message) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + " […]"
-
-
-def _role(value: object) -> str | None:
-    if value and value not in ("user", "assistant"):
-        raise ValueError('by is "user" or "assistant"')
-    return str(value) if value else None
 
 
 def _day(value: object) -> date | None:

@@ -13,6 +13,7 @@ from construct.clock import from_text, gap_words, to_text
 from construct.language.periods import relative_words
 from construct.memory.cycles.situation import MemoryConfig
 from construct.memory.recall.passages import passages
+from construct.memory.recall.search import Hit
 from construct.memory.shown import forks
 from construct.memory.shown.escaping import inline
 from construct.store import observations
@@ -43,17 +44,6 @@ class DuePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A passage of earlier talk that recall found."""
-
-    kind: str
-    id: int
-    when: date
-    who: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class TurnContext:
     """All that the ambient block says."""
 
@@ -61,7 +51,7 @@ class TurnContext:
     """The user's wall clock."""
     pause: timedelta | None = None
     due: Sequence[DuePlan] = ()
-    passages: Sequence[Passage] = ()
+    passages: Sequence[Hit] = ()
     task: str | None = None
 
 
@@ -81,7 +71,7 @@ def gather(
     here = get_conversation(db, conversation_id)
     marks = get_watermarks(db, conversation_id)
     before = forks.last_messages(db, conversation_id, 2)
-    found: list[Passage] = []
+    found: list[Hit] = []
     if text.strip():
         window = live_ids(db, here.id, marks.window)
         window += [m.id for m in forks.inherited_window(db, here)]
@@ -112,7 +102,7 @@ def without_forgotten(
 
 
 def due_plans(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> list[DuePlan]:
-    """Return what is due within two days, and plans whose day passed in the last fortnight.
+    """Return what is due within two days, and plans of the last fortnight.
 
     A plan of unknown outcome is brought up for `ASK_FOR` only: asking once is enough.
     """
@@ -137,25 +127,14 @@ def _passages(
     conversation_id: int,
     config: MemoryConfig,
     answering: tuple[int, ...],
-) -> list[Passage]:
-    """Return what recall brings back by itself for these words."""
+) -> list[Hit]:
     previous = next((m.content for m in reversed(before) if m.role == Role.USER), "")
     within = forks.reach(db, config.scope, conversation_id)
     filters = Filters(talk=within, without=answering, zone=config.clock.zone, for_model=True)
     today = config.clock.today()
-    hits = passages(
+    return passages(
         db, text, previous, in_sight, today=today, filters=filters, meaning=config.meaning
     )
-    return [
-        Passage(
-            hit.kind,
-            hit.id,
-            date.fromisoformat(hit.date[:10]),
-            _SPEAKER.get(hit.role or hit.kind, "Noted"),
-            hit.text,
-        )
-        for hit in hits
-    ]
 
 
 def render(context: TurnContext) -> str:
@@ -166,8 +145,9 @@ def render(context: TurnContext) -> str:
         lines.append(f"Last message: {gap_words(context.pause)} ago")
     lines += [f"{due_words(plan, today)}: {inline(plan.content)}" for plan in context.due]
     for passage in context.passages:
-        day = f"{passage.when} ({relative_words(passage.when, today)})"
-        lines.append(f"{inline(passage.who)}, {day}: {inline(passage.text)}")
+        when = date.fromisoformat(passage.date)
+        who = _SPEAKER.get(passage.role or passage.kind, "Noted")
+        lines.append(f"{who}, {when} ({relative_words(when, today)}): {inline(passage.text)}")
     if context.task:
         lines.append(f"The talk was about: {inline(context.task)}")
     return "\n".join(["<ambient>", *lines, "</ambient>"])
@@ -180,6 +160,6 @@ def context_items(context: TurnContext) -> tuple[ContextItem, ...]:
 
 
 def due_words(plan: DuePlan, today: date) -> str:
-    """Return "Due tomorrow", or that a plan's day has passed and its outcome is unknown."""
+    """Return "Due tomorrow", or that a plan's outcome is unknown."""
     words = relative_words(plan.day, today)
     return f"Outcome unknown ({words})" if plan.day < today else f"Due {words}"

@@ -118,11 +118,10 @@ def _undo(db: sqlite3.Connection, clock: Clock) -> Undone:
 
 
 def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
-    """Take one cycle back."""
     made = reverting.made_by(db, cycle.id)
     returning = reverting.superseded_by(db, cycle.id)
     given_back = forget_requests.withheld_by(db, cycle.id)
-    relations = revert_graph(db, cycle.id, now) if cycle.kind == CycleKind.GRAPH else 0
+    relations = revert_graph(db, cycle.id) if cycle.kind == CycleKind.GRAPH else 0
     reverting.swap_observations(db, cycle, now)
     if not made:  # else a line that goes makes a conversation look again
         show_again(db, returning)

@@ -100,7 +100,8 @@ def parse_day(text: str, clock: Clock) -> str:
         if not named.yearly and named.last >= clock.today():
             return _stored(named)
     raise UsageError(
-        f"Not a date: {words[:40]}\nGive a day (2026-03-05, friday, in 3 days) or a month (2026-03)."
+        f"Not a date: {words[:40]}\n"
+        "Give a day (2026-03-05, friday, in 3 days) or a month (2026-03)."
     )
 
 

@@ -21,6 +21,8 @@ def brief(path: Path, today: date) -> list[AgendaItem]:
     Nothing where the file cannot be read at once. Raises DatabaseUnusableError for a
     file that is newer, damaged or not ours.
     """
+    if path.exists() and not path.is_file():
+        raise faults.unopened(path)
     try:
         with glance(path) as db:
             return [] if db is None else worth_saying(read_agenda(db, today), today)

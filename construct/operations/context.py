@@ -2,12 +2,16 @@
 
 import sqlite3
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from construct.clock import Clock
 from construct.config import Settings
-from construct.llm.providers import EXTRACTIVE, Models
 from construct.memory.cycles.situation import MemoryConfig, memory_config_for
 from construct.store.conversations import current_conversation
+from construct.vocabulary import EXTRACTIVE
+
+if TYPE_CHECKING:
+    from construct.llm.providers import Models
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class Context:
         """Return the same in the conversation where the user was last."""
         return replace(self, conversation_id=current_conversation(self.db))
 
-    def with_models(self, models: Models) -> "Context":
+    def with_models(self, models: "Models") -> "Context":
         """Return the same with the memory fitted to these models."""
         memory = memory_config_for(self.settings, models.main.context_window)
         return replace(

@@ -114,8 +114,6 @@ class _Conversation:
 
 @dataclass(slots=True)
 class _Sums:
-    """Dollars by how long the cache lives."""
-
     recent: dict[CacheLife, float] = field(default_factory=lambda: dict.fromkeys(LIVES, 0.0))
     full: dict[CacheLife, float] = field(default_factory=lambda: dict.fromkeys(LIVES, 0.0))
     too_long: int = 0
@@ -159,7 +157,6 @@ def _add_reply(
     factor: float,
     sums: _Sums,
 ) -> None:
-    """Add what one reply would have cost either way."""
     now = from_text(said.created_at)
     output = round(said.tokens * factor)
     system = round(system_tokens * factor)

@@ -12,6 +12,7 @@ from construct.llm.types import ChatMessage, Request, Text
 from construct.memory.recall.indexing import OTHER_MODEL, is_others
 from construct.memory.recall.meaning import meaning_for
 from construct.operations.indexing import by_words_alone, working_meaning
+from construct.store.attachments import attachment_violations
 from construct.store.copy_before_migration import find_copy_before_migration
 from construct.store.invariants import (
     file_violations,
@@ -76,7 +77,7 @@ def _credentials(settings: Settings) -> Check:
 
 def _database(db: sqlite3.Connection) -> list[Check]:
     damage, index = file_violations(db), index_violations(db)
-    broken = violations(db) + take_in_violations(db)
+    broken = violations(db) + take_in_violations(db) + attachment_violations(db)
     return [
         Check(
             "integrity",
@@ -89,7 +90,6 @@ def _database(db: sqlite3.Connection) -> list[Check]:
 
 
 def _copy_before_migration(settings: Settings) -> list[Check]:
-    """Name the copy that a migration left, if there is one."""
     copy = find_copy_before_migration(settings.db) if settings.db.exists() else None
     if copy is None:
         return []
@@ -115,7 +115,6 @@ def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
 
 
 async def _model(settings: Settings) -> Check:
-    """Ask the main model for one word."""
     model = choose_models(settings).main
     stream = model.stream(Request((), (ChatMessage("user", (Text("Say ok."),)),), max_tokens=16))
     try:

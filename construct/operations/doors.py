@@ -11,13 +11,14 @@ from datetime import date
 from construct.clock import from_text, to_text
 from construct.errors import NotFoundError, UsageError
 from construct.memory.recall.search import searched
-from construct.memory.shown.budget import packed
 from construct.memory.shown.forks import descent
+from construct.memory.shown.view import packed
 from construct.operations.agenda import Agenda
 from construct.operations.agenda import agenda as whole_agenda
 from construct.operations.context import Context
-from construct.operations.memory import Found, observations_in_scope
+from construct.operations.memory import observations_in_scope
 from construct.operations.moments import parse_moment
+from construct.operations.search import Found
 from construct.references import Reference, written
 from construct.store import doors, memories, observations, provenance
 from construct.store.doors import DoorCalls
@@ -195,7 +196,6 @@ def _rests_within(ctx: Context, allowed: Access, reference: Reference) -> bool:
 
 
 def _words_behind(ctx: Context, entry: Entry, filters: Filters) -> Sequence[Entry]:
-    """Return the messages that something rests on, or itself where it rests on none."""
     behind: int | None = entry.id
     if entry.kind == ItemKind.MEMORY:
         behind = memories.get_memory(ctx.db, entry.id).observation_id

@@ -18,7 +18,7 @@ from construct.store import observations, provenance
 from construct.store.never import count_left_out
 from construct.store.provenance import Generation, Span
 from construct.store.records import Observation
-from construct.vocabulary import Priority
+from construct.vocabulary import CycleKind, Priority
 
 _NEWEST_REFLECTIONS = 5
 
@@ -76,7 +76,6 @@ def diff(ctx: Context, since: str, until: str | None = None) -> Diff:
 
 
 def _known_at(ctx: Context, moment: str) -> list[Observation]:
-    """Return what was active at a stored time, and what was noted by then and is pending yet."""
     pending = (o for o in observations.unsuperseded(ctx.db) if o.committed_at is None)
     return [
         *provenance.active_at(ctx.db, moment),
@@ -115,7 +114,7 @@ Unit = Literal["week", "month", "quarter", "year"]
 
 _UNITS: tuple[Unit, ...] = ("week", "month", "quarter", "year")
 _WEEK = timedelta(weeks=1)
-_CAME = {"reflector": "reflections", "edit": "corrected"}
+_CAME: Mapping[str, str] = {CycleKind.REFLECTOR: "reflections", CycleKind.EDIT: "corrected"}
 _SUMS = ("superseded", "reflections", "corrected")
 
 
@@ -162,7 +161,7 @@ def weeks(spans: Iterable[Span], clock: Clock) -> list[Period]:
         changes[made, span.generation] += 1
         if span.until is not None:
             ended = _monday(span.until, clock)
-            counts[ended, "superseded"] += span.ended_by == "reflector"
+            counts[ended, "superseded"] += span.ended_by == CycleKind.REFLECTOR
             changes[ended, span.generation] -= 1
     return _in_order(counts, changes, _monday_of(clock.today())) if changes else []
 
@@ -188,10 +187,8 @@ def folded(periods: Iterable[Period]) -> list[list[Period]]:
 
 
 def _bundles(found: Sequence[Period], unit: Unit) -> list[Period]:
-    return [
-        _sum(begin, list(part))
-        for begin, part in groupby(found, lambda week: _begin(week.begin, unit))
-    ]
+    groups = groupby(found, lambda week: _begin(week.begin, unit))
+    return [_sum(begin, list(part)) for begin, part in groups]
 
 
 def _begin(monday: date, unit: Unit) -> date:

@@ -122,7 +122,6 @@ async def observe(
 
 
 async def _step(companion: Companion, conversation_id: int) -> Observed | None:
-    """Observe one batch of a conversation. Return None when nothing of it is left."""
     store, worker, model = companion.store, companion.worker, companion.models.worker
     if model is not None and await store.call(is_over_limit, worker.config):
         why = "the money for it is spent. Set --budget for more, or go on tomorrow"

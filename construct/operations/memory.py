@@ -1,4 +1,4 @@
-"""What is remembered: list, show and search it, add to it and correct it."""
+"""What is remembered: list and show it, add to it and correct it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,12 +6,9 @@ from datetime import date
 from typing import TypeVar
 
 from construct.clock import Clock, from_text, to_text
-from construct.errors import UsageError
 from construct.memory import corrections, promotion
 from construct.memory.graph import reading
 from construct.memory.graph.answers import USER
-from construct.memory.recall.search import Hit, searched
-from construct.memory.recall.spelling import Respelt
 from construct.memory.shown.forks import reach
 from construct.notebook import with_words
 from construct.operations.context import Context
@@ -19,12 +16,11 @@ from construct.operations.memory_filter import MemoryFilter, parse_filter
 from construct.operations.moments import parse_moment
 from construct.references import Reference
 from construct.store import graph as graph_rows
-from construct.store import memories, messages, observations, provenance, search_index
+from construct.store import memories, messages, observations, provenance
 from construct.store.backlog import unread
 from construct.store.database import transaction
 from construct.store.records import Memory, Message, Observation
-from construct.store.search import Filters
-from construct.vocabulary import Role
+from construct.vocabulary import ItemKind, Role, Scope
 
 Record = TypeVar("Record", Observation, Memory)
 
@@ -104,7 +100,7 @@ def observations_in_scope(ctx: Context) -> list[Observation]:
     """Return the active and pending observations in scope."""
     here, scope = ctx.conversation_id, ctx.memory.scope
     if here is None:
-        return observations.unsuperseded(ctx.db) if scope == "user" else []
+        return observations.unsuperseded(ctx.db) if scope == Scope.USER else []
     within = reach(ctx.db, scope, here)
     if within is None:
         return observations.unsuperseded(ctx.db)
@@ -120,7 +116,6 @@ def as_it_stood(record: Record, moment: str) -> Record:
 
 
 def _believed_at(ctx: Context, moment: str, include_all: bool) -> list[Observation]:
-    """Return what was active, and with `include_all` superseded, at a stored time."""
     if not include_all:
         return provenance.active_at(ctx.db, moment)
     return [
@@ -167,55 +162,15 @@ class StoredMemory:
 def show(ctx: Context, reference: Reference) -> Observation | Message | StoredMemory:
     """Return what an id names. Raises NotFoundError."""
     kind, number = reference
-    if kind == "message":
+    if kind == ItemKind.MESSAGE:
         return with_words(ctx.db, [messages.get_message(ctx.db, number)], ctx.clock)[0]
-    if kind == "observation":
+    if kind == ItemKind.OBSERVATION:
         return observations.observation(ctx.db, number)
     memory = memories.get_memory(ctx.db, number)
     if memory.observation_id is None:
         return StoredMemory(memory)
     source = observations.observation(ctx.db, memory.observation_id)
     return StoredMemory(memory, source.conversation_id)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search found, best first."""
-
-    query: str
-    hits: Sequence[Hit]
-    respelt: Sequence[Respelt] = ()
-    """The words that were searched in the place of words that nothing holds."""
-
-
-def search(
-    ctx: Context,
-    query: str,
-    *,
-    limit: int,
-    as_of: str | None = None,
-    include_all: bool = False,
-    by: str | None = None,
-) -> Found:
-    """Search messages, observations and memories.
-
-    `by` leaves only the words of the user, or of the assistant. Raises UsageError.
-    """
-    if by not in {None, Role.USER, Role.ASSISTANT}:
-        raise UsageError(f"--by {by}: whose words? It is --by user or --by assistant.")
-    if not query.strip():
-        raise UsageError("There is nothing to search for: give some words.")
-    moment = None if as_of is None else parse_moment(as_of, ctx.clock, end_of_day=True)
-    filters = Filters(as_of=moment, all=include_all, role=by, zone=ctx.clock.zone)
-    found = searched(
-        ctx.db, query, filters, limit, today=ctx.clock.today(), meaning=ctx.memory.meaning
-    )
-    return Found(query, found.hits, found.respelt)
-
-
-def count_unsearched(ctx: Context) -> int:
-    """Return how many imported messages are not in the search index yet."""
-    return search_index.count_missing(ctx.db)
 
 
 def graph(ctx: Context, name: str = "") -> reading.Tree:

@@ -16,7 +16,7 @@ from construct.errors import UsageError
 from construct.language.periods import parse_when
 from construct.operations.moments import parse_moment
 from construct.store.records import Memory, Observation
-from construct.vocabulary import Priority, Stance
+from construct.vocabulary import MemoryOrigin, Priority, Stance
 
 PRIORITIES: Mapping[str, str] = {
     Priority.HIGH: "matters much (!)",
@@ -49,7 +49,7 @@ MARKS: Mapping[str, tuple[str, Callable[[Observation, date], bool]]] = {
     "pinned": ("kept as it is", lambda o, _: bool(o.pinned)),
     "unknown": ("plans of unknown outcome", outcome_unknown),
     "reflections": ("made of other observations", lambda o, _: o.generation > 0),
-    "yours": ("said in your own words", lambda o, _: o.origin == "user"),
+    "yours": ("said in your own words", lambda o, _: o.origin == MemoryOrigin.USER),
 }
 """What an observation can be beside its priority and stance, each with its meaning."""
 
@@ -92,7 +92,7 @@ class MemoryFilter:
             return False
         kept = clock.local(from_text(memory.created_at)).date().isoformat()
         return (
-            (not self.marks or memory.origin == "user")
+            (not self.marks or memory.origin == MemoryOrigin.USER)
             and self._is_within(kept)
             and self._is_in(memory.content)
         )

@@ -64,8 +64,8 @@ def profile(ctx: Context) -> list[Subject]:
         subjects = (name for name in said if counts[name] >= _FEWEST_LINES)
         by_subject[next(subjects, None) or _title(line.of)].append(line)
     return [
-        Subject(name, sorted(by_subject[name], key=_age, reverse=True))
-        for name in sorted(by_subject, key=lambda name: _order(name, counts))
+        Subject(name, sorted(lines, key=lambda line: (line.date, line.of.id), reverse=True))
+        for name, lines in sorted(by_subject.items(), key=lambda one: _order(one[0], counts))
     ]
 
 
@@ -109,7 +109,3 @@ def _order(name: str, counts: Counter[str]) -> tuple[int, int, str]:
     titles = list(_TITLES.values())
     place = titles.index(name) if name in titles else len(titles)
     return place, -counts[name], name
-
-
-def _age(line: ProfileLine) -> tuple[str, int]:
-    return line.date, line.of.id

@@ -95,19 +95,14 @@ def why_last(ctx: Context) -> ReplyTrace:
     context = get_reply_context(ctx.db, reply_id)
     if context is None:
         raise NotFoundError(f"It was not noted what the last reply, message:{reply_id}, was given.")
+    shown = observations.observations(ctx.db, shown_ids(ctx.db, reply.conversation_id))
     return ReplyTrace(
         reply,
         context.blocks,
         context.lines,
-        tuple(_standing_before(ctx, reply)),
+        tuple(o for o in shown if o.committed_at and o.committed_at <= reply.created_at),
         tuple(Given(item.way, _read(ctx, item)) for item in context.items),
     )
-
-
-def _standing_before(ctx: Context, reply: Message) -> list[Observation]:
-    """Return the lines that the talk is shown and that were there before this reply."""
-    shown = observations.observations(ctx.db, shown_ids(ctx.db, reply.conversation_id))
-    return [o for o in shown if o.committed_at and o.committed_at <= reply.created_at]
 
 
 def _with_words(ctx: Context, message: Message) -> Message:

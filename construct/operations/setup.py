@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from construct.config import CHOSEN, CREDENTIALS, Settings, load_settings
+from construct.config import CHOSEN, CREDENTIALS, Settings
 from construct.env_file import write_settings
 from construct.errors import ConstructError, ModelError, UsageError
 from construct.llm import servers
@@ -108,11 +108,6 @@ def all_models(settings: Settings, environ: Mapping[str, str] = os.environ) -> l
     return found
 
 
-def choose_found(model: FoundModel) -> Choice:
-    """Choose a model of a server on this machine."""
-    return choose_server(model.server, model.name)
-
-
 def choose_server(url: str, model: str | None = None, key: str | None = None) -> Choice:
     """Choose a server by its address, with the first model that it lists unless one is named.
 
@@ -159,7 +154,7 @@ def choose_named(settings: Settings, name: str, environ: Mapping[str, str] = os.
         places = " or ".join(model.server for model in found)
         raise UsageError(f"{name} is in several places. Name one with --server: {places}.")
     if found:
-        return choose_found(found[0])
+        return choose_server(found[0].server, found[0].name)
     if settings.has_credentials and (is_known(name) or settings.base_url):
         return _on_the_same_server(settings, name)
     raise UsageError(
@@ -169,7 +164,6 @@ def choose_named(settings: Settings, name: str, environ: Mapping[str, str] = os.
 
 
 def _on_the_same_server(settings: Settings, name: str) -> Choice:
-    """Choose another model of what is configured, its address and key kept."""
     written = {"CONSTRUCT_MODEL": name}
     if settings.is_chosen_by_setup:
         given = {
@@ -209,7 +203,6 @@ def config_file(settings: Settings) -> Path:
 
 
 def _with_choice(settings: Settings, choice: Choice) -> Settings:
-    """Return the settings as they will be once the choice is written down."""
     given = choice.settings
     if not given.keys() & set(CREDENTIALS) and "CONSTRUCT_PROVIDER" not in given:
         return replace(settings, model=given.get("CONSTRUCT_MODEL"))
@@ -247,8 +240,3 @@ async def _answer(models: Models) -> str:
     finally:
         await stream.aclose()
     return stream.reply.text.strip()
-
-
-def reloaded(settings: Settings) -> Settings:
-    """Return the settings with what has been written since."""
-    return replace(load_settings(db=settings.db), untrusted=None)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from construct.llm.providers import EXTRACTIVE, named_provider
+from construct.llm.providers import named_provider
 from construct.llm.types import Request
 from construct.memory.cycles.situation import (
     held_tokens,
@@ -29,7 +29,7 @@ from construct.store.messages import MessageCounts
 from construct.store.never import count_left_out
 from construct.store.observations import Count
 from construct.store.records import Cycle, Message, Watermarks
-from construct.vocabulary import CycleKind, CycleStatus, Mode, Phase, Provider
+from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Mode, Phase, Provider
 
 if TYPE_CHECKING:
     from construct.companion import Companion

@@ -7,7 +7,6 @@ from typing import TextIO
 
 from construct.errors import UsageError
 from construct.operations.context import Context
-from construct.store import search_index
 from construct.store.backlog import unread
 from construct.store.backup import explaining, refuse_database, refuse_foreign_file, text_file
 from construct.store.transfer.exporting import FORMATS, write_export
@@ -63,11 +62,6 @@ def import_file(
         raise UsageError(f"{file} is the database itself. There is nothing to import from it.")
     report = import_into(ctx.db, file, ctx.clock, progress)
     return Imported(report, bool(report.messages and unread(ctx.db)))
-
-
-def unsearchable(ctx: Context) -> int:
-    """Return how many messages an interrupted import left out of the search index."""
-    return search_index.count_missing(ctx.db)
 
 
 def _refuse_to_replace(ctx: Context, target: Path, force: bool) -> None:

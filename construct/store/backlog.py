@@ -71,7 +71,7 @@ class Backlog:
 def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
     """Return the conversations with unread messages, the oldest first.
 
-    Only those that went on after a stored time, each from its beginning.
+    `since`, a stored time, leaves out those that ended before it.
     """
     rows = db.execute(
         f"""{_WAITING} SELECT conversation_id, count(*), sum(token_count) FROM waiting
@@ -84,7 +84,7 @@ def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
 def unread(db: sqlite3.Connection, conversation_id: int | None = None) -> int:
     """Return how many messages of a conversation, or of all, nobody has observed."""
     scope = {"from": 0, "to": LAST} if conversation_id is None else _only(conversation_id)
-    return int(scalar(db, f"{_WAITING} SELECT count(*) FROM waiting", scope))
+    return scalar(db, f"{_WAITING} SELECT count(*) FROM waiting", scope)
 
 
 def passed(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
@@ -122,7 +122,7 @@ def first_messages(db: sqlite3.Connection, ids: Sequence[int]) -> list[Message]:
 def count_from(db: sqlite3.Connection, conversation_id: int, message_id: int) -> int:
     """Return how many messages a conversation has from one of them on."""
     query = "SELECT count(*) FROM messages WHERE conversation_id = ? AND id >= ?"
-    return int(scalar(db, query, (conversation_id, message_id)))
+    return scalar(db, query, (conversation_id, message_id))
 
 
 def make_live(db: sqlite3.Connection, ids: Sequence[int]) -> None:

@@ -11,9 +11,10 @@ from typing import TextIO
 
 from construct.errors import ConstructError, UsageError
 from construct.store.copy_before_migration import is_copy_before_migration
-from construct.store.database import MAGIC, beside, make_folder
+from construct.store.database import MAGIC, make_folder
 from construct.store.search_index import merge_all
-from construct.store.version import APPLICATION_ID
+from construct.store.sql import exists
+from construct.store.version import APPLICATION_ID, beside
 
 MARKDOWN_END = "\n<!-- construct-export -->\n"
 """Ends every Markdown export, so that it can be told from notes of the user's own."""
@@ -36,29 +37,29 @@ def backup(db: sqlite3.Connection, path: Path) -> None:
         copy.execute("VACUUM")
 
 
+_RUNNING = "(SELECT id FROM cycles WHERE status = 'running')"
+_STRIP = f"""
+    PRAGMA foreign_keys = ON;
+    BEGIN;
+    DELETE FROM sessions;
+    DELETE FROM vectors;
+    DELETE FROM vector_models;
+    UPDATE observations SET superseded_at = NULL, superseded_by = NULL
+        WHERE superseded_by IN {_RUNNING};
+    DELETE FROM observations WHERE cycle_id IN {_RUNNING};
+    DELETE FROM forget_requests WHERE cycle_id IN {_RUNNING};
+    DELETE FROM cycles WHERE status = 'running';
+    UPDATE cycles SET owner = NULL, heartbeat = NULL, phase = NULL
+        WHERE owner IS NOT NULL OR heartbeat IS NOT NULL OR phase IS NOT NULL;
+    DELETE FROM meta WHERE name = 'pruning';
+    COMMIT;
+"""
+
+
 def _strip(copy: sqlite3.Connection) -> None:
-    copy.execute("PRAGMA foreign_keys = ON")
-    copy.execute("BEGIN")
-    copy.execute("DELETE FROM sessions")
-    copy.execute("DELETE FROM vectors")
-    copy.execute("DELETE FROM vector_models")
-    copy.execute(
-        """UPDATE cycles SET owner = NULL, heartbeat = NULL, phase = NULL
-           WHERE owner IS NOT NULL OR heartbeat IS NOT NULL OR phase IS NOT NULL"""
-    )
-    running = copy.execute("SELECT id FROM cycles WHERE status = 'running'").fetchall()
-    for cycle in running:
-        copy.execute(
-            """UPDATE observations SET superseded_at = NULL, superseded_by = NULL
-               WHERE superseded_by = ?""",
-            cycle,
-        )
-        copy.execute("DELETE FROM observations WHERE cycle_id = ?", cycle)
-        copy.execute("DELETE FROM forget_requests WHERE cycle_id = ?", cycle)
-        copy.execute("DELETE FROM cycles WHERE id = ?", cycle)
-    deleted = copy.execute("DELETE FROM meta WHERE name = 'pruning'").rowcount or running
-    copy.execute("COMMIT")
-    if deleted:
+    holds_deleted = exists(copy, "meta WHERE name = 'pruning'") or exists(copy, _RUNNING)
+    copy.executescript(_STRIP)
+    if holds_deleted:
         merge_all(copy)  # an index keeps deleted words until then
 
 

@@ -74,7 +74,7 @@ def current_conversation(db: sqlite3.Connection) -> int | None:
     """
     here = """SELECT id FROM conversations
               WHERE id = (SELECT value FROM meta WHERE name = ?)"""
-    found: int | None = scalar(db, here, (_HERE,)) or scalar(
+    return scalar(db, here, (_HERE,)) or scalar(
         db,
         """SELECT c.id, coalesce(
                (SELECT created_at FROM messages WHERE conversation_id = c.id AND archived = 0
@@ -86,7 +86,6 @@ def current_conversation(db: sqlite3.Connection) -> int | None:
            FROM conversations AS c WHERE last_at IS NOT NULL
            ORDER BY last_at DESC, last_id DESC NULLS FIRST, c.id DESC LIMIT 1""",
     )
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from construct.errors import ConstructError
-from construct.store.database import beside
 from construct.store.search_index import merge_all
+from construct.store.version import beside
 
 _PARTIAL = ".partial"
 """Ends the name of a copy that is not complete yet, so that a later start finds and removes it."""

@@ -7,7 +7,6 @@ heartbeat is old. Setting the clock must not make a living process look gone.
 
 import json
 import os
-import socket
 import sqlite3
 import time
 from functools import cache
@@ -17,8 +16,9 @@ from construct.store.never import is_forbidden
 from construct.store.records import SETTLING_SQL, Cycle
 from construct.store.sql import exists, first, insert, new_uid, scalar, select
 from construct.tokens import Usage
-from construct.vocabulary import Settled
+from construct.vocabulary import CycleKind, CycleStatus, Settled
 
+_ENDED = (CycleStatus.SUCCEEDED, CycleStatus.FAILED, CycleStatus.REVERTED)
 HEARTBEAT_SECONDS = 5.0
 STALE_SECONDS = 90.0
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -26,7 +26,8 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 @cache
 def _host() -> tuple[str, str]:
-    """Return this machine's name, and on Linux which of its boots this is."""
+    import socket
+
     boot = _BOOT_ID.read_text().strip() if _BOOT_ID.exists() else ""
     return socket.gethostname(), boot
 
@@ -83,7 +84,7 @@ def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool
 def abandon_dead(db: sqlite3.Connection, now: str) -> int:
     """Abandon the running cycles and close the sessions whose owner is gone.
 
-    Return how many cycles.
+    Returns the number of cycles.
     """
     dead = _gone(db, "cycles WHERE status = 'running'")
     db.executemany(
@@ -122,11 +123,17 @@ def start_cycle(
     """
     begin, end = span or (None, None)
     row = {
-        "uid": new_uid(), "conversation_id": conversation_id, "kind": kind, "status": "running",
-        "first_message_id": begin, "last_message_id": end, "model": model, "started_at": now,
+        "uid": new_uid(),
+        "conversation_id": conversation_id,
+        "kind": kind,
+        "status": CycleStatus.RUNNING,
+        "first_message_id": begin,
+        "last_message_id": end,
+        "model": model,
+        "started_at": now,
         "owner": owner(),
         "heartbeat": time.time(),
-    }  # fmt: skip
+    }
     try:
         return insert(db, "cycles", row)
     except sqlite3.IntegrityError:  # the index one_running_cycle
@@ -199,8 +206,8 @@ def insert_edit(
     row = {
         "uid": new_uid(),
         "conversation_id": conversation_id,
-        "kind": "edit",
-        "status": "succeeded",
+        "kind": CycleKind.EDIT,
+        "status": CycleStatus.SUCCEEDED,
         "notes": notes,
     }
     return insert(db, "cycles", row | {"started_at": now, "finished_at": now})
@@ -214,19 +221,18 @@ def settled_notes(how: Settled) -> str:
 def settled_by(db: sqlite3.Connection, cycle_id: int) -> str | None:
     """Return the notes of a cycle if it is an edit that settled something."""
     query = f"SELECT notes FROM cycles WHERE id = ? AND {SETTLING_SQL}"
-    notes: str | None = scalar(db, query, (cycle_id,))
-    return notes
+    return scalar(db, query, (cycle_id,))
 
 
 def last_cycle(
     db: sqlite3.Connection,
     kind: str,
     conversation_id: int | None,
-    statuses: tuple[str, ...] = ("succeeded", "failed", "reverted"),
+    statuses: tuple[str, ...] = _ENDED,
 ) -> Cycle | None:
-    """Return the newest cycle of a kind that ended so, for a conversation.
+    """Return the newest cycle of a kind that ended in one of these ways.
 
-    None: of those over several.
+    Without a conversation: the newest of those over several.
     """
     marks = ",".join("?" * len(statuses))
     source = (
@@ -250,10 +256,7 @@ def last_of_living_talk(db: sqlite3.Connection, conversation_id: int) -> Cycle |
 
 
 def answered_until(db: sqlite3.Connection, kind: str, conversation_id: int | None) -> str:
-    """Return when the last cycle of a kind that a model answered came to its end.
-
-    "" when there is none.
-    """
+    """Return when the last cycle of a kind ended that a model answered, or ""."""
     query = """SELECT max(finished_at) FROM cycles WHERE kind = ? AND conversation_id IS ?
                AND status IN ('succeeded', 'failed') AND output_tokens > 0"""
     return scalar(db, query, (kind, conversation_id)) or ""

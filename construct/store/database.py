@@ -4,33 +4,22 @@ A file that is newer, foreign, damaged, read-only or locked is refused before SQ
 write to it: even switching the journal mode would change its bytes.
 """
 
-import asyncio
 import os
 import sqlite3
 import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
 
 from construct.errors import DatabaseUnusableError
 from construct.store import faults
 from construct.store.never import keep_to
-from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
-
-P = ParamSpec("P")
-T = TypeVar("T")
+from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, beside, has_beside
 
 _BUSY_SECONDS = 10.0
-_PATIENT_SECONDS = 60.0
-"""A talk waits longer: an import of a million messages holds the file for half a minute.
-
-On a busy machine it takes more.
-"""
 _CHECKED_BYTES = 4 << 20
 """Up to here every page is looked at on opening: 4 ms a megabyte."""
 MAGIC = b"SQLite format 3\x00"
@@ -82,10 +71,7 @@ def open_database(path: Path, rules: Path | None = None) -> sqlite3.Connection:
 
 
 def look_into(path: Path, rules: Path | None = None) -> sqlite3.Connection:
-    """Open the database to read only.
-
-    Where there is no file none is made, and nothing is stored.
-    """
+    """Open the database to read only. Without a file it is empty, and none is made."""
     try:
         path.lstat()
     except FileNotFoundError:
@@ -161,67 +147,6 @@ def rehearsal(db: sqlite3.Connection) -> Iterator[None]:
             db.execute("ROLLBACK")
 
 
-class Store:
-    """The database for async code: one thread, one connection, calls one after the other.
-
-    `patience`: seconds for which a call waits for another program that holds the file.
-    """
-
-    def __init__(
-        self, path: Path, patience: float | None = None, *, rules: Path | None = None
-    ) -> None:
-        self.path = path
-        self._rules = rules
-        self._patience = _PATIENT_SECONDS if patience is None else patience
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="construct-db")
-        self._db: sqlite3.Connection | None = None
-
-    async def call(
-        self,
-        work: Callable[Concatenate[sqlite3.Connection, P], T],
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> T:
-        """Run `work(connection, ...)` in the database's thread.
-
-        The work is finished even if the waiting task is cancelled: what began to be
-        stored is stored.
-        """
-
-        def run() -> T:
-            if self._db is None:
-                self._db = open_database(self.path, self._rules)
-                self._db.execute(f"PRAGMA busy_timeout = {int(self._patience * 1000)}")
-            try:
-                return work(self._db, *args, **kwargs)
-            except sqlite3.Error as error:
-                raise faults.explain(error, self.path) from error
-
-        future = asyncio.get_running_loop().run_in_executor(self._thread, run)
-        future.add_done_callback(_look_at)
-        return await asyncio.shield(future)
-
-    def close(self) -> None:
-        """Wait for the last call, close the connection and end the thread."""
-
-        def close() -> None:
-            if self._db is not None:
-                self._db.close()
-                self._db = None
-
-        self._thread.submit(close).result()
-        self._thread.shutdown()
-
-
-def _look_at(call: "asyncio.Future[T]") -> None:
-    """Take note of an error that nobody waits for any more.
-
-    Else asyncio would print it, traceback and all.
-    """
-    if not call.cancelled():
-        call.exception()
-
-
 def make_folder(folder: Path) -> None:
     """Make a folder and those above it that are missing, each 0700."""
     for missing in reversed([folder, *folder.parents]):
@@ -239,9 +164,8 @@ def _make_file(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
-        writable = (
-            path.stat().st_mode & 0o222
-        )  # asked of the file too: root may write whatever its mode says
+        # The file's mode is asked too: root may write whatever it says.
+        writable = path.stat().st_mode & 0o222
         if not writable or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             raise faults.read_only(path) from None
 
@@ -261,10 +185,10 @@ def _check_header(path: Path) -> None:
     version, application_id = struct.unpack_from(">i4xI", header, 60)
     if application_id != APPLICATION_ID and not (application_id == 0 and _is_blank(path)):
         raise faults.foreign(path)
-    logged = _has(path, "-wal")
-    if (
-        logged
-    ):  # a newer version may stand there only; a connection that may write would move it on closing
+    logged = has_beside(path, "-wal")
+    # A newer version may stand in the log only. A connection that may write would move it
+    # into the file on closing.
+    if logged:
         with _reading(path, "mode=ro") as db:
             (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > SCHEMA_VERSION:
@@ -281,25 +205,14 @@ def _read_header(path: Path) -> tuple[bytes, int]:
         return file.read(100), file.seek(0, os.SEEK_END)
 
 
-def beside(path: Path, suffix: str) -> Path:
-    """Return the file that SQLite keeps beside a database."""
-    return Path(os.path.realpath(path) + suffix)
-
-
-def _has(path: Path, suffix: str) -> bool:
-    """Tell whether the file has a write-ahead log or a journal that is not empty."""
-    file = beside(path, suffix)
-    return file.exists() and file.stat().st_size > 0
-
-
 def _is_cut_off(path: Path, header: bytes, size: int) -> bool:
     """Tell whether pages are missing, while nobody is only now writing them."""
     for _ in range(20):
         page_size, pages = struct.unpack_from(">H10xI", header, 16)
         if (
             (65536 if page_size == 1 else page_size) * pages <= size
-            or _has(path, "-wal")
-            or _has(path, "-journal")
+            or has_beside(path, "-wal")
+            or has_beside(path, "-journal")
         ):
             return False
         time.sleep(0.01)
@@ -310,12 +223,12 @@ def _is_cut_off(path: Path, header: bytes, size: int) -> bool:
 def _is_blank(path: Path) -> bool:
     """Tell whether a file without anybody's mark has no tables, or has been made ours meanwhile."""
     for _ in range(100):
-        if not _has(path, "-journal"):
+        if not has_beside(path, "-journal"):
             break
         time.sleep(0.02)
     # Without a log, `immutable` reads the file alone: `mode=ro` would leave -wal and
     # -shm beside a WAL file.
-    how = "mode=ro" if _has(path, "-wal") else "mode=ro&immutable=1"
+    how = "mode=ro" if has_beside(path, "-wal") else "mode=ro&immutable=1"
     with _reading(path, how) as db:
         (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (mark,) = db.execute("PRAGMA application_id").fetchone()
@@ -323,7 +236,6 @@ def _is_blank(path: Path) -> bool:
 
 
 def _reading(path: Path, how: str) -> closing[sqlite3.Connection]:
-    """Open the file so that nothing is written to it, on closing neither."""
     return closing(
         sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=_BUSY_SECONDS)
     )
@@ -350,7 +262,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
     version = _refuse_newer(db, path)
-    if path.stat().st_size <= _CHECKED_BYTES and not _has(path, "-wal"):
+    if path.stat().st_size <= _CHECKED_BYTES and not has_beside(path, "-wal"):
         _check_pages(db, path)
     db.execute("PRAGMA foreign_keys = ON")
     db.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten, not only unlinked
@@ -408,9 +320,8 @@ def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    deadline = (
-        time.monotonic() + _BUSY_SECONDS
-    )  # switching the mode does not wait for other connections by itself
+    # Switching the mode does not wait for other connections by itself.
+    deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")

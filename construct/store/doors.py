@@ -1,9 +1,7 @@
-"""Calls of other programs through a door: which tool, by whom, when, how much was found."""
+"""Calls of other programs through a door: which tool, by whom, how often, how much was found."""
 
 import sqlite3
 from typing import NamedTuple
-
-from construct.store.sql import insert
 
 
 class DoorCalls(NamedTuple):
@@ -21,15 +19,18 @@ class DoorCalls(NamedTuple):
 
 def record_call(db: sqlite3.Connection, client: str, tool: str, results: int, now: str) -> None:
     """Store that a client used a tool; never what it asked for."""
-    row = {"created_at": now, "client": client, "tool": tool, "results": results}
-    insert(db, "door_calls", row)
+    db.execute(
+        """INSERT INTO door_calls VALUES (?1, ?2, 1, ?3, ?4, ?4)
+           ON CONFLICT DO UPDATE SET calls = calls + 1, results = results + excluded.results,
+               last_at = excluded.last_at""",
+        (client, tool, results, now),
+    )
 
 
 def calls_by_client(db: sqlite3.Connection) -> list[DoorCalls]:
     """Return the calls by client and tool, the client that came last first."""
     rows = db.execute(
-        """SELECT client, tool, count(*), sum(results), min(created_at), max(created_at)
-           FROM door_calls GROUP BY client, tool
-           ORDER BY max(max(created_at)) OVER (PARTITION BY client) DESC, client, tool"""
+        """SELECT client, tool, calls, results, first_at, last_at FROM door_calls
+           ORDER BY max(last_at) OVER (PARTITION BY client) DESC, client, tool"""
     )
     return list(map(DoorCalls._make, rows))

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from construct.store import faults
-from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
+from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_beside
 
 
 @contextmanager
@@ -22,9 +22,8 @@ def glance(path: Path) -> Iterator[sqlite3.Connection | None]:
     if not path.exists():
         yield None
         return
-    log = Path(f"{path.resolve()}-wal")
     # Without a log, `immutable` leaves no -wal and -shm beside the file.
-    how = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
+    how = "mode=ro" if has_beside(path, "-wal") else "mode=ro&immutable=1"
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=0)) as db:
         yield db if _is_current(db, path) else None
 

@@ -68,7 +68,7 @@ def entities(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[E
 def entities_called(db: sqlite3.Connection, names: Iterable[str]) -> list[Entity]:
     """Return the entities that may be called one of these lower-case names.
 
-    Those too whose name has more than plain words.
+    Names with more than plain words are included: the caller compares them.
     """
     rows = db.execute(
         f"""{_ENTITIES} WHERE lower(name) IN {GIVEN} UNION {_ENTITIES}
@@ -103,15 +103,6 @@ def relations_with(
                 SELECT id FROM relations WHERE subject_id IN {GIVEN}
                 UNION SELECT id FROM relations WHERE object_id IN {GIVEN}) {where} ORDER BY r.id""",
         (ids, ids),
-    )
-    return [Relation(*row) for row in rows]
-
-
-def relations_from(db: sqlite3.Connection, subject_id: int) -> list[Relation]:
-    """Return the relations of which an entity is the subject and whose memory is in force."""
-    rows = db.execute(
-        f"{_RELATION} WHERE r.subject_id = ? AND m.superseded_at IS NULL ORDER BY r.id",
-        (subject_id,),
     )
     return [Relation(*row) for row in rows]
 
@@ -151,20 +142,15 @@ def insert_relation(
         insert(db, "relations", {**row, "cycle_id": cycle_id, "created_at": now})
 
 
-def set_superseded(db: sqlite3.Connection, relation_id: int, superseded_at: str | None) -> None:
-    """Take a relation out of force, or put it in force again."""
-    db.execute("UPDATE relations SET superseded_at = ? WHERE id = ?", (superseded_at, relation_id))
-
-
-def take_back(db: sqlite3.Connection, cycle_id: int) -> list[tuple[int, int]]:
+def take_back(db: sqlite3.Connection, cycle_id: int) -> int:
     """Delete a cycle's relations, and the entities that none names then.
 
-    Return the ends of those relations.
+    Return how many relations went.
     """
     query = "DELETE FROM relations WHERE cycle_id = ? RETURNING subject_id, object_id"
     ends = db.execute(query, (cycle_id,)).fetchall()
     delete_unnamed(db, {end for pair in ends for end in pair})
-    return ends
+    return len(ends)
 
 
 def delete_unnamed(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
@@ -179,14 +165,11 @@ def delete_unnamed(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
 
 def count_unread(db: sqlite3.Connection, after: int = 0) -> int:
     """Return how many memories above an id no graph cycle has read."""
-    return int(scalar(db, f"SELECT count(*) FROM memories WHERE {_UNREAD} AND id > ?", (after,)))
+    return scalar(db, f"SELECT count(*) FROM memories WHERE {_UNREAD} AND id > ?", (after,))
 
 
 def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[Memory]:
-    """Return memories that no graph cycle has read, oldest first.
-
-    The oldest or the newest of them.
-    """
+    """Return the oldest or newest memories that no graph cycle has read, by id."""
     direction = "DESC" if newest else "ASC"
     found = select(
         db, Memory, f"memories WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?", (limit,)
@@ -195,20 +178,15 @@ def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[
 
 
 def mark_read(db: sqlite3.Connection, memory_ids: Iterable[int], cycle_id: int) -> set[int]:
-    """Say which cycle has read these memories.
-
-    Return those of them that are in force.
-    """
+    """Note which cycle has read these memories, and return those that are in force."""
     query = f"""UPDATE memories SET cycle_id = ?
                 WHERE superseded_at IS NULL AND id IN {GIVEN} RETURNING id"""
     return set(column(db, query, (cycle_id, given(memory_ids))))
 
 
-def mark_unread(db: sqlite3.Connection, cycle_id: int) -> list[str]:
-    """Let the memories that a cycle has read be unread; return what they say."""
-    return column(
-        db, "UPDATE memories SET cycle_id = NULL WHERE cycle_id = ? RETURNING content", (cycle_id,)
-    )
+def mark_unread(db: sqlite3.Connection, cycle_id: int) -> None:
+    """Let the memories that a cycle has read be unread."""
+    db.execute("UPDATE memories SET cycle_id = NULL WHERE cycle_id = ?", (cycle_id,))
 
 
 def note_tried(db: sqlite3.Connection) -> None:
@@ -228,7 +206,7 @@ def tried(db: sqlite3.Connection) -> int:
 
 
 def memories_with(db: sqlite3.Connection, phrase: str) -> list[Memory]:
-    """Return the memories with these words one behind the other, superseded ones too."""
+    """Return the memories that hold this phrase, superseded ones too."""
     return select(
         db,
         Memory,
@@ -238,10 +216,7 @@ def memories_with(db: sqlite3.Connection, phrase: str) -> list[Memory]:
 
 
 def leading_on(db: sqlite3.Connection, entity_ids: Iterable[int], hub: int) -> list[int]:
-    """Return those entities that are not the user and that few relations name.
-
-    At most `hub` of them.
-    """
+    """Return those that at most `hub` relations name, without the user."""
     query = f"""SELECT id FROM entities WHERE id IN {GIVEN} AND lower(name) <> 'user' AND ? >=
                     (SELECT count(*) FROM relations WHERE subject_id = entities.id)
                     + (SELECT count(*) FROM relations WHERE object_id = entities.id) ORDER BY id"""

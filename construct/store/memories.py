@@ -14,10 +14,9 @@ from dataclasses import asdict, dataclass
 from construct.errors import NotFoundError
 from construct.references import Reference
 from construct.store.never import is_forbidden
-from construct.store.observations import BENEATH
 from construct.store.records import Memory, Observation
-from construct.store.sql import columns, exists, first, given, insert, new_uid, select
-from construct.vocabulary import MemoryOrigin
+from construct.store.sql import columns, exists, first, insert, new_uid, select
+from construct.vocabulary import ItemKind, MemoryOrigin
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +44,20 @@ def list_memories(db: sqlite3.Connection, *, include_superseded: bool = False) -
 
 
 def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
-    """Return the observation that a reference names.
-
-    Of a memory that is the one it was promoted from.
-    """
+    """Return the observation that is named, or that the named memory came from."""
     kind, number = reference
-    if kind == "observation":
+    if kind == ItemKind.OBSERVATION:
         return number
-    if kind == "memory":
-        found = get_memory(db, number).observation_id
-        if found is not None:
-            return found
-    if kind == "message":
+    if kind == ItemKind.MESSAGE:
         raise NotFoundError(
             f"message:{number} comes from no observation: it is what was said itself."
         )
-    raise NotFoundError(
-        f"memory:{number} was kept word for word.\nForget it, and keep it anew in other words."
-    )
+    found = get_memory(db, number).observation_id
+    if found is None:
+        raise NotFoundError(
+            f"memory:{number} was kept word for word.\nForget it, and keep it anew in other words."
+        )
+    return found
 
 
 def insert_memory(db: sqlite3.Connection, new: NewMemory, now: str) -> int | None:
@@ -82,10 +77,7 @@ def _is_by_user(db: sqlite3.Connection, new: NewMemory) -> bool:
 
 
 def memories_in_force_like(db: sqlite3.Connection, expression: str, limit: int) -> list[Memory]:
-    """Return the memories in force that match an FTS5 expression, best first.
-
-    None for an empty one.
-    """
+    """Return the memories in force that match an FTS5 expression, best first."""
     if not expression:
         return []
     source = """memories_fts AS f JOIN memories AS m ON m.id = f.rowid
@@ -163,10 +155,7 @@ def memories_without_ground(db: sqlite3.Connection) -> list[tuple[Memory, Observ
 
 
 def memories_to_revive(db: sqlite3.Connection) -> list[Memory]:
-    """Return the superseded memories that may stand again.
-
-    What took their place is itself out of force, or gone.
-    """
+    """Return superseded memories whose successor is itself out of force, or gone."""
     source = """memories AS m
         LEFT JOIN observations AS o ON o.id = m.observation_id
         LEFT JOIN memories AS s ON s.id = m.superseded_by
@@ -175,20 +164,3 @@ def memories_to_revive(db: sqlite3.Connection) -> list[Memory]:
             o.superseded_at IS NULL AND o.committed_at IS NOT NULL AND o.withheld = 0))
         ORDER BY m.id"""
     return select(db, Memory, source, table="m")
-
-
-def memory_said_at(db: sqlite3.Connection, memory: Memory) -> str:
-    """Return when what a memory says was said.
-
-    With the newest message it rests on; what was written by hand, when it was written.
-    """
-    if memory.observation_id is None:
-        return memory.created_at
-    said, origin, written = db.execute(
-        f"""{BENEATH} SELECT (
-                SELECT max(m.created_at) FROM observation_messages
-                JOIN messages AS m ON m.id = message_id WHERE observation_id IN beneath
-            ), origin, created_at FROM observations WHERE id = ?""",
-        (given([memory.observation_id]), memory.observation_id),
-    ).fetchone()
-    return str(written if origin == "user" or said is None else said)

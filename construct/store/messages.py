@@ -2,14 +2,16 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from construct import tokens
 from construct.errors import NotFoundError
+from construct.store.attachments import NewAttachment, add_attachments
 from construct.store.conversations import get_conversation
 from construct.store.records import LEFT_OUT_SQL, REFUSED, REMOVED, Message, Watermarks
 from construct.store.sql import column, exists, first, insert, new_uid, scalar, select
 from construct.text import storable
+from construct.vocabulary import MessageStatus
 
 _MESSAGE_OVERHEAD = 4
 """Tokens a message costs beside its words: role and separators."""
@@ -38,9 +40,10 @@ class NewMessage:
     role: str
     content: str
     blocks: str | None = None
-    status: str = "complete"
+    status: str = MessageStatus.COMPLETE
     stop_reason: str | None = None
     model: str | None = None
+    attachments: tuple[NewAttachment, ...] = ()
 
 
 def add_message(
@@ -52,22 +55,26 @@ def add_message(
     """
     get_conversation(db, conversation_id)
     content = storable(message.content)
-    row = asdict(message) | {
-        "uid": new_uid(), "conversation_id": conversation_id, "content": content,
-        "token_count": message_tokens(content, message.blocks),
+    row = {
+        "uid": new_uid(), "conversation_id": conversation_id, "role": message.role,
+        "content": content, "blocks": message.blocks, "status": message.status,
+        "stop_reason": message.stop_reason, "model": message.model,
+        "token_count": message_tokens(content, message.blocks)
+        + sum(new.sent_tokens for new in message.attachments),
         "created_at": max(now, last_time(db, conversation_id) or now),
     }  # fmt: skip
-    return select(db, Message, "messages WHERE id = ?", (insert(db, "messages", row),))[0]
+    message_id = insert(db, "messages", row)
+    add_attachments(db, message_id, message.attachments)
+    return select(db, Message, "messages WHERE id = ?", (message_id,))[0]
 
 
 def last_time(db: sqlite3.Connection, conversation_id: int) -> str | None:
     """Return when the newest message of a conversation was said."""
-    found: str | None = scalar(
+    return scalar(
         db,
         "SELECT created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1",
         (conversation_id,),
     )
-    return found
 
 
 def messages_of(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
@@ -92,10 +99,7 @@ def messages_since(db: sqlite3.Connection, moment: str) -> list[Message]:
 def live_messages(
     db: sqlite3.Connection, conversation_id: int, after: int, until: int = LAST
 ) -> list[Message]:
-    """Return a conversation's messages with after < id <= until, oldest first.
-
-    Without archived ones.
-    """
+    """Return unarchived messages with after < id <= until, oldest first."""
     source = (
         "messages WHERE conversation_id = ? AND archived = 0 AND id > ? AND id <= ? ORDER BY id"
     )
@@ -231,7 +235,7 @@ def recent_times(db: sqlite3.Connection, conversation_id: int) -> list[str]:
 def last_message_id(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int:
     """Return the id of the newest message with id <= until, 0 when there is none."""
     query = "SELECT id FROM messages WHERE conversation_id = ? AND id <= ? ORDER BY id DESC LIMIT 1"
-    return int(scalar(db, query, (conversation_id, until)) or 0)
+    return scalar(db, query, (conversation_id, until)) or 0
 
 
 def mark_retried(db: sqlite3.Connection, replies: Sequence[int]) -> None:
@@ -255,14 +259,11 @@ def take_back_in(db: sqlite3.Connection, message_id: int) -> None:
 
 
 def prompt_history(db: sqlite3.Connection) -> list[str]:
-    """Return the newest 2,000 messages that the user typed.
-
-    Over all conversations but those that were only imported.
-    """
+    """Return the newest 2,000 messages that the user typed, none of them imported."""
     return column(
         db,
         f"""SELECT content FROM messages WHERE role = 'user' AND NOT archived AND NOT withheld
-           AND content <> '{REMOVED}'
+           AND content NOT IN ('', '{REMOVED}')
            AND conversation_id IN (SELECT id FROM conversations WHERE last_request_at IS NOT NULL)
            ORDER BY id DESC LIMIT 2000""",
     )

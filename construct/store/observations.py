@@ -144,10 +144,7 @@ def sources_of(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[int
 def matching(
     db: sqlite3.Connection, expression: str, talk: Descent | None, limit: int
 ) -> list[Observation]:
-    """Return the active and pending observations that match an FTS5 expression.
-
-    Best first; none for an empty one.
-    """
+    """Return active and pending observations that match an FTS5 expression, best first."""
     if not expression:
         return []
     where, values = scope_filter(talk)

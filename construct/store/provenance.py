@@ -96,7 +96,7 @@ def link_borrowed(db: sqlite3.Connection, pairs: Iterable[tuple[int, int]]) -> N
 def inherit_links(db: sqlite3.Connection, old: int, new: int) -> None:
     """Tie an edit to all that its first version was to replace, or took words from.
 
-    Under that version's cycle.
+    The links name the first version's cycle.
     """
     db.execute(
         """INSERT INTO observation_replaced (observation_id, replaced_id, relation, cycle_id)

@@ -32,9 +32,9 @@ def delete_observations(db: sqlite3.Connection, ids: Iterable[int]) -> None:
 
 
 def delete_memories(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[int, int]:
-    """Delete memories, their relations, and the entities that no relation names then.
+    """Delete memories, their relations, and entities that nothing names any more.
 
-    Return how many of both.
+    Returns how many relations and entities went.
     """
     memories = given(ids)
     query = f"DELETE FROM relations WHERE memory_id IN {GIVEN} RETURNING subject_id, object_id"
@@ -92,6 +92,7 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
     db.execute(f"DELETE FROM briefed WHERE message_id IN {GIVEN}", (ids,))
     db.execute(f"DELETE FROM forget_requests WHERE message_id IN {GIVEN}", (ids,))
     if words:
+        db.execute(f"DELETE FROM attachments WHERE message_id IN {GIVEN}", (ids,))
         db.execute(
             f"""UPDATE messages SET withheld = 1, content = ?, blocks = NULL, token_count = ?
                 WHERE id IN {GIVEN}""",

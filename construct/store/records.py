@@ -8,6 +8,8 @@ import json
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from construct.vocabulary import AttachmentKind, MemoryOrigin
+
 REMOVED = "[removed]"
 """Stands in the place of words that were forgotten."""
 
@@ -61,6 +63,13 @@ class Message(NamedTuple):
     model: str | None
     retried: int
     withheld: int
+    attached: str | None = None
+    """The lines that stand for its attachments, such as `[image: cat.png]`."""
+
+    @property
+    def text(self) -> str:
+        """What was said, below a line for each attachment."""
+        return "\n".join(part for part in (self.attached, self.content) if part)
 
     @property
     def left_out(self) -> str | None:
@@ -81,6 +90,24 @@ class Message(NamedTuple):
             return None
         uids = stored.get("quotes") if stored.get("type") == "notebook" else None
         return tuple(map(str, uids)) if isinstance(uids, list) else None
+
+
+class Attached(NamedTuple):
+    """A file that came with a message, without its data."""
+
+    id: int
+    message_id: int
+    position: int
+    name: str
+    media_type: str
+    sha256: str
+    size: int
+    token_count: int
+
+    @property
+    def line(self) -> str:
+        """What stands for it where it is not shown."""
+        return f"[{AttachmentKind.of(self.media_type)}: {self.name}]"
 
 
 class Observation(NamedTuple):
@@ -119,7 +146,7 @@ class Observation(NamedTuple):
     @property
     def is_protected(self) -> bool:
         """Whether no worker may overrule it: it is pinned, or the user's own words."""
-        return bool(self.pinned) or self.origin == "user"
+        return bool(self.pinned) or self.origin == MemoryOrigin.USER
 
 
 class Cycle(NamedTuple):

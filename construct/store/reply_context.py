@@ -80,5 +80,4 @@ def last_reply(db: sqlite3.Connection, conversation_id: int, until: int = LAST) 
     """
     query = """SELECT id FROM messages WHERE conversation_id = ? AND id <= ? AND role = 'assistant'
                AND retried = 0 AND withheld = 0 ORDER BY id DESC LIMIT 1"""
-    found: int | None = scalar(db, query, (conversation_id, until))
-    return found
+    return scalar(db, query, (conversation_id, until))

@@ -4,6 +4,7 @@ import sqlite3
 
 from construct.store.records import Cycle
 from construct.store.sql import column, exists, first, scalar, select
+from construct.vocabulary import CycleKind
 
 _CHANGED = """cycles WHERE status = 'succeeded' AND (
     kind = 'edit'
@@ -73,7 +74,7 @@ def swap_observations(db: sqlite3.Connection, cycle: Cycle, now: str) -> None:
 
     A line whose edit was committed meanwhile is committed for it.
     """
-    if cycle.kind == "edit":
+    if cycle.kind == CycleKind.EDIT:
         db.execute(
             """UPDATE observations SET committed_at = (
                    SELECT committed_at FROM observations AS new WHERE new.cycle_id = :id)
@@ -96,7 +97,7 @@ def live_message_before(db: sqlite3.Connection, conversation_id: int, message_id
     """Return the id of the message before one that is not archived, 0 for none."""
     query = """SELECT coalesce(max(id), 0) FROM messages
                WHERE conversation_id = ? AND archived = 0 AND id < ?"""
-    return int(scalar(db, query, (conversation_id, message_id)))
+    return scalar(db, query, (conversation_id, message_id))
 
 
 def mark_reverted(

@@ -8,7 +8,13 @@ The extra columns and tables beyond contract.md are explained where they stand.
 from sqlite_utils import Database, Migrations
 
 from construct.store.dates import FILL_FIRST_DATES
-from construct.store.schema_search import m004_search, m006_vectors, m007_own_words, script
+from construct.store.schema_search import (
+    INDEX_LINES,
+    m004_search,
+    m006_vectors,
+    m007_own_words,
+    script,
+)
 from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
 
 
@@ -380,17 +386,55 @@ def m009_taken_in(db: Database) -> None:
 
 
 def m010_door_calls(db: Database) -> None:
-    """What other programs asked for through a door (MCP): who and when, never the words."""
+    """What other programs asked for through a door: who, how often and when, never the words."""
     script(
         db,
         """
-        CREATE TABLE door_calls (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            created_at TEXT NOT NULL,
+        CREATE TABLE door_calls (              -- a row per client and tool: who polls all day fills no disk
             client TEXT NOT NULL,              -- as it names itself
             tool TEXT NOT NULL,
-            results INTEGER NOT NULL
+            calls INTEGER NOT NULL,
+            results INTEGER NOT NULL,
+            first_at TEXT NOT NULL,
+            last_at TEXT NOT NULL,
+            PRIMARY KEY (client, tool)
+        ) WITHOUT ROWID;
+        """,
+    )
+
+
+def m011_attachments(db: Database) -> None:
+    """Files that came with messages. `messages.attached` has their lines, so that no turn looks for them."""
+    lines = """UPDATE messages SET attached = (
+            SELECT group_concat(line, char(10)) FROM (
+                SELECT '[' || CASE media_type WHEN 'application/pdf' THEN 'pdf' WHEN 'text/plain' THEN 'text'
+                    ELSE 'image' END || ': ' || name || ']' AS line
+                FROM attachments WHERE message_id = messages.id ORDER BY position)) WHERE id ="""
+    script(
+        db,
+        f"""
+        CREATE TABLE attachments (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            uid TEXT NOT NULL UNIQUE,
+            message_id INTEGER NOT NULL REFERENCES messages(id) ON DELETE CASCADE,
+            position INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            media_type TEXT NOT NULL CHECK (
+                media_type IN ('image/png', 'image/jpeg', 'application/pdf', 'text/plain')),
+            sha256 TEXT NOT NULL,
+            size INTEGER NOT NULL,
+            token_count INTEGER NOT NULL,  -- where a model is sent it whole
+            data BLOB NOT NULL,            -- last, so that reading the rest does not read it
+            UNIQUE (message_id, position)
         );
+        ALTER TABLE messages ADD COLUMN attached TEXT;  -- the lines of its attachments; kept by triggers
+        {INDEX_LINES}
+        CREATE TRIGGER attachments_insert AFTER INSERT ON attachments BEGIN
+            {lines} new.message_id;
+        END;
+        CREATE TRIGGER attachments_delete AFTER DELETE ON attachments BEGIN
+            {lines} old.message_id;
+        END;
         """,
     )
 
@@ -398,7 +442,7 @@ def m010_door_calls(db: Database) -> None:
 migrations = Migrations("construct")
 for _step in (
     m001_talk, m002_memory, m003_curated, m004_search, m005_briefings, m006_vectors, m007_own_words, m008_replaced,
-    m009_taken_in, m010_door_calls,
+    m009_taken_in, m010_door_calls, m011_attachments,
 ):  # fmt: skip
     migrations()(_step)
 

@@ -43,6 +43,33 @@ What has no entry yet (search_index.py) has none to take out.
 """
 
 
+INDEX_LINES = """
+    DROP TRIGGER messages_fts_insert;
+    DROP TRIGGER messages_fts_delete;
+    DROP TRIGGER messages_fts_update;
+    DROP VIEW messages_search;
+    CREATE VIEW messages_search AS
+        SELECT id, iif(withheld, '', content || ifnull(char(10) || attached, '')) AS text FROM messages;
+    CREATE TRIGGER messages_fts_insert AFTER INSERT ON messages BEGIN
+        INSERT INTO messages_fts(rowid, text)
+            VALUES (new.id, iif(new.withheld, '', new.content || ifnull(char(10) || new.attached, '')));
+    END;
+    CREATE TRIGGER messages_fts_delete AFTER DELETE ON messages
+    WHEN EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = old.id) BEGIN
+        INSERT INTO messages_fts(messages_fts, rowid, text)
+            VALUES ('delete', old.id, iif(old.withheld, '', old.content || ifnull(char(10) || old.attached, '')));
+    END;
+    CREATE TRIGGER messages_fts_update AFTER UPDATE OF content, withheld, attached ON messages
+    WHEN EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = old.id) BEGIN
+        INSERT INTO messages_fts(messages_fts, rowid, text)
+            VALUES ('delete', old.id, iif(old.withheld, '', old.content || ifnull(char(10) || old.attached, '')));
+        INSERT INTO messages_fts(rowid, text)
+            VALUES (new.id, iif(new.withheld, '', new.content || ifnull(char(10) || new.attached, '')));
+    END;
+"""
+"""A message is found by the names of its attachments too. No entry changes: none has any yet."""
+
+
 def m004_search(db: Database) -> None:
     """Full-text indexes, kept in step by triggers.
 

@@ -8,9 +8,8 @@ superseded observations only with `Filters.all`.
 """
 
 import json
-import math
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
@@ -20,11 +19,13 @@ from construct.store.dates import FIRST_DAY_SQL, LAST_DAY_SQL
 from construct.store.observations import in_descent
 from construct.store.records import LEFT_OUT_SQL, REMOVED, Descent
 from construct.store.sql import GIVEN, column, given, scalar
+from construct.vocabulary import ItemKind
 
-KINDS = ("message", "observation", "memory")
+KINDS = tuple(ItemKind)
 
 _Condition = tuple[str, tuple[object, ...]]
-_FOUND_MESSAGE = f"m.withheld = 0 AND m.retried = 0 AND m.content NOT IN ('', '{REMOVED}')"
+_FOUND_MESSAGE = f"""m.withheld = 0 AND m.retried = 0
+    AND (m.content NOT IN ('', '{REMOVED}') OR m.attached IS NOT NULL)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,7 @@ def match(
     """
     table = _TABLES[kind]
     where, values = (
-        _conditions(kind, filters) if kind != "message" or filters.narrow() else ([], [])
+        _conditions(kind, filters) if kind != ItemKind.MESSAGE or filters.narrow() else ([], [])
     )
     join = f"JOIN {table} AS m ON m.id = f.rowid {_JOINS[kind]}" if where else ""
     query = f"""SELECT f.rowid FROM {table}_fts AS f {join} WHERE {table}_fts MATCH ?
@@ -184,7 +185,7 @@ def newest_of_each(
 
 def path(db: sqlite3.Connection) -> str:
     """Return the file's path: what this process knows of a file is kept under it."""
-    return str(scalar(db, "SELECT file FROM pragma_database_list WHERE name = 'main'"))
+    return scalar(db, "SELECT file FROM pragma_database_list WHERE name = 'main'")
 
 
 def noted(db: sqlite3.Connection, messages: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
@@ -206,45 +207,28 @@ def promoted_from(db: sqlite3.Connection, memories: Iterable[int]) -> dict[int, 
 
 
 def frequencies(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
-    """Return in how many rows each stem occurs, from the index.
-
-    The index counts by reading all of a word's entries, 0.7 ms in a large file
-    (facts.md): there what was counted is kept while this process runs, until the file
-    has grown by a tenth.
-    """
-    rows = total(db, kind)
-    known: dict[str, int] = {}
-    if rows >= _MANY_ROWS:
-        known = _counted.setdefault((path(db), kind, round(math.log(rows, 1.1))), known)
-    counts = count(db, kind, [stem for stem in stems if stem not in known])
-    # What no row has costs nothing to count, and may be said next: the query would go
-    # on without it.
-    known |= {stem: count for stem, count in counts.items() if count}
-    return {stem: known.get(stem, 0) for stem in stems}
-
-
-_MANY_ROWS = 20_000
-_counted: dict[tuple[str, str, int], dict[str, int]] = {}
-
-
-def count(db: sqlite3.Connection, kind: str, stems: Sequence[str]) -> dict[str, int]:
-    """Return in how many rows each stem occurs now."""
-    table = _TABLES[kind]
-    db.execute(
-        f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab
-            USING fts5vocab(main, {table}_fts, row)"""
-    )
-    sql = f"SELECT doc FROM temp.{table}_vocab WHERE term = ?"
+    """Return in how many rows each stem occurs, from the index."""
+    sql = f"SELECT doc FROM {_vocabulary(db, kind)} WHERE term = ?"
     return {stem: scalar(db, sql, (stem,)) or 0 for stem in stems}
 
 
-def term_seeker(db: sqlite3.Connection, kind: str) -> Callable[[str], str | None]:
-    """Return a function that gives the first term of a kind's index that is not before a text.
+def terms_among(db: sqlite3.Connection, stems: Iterable[str]) -> set[str]:
+    """Return those of these stems that the index of any kind holds."""
+    held = " OR ".join(
+        f"EXISTS (SELECT 1 FROM {_instances(db, kind)} WHERE term = value)" for kind in KINDS
+    )
+    return set(
+        column(db, f"SELECT value FROM json_each(?) WHERE {held}", (json.dumps(sorted(stems)),))
+    )
 
-    It reads one entry of that term, however many there are: 25 µs in a file of 200,000 terms.
-    """
-    sql = f"SELECT term FROM {_instances(db, kind)} WHERE term >= ? LIMIT 1"
-    return lambda at: scalar(db, sql, (at,))
+
+def terms_beginning(db: sqlite3.Connection, letters: str, most: int) -> set[str]:
+    """Return the first stems of each kind's index that begin with some letters."""
+    found: set[str] = set()
+    for kind in KINDS:
+        sql = f"SELECT term FROM {_vocabulary(db, kind)} WHERE term >= ? AND term < ? LIMIT ?"
+        found.update(column(db, sql, (letters, letters + "\U0010ffff", most)))
+    return found
 
 
 def rows_of_term(db: sqlite3.Connection, kind: str, term: str, most: int) -> list[int]:
@@ -253,6 +237,15 @@ def rows_of_term(db: sqlite3.Connection, kind: str, term: str, most: int) -> lis
         f"SELECT DISTINCT doc FROM (SELECT doc FROM {_instances(db, kind)} WHERE term = ? LIMIT ?)"
     )
     return column(db, sql, (term, most))
+
+
+def _vocabulary(db: sqlite3.Connection, kind: str) -> str:
+    table = _TABLES[kind]
+    db.execute(
+        f"""CREATE VIRTUAL TABLE IF NOT EXISTS temp.{table}_vocab
+            USING fts5vocab(main, {table}_fts, row)"""
+    )
+    return f"temp.{table}_vocab"
 
 
 def _instances(db: sqlite3.Connection, kind: str) -> str:
@@ -279,7 +272,11 @@ def mentions(
     ).fetchall()
 
 
-_TABLES = {"message": "messages", "observation": "observations", "memory": "memories"}
+_TABLES: Mapping[str, str] = {
+    ItemKind.MESSAGE: "messages",
+    ItemKind.OBSERVATION: "observations",
+    ItemKind.MEMORY: "memories",
+}
 _JOINS = {
     "message": "",
     "observation": "JOIN cycles AS c ON c.id = m.cycle_id",
@@ -294,7 +291,12 @@ _ANY = {
     "text": "m.content",
 }
 _FIELDS = {
-    "message": _ANY | {"role": "m.role"},
+    "message": _ANY
+    | {
+        "text": """CASE WHEN m.attached IS NULL THEN m.content WHEN m.content = '' THEN m.attached
+                   ELSE m.attached || char(10) || m.content END""",
+        "role": "m.role",
+    },
     "observation": _ANY
     | {
         "day": "m.observation_date", "about": FIRST_DAY_SQL.format("m.referenced_date"),
@@ -321,9 +323,9 @@ def _conditions(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
     found = [*_in_force(kind, filters), *_within_days(kind, filters)]
     if filters.talk is not None:
         found.append(_of_talk(kind, filters.talk))
-    if filters.role and kind == "message":
+    if filters.role and kind == ItemKind.MESSAGE:
         found.append(("m.role = ?", (filters.role,)))
-    if filters.without and kind == "message":
+    if filters.without and kind == ItemKind.MESSAGE:
         found.append((f"m.id NOT IN {GIVEN}", (given(filters.without),)))
     return [f"({condition})" for condition, _ in found], [
         value for _, values in found for value in values
@@ -333,26 +335,22 @@ def _conditions(kind: str, filters: Filters) -> tuple[list[str], list[object]]:
 def _in_force(kind: str, filters: Filters) -> Iterator[_Condition]:
     """Yield the conditions that concern what counts, at a moment or now."""
     at = (to_text(filters.as_of),) if filters.as_of else ()
-    if kind == "message":
+    if kind == ItemKind.MESSAGE:
         yield _FOUND_MESSAGE, ()
         if filters.for_model:
             yield f"NOT {LEFT_OUT_SQL}", ()
-    if kind == "observation":
+    if kind == ItemKind.OBSERVATION:
         yield "c.status <> 'reverted' AND m.withheld = 0", ()
-    if kind == "memory":
+    if kind == ItemKind.MEMORY:
         yield "o.withheld IS NOT 1", ()
     if at:
         yield f"m.{'committed_at' if kind == 'observation' else 'created_at'} <= ?", at
-    if kind != "message" and not filters.all:
+    if kind != ItemKind.MESSAGE and not filters.all:
         yield f"m.superseded_at IS NULL{' OR m.superseded_at > ?' if at else ''}", at
 
 
 def _within_days(kind: str, filters: Filters) -> Iterator[_Condition]:
-    """Yield the conditions that concern the days.
-
-    An observation has a day, everything else a moment.
-    """
-    if kind == "observation":
+    if kind == ItemKind.OBSERVATION:
         if filters.since:
             yield "m.observation_date >= ?", (filters.since.isoformat(),)
         if filters.until:
@@ -365,10 +363,10 @@ def _within_days(kind: str, filters: Filters) -> Iterator[_Condition]:
 
 
 def _of_talk(kind: str, talk: Descent) -> _Condition:
-    if kind == "message":
+    if kind == ItemKind.MESSAGE:
         said = " OR ".join("(m.conversation_id = ? AND m.id <= ?)" for _ in talk)
         return said, tuple(value for one in talk for value in one)
-    if kind == "observation":
+    if kind == ItemKind.OBSERVATION:
         return in_descent(talk, "m")
     condition, ids = in_descent(talk, "o")
     return f"m.observation_id IS NULL OR {condition}", ids

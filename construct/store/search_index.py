@@ -66,10 +66,7 @@ def complete(
 
 
 def make_some(db: sqlite3.Connection) -> int:
-    """Make some of the entries that are missing.
-
-    Return of how many messages, 0 when none is.
-    """
+    """Make some of the missing entries, and return how many; 0 when none is missing."""
     if _first_missing(db) is None:
         return 0
     with transaction(db):
@@ -85,7 +82,7 @@ def count_missing(db: sqlite3.Connection) -> int:
     query = """SELECT (SELECT count(*) FROM messages INDEXED BY messages_by_conversation
                        WHERE id >= :first)
                     - (SELECT count(*) FROM messages_fts_docsize WHERE id >= :first)"""
-    return int(scalar(db, query, {"first": first}))
+    return scalar(db, query, {"first": first})
 
 
 def merge_some(db: sqlite3.Connection) -> bool:

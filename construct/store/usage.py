@@ -64,7 +64,7 @@ def spent_on_memory(db: sqlite3.Connection, since: str = "", until: str = "~") -
     # This condition is the one of an index: chat is not in it.
     query = """SELECT total(cost_usd) FROM usage
                WHERE purpose <> 'chat' AND created_at >= ? AND created_at < ?"""
-    return float(scalar(db, query, (since, until)))
+    return scalar(db, query, (since, until))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from construct.store.records import REMOVED
 from construct.store.search import KINDS
-from construct.store.sql import GIVEN, exists, given, scalar
+from construct.store.sql import exists, scalar
 
 _FROM = {
     "message": f"""messages AS m
@@ -35,14 +35,12 @@ class Text:
 
 def model_of(db: sqlite3.Connection, name: str) -> int | None:
     """Return the number of a model, None while it has no vector."""
-    found: int | None = scalar(db, "SELECT id FROM vector_models WHERE name = ?", (name,))
-    return found
+    return scalar(db, "SELECT id FROM vector_models WHERE name = ?", (name,))
 
 
 def chosen(db: sqlite3.Connection) -> str | None:
     """Return the model whose vectors the file is to have, None while any will do."""
-    found: str | None = scalar(db, "SELECT name FROM vector_models ORDER BY id DESC LIMIT 1")
-    return found
+    return scalar(db, "SELECT name FROM vector_models ORDER BY id DESC LIMIT 1")
 
 
 def choose(db: sqlite3.Connection, name: str) -> None:
@@ -110,15 +108,6 @@ def newest(
         (model, kind, after, limit),
     )
     return rows.fetchall()[::-1]
-
-
-def of(
-    db: sqlite3.Connection, model: int, kind: str, ids: Iterable[int]
-) -> list[tuple[int, bytes]]:
-    """Return (entry, vector) of these entries."""
-    query = f"""SELECT entry_id, vector FROM vectors
-                WHERE model = ? AND kind = ? AND entry_id IN {GIVEN} ORDER BY entry_id"""
-    return db.execute(query, (model, kind, given(ids))).fetchall()
 
 
 def has_others(db: sqlite3.Connection, name: str) -> bool:

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from itertools import groupby
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from construct.clock import from_text
@@ -13,7 +13,7 @@ from construct.language.periods import relative_words
 from construct.memory.agenda import AgendaItem
 from construct.operations.agenda import Agenda, CalendarEvent
 from construct.text import one_line
-from construct.views.widgets import Prose
+from construct.views.widgets import Prose, grid, spaced
 from construct.vocabulary import AgendaState
 
 NOTHING = "Nothing on the agenda. What you plan for a day, a month or a year stands here."
@@ -31,16 +31,14 @@ def agenda_json(agenda: Agenda) -> list[dict[str, object]]:
 
 def agenda_view(agenda: Agenda) -> RenderableType:
     """Return today first, then what is ahead, then what has passed."""
-    parts: list[RenderableType] = []
-    for title, items in _sections(agenda.items):
-        if parts:
-            parts.append(Text())
-        parts += [Text(title, style="accent"), _table(items, agenda.today)]
-    return Group(*parts) if parts else Text(NOTHING)
+    sections = [
+        Group(Text(title, style="accent"), _table(items, agenda.today))
+        for title, items in _sections(agenda.items)
+    ]
+    return spaced(sections) if sections else Text(NOTHING)
 
 
 def _sections(items: Sequence[AgendaItem]) -> Iterator[tuple[str, list[AgendaItem]]]:
-    """Yield titles and what stands under them: vague days under their month or year."""
     for state, title in ((AgendaState.TODAY, "Today"), (AgendaState.AHEAD, "Ahead")):
         if exact := [i for i in items if i.state is state and not i.is_vague]:
             yield title, exact
@@ -53,18 +51,17 @@ def _sections(items: Sequence[AgendaItem]) -> Iterator[tuple[str, list[AgendaIte
 
 
 def _table(items: Iterable[AgendaItem], today: date) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(justify="right", no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
-    for item in items:
-        line = Prose(one_line(item.content))
-        if item.state is not AgendaState.TODAY and not (
-            item.is_vague and item.state is AgendaState.AHEAD
-        ):
-            far = relative_words(item.days.last, today)
-            line.append(f" · {_day(item)}, {far}", style="dim")
-        table.add_row(str(item.id), line)
-    return table
+    rows = ((str(item.id), _line(item, today)) for item in items)
+    return grid(rows, Column(justify="right", no_wrap=True, style="dim"), Column(overflow="fold"))
+
+
+def _line(item: AgendaItem, today: date) -> Text:
+    line = Prose(one_line(item.content))
+    is_under_its_day = item.state is AgendaState.TODAY
+    if is_under_its_day or (item.is_vague and item.state is AgendaState.AHEAD):
+        return line
+    far = relative_words(item.days.last, today)
+    return line.append(f" · {_day(item)}, {far}", style="dim")
 
 
 def _day(item: AgendaItem) -> str:

@@ -1,11 +1,12 @@
 """What the main model would be sent, part by part."""
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from construct import tokens
@@ -14,7 +15,7 @@ from construct.llm.types import Text as TextBlock
 from construct.memory.shown.context import block_kind, block_text, request_tokens
 from construct.operations.status import NextRequest
 from construct.text import one_line, printable, shorten
-from construct.views.widgets import AccentBar
+from construct.views.widgets import AccentBar, grid
 from construct.views.words import counted, percent
 
 _FIRST, _LAST, _GAP = 140, 60, 40
@@ -31,15 +32,13 @@ def context_view(found: NextRequest, *, full: bool = False) -> RenderableType:
     request = found.request
     sizes = request_tokens(request)
     total = sum(sizes.values())
-    head = Text()
-    head.append(counted(total, "token"), style="heading3")
     share = percent(total / found.window)
-    head.append(
-        f" would be sent to {one_line(found.model)}, {share} of its window of {found.window:,}."
+    head = Text.assemble(
+        (counted(total, "token"), "heading3"),
+        f" would be sent to {one_line(found.model)}, {share} of its window of {found.window:,}.",
+        (f" Cached for {_LIVES[request.cache_life]} up to each ◄.", "dim"),
+        ("" if full else " /context full shows every word.", "dim"),
     )
-    head.append(f" Cached for {_LIVES[request.cache_life]} up to each ◄.", style="dim")
-    if not full:
-        head.append(" /context full shows every word.", style="dim")
     return Group(*_parts(request, full=full), head, Padding(_bars(request, sizes), (1, 0, 0, 2)))
 
 
@@ -68,30 +67,30 @@ def context_json(found: NextRequest) -> dict[str, Any]:
 
 def _bars(request: Request, sizes: dict[str, int]) -> Table:
     """Return the parts one after the other, each where it stands in the whole."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(max_width=_BAR_WIDTH)
-    for _ in range(2):
-        table.add_column(no_wrap=True, justify="right")
-    table.add_column(style="dim", overflow="fold")
     total = max(1, sum(sizes.values()))
-    begin = 0
-    for name, size in sizes.items():
-        if size:
-            bar = AccentBar(total, begin, begin + size)
-            table.add_row(
-                "window" if name == "messages" else name,
-                bar,
-                f"{size:,}",
-                percent(size / total),
-                _count_words(request, name),
-            )
-        begin += size
-    return table
+    ends = accumulate(sizes.values())
+    rows = (
+        (
+            "window" if name == "messages" else name,
+            AccentBar(total, end - size, end),
+            f"{size:,}",
+            percent(size / total),
+            _count_words(request, name),
+        )
+        for (name, size), end in zip(sizes.items(), ends, strict=True)
+        if size
+    )
+    return grid(
+        rows,
+        Column(no_wrap=True),
+        Column(max_width=_BAR_WIDTH),
+        Column(no_wrap=True, justify="right"),
+        Column(no_wrap=True, justify="right"),
+        Column(style="dim", overflow="fold"),
+    )
 
 
 def _count_words(request: Request, part: str) -> str:
-    """Return how many of what a part is made of there are."""
     observations = sum(
         block_kind(block) == "observations" for one in request.messages for block in one.blocks
     )
@@ -126,14 +125,9 @@ def _parts(request: Request, *, full: bool) -> Iterator[RenderableType]:
 def _part(
     role: str, texts: Sequence[tuple[str, bool]], *, full: bool, size: int | None = None
 ) -> Iterator[RenderableType]:
-    """Return a part's head, its texts with the marks behind them, and a blank line."""
-    head = Text()
-    head.append(role, style="accent")
-    head.append(
-        f"  {counted(sum(tokens.count(t) for t, _ in texts) if size is None else size, 'token')}",
-        style="dim",
-    )
-    yield head
+    if size is None:
+        size = sum(tokens.count(text) for text, _ in texts)
+    yield Text.assemble((role, "accent"), (f"  {counted(size, 'token')}", "dim"))
     for text, marked in texts:
         shown = _abbreviated(printable(text), full=full)
         if marked:

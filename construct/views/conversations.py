@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.table import Table
+from rich.table import Column
 from rich.text import Text
 
 from construct.clock import Clock
@@ -15,6 +15,7 @@ from construct.operations.conversations import DeletionPreview, Transcript
 from construct.store.conversations import ConversationSummary
 from construct.store.records import Conversation, Message
 from construct.views.forgetting import STILL_IN_FILE
+from construct.views.widgets import grid
 from construct.views.words import LEFT_OUT_WORDS, ago, counted, when
 from construct.views.wrapping import fitted
 from construct.vocabulary import MessageStatus
@@ -43,17 +44,17 @@ class _Conversations:
         beside = [self._beside(one) for one in self.found]
         taken = sum(max(map(len, column)) + _BETWEEN for column in zip(*beside, strict=True))
         room = max(_NARROWEST, options.max_width - taken)
-        table = Table.grid(padding=(0, _BETWEEN))
-        table.add_column(no_wrap=True, justify="right")
-        table.add_column(no_wrap=True)
-        table.add_column(no_wrap=True, justify="right", style="dim")
-        table.add_column(no_wrap=True, style="dim")
-        for one, (number, messages, last) in zip(self.found, beside, strict=True):
-            mine = one.conversation.id == self.here
-            table.add_row(
-                Text(number, style="accent" if mine else ""), _title(one, room), messages, last
-            )
-        yield table
+        yield grid(
+            (
+                (Text(number, style="accent" if "›" in number else ""), _title(one, room), *rest)
+                for one, (number, *rest) in zip(self.found, beside, strict=True)
+            ),
+            Column(no_wrap=True, justify="right"),
+            Column(no_wrap=True),
+            Column(no_wrap=True, justify="right", style="dim"),
+            Column(no_wrap=True, style="dim"),
+            gap=_BETWEEN,
+        )
 
     def _beside(self, one: ConversationSummary) -> tuple[str, str, str]:
         number = f"{'› ' if one.conversation.id == self.here else ''}{one.conversation.id}"

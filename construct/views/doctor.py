@@ -5,12 +5,12 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from construct.operations.doctor import Check
 from construct.operations.indexing import Reindexed
 from construct.text import printable
+from construct.views.widgets import grid
 
 _NAMES = {
     "credentials": "model chosen",
@@ -24,13 +24,14 @@ _NAMES = {
 
 def checks_view(checks: Sequence[Check]) -> RenderableType:
     """Return the checks, a row each."""
-    table = Table.grid(padding=(0, 2))
-    for check in checks:
-        mark = Text(_mark(check), style="success" if check.ok else "error")
-        table.add_row(
-            mark, _NAMES.get(check.name, check.name), Text(printable(check.detail), overflow="fold")
+    return grid(
+        (
+            Text(_mark(check), style="success" if check.ok else "error"),
+            _NAMES.get(check.name, check.name),
+            Text(printable(check.detail), overflow="fold"),
         )
-    return table
+        for check in checks
+    )
 
 
 def checks_text(checks: Sequence[Check]) -> str:

@@ -1,21 +1,23 @@
 """What an observer would learn now, beside what one has learned."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from construct.memory.learning.proposals import ProposedObservation
-from construct.memory.shown.lines import SIGNS
+from construct.memory.shown.lines import shown_line
 from construct.operations.dry_run import DryRun, DryRunPlan
 from construct.store.records import Observation
 from construct.text import one_line
-from construct.views.words import counted, money
+from construct.views.widgets import grid, spaced
+from construct.views.words import counted, expected_cost, money
 
-_Line = Observation | ProposedObservation
-_Part = tuple[str, str, str, Sequence[_Line]]
+_Note = Observation | ProposedObservation
+_Row = tuple[str, str, _Note, str]
+"""A sign, its style, a note and a remark."""
 
 
 def dry_run_plan_view(plan: DryRunPlan) -> str:
@@ -25,22 +27,27 @@ def dry_run_plan_view(plan: DryRunPlan) -> str:
     if plan.model is None:
         return f"Reads {messages} again, about {size}, by rule and for nothing."
     calls = counted(plan.estimate.calls, "call")
-    cost = f"; about {money(plan.estimate.usd)}" if plan.estimate.usd else ""
+    cost = expected_cost(plan.estimate.usd)
     return f"Reads {messages} again, about {size}, with {plan.model.name}, in about {calls}{cost}."
 
 
 def dry_run_view(done: DryRun) -> RenderableType:
-    """Return what is learned only now (+), only then (-) and both times (=)."""
-    parts: list[RenderableType] = []
-    titled: tuple[_Part, ...] = (
-        ("Learned only now", "+", "success", done.added),
-        ("Learned only then", "-", "error", done.missing),
-        ("Learned both times", "=", "dim", done.same),
+    """Return what is learned only now (+), only then (-) and both times (=).
+
+    What matters most comes last: long lists leave it on the screen.
+    """
+    changed: list[_Row] = []
+    for pair in done.changed:
+        changed += [("-", "error", pair.before, ""), ("+", "success", pair.now, "")]
+    titled: tuple[tuple[str, list[_Row]], ...] = (
+        ("Learned both times", [("=", "dim", o, "") for o in done.same]),
+        ("Learned both times, noted differently", changed),
+        ("Learned only then", [("-", "error", o, "") for o in done.missing]),
+        ("Learned only now", [("+", "success", o, "") for o in done.added]),
+        ("Kept out by your rules", [("x", "error", o.note, o.word) for o in done.left_out]),
     )
-    for title, sign, style, lines in titled:
-        if lines:
-            parts += [Text(title, style="heading3"), _table(sign, style, lines), Text()]
-    return Group(*parts, Text(_closing(done), style="dim"))
+    parts = [Group(Text(title, style="heading3"), _table(rows)) for title, rows in titled if rows]
+    return spaced([*parts, Text(_closing(done), style="dim")])
 
 
 def dry_run_json(plan: DryRunPlan, done: DryRun) -> dict[str, Any]:
@@ -50,39 +57,46 @@ def dry_run_json(plan: DryRunPlan, done: DryRun) -> dict[str, Any]:
         "model": None if plan.model is None else plan.model.name,
         "estimated_usd": plan.estimate.usd,
         "cost_usd": done.cost_usd,
-        "added": [_line_json(o) for o in done.added],
-        "missing": [{"id": o.id} | _line_json(o) for o in done.missing],
-        "same": [{"id": o.id} | _line_json(o) for o in done.same],
-        "left_out": done.left_out,
+        "added": [_note_json(o) for o in done.added],
+        "missing": [{"id": o.id} | _note_json(o) for o in done.missing],
+        "changed": [
+            {"id": pair.before.id, "before": _note_json(pair.before), "now": _note_json(pair.now)}
+            for pair in done.changed
+        ],
+        "same": [{"id": o.id} | _note_json(o) for o in done.same],
+        "left_out": [{"never": o.word} | _note_json(o.note) for o in done.left_out],
         "problems": list(done.problems),
     }
 
 
 def _closing(done: DryRun) -> str:
-    left_out = f" Your rules left out {counted(done.left_out, 'note')}." if done.left_out else ""
-    return (
-        f"{len(done.added):,} only now, {len(done.missing):,} only then, "
-        f"{len(done.same):,} both times.{left_out} "
-        f"Nothing was stored. It cost {money(done.cost_usd)}."
+    counts = [
+        f"{len(done.same):,} as before",
+        f"{len(done.changed):,} noted differently",
+        f"{len(done.missing):,} only then",
+        f"{len(done.added):,} only now",
+    ]
+    if done.left_out:
+        counts.append(f"{len(done.left_out):,} kept out by your rules")
+    cost = (
+        "What it cost is not known" if done.cost_usd is None else f"It cost {money(done.cost_usd)}"
     )
+    return f"{', '.join(counts)}. Nothing was stored. {cost}."
 
 
-def _table(sign: str, style: str, lines: Sequence[_Line]) -> Table:
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for o in lines:
-        content = Text(one_line(o.content), style="" if sign == "+" else "dim")
-        table.add_row(
-            Text(f"  {sign}", style=style),
-            Text(SIGNS[o.priority], style=o.priority),
-            content.append(f"  {o.observation_date}", style="dim"),
-        )
-    return table
+def _table(rows: Iterable[_Row]) -> Table:
+    lines = ((Text(f"  {row[0]}", style=row[1]), _line(row)) for row in rows)
+    return grid(lines, Column(no_wrap=True), Column(overflow="fold"))
 
 
-def _line_json(o: _Line) -> dict[str, Any]:
+def _line(row: _Row) -> Text:
+    sign, _, note, word = row
+    line = Text(one_line(shown_line(note)), style="" if sign == "+" else "dim")
+    line.stylize(note.priority, 0, 1)
+    return line.append(f" (never: {word})" if word else "")
+
+
+def _note_json(o: _Note) -> dict[str, Any]:
     return {
         "content": o.content,
         "priority": o.priority,

@@ -1,12 +1,12 @@
 """What forgetting and undoing change, beforehand and afterwards."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column
 from rich.text import Text
 
 from construct.memory.forgetting import ForgetPlan, Forgotten
@@ -15,8 +15,9 @@ from construct.operations.forgetting import ForgetQuestion, Undo
 from construct.store.records import Cycle, Message, Observation
 from construct.text import one_line, shorten
 from construct.views.memory import memory_table, more, observation_json, observation_table
+from construct.views.widgets import grid, spaced
 from construct.views.words import counted
-from construct.vocabulary import CycleKind
+from construct.vocabulary import CycleKind, Role
 
 _MOST_LISTED = 12
 _QUOTED = 100
@@ -37,16 +38,13 @@ _WITHHELD = "You had asked to forget this. The model {} it again:"
 
 def forget_plan_view(plan: ForgetPlan, today: date) -> RenderableType:
     """Return what would be deleted, what would change, and what alike would stay."""
-    parts: list[RenderableType] = []
-    for section in (
+    sections = (
         _deleted(plan, today),
         _emptied(plan),
         _reactivated(plan.reactivated, today),
         [Text(line, style="dim") for line in _consequences(plan)],
-    ):
-        parts += [Text()] if parts and section else []
-        parts += section
-    return Group(*parts)
+    )
+    return spaced([Group(*section) for section in sections if section])
 
 
 def forget_question(plan: ForgetPlan) -> str:
@@ -71,11 +69,6 @@ def forgotten_view(gone: Forgotten) -> str:
     if gone.beside:
         words += f" {_beside(gone.beside)} stays."
     return words + (STILL_IN_FILE if gone.pending_erasure else "")
-
-
-def forgotten_json(gone: Forgotten) -> dict[str, Any]:
-    """Return the same for programs."""
-    return {"forgotten": asdict(gone)}
 
 
 def forget_request_view(question: ForgetQuestion) -> str:
@@ -147,18 +140,16 @@ def _deleted(plan: ForgetPlan, today: date) -> list[RenderableType]:
 
 
 def _emptied(plan: ForgetPlan) -> list[RenderableType]:
-    """Return the first words of the messages that would be emptied."""
     if not plan.words or not plan.message_ids:
         return []
     messages: list[Message] = sorted((*plan.messages, *plan.replies), key=lambda m: m.id)
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
+    rows: list[tuple[str, Text]] = []
     for m in messages[:_MOST_LISTED]:
-        who = "you" if m.role == "user" else "reply"
-        table.add_row(f"  message:{m.id} {who}", Text(f"“{shorten(m.content, _QUOTED)}”"))
+        who = "you" if m.role == Role.USER else "reply"
+        rows.append((f"  message:{m.id} {who}", Text(f"“{shorten(m.content, _QUOTED)}”")))
     if left_out := more(len(messages), _MOST_LISTED):
-        table.add_row("", left_out)
+        rows.append(("", left_out))
+    table = grid(rows, Column(no_wrap=True, style="dim"), Column(overflow="fold"), gap=1)
     return [Text("Every word of these would go:"), table]
 
 
@@ -188,7 +179,6 @@ def _consequences(plan: ForgetPlan) -> Iterator[str]:
 
 
 def _beside(ids: Sequence[int]) -> str:
-    """Return what else was drawn from the messages, to be forgotten by its id."""
     return f"What else was drawn from them ({', '.join(map(str, ids))})"
 
 
@@ -208,7 +198,6 @@ def _changes(
 
 
 def _named(undo: Undo) -> str:
-    """Return the cycles, oldest first, and the conversation they ran in."""
     cycles = [undo.changes.cycle, *reversed(undo.changes.along)]
     named = list(dict.fromkeys(_KINDS[CycleKind(cycle.kind)] for cycle in cycles))
     words = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
@@ -219,7 +208,6 @@ def _named(undo: Undo) -> str:
 
 
 def _held(done: Undo, compact: str) -> str:
-    """Return when the work that was taken back is done again."""
     cycle = done.changes.cycle
     if cycle.kind == CycleKind.OBSERVER and done.is_here:
         return f"Those messages will be read again after more talk, or when you run {compact}."

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from construct.clock import Clock
@@ -17,7 +17,7 @@ from construct.store.records import Observation
 from construct.text import one_line
 from construct.views.memory import observation_json, observation_table
 from construct.views.rules import left_out_view
-from construct.views.widgets import AccentBar, Prose
+from construct.views.widgets import AccentBar, Prose, grid, headed, spaced
 from construct.views.words import counted, period
 
 _BAR_WIDTH = 24
@@ -34,16 +34,17 @@ def diff_view(found: Diff, clock: Clock) -> RenderableType:
     between = period(found.since, found.until, clock)
     if not (found.learned or found.changed or found.gone):
         return Text(f"Nothing changed {between}.", style="dim")
-    parts: list[RenderableType] = []
-    for title, lines in (
-        ("Learned", [("+", o) for o in found.learned]),
-        ("Changed", _changed(found)),
-        ("Gone", [("-", o) for o in found.gone]),
-    ):
-        if lines:
-            parts += [Text()] if parts else []
-            parts += [Text(title, style="heading3"), _diff_table(lines)]
-    return Group(*parts, Text(), _closing(found, between))
+    sections = {
+        "Learned": [("+", o) for o in found.learned],
+        "Changed": _changed(found),
+        "Gone": [("-", o) for o in found.gone],
+    }
+    parts = [
+        Group(Text(title, style="heading3"), _diff_table(lines))
+        for title, lines in sections.items()
+        if lines
+    ]
+    return spaced([*parts, _closing(found, between)])
 
 
 def diff_json(found: Diff) -> dict[str, Any]:
@@ -122,7 +123,6 @@ def _closing(found: Diff, between: str) -> Text:
 
 
 def _changed(found: Diff) -> list[_Line]:
-    """Return each new observation once, below what it replaced and no other one did."""
     lines: list[_Line] = []
     done: set[int] = set()
     for new in {new.id: new for _, new in found.changed}.values():
@@ -133,54 +133,57 @@ def _changed(found: Diff) -> list[_Line]:
 
 
 def _diff_table(lines: Sequence[_Line]) -> Table:
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, justify="right")
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for sign, o in lines:
-        content = Prose(one_line(o.content), style="" if sign == "+" else "dim")
-        table.add_row(
+    rows = (
+        (
             Text(f"  {sign}", style="success" if sign == "+" else "error"),
             Text(str(o.id), style="dim"),
             Text(SIGNS[o.priority], style=o.priority),
-            content.append(f"  {o.observation_date}", style="dim"),
+            Prose(one_line(o.content), style="" if sign == "+" else "dim").append(
+                f"  {o.observation_date}", style="dim"
+            ),
         )
-    return table
+        for sign, o in lines
+    )
+    return grid(
+        rows,
+        Column(no_wrap=True),
+        Column(no_wrap=True, justify="right"),
+        Column(no_wrap=True),
+        Column(overflow="fold"),
+        gap=1,
+    )
 
 
 def _head(weeks: Sequence[Period]) -> Text:
-    head = Text()
-    head.append(
-        f"{counted(sum(week.learned for week in weeks), 'observation')} learned", style="heading3"
-    )
-    return head.append(
-        f" in {counted(len(weeks), 'week')}; {sum(weeks[-1].active.values()):,} known today"
-    )
+    learned = counted(sum(week.learned for week in weeks), "observation")
+    known = sum(weeks[-1].active.values())
+    span = f" in {counted(len(weeks), 'week')}; {known:,} known today"
+    return Text.assemble((f"{learned} learned", "heading3"), span)
 
 
 def _timeline_table(shown: Sequence[Period], unit: Unit) -> Table:
     most = max(1, *(period.learned for period in shown))
-    table = Table(box=None, padding=(0, 1), header_style="dim", pad_edge=False)
-    table.add_column("week of" if unit == "week" else unit, no_wrap=True)
-    table.add_column("learned", max_width=_BAR_WIDTH, min_width=7)
-    table.add_column("", justify="right", no_wrap=True)
-    table.add_column("known", justify="right", no_wrap=True)
-    table.add_column("", style="dim", overflow="fold")
-    for line in folded(shown):
-        first = line[0]
-        if first.is_quiet:
-            table.add_row(Text(f"{counted(len(line), f'quiet {unit}')}", style="dim"))
-            continue
-        bar = AccentBar(most, 0, first.learned)
-        table.add_row(
-            _name(first.begin, unit),
-            bar,
-            f"{first.learned:,}",
-            _known(first),
-            ", ".join(_notes(first)),
-        )
-    return table
+    return headed(
+        (_timeline_row(line, unit, most) for line in folded(shown)),
+        Column("week of" if unit == "week" else unit, no_wrap=True),
+        Column("learned", max_width=_BAR_WIDTH, min_width=7),
+        Column(justify="right", no_wrap=True),
+        Column("known", justify="right", no_wrap=True),
+        Column(style="dim", overflow="fold"),
+    )
+
+
+def _timeline_row(line: Sequence[Period], unit: Unit, most: int) -> list[RenderableType]:
+    first = line[0]
+    if first.is_quiet:
+        return [Text(counted(len(line), f"quiet {unit}"), style="dim")]
+    return [
+        _name(first.begin, unit),
+        AccentBar(most, 0, first.learned),
+        f"{first.learned:,}",
+        _known(first),
+        ", ".join(_notes(first)),
+    ]
 
 
 def _name(begin: date, unit: Unit) -> str:
@@ -214,26 +217,21 @@ def _notes(period: Period) -> Iterator[str]:
 
 def _generations_table(found: Sequence[Generation]) -> Table:
     most = max(1, *(g.made for g in found))
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(max_width=_BAR_WIDTH)
-    table.add_column(overflow="fold")
-    for g in found:
-        origin = "from messages" if g.number == 0 else f"from generation {g.number - 1}"
-        origin += " and below" if g.number > 1 else ""
-        head = (
-            Text()
-            .append(f"generation {g.number}", style="accent")
-            .append(f"\n{origin}", style="dim")
-        )
-        bar = AccentBar(most, 0, g.active + g.pending)
-        table.add_row(head, bar, Text("\n".join(_generation_words(g))))
-    return table
+    rows = (
+        (_generation_head(g), AccentBar(most, 0, g.active + g.pending), _generation_words(g))
+        for g in found
+    )
+    return grid(rows, Column(no_wrap=True), Column(max_width=_BAR_WIDTH), Column(overflow="fold"))
 
 
-def _generation_words(g: Generation) -> list[str]:
-    """Return a line of what it has now, and one of what else became of it."""
+def _generation_head(g: Generation) -> Text:
+    origin = "from messages" if g.number == 0 else f"from generation {g.number - 1}"
+    origin += " and below" if g.number > 1 else ""
+    return Text.assemble((f"generation {g.number}", "accent"), (f"\n{origin}", "dim"))
+
+
+def _generation_words(g: Generation) -> str:
     now = f"{g.active:,} active ({counted(g.tokens, 'token')}) of {g.made:,}"
     further = [f"{g.pending:,} pending"] if g.pending else []
     further += [f"{g.condensed:,} condensed further"] if g.condensed else []
-    return [now, *([", ".join(further)] if further else [])]
+    return "\n".join(filter(None, [now, ", ".join(further)]))

@@ -1,11 +1,10 @@
 """What compacting and observing changed."""
 
-from dataclasses import asdict
 from typing import Any
 
 from construct.memory.learning.floor import Reflection
 from construct.operations.learning import CompactResult, Observed, ObservePlan
-from construct.views.words import counted, money
+from construct.views.words import counted, expected_cost, money
 
 _RETIRED = {
     "same": "found to say the same as another",
@@ -53,7 +52,7 @@ def observe_plan_view(plan: ObservePlan) -> str:
     how = "by rule, for nothing"
     if plan.model is not None:
         how = f"with {plan.model}, in about {counted(plan.estimate.calls, 'call')}"
-    cost = f" and for about {money(plan.estimate.usd)}" if plan.estimate.usd else ""
+    cost = expected_cost(plan.estimate.usd)
     return (
         f"Not observed yet: {messages} in {conversations}, about {tokens}.\n"
         f"They would be read {how}{cost}."
@@ -74,13 +73,7 @@ def observed_view(done: Observed) -> str:
     return "\n".join(lines)
 
 
-def observed_json(done: Observed) -> dict[str, Any]:
-    """Return the same for programs."""
-    return asdict(done)
-
-
 def _reflected(reflection: Reflection) -> list[str]:
-    """Return what a reflection did to the observations it was given."""
     parts = []
     if reflection.lines:
         replaced = counted(len(reflection.retired("line")), "observation")

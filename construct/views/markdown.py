@@ -107,7 +107,6 @@ class MarkdownStream:
         return text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
 
     def _take(self, lines: list[str]) -> str:
-        """Take in whole lines, and return what they print of an open fence."""
         # Cleaned by whole lines: an escape sequence cut in two by the stream is one
         # again, and cannot hold up the rest.
         clean = [printable(line) for line in lines]
@@ -143,7 +142,6 @@ class MarkdownStream:
         return bool(_INTERRUPTS.match(line) or (after_blank and _NEW_BLOCK.match(line)))
 
     def _begins_new_block(self) -> bool:
-        """Return whether the line coming in shows that all before it is complete."""
         after_blank = bool(self._lines) and not self._lines[-1].strip()
         return after_blank and bool(_NEW_BLOCK.match(printable(self._partial[:9])))
 
@@ -161,7 +159,6 @@ class MarkdownStream:
         return self._writer.write(done)
 
     def _final(self, units: list[Unit], *, probe: bool) -> tuple[list[Unit], int]:
-        """Return the units that are final, and the first line that is not."""
         if not units:
             return [], len(self._lines)
         last = units[-1]
@@ -204,8 +201,6 @@ class MarkdownStream:
 
 
 class _Fence:
-    """A code fence whose end has not come."""
-
     def __init__(self, unit: Unit) -> None:
         token = unit.tokens[0]
         opener = unit.lines[(token.map or [0])[0]]

@@ -108,7 +108,6 @@ class Writer:
         return self._spaced(_block(unit.tokens, unit.lines, self._page))
 
     def _spaced(self, lines: list[Text]) -> list[Text]:
-        """Return lines after the blank one that belongs before them."""
         if not lines:
             return []
         gap = [Text()] if self._gap else []
@@ -116,7 +115,6 @@ class Writer:
         return [*gap, *lines]
 
     def _strings(self, lines: Sequence[Text]) -> list[str]:
-        """Return lines as strings, none with trailing spaces."""
         if self._page.theme.plain:
             return [line.plain.rstrip() for line in lines]
         return [_ansi(line) for line in lines]
@@ -295,7 +293,6 @@ def _line(segments: Sequence[Segment]) -> Text:
 
 
 def _inline(token: Token, page: Page, style: str = "") -> Text:
-    """Return the text of an inline token."""
     collected = _Inline(page, style)
     for child, following in pairwise([*inline(token.content), None]):
         if child is not None:
@@ -304,8 +301,6 @@ def _inline(token: Token, page: Page, style: str = "") -> Text:
 
 
 class _Inline:
-    """Collects inline tokens in one text."""
-
     def __init__(self, page: Page, style: str) -> None:
         self.text = Text()
         self._style = page.style

@@ -1,12 +1,12 @@
 """What is remembered: observations, memories, messages and the graph."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from itertools import groupby
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 from rich.tree import Tree
 
@@ -19,10 +19,11 @@ from construct.operations.memory import MemoryList, StoredMemory
 from construct.operations.memory_filter import outcome_unknown
 from construct.store.records import Memory, Message, Observation
 from construct.text import one_line
-from construct.views.widgets import Prose
+from construct.views.widgets import Prose, grid
 from construct.views.words import counted, day, when
+from construct.vocabulary import MemoryOrigin, Stance
 
-_STANCES = {"assistant": "the assistant's words"}
+_STANCES: Mapping[str, str] = {Stance.ASSISTANT: "the assistant's words"}
 _MOST_BRANCHES, _MOST_BRANCHES_BELOW = 40, 6
 """Relations that are drawn of an entity itself, and of each one behind it."""
 
@@ -177,29 +178,25 @@ def observation_table(
     With `most`, the others are only counted.
     """
     width = max(len(str(o.id)) for o in observations)
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column(no_wrap=True, justify="right", style="dim", min_width=width)
-    table.add_column(overflow="fold")
-    for o in observations[:most]:
-        sign = Text(f"  {SIGNS[o.priority]}", style=o.priority)
-        table.add_row(sign, str(o.id), _content(o, today))
+    rows: list[tuple[RenderableType, ...]] = [
+        (Text(f"  {SIGNS[o.priority]}", style=o.priority), str(o.id), _content(o, today))
+        for o in observations[:most]
+    ]
     if left_out := more(len(observations), most):
-        table.add_row("", "", left_out)
-    return table
+        rows.append(("", "", left_out))
+    ids = Column(no_wrap=True, justify="right", style="dim", min_width=width)
+    return grid(rows, Column(no_wrap=True), ids, Column(overflow="fold"), gap=1)
 
 
 def memory_table(memories: Sequence[Memory], most: int | None = None) -> Table:
     """Return memories one below the other. With `most`, the others are only counted."""
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
-    for m in memories[:most]:
-        content = Prose(one_line(m.content)).append(_whence(m), style="dim")
-        table.add_row(f"  memory:{m.id}", content)
+    rows: list[tuple[str, Text]] = [
+        (f"  memory:{m.id}", Prose(one_line(m.content)).append(_whence(m), style="dim"))
+        for m in memories[:most]
+    ]
     if left_out := more(len(memories), most):
-        table.add_row("", left_out)
-    return table
+        rows.append(("", left_out))
+    return grid(rows, Column(no_wrap=True, style="dim"), Column(overflow="fold"), gap=1)
 
 
 def more(total: int, most: int | None) -> Text | None:
@@ -211,7 +208,7 @@ def more(total: int, most: int | None) -> Text | None:
 
 def notes(o: Observation, today: date) -> list[str]:
     """Return what is to be known of an observation beside its words."""
-    found = [] if o.stance == "stated" else [_STANCES.get(o.stance, o.stance)]
+    found = [] if o.stance == Stance.STATED else [_STANCES.get(o.stance, o.stance)]
     if o.referenced_date and o.referenced_date != o.observation_date:
         found.append(f"for {o.referenced_date}")
     return found + standing_notes(o, today)
@@ -224,7 +221,7 @@ def standing_notes(o: Observation, today: date) -> list[str]:
     found += ["withheld"] if o.withheld else []
     found += [f"generation {o.generation}"] if o.generation else []
     found += ["pinned"] if o.pinned else []
-    return found + (["yours"] if o.origin == "user" else [])
+    return found + (["yours"] if o.origin == MemoryOrigin.USER else [])
 
 
 def lost_words(lost: Sequence[str], undo: str) -> str:
@@ -267,12 +264,12 @@ def graph_json(found: GraphTree) -> dict[str, Any]:
 
 
 def _closing(found: MemoryList, kept: Sequence[Memory]) -> Text:
-    """Return what there is in all, so that it stands next to the prompt."""
-    closing = Text().append(counted(len(found.observations), "observation"), style="strong")
-    if narrowed := " · ".join(found.filter.parts()):
-        closing.append(f" · {narrowed}", style="accent")
-    counts = ", ".join(_counts(found, kept))
-    return closing.append(f" · {counts}" if counts else "", style="dim")
+    narrowed, counts = " · ".join(found.filter.parts()), ", ".join(_counts(found, kept))
+    return Text.assemble(
+        (counted(len(found.observations), "observation"), "strong"),
+        (f" · {narrowed}" if narrowed else "", "accent"),
+        (f" · {counts}" if counts else "", "dim"),
+    )
 
 
 def _counts(found: MemoryList, kept: Sequence[Memory]) -> Iterator[str]:
@@ -292,7 +289,7 @@ def _counts(found: MemoryList, kept: Sequence[Memory]) -> Iterator[str]:
 def _whence(m: Memory) -> str:
     if m.observation_id is not None:
         return f"  from {m.observation_id}"
-    return "" if m.origin == "user" else f"  by the {m.origin}"
+    return "" if m.origin == MemoryOrigin.USER else f"  by the {m.origin}"
 
 
 def _memory_line(m: Memory, clock: Clock) -> str:
@@ -301,8 +298,8 @@ def _memory_line(m: Memory, clock: Clock) -> str:
 
 def _day_head(on_day: str, today: date) -> Text:
     then = date.fromisoformat(on_day)
-    head = Text().append(f"{then:%A} {on_day}", style="heading3")
-    return head.append(f"  {relative_words(then, today)}", style="dim")
+    ago = f"  {relative_words(then, today)}"
+    return Text.assemble((f"{then:%A} {on_day}", "heading3"), (ago, "dim"))
 
 
 def _content(o: Observation, today: date) -> Text:
@@ -322,11 +319,13 @@ def _add_branches(drawing: Tree, found: GraphTree, most: int) -> None:
 def _relation(branch: Branch) -> Text:
     predicate = one_line(branch.predicate)
     past = branch.until is not None
-    text = Text(style="dim" if past else "")
-    text.append(f"{predicate} → " if branch.forward else f"← {predicate} ", style="accent")
-    text.append_text(_entity(branch.tree))
     span = f"{branch.since} to {branch.until}" if past else f"since {branch.since}"
-    return text.append(f"  {span} · memory:{branch.memory_id}", style="dim")
+    return Text.assemble(
+        (f"{predicate} → " if branch.forward else f"← {predicate} ", "accent"),
+        _entity(branch.tree),
+        (f"  {span} · memory:{branch.memory_id}", "dim"),
+        style="dim" if past else "",
+    )
 
 
 def _entity(entity: GraphTree) -> Text:

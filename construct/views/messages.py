@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Column
 from rich.text import Text
 
 from construct.clock import Clock, from_text
@@ -13,8 +13,9 @@ from construct.text import printable
 from construct.views.console import to_ansi
 from construct.views.markdown import render_markdown
 from construct.views.themes import Theme
-from construct.views.widgets import Prose
+from construct.views.widgets import Prose, grid
 from construct.views.words import LEFT_OUT_WORDS, when
+from construct.vocabulary import Role
 
 _FIRST_LINES, _LAST_LINES = 8, 2
 _FIRST_CHARACTERS, _LAST_CHARACTERS = 1_600, 400
@@ -28,11 +29,8 @@ def echo_view(text: str) -> RenderableType:
 
     Of a long one beginning and end: a question often follows a paste.
     """
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True, style="accent")
-    table.add_column(overflow="fold")
-    table.add_row("›", _abbreviated(text))
-    return table
+    columns = Column(no_wrap=True, style="accent"), Column(overflow="fold")
+    return grid([("›", _abbreviated(text))], *columns, gap=1)
 
 
 def replayed(messages: Sequence[Message], clock: Clock, width: int, theme: Theme) -> str:
@@ -58,7 +56,7 @@ def _parts(messages: Sequence[Message], clock: Clock, width: int, theme: Theme) 
 
 
 def _words(message: Message, width: int, theme: Theme) -> str:
-    if message.role == "user":
+    if message.role == Role.USER:
         words = to_ansi(echo_view(message.content), width, theme)
         if message.left_out is None:
             return words

@@ -5,17 +5,17 @@ from datetime import date
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from construct.clock import Clock
 from construct.operations.memory import StoredMemory
 from construct.operations.profile import ProfileLine, Subject
 from construct.references import written
-from construct.store.records import Observation
+from construct.store.records import Memory, Observation
 from construct.text import one_line
 from construct.views.memory import notes, shown_json
-from construct.views.widgets import Prose
+from construct.views.widgets import Prose, grid, spaced
 from construct.views.words import counted
 from construct.vocabulary import ItemKind
 
@@ -25,12 +25,12 @@ def profile_view(found: Sequence[Subject], today: date) -> RenderableType:
     if not found:
         return Text("Nothing is known of you yet.", style="dim")
     width = max(len(_id(line)) for subject in found for line in subject.lines)
-    parts: list[RenderableType] = []
-    for subject in found:
-        parts += [Text(one_line(subject.name), style="heading3"), _lines(subject, width, today)]
-        parts.append(Text())
-    total = sum(len(subject.lines) for subject in found)
-    return Group(*parts, Text(f"{counted(total, 'thing')} known, newest first", style="strong"))
+    parts = [
+        Group(Text(one_line(subject.name), style="heading3"), _lines(subject, width, today))
+        for subject in found
+    ]
+    total = counted(sum(len(subject.lines) for subject in found), "thing")
+    return spaced([*parts, Text(f"{total} known, newest first", style="strong")])
 
 
 def profile_json(found: Sequence[Subject], clock: Clock) -> list[dict[str, Any]]:
@@ -42,16 +42,19 @@ def profile_json(found: Sequence[Subject], clock: Clock) -> list[dict[str, Any]]
 
 
 def _lines(subject: Subject, width: int, today: date) -> Table:
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True, justify="right", style="dim", min_width=width + 2)
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
-    for line in subject.lines:
-        words = Prose(one_line(line.of.content))
-        if isinstance(line.of, Observation) and (said := notes(line.of, today)):
-            words.append(f"  {' · '.join(said)}", style="dim")
-        table.add_row(_id(line), line.date, words)
-    return table
+    return grid(
+        ((_id(line), line.date, _words(line.of, today)) for line in subject.lines),
+        Column(no_wrap=True, justify="right", style="dim", min_width=width + 2),
+        Column(no_wrap=True, style="dim"),
+        Column(overflow="fold"),
+        gap=1,
+    )
+
+
+def _words(of: Observation | Memory, today: date) -> Text:
+    words = Prose(one_line(of.content))
+    said = notes(of, today) if isinstance(of, Observation) else []
+    return words.append(f"  {' · '.join(said)}", style="dim") if said else words
 
 
 def _id(line: ProfileLine) -> str:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 from rich.tree import Tree
 
@@ -18,9 +18,9 @@ from construct.store.records import Memory, Message, Observation
 from construct.text import one_line, shorten
 from construct.views.memory import observation_json, shown_json
 from construct.views.unmarked import without_markup
-from construct.views.widgets import Prose
+from construct.views.widgets import Prose, grid
 from construct.views.words import counted, when
-from construct.vocabulary import Role
+from construct.vocabulary import Role, Stance
 
 _WORDS_WIDTH = 300
 
@@ -63,19 +63,15 @@ def source_message_json(m: Message) -> dict[str, Any]:
 
 
 def _life(life: Iterable[LifeEvent], clock: Clock) -> Table:
-    """Return what happened to an observation, a row for each event."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for event in life:
-        text = Text(shorten(event.text, _WORDS_WIDTH), style="dim")
-        table.add_row(when(event.at, clock), event.event, text)
-    return table
+    rows = (
+        (when(event.at, clock), event.event, Text(shorten(event.text, _WORDS_WIDTH), style="dim"))
+        for event in life
+    )
+    columns = Column(no_wrap=True, style="dim"), Column(no_wrap=True), Column(overflow="fold")
+    return grid(rows, *columns)
 
 
 def _message_view(found: MessageTrace, clock: Clock) -> RenderableType:
-    """Return what rests on a message."""
     tree = Tree(_message(found.message, clock), guide_style="dim")
     for o in found.observations:
         tree.add(_observation(o))
@@ -85,7 +81,6 @@ def _message_view(found: MessageTrace, clock: Clock) -> RenderableType:
 
 
 def _memory_view(found: MemoryTrace, clock: Clock) -> RenderableType:
-    """Return where a memory comes from."""
     head = Text(f"memory:{found.memory.id}  {one_line(found.memory.content)}")
     if found.trace is None:
         kept = f"kept by the {found.memory.origin}, {when(found.memory.created_at, clock)}"
@@ -169,22 +164,20 @@ def _tree(root: Node, clock: Clock) -> Tree:
 
 
 def _observation(o: Observation) -> Text:
-    text = Prose()
-    text.append(f"{SIGNS[o.priority]} ", style=o.priority)
-    text.append(f"{o.id} ", style="dim")
-    text.append(one_line(o.content))
-    notes = [o.observation_date, *([] if o.stance == "stated" else [o.stance])]
+    notes = [o.observation_date, *([] if o.stance == Stance.STATED else [o.stance])]
     notes += [f"generation {o.generation}"] if o.generation else []
     notes += [o.state] if o.state != "active" else []
-    return text.append(f"  {' · '.join(notes)}", style="dim")
+    return Prose.assemble(
+        (f"{SIGNS[o.priority]} ", o.priority),
+        (f"{o.id} ", "dim"),
+        one_line(o.content),
+        (f"  {' · '.join(notes)}", "dim"),
+    )
 
 
 def _message(message: Message, clock: Clock) -> Text:
-    text = Prose()
-    if message.role == "user":
-        text.append("you ", style="accent")
-    else:
-        text.append("reply ", style="dim")
-    text.append(f"{when(message.created_at, clock)} message:{message.id} ", style="dim")
-    words = message.content if message.role == Role.USER else without_markup(message.content)
-    return text.append(f"“{shorten(words, _WORDS_WIDTH)}”")
+    who, words = ("you ", "accent"), message.content
+    if message.role != Role.USER:
+        who, words = ("reply ", "dim"), without_markup(words)
+    head = (f"{when(message.created_at, clock)} message:{message.id} ", "dim")
+    return Prose.assemble(who, head, f"“{shorten(words, _WORDS_WIDTH)}”")

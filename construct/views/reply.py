@@ -24,7 +24,10 @@ def why_broken(result: TurnResult) -> str:
             "The reply did not fit the model's context window; what came is kept.\n"
             "Run `construct compact`, then ask again."
         )
-    return "The reply broke off; what came is kept.\nAsk again (in a chat, /retry), or run `construct doctor`."
+    return (
+        "The reply broke off; what came is kept.\n"
+        "Ask again (in a chat, /retry), or run `construct doctor`."
+    )
 
 
 def reply_json(result: TurnResult) -> dict[str, Any]:

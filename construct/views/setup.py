@@ -3,8 +3,7 @@
 Plain text, not rich: this is the first screen, and it should be there at once.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from construct.llm.catalog import model_info
@@ -26,59 +25,41 @@ PROTOCOLS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One choice: the key that picks it, and what it is."""
-
-    key: str
-    text: str
-
-
-def choices(reach: Reach) -> list[Line]:
-    """Return the choices of the screen, the models found first."""
-    models = [
-        Line(str(number), described(model))
-        for number, model in enumerate(reach.models[:_MOST_MODELS], 1)
-    ]
-    return [
-        *models,
-        Line("k", "Claude, with an API key from https://console.anthropic.com"),
-        Line("u", "a server on another machine, by its address"),
-        Line("d", "look around a demo life first"),
-        Line("n", "go on without a model: a notebook that finds what you wrote"),
-    ]
+_KEYS = {
+    "k": "Claude, with an API key from https://console.anthropic.com",
+    "u": "a server on another machine, by its address",
+    "d": "look around a demo life first",
+    "n": "go on without a model: a notebook that finds what you wrote",
+    "q": "leave everything as it is",
+}
+"""What can be picked beside a model, each by its key."""
 
 
 def screen(reach: Reach, heading: str) -> str:
-    """Return the whole screen."""
-    lines = [heading, "", *status_lines(reach), ""]
-    lines += [f"  {line.key}  {line.text}" for line in choices(reach)]
+    """Return the whole screen, the models found before the other choices."""
+    models = enumerate(map(described, reach.models[:_MOST_MODELS]), 1)
+    lines = [heading, "", _status_line(reach), ""]
+    lines += [f"  {key}  {text}" for key, text in (*models, *_KEYS.items())]
     hidden = len(reach.models) - _MOST_MODELS
     if hidden > 0:
         lines.append(f"     and {hidden} more: `construct models`, `construct setup --use MODEL`")
     if not reach.models:
-        lines.append("     (No model server was found on this machine.)")
+        lines.append("     (no model server was found on this machine)")
     return "\n".join([*lines, "", PROTOCOLS])
 
 
-def status_lines(reach: Reach) -> Iterator[str]:
-    """Yield what is configured now."""
+def _status_line(reach: Reach) -> str:
     if reach.model == NOTEBOOK:
-        yield "No model is set up yet. Pick one with a key:"
-        return
+        return "No model is set up yet. Pick one with a key:"
     origin = f" ({_WHERE[reach.credentials]})" if reach.credentials else ""
-    yield f"Replies come from {model_words(reach.model)}{origin}. Pick another with a key:"
+    return f"Replies come from {model_words(reach.model)}{origin}. Pick another with a key:"
 
 
 def described(model: FoundModel) -> str:
     """Return a model in a few words: its name, where it runs, its size and its window."""
-    facts = []
-    if model.parameters:
-        facts.append(_size(model.parameters))
-    if model.context_window:
-        facts.append(f"reads {model.context_window:,} tokens")
-    if model.is_loaded:
-        facts.append("loaded")
+    facts = [_size(model.parameters)] if model.parameters else []
+    facts += [f"reads {model.context_window:,} tokens"] if model.context_window else []
+    facts += ["loaded"] if model.is_loaded else []
     where = "a file" if model.source == GGUF else kind_of(model.source).name
     text = f"{model_words(model.name)} in {where}"
     return f"{text} ({', '.join(facts)})" if facts else text
@@ -139,9 +120,7 @@ def reach_json(reach: Reach) -> dict[str, Any]:
 def kept_text(kept: Kept) -> str:
     """Return what was chosen, and what the model said."""
     name = model_words(kept.choice.model)
-    lines = []
-    if kept.said:
-        lines.append(f"{name}: {shorten(kept.said, 200)}")
+    lines = [f"{name}: {shorten(kept.said, 200)}"] if kept.said else []
     if kept.choice.model == NOTEBOOK:
         lines.append("Going on without a model. `construct setup` brings this screen back.")
     else:

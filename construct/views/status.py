@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.progress_bar import ProgressBar
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from construct.clock import Clock, from_text, gap_words
@@ -17,6 +17,7 @@ from construct.operations.status import Progress, Status, Watermark, Work
 from construct.store.records import Cycle
 from construct.text import one_line, shorten
 from construct.views.rules import left_out_view
+from construct.views.widgets import grid
 from construct.views.words import counted, money, percent, when
 from construct.vocabulary import Mode, Phase, WatermarkName
 
@@ -43,9 +44,8 @@ def status_view(status: Status, *, imported: int = 0, compact: str = "/compact")
     `imported` are the messages that `observe` would read; `compact` is what the user
     types to have the work done at once.
     """
-    head = Text().append("Memory", style="heading3")
-    if status.here is not None:
-        head.append(f" · {one_line(status.here.name)}")
+    name = "" if status.here is None else f" · {one_line(status.here.name)}"
+    head = Text.assemble(("Memory", "heading3"), name)
     parts: list[RenderableType] = [
         head,
         Padding(_bars(status), (1, 0, 1, 2)),
@@ -115,23 +115,19 @@ def watermarks_view(found: Sequence[Watermark], clock: Clock) -> RenderableType:
     """Return the watermarks of a conversation with the messages they stand at."""
     if not found:
         return Text("Nothing has been said in this conversation yet.")
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
+    rows: list[tuple[RenderableType, Text]] = []
     for mark in found:
         meaning, above = _WATERMARKS[WatermarkName(mark.name)]
-        head = Text()
-        if mark.message is None:
-            head.append(f"no message is {meaning} yet", style="dim")
-        else:
-            head.append(f"up to message {mark.message.id}, {when(mark.message.created_at, clock)}")
-            head.append(f": {meaning}", style="dim")
+        head = Text(f"no message is {meaning} yet", style="dim")
+        if mark.message is not None:
+            at = f"up to message {mark.message.id}, {when(mark.message.created_at, clock)}"
+            head = Text.assemble(at, (f": {meaning}", "dim"))
         if mark.above:
             head.append(f"; {counted(mark.above, 'message')} {above}", style="dim")
-        table.add_row(Text(mark.name, style="accent"), head)
+        rows.append((Text(mark.name, style="accent"), head))
         if mark.message is not None:
-            table.add_row("", Text(f"“{shorten(mark.message.content, _QUOTED)}”", style="dim"))
-    return table
+            rows.append(("", Text(f"“{shorten(mark.message.content, _QUOTED)}”", style="dim")))
+    return grid(rows, Column(no_wrap=True), Column(overflow="fold"))
 
 
 def _steps(status: Status) -> dict[str, Progress]:
@@ -157,55 +153,55 @@ def _reflection_note(progress: Progress, work: Work, compact: str) -> str:
 
 
 def _bars(status: Status) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True, min_width=len("next observation"))
-    table.add_column(max_width=_BAR_WIDTH)
-    table.add_column(justify="right", no_wrap=True, min_width=4)
-    table.add_column(style="dim", no_wrap=True)  # where there is little room the bar gives way
-    for name, progress in _steps(status).items():
-        bar = ProgressBar(
-            total=max(1, progress.threshold),
-            completed=min(progress.tokens, progress.threshold),
-            style="dim",
-            complete_style="accent",
-            finished_style="medium",
+    rows = (
+        (
+            f"next {name}",
+            ProgressBar(
+                total=max(1, progress.threshold),
+                completed=min(progress.tokens, progress.threshold),
+                style="dim",
+                complete_style="accent",
+                finished_style="medium",
+            ),
+            percent(progress.ratio),
+            f"{progress.tokens:,} of {progress.threshold:,} tokens",
         )
-        tokens = f"{progress.tokens:,} of {progress.threshold:,} tokens"
-        table.add_row(f"next {name}", bar, percent(progress.ratio), tokens)
-    return table
+        for name, progress in _steps(status).items()
+    )
+    return grid(
+        rows,
+        Column(no_wrap=True, min_width=len("next observation")),
+        Column(max_width=_BAR_WIDTH),
+        Column(justify="right", no_wrap=True, min_width=4),
+        Column(style="dim", no_wrap=True),  # where there is little room the bar gives way
+    )
 
 
 def _counts(status: Status) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
     work = status.work
     spent, limit = money(work.spent_usd), money(work.limit_usd)
     running = "\n".join(_running(cycle, work.now) for cycle in work.running)
     reflections = status.reflections
     worker = one_line(work.worker) + (f": {work.worker_reason}" if work.worker_reason else "")
-    for label, words in (
-        ("mode", _mode_words(status)),
-        ("observations", _observation_words(status)),
-        (
-            "reflections",
-            f"{reflections.count:,} of these ({reflections.tokens:,} tokens)"
-            if reflections.count
-            else "none yet",
-        ),
-        ("messages", _message_words(status)),
-        ("in flight", Text(running, style="accent") if running else "nothing"),
-        ("worker", f"{worker} · {spent} today, at most {limit} a day"),
-    ):
-        table.add_row(Text(label, style="dim"), words)
-    return table
+    condensed = f"{reflections.count:,} of these ({reflections.tokens:,} tokens)"
+    rows: dict[str, RenderableType] = {
+        "mode": _mode_words(status),
+        "observations": _observation_words(status),
+        "reflections": condensed if reflections.count else "none yet",
+        "messages": _message_words(status),
+        "in flight": Text(running, style="accent") if running else "nothing",
+        "worker": f"{worker} · {spent} today, at most {limit} a day",
+    }
+    labelled = ((Text(label, style="dim"), words) for label, words in rows.items())
+    return grid(labelled, Column(no_wrap=True), Column(overflow="fold"))
 
 
 def _mode_words(status: Status) -> Text:
-    style = "success" if status.mode == Mode.ACTIVE else "medium"
-    words = Text().append(status.mode, style=style)
-    words.append(f" ({_MODES[status.mode]}) · ", style="dim")
-    return words.append(status.phase, style="dim" if status.phase == Phase.IDLE else "accent")
+    return Text.assemble(
+        (status.mode, "success" if status.mode == Mode.ACTIVE else "medium"),
+        (f" ({_MODES[status.mode]}) · ", "dim"),
+        (status.phase, "dim" if status.phase == Phase.IDLE else "accent"),
+    )
 
 
 def _observation_words(status: Status) -> str:
@@ -230,11 +226,9 @@ def _message_words(status: Status) -> str:
 
 
 def _running(cycle: Cycle, now: datetime) -> str:
-    """Return what a cycle is at, and for how long."""
     passed = now - from_text(cycle.started_at)
-    lasted = f"{max(0, int(passed.total_seconds()))} s"
-    if passed >= _MINUTES_FROM:
-        lasted = gap_words(passed)
+    seconds = f"{max(0, int(passed.total_seconds()))} s"
+    lasted = gap_words(passed) if passed >= _MINUTES_FROM else seconds
     span = ""
     if cycle.last_message_id is not None:
         span = f" on messages {cycle.first_message_id} to {cycle.last_message_id}"

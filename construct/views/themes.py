@@ -93,7 +93,6 @@ class Theme:
 
 
 def _respelled(styles: Mapping[str, str], words: Mapping[str, str]) -> dict[str, str]:
-    """Return styles with some of their words replaced."""
     return {
         name: " ".join(words.get(word, word) for word in style.split())
         for name, style in styles.items()

@@ -1,8 +1,6 @@
 """What an import added."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import asdict
-from typing import Any
 
 from construct.operations.transfer import READING, Imported
 from construct.views.words import counted
@@ -23,11 +21,6 @@ def imported_text(imported: Imported) -> str:
     if report.memories:
         parts.append(counted(report.memories, "memory"))
     return f"Imported {', '.join(parts)}.{known}"
-
-
-def imported_json(imported: Imported) -> dict[str, Any]:
-    """Return the same for programs."""
-    return asdict(imported.report)
 
 
 def imported_notes(imported: Imported) -> Iterator[str]:

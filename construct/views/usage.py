@@ -5,13 +5,13 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from construct.operations.cost_report import CostReport, DayCost, Estimate
 from construct.store.usage import UsageLine
 from construct.text import one_line
-from construct.views.widgets import AccentBar, ByWidth
+from construct.views.widgets import AccentBar, ByWidth, grid, headed, spaced
 from construct.views.words import counted, money, money_beside, percent
 
 _BAR_WIDTH = 24
@@ -31,16 +31,13 @@ def usage_view(found: CostReport) -> RenderableType:
         return Text("No model has been called yet.", style="dim")
     parts: list[RenderableType] = []
     if found.instead is not None:
-        parts += [
-            Text("The same talk, with and without a memory", style="heading3"),
-            _compared(found.spent_on_talk, found.instead),
-            Text(_basis(found.instead), style="dim"),
-            Text(),
-        ]
+        title = Text("The same talk, with and without a memory", style="heading3")
+        compared = _compared(found.spent_on_talk, found.instead)
+        parts.append(Group(title, compared, Text(_basis(found.instead), style="dim")))
     if found.days:
-        parts += [_by_day(found.days[-_MOST_DAYS:]), Text()]
+        parts.append(_by_day(found.days[-_MOST_DAYS:]))
     by_purpose = ByWidth(_ROOM, _by_purpose(found.lines), Group(*_purposes(found.lines)))
-    return Group(*parts, by_purpose)
+    return spaced([*parts, by_purpose])
 
 
 def usage_json(found: CostReport) -> dict[str, Any]:
@@ -62,20 +59,19 @@ def _total(lines: Sequence[UsageLine]) -> dict[str, Any]:
 
 
 def _by_purpose(lines: Sequence[UsageLine]) -> Table:
-    table = Table(box=None, padding=(0, 1), header_style="dim", pad_edge=False)
-    table.add_column("purpose", no_wrap=True)
-    table.add_column("model", overflow="ellipsis", style="dim")
-    for name in ("calls", "prompt", "cached", "output", "cost"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for line in lines:
-        table.add_row(line.purpose, Text(one_line(line.model)), *_figures([line]))
+    figures = ("calls", "prompt", "cached", "output", "cost")
+    table = headed(
+        ((line.purpose, Text(one_line(line.model)), *_figures([line])) for line in lines),
+        Column("purpose", no_wrap=True),
+        Column("model", style="dim"),
+        *(Column(name, justify="right", no_wrap=True) for name in figures),
+    )
     if len(lines) > 1:
         table.add_row("all", "", *_figures(lines), style="bold")
     return table
 
 
 def _purposes(lines: Sequence[UsageLine]) -> Iterator[Text]:
-    """Yield the same for a small screen: what each purpose cost, and below it the figures."""
     for line in lines:
         _, prompt, cached, output, cost = _figures([line])
         yield Text(f"{line.purpose}: {cost} for {counted(line.calls, 'call')}")
@@ -99,36 +95,44 @@ def _figures(lines: Sequence[UsageLine]) -> list[str]:
 
 
 def _by_day(days: Sequence[DayCost]) -> Table:
-    table = Table(box=None, padding=(0, 1), header_style="dim", pad_edge=False)
-    table.add_column("day", no_wrap=True)
-    table.add_column("", max_width=_BAR_WIDTH)
-    for name in ("cost", "talk", "memory"):
-        table.add_column(name, justify="right", no_wrap=True, style="" if name == "cost" else "dim")
     most = max(day.total_usd for day in days)
-    for day in days:
-        costs = (day.total_usd, day.talk_usd, day.memory_usd)
-        bar = AccentBar(most or 1.0, 0, day.total_usd)
-        table.add_row(str(day.date), bar, *(money_beside(cost, most) for cost in costs))
-    return table
+    rows = (
+        (
+            str(day.date),
+            AccentBar(most or 1.0, 0, day.total_usd),
+            money_beside(day.total_usd, most),
+            money_beside(day.talk_usd, most),
+            money_beside(day.memory_usd, most),
+        )
+        for day in days
+    )
+    return headed(
+        rows,
+        Column("day", no_wrap=True),
+        Column(max_width=_BAR_WIDTH),
+        Column("cost", justify="right", no_wrap=True),
+        Column("talk", justify="right", no_wrap=True, style="dim"),
+        Column("memory", justify="right", no_wrap=True, style="dim"),
+    )
 
 
 def _compared(spent: float, instead: Estimate) -> ByWidth:
     costs = (spent, instead.recent_usd, instead.full_usd)
     names = ("as it was", f"last {counted(instead.recent_messages, 'message')}", "whole history")
     notes = ("memory work included", "what is older is forgotten", "all of it, every time")
-    wide, narrow = Table.grid(padding=(0, 1)), Table.grid(padding=(0, 1))
-    wide.add_column(no_wrap=True)
-    wide.add_column(max_width=_BAR_WIDTH)
-    wide.add_column(justify="right", no_wrap=True)
-    wide.add_column(style="dim", overflow="fold")
-    narrow.add_column(no_wrap=True)
-    narrow.add_column(justify="right", no_wrap=True)
     most = max(costs)
-    for name, cost, note in zip(names, costs, notes, strict=True):
-        bar = AccentBar(most or 1.0, 0, cost)
-        wide.add_row(name, bar, money_beside(cost, most), note)
-        narrow.add_row(name, money_beside(cost, most))
-    return ByWidth(_ROOM, wide, narrow)
+    bars = (AccentBar(most or 1.0, 0, cost) for cost in costs)
+    sums = [money_beside(cost, most) for cost in costs]
+    wide = grid(
+        zip(names, bars, sums, notes, strict=True),
+        Column(no_wrap=True),
+        Column(max_width=_BAR_WIDTH),
+        Column(justify="right", no_wrap=True),
+        Column(style="dim", overflow="fold"),
+        gap=1,
+    )
+    columns = Column(no_wrap=True), Column(justify="right", no_wrap=True)
+    return ByWidth(_ROOM, wide, grid(zip(names, sums, strict=True), *columns, gap=1))
 
 
 def _basis(instead: Estimate) -> str:

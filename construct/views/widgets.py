@@ -1,14 +1,39 @@
-"""What rich lacks: bars in the theme's colour, and text that breaks in any script."""
+"""What rich lacks: tables in one call, bars in the theme's colour, text of any script."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from rich.bar import Bar
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.containers import Lines
+from rich.table import Column, Table
 from rich.text import Text
 
 from construct.views.wrapping import breaks
+
+
+def grid(rows: Iterable[Iterable[RenderableType]], *columns: Column, gap: int = 2) -> Table:
+    """Return rows below each other, `gap` blank columns between their cells."""
+    table = Table.grid(*columns, padding=(0, gap))
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def spaced(parts: Sequence[RenderableType]) -> Group:
+    """Return parts below each other, a blank line between them."""
+    lines = list(chain.from_iterable((Text(), part) for part in parts))
+    return Group(*lines[1:])
+
+
+def headed(rows: Iterable[Iterable[RenderableType]], *columns: Column) -> Table:
+    """Return rows below the headings of their columns."""
+    table = Table(*columns, box=None, padding=(0, 1), header_style="dim", pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 class AccentBar(Bar):

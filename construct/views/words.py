@@ -42,6 +42,13 @@ def money(dollars: float | None) -> str:
     return f"${dollars:,.2f}" if dollars >= _CENTS_FROM or dollars == 0 else f"${dollars:.4f}"
 
 
+def expected_cost(dollars: float | None) -> str:
+    """Return the end of a sentence about a plan: what it may cost. Nothing if it is free."""
+    if dollars is None:
+        return "; what that costs is not known"
+    return f", for about {money(dollars)}" if dollars else ""
+
+
 def money_beside(dollars: float, largest: float) -> str:
     """Return dollars with as many digits as the largest sum beside it needs."""
     return f"${dollars:,.4f}" if 0 < largest < 1 else f"${dollars:,.2f}"

@@ -19,6 +19,8 @@ _WORD = re.compile(
     rf"[「『（【《〈]*[{_WIDE}][、。，．：；？！」』）】》〉”’…ー.,:;?!)%]* *|[^ {_WIDE}]+ *| +"
 )
 _PARTS = re.compile(r"\n|[^\S\n]+|\S+")
+_KEY = re.compile(r" +\S  ")
+"""What begins a line of choices: the key that picks it."""
 _FENCES = ("```", "~~~")
 
 
@@ -56,14 +58,21 @@ def breaks(line: str, width: int, stays_whole: Callable[[str], bool] = str.isasc
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return text broken for a terminal; lines with columns in them stay whole."""
+    """Return text broken for a terminal; lines with columns in them stay whole.
+
+    What follows a key and two spaces is broken beside the key.
+    """
     parts: list[str] = []
     for line in text.split("\n"):
-        if "  " in line or "\t" in line:
+        key = _KEY.match(line)
+        head = key[0] if key else ""
+        rest = line[len(head) :]
+        if "  " in rest or "\t" in rest:
             parts.append(line)
             continue
-        cuts = pairwise([0, *breaks(line, max(20, width)), len(line)])
-        parts += [line[begin:end].rstrip() for begin, end in cuts]
+        cuts = pairwise([0, *breaks(rest, max(20, width - len(head))), len(rest)])
+        first, *more = [rest[begin:end].rstrip() for begin, end in cuts]
+        parts += [head + first, *(" " * len(head) + piece for piece in more)]
     return "\n".join(parts)
 
 
@@ -109,7 +118,6 @@ class WrappedStream(PrintableStream):
         return out + part
 
     def _placed(self) -> str:
-        """Return the word that waits, on the line or on a new one."""
         gap, word = self._gap, self._word
         if not word:
             return ""

@@ -16,14 +16,14 @@ from construct.memory.learning.proposals import ProposedObservation
 from construct.memory.recall.search import Hit
 from construct.operations.cost_report import cost_by_day
 from construct.operations.learning import CompactResult
-from construct.operations.memory import Found
+from construct.operations.search import Found
 from construct.operations.status import Progress
 from construct.views.console import to_ansi, to_text
 from construct.views.forgetting import undone_view
 from construct.views.history import timeline_view
+from construct.views.hits import found_view
 from construct.views.learning import compact_view
 from construct.views.messages import echo_view, replayed
-from construct.views.search import found_view
 from construct.views.status import status_notes, status_view
 from construct.views.themes import PLAIN
 from construct.views.usage import usage_view

@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import closing
+from threading import Event
 
 import pytest
 
@@ -11,6 +12,7 @@ from construct.config import Settings
 from construct.store.database import open_database
 from tests.chat.conftest import seated, stored
 from tests.support.fake_api import FakeApi, Reply
+from tests.support.fake_types import Answer, Json
 
 
 async def test_leaving_finishes_the_memory(api: FakeApi, settings: Settings) -> None:
@@ -71,6 +73,32 @@ async def test_two_terminals_in_one_talk(api: FakeApi, settings: Settings) -> No
         assert "another terminal" not in first.screen.text
 
 
+async def test_a_reply_that_cannot_be_stored_yet(api: FakeApi, settings: Settings) -> None:
+    """While another program holds the file, the screen says what the next line waits for."""
+    asked, may_answer = Event(), Event()
+
+    def answer(_: Json) -> Answer:
+        asked.set()
+        may_answer.wait(30)
+        return "Here it is."
+
+    api.enqueue("chat", answer)
+    async with seated(settings) as seat:
+        seat.type("hello\r")
+        await seat.see(asked.is_set)
+        with closing(open_database(settings.db)) as importing:
+            importing.execute("BEGIN IMMEDIATE")
+            may_answer.set()
+            seat.type("/new\r")
+            await seat.see("storing the reply")
+            assert "queued: /new" in seat.screen.text
+        await seat.see("A new conversation.")
+        assert "storing" not in seat.screen.text
+    assert stored(settings, "SELECT content FROM messages WHERE role = 'assistant'") == [
+        ("Here it is.",)
+    ]
+
+
 async def test_while_another_program_holds_the_file(
     api: FakeApi, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -79,7 +107,8 @@ async def test_while_another_program_holds_the_file(
     monkeypatch.setattr(companion, "_WORKER_PATIENCE", 0.05)
     async with seated(settings) as seat:
         seat.type("hello\r")
-        await seat.see("whenever you like")
+        replies = "SELECT count(*) FROM messages WHERE role = 'assistant'"
+        await seat.see(lambda: stored(settings, replies) == [(1,)])
         with closing(open_database(settings.db)) as importing:
             importing.execute("BEGIN IMMEDIATE")
             seat.type("/new\r")

@@ -25,13 +25,13 @@ from construct.chat.commands.registry import Choice, Command, Group, Registry
 from construct.chat.completer import CommandCompleter
 from construct.chat.output import Output
 from construct.chat.pastes import PasteParser, Pastes
-from construct.chat.prompt import MessageHistory, wants_vi
+from construct.chat.prompt import MessageHistory, SentLine, wants_vi
 from construct.chat.resizing import Reflow, ResizableApplication, more_rows, reflow_of
 from construct.clock import Clock
 from construct.config import Thresholds
 from construct.memory.cycles.situation import MemoryConfig
 from construct.memory.cycles.worker import MemoryWorker
-from construct.store.database import Store
+from construct.store.in_thread import Store
 from construct.views.markdown import MarkdownStream
 from tests.support.emulator import Emulator
 
@@ -66,7 +66,7 @@ def test_toolbar_says_what_is_due() -> None:
 @pytest.mark.parametrize("text", ["你好世界" * 30, "plain words " * 30, "é̂" * 200])
 def test_what_waits_fits_its_line(text: str) -> None:
     """Wide characters take two columns: what does not fit is cut, the hint stays."""
-    live = Live(queued=["one", text])
+    live = Live(queued=[SentLine("one"), SentLine(text)])
     lines = fragment_list_to_text(live.fragments(60)).splitlines()
     assert all(get_cwidth(shown) < 60 for shown in lines)
     assert lines[-1].endswith("↑ takes it back")
@@ -191,7 +191,7 @@ def test_live_is_blank_before_the_prompt() -> None:
     live.tail = "\x1b[1mbold\x1b[0m"
     assert fragment_list_to_text(live.fragments(80)) == "bold\n"
     live.tail_gap = True
-    live.queued = ["one", "two", "three", "four"]
+    live.queued = [SentLine(word) for word in ("one", "two", "three", "four")]
     assert fragment_list_to_text(live.fragments(80)).splitlines() == [
         "",
         "bold",

@@ -26,9 +26,10 @@ from construct.memory.undo import Undone
 from construct.operations.cost_report import CostReport, Estimate, cost_by_day
 from construct.operations.forgetting import Undo
 from construct.operations.history import Diff, Generations, Period
-from construct.operations.memory import Found, MemoryList
+from construct.operations.memory import MemoryList
 from construct.operations.memory_filter import MemoryFilter
 from construct.operations.provenance import MemoryTrace, MessageTrace
+from construct.operations.search import Found
 from construct.operations.status import NextRequest, Progress, Status, Watermark, Work
 from construct.store.conversations import ConversationSummary
 from construct.store.messages import MessageCounts
@@ -47,9 +48,9 @@ from construct.views.forgetting import (
     undone_view,
 )
 from construct.views.history import diff_view, generations_view, timeline_view
+from construct.views.hits import found_view
 from construct.views.memory import graph_view, memory_list_view, nothing_listed
 from construct.views.provenance import why_view
-from construct.views.search import found_view
 from construct.views.status import status_view, watermarks_view
 from construct.views.themes import LIGHT, PLAIN
 from construct.views.usage import usage_view

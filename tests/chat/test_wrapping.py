@@ -43,9 +43,10 @@ def test_lines_are_broken_between_words(text: str, lines: str, size: int) -> Non
         ("one two three four five six\n  /a     b", "one two three four\nfive six\n  /a     b"),
         ("내일 아침 우리는 같이 리스본에 갑니다", "내일 아침 우리는\n같이 리스본에 갑니다"),
         ("see https://example.org/a/long/way to it", "see\nhttps://example.org/a/long/way\nto it"),
+        ("  n  go on without any model", "  n  go on without any\n     model"),
         ("", ""),
     ],
-    ids=["columns", "wide", "a word too long", "nothing"],
+    ids=["columns", "wide", "a word too long", "a choice", "nothing"],
 )
 def test_a_text_is_broken_between_words(text: str, lines: str) -> None:
     """By the columns it takes, and where columns are made by blanks it is left alone."""

@@ -1,10 +1,15 @@
 """`demo`: a chat over an invented life that reaches nobody's own file."""
 
+import os
+import re
 from datetime import date, timedelta
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
+from construct.config import load_settings
+from construct.operations.demo import fill
 from tests.support.program import Program
 
 
@@ -21,12 +26,41 @@ def program(tmp_path: Path) -> Program:
 
 
 def test_the_life_goes_up_to_today(program: Program) -> None:
-    """What is ahead in it lies ahead of the user's own today, in the words too."""
-    done = program.run("demo", stdin="When does my sister get married?\n")
+    """Its days move with the clock: in what is due, and in the words, weekdays included."""
+    done = program.run("demo", stdin="When is Mum's party?\n")
     assert (done.returncode, done.stderr) == (0, "")
-    wedding = date(2027, 2, 10) + (date(2026, 7, 25) - date(2026, 6, 22))
-    assert f"getting married on {wedding} in Setúbal" in done.stdout
-    assert str(date(2027, 2, 10) - timedelta(days=40)) in done.stdout
+    party = date(2026, 7, 18) + (date(2027, 2, 10) - date(2026, 6, 22))
+    assert f"{party:%A} {party.day} {party:%B} at three now" in done.stdout
+    assert str(date(2027, 2, 10) - timedelta(days=42)) in done.stdout
+
+
+def test_what_the_first_screen_suggests_works_word_for_word(program: Program) -> None:
+    """Without a model, each of the five answers with what it promises."""
+    shown = program.run("demo", stdin="Hello.\n").stdout
+    tries = dict(re.findall(r"^  (\S.*?)  +(\S.*)$", shown, re.MULTILINE))
+    assert len(tries) == 5
+    with mock.patch.dict(os.environ, program.environment(), clear=True):
+        fill(load_settings(os.environ))
+    answers = [program.run("chat", "--commands", stdin=f"{line}\n").stdout for line in tries]
+    expected = (
+        "allergic to walnuts",
+        "8 March at three",
+        "is allergic to walnuts; a walnut cake",
+        "Biscuit",
+        "Today",
+    )
+    for words, answer in zip(expected, answers, strict=True):
+        assert words in answer
+    assert "10 February at six" in answers[-1]
+
+
+def test_the_life_keeps_the_invariants(program: Program) -> None:
+    """Doctor has nothing to say of it, and something in it is due today and tomorrow."""
+    with mock.patch.dict(os.environ, program.environment(), clear=True):
+        fill(load_settings(os.environ))
+    assert program.json("doctor")["ok"]
+    days = [one["date"] for one in program.json("agenda")]
+    assert {"2027-02-10", "2027-02-11"} <= set(days)
 
 
 def test_nothing_reaches_the_users_own_file(program: Program) -> None:

@@ -93,3 +93,12 @@ def test_a_server_elsewhere_by_its_address(program: Program, api: FakeApi) -> No
         assert terminal.wait() == 0
         assert "test-key" not in terminal.screen.text
     assert "ANTHROPIC_AUTH_TOKEN=test-key" in config(program).read_text()
+
+
+def test_ctrl_c_interrupts_the_screen(program: Program) -> None:
+    """Nothing is written, and the exit status says that it was interrupted."""
+    with on_terminal(program) as terminal:
+        terminal.see("leave everything as it is")
+        terminal.type("\x03")
+        assert terminal.wait() == 130
+    assert not config(program).exists()

@@ -103,6 +103,8 @@ def test_the_three_endpoints(door: Door) -> None:
     status, compacted, _ = door.ask("POST", "/api/sessions/2/compact")
     assert (status, compacted["conversation"]) == (200, 2)
     assert compacted["messages"]["unobserved"] == 0
+    counted = {(by["client"], by["tool"]): by["calls"] for by in door.program.json("doors")}
+    assert counted == {("HTTP", "memory"): 2, ("HTTP", "details"): 1, ("HTTP", "compact"): 1}
 
 
 def test_a_taken_port(door: Door) -> None:

@@ -32,7 +32,7 @@ def test_without_a_choice_nothing_changes(program: Program) -> None:
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert "  1  gemma4 in Ollama (8B, reads 4,096 tokens, loaded)" in lines
-    assert [line[2] for line in lines if line[:2] == "  " and line[2:3].strip()] == list("1kudn")
+    assert [line[2] for line in lines if line[:2] == "  " and line[2:3].strip()] == list("1kudnq")
     assert "OpenAI" in done.stdout
     assert not config(program).exists()
 

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from tests.support.program import Program
+
 _CODE = """
 import sys
 from construct.cli.run import run
@@ -19,6 +21,26 @@ import sys
 import construct.cli.app
 print([name for name in sys.modules if name.startswith(("construct.memory", "construct.llm", "construct.chat"))])
 """
+
+_SEARCH = """
+import sys
+from construct.cli.run import run
+run(["memory", "search", "tea"])
+print(sorted({"pydantic", "rich", "asyncio", "anthropic", "prompt_toolkit"} & sys.modules.keys()))
+"""
+
+
+def test_a_search_is_light(program: Program) -> None:
+    """What another program asks in a pipe imports no terminal, no models' side and no pydantic."""
+    program.run("memory", "add", "Tea at five")
+    done = subprocess.run(
+        [sys.executable, "-c", _SEARCH],
+        env=program.environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_help_needs_nothing_of_what_the_commands_do() -> None:

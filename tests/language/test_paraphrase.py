@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construct.language.paraphrase import fact_key
+from construct.language.fact_match import fact_key
 
 DAY = "2026-03-01"
 

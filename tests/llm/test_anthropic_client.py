@@ -36,6 +36,27 @@ def test_the_sdk_is_imported_late() -> None:
     assert done.stdout.split() == []
 
 
+ENTER = """
+import sys
+from types import ModuleType
+if sys.argv[1:]:
+    version = sys.modules["anthropic._version"] = ModuleType("anthropic._version")
+    version.__title__, version.__version__ = "anthropic", sys.argv[1]
+from construct.llm.sdk import AsyncAnthropic
+print(sum(name.startswith("anthropic.types") for name in sys.modules) > 100)
+import anthropic
+print(anthropic.AsyncAnthropic is AsyncAnthropic, anthropic.types.Message.__name__)
+"""
+
+
+@pytest.mark.parametrize(("other", "has_types"), [([], "False"), (["99.0.0"], "True")])
+def test_the_sdk_comes_without_its_types(other: list[str], has_types: str) -> None:
+    """They are not imported with the client, and are there for whoever asks; another version comes whole."""
+    command = [sys.executable, "-c", ENTER, *other]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [has_types, "True", "Message"]
+
+
 @pytest.mark.parametrize(
     ("credentials", "sent"),
     [

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from construct.llm.anthropic_events import ReplyBuilder
 from construct.llm.anthropic_model import AnthropicModel
+from construct.llm.anthropic_stream import ReplyBuilder
 from construct.llm.types import (
     ChatMessage,
     Opaque,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from construct.errors import ContextOverflowError, ModelBrokenError
-from construct.llm.local_chat import chat_body, take, work_body
+from construct.llm.local_model import chat_body, take, work_body
 from construct.llm.types import (
     ChatMessage,
     Opaque,

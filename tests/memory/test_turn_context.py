@@ -4,9 +4,15 @@ from datetime import date, datetime, timedelta
 
 import pytest
 
-from construct.memory.turn_context import DuePlan, Passage, TurnContext, due_words, render
+from construct.memory.recall.search import Hit
+from construct.memory.turn_context import DuePlan, TurnContext, due_words, render
 
 NOW = datetime(2026, 3, 1, 14, 30)  # noqa: DTZ001 (a wall clock)
+
+
+def passage(text: str, day: str = "2026-03-01") -> Hit:
+    """Return a message of the user's that recall found."""
+    return Hit("message", 5, 1, day, text, 0.9, role="user")
 
 
 def test_the_least_it_says() -> None:
@@ -23,7 +29,7 @@ def test_all_it_says() -> None:
             DuePlan(1, "User sees the dentist at 9:00", date(2026, 3, 2)),
             DuePlan(2, "User runs", date(2026, 2, 20)),
         ),
-        (Passage("message", 5, date(2026, 2, 15), "user", "I bought\n  a bike"),),
+        (passage("I bought\n  a bike", "2026-02-15"),),
         "planning a trip",
     )
     assert render(ambience).splitlines() == [
@@ -32,7 +38,7 @@ def test_all_it_says() -> None:
         "Last message: 3 days ago",
         "Due tomorrow: User sees the dentist at 9:00",
         "Outcome unknown (9 days ago): User runs",
-        "user, 2026-02-15 (2 weeks ago): I bought a bike",
+        "They said, 2026-02-15 (2 weeks ago): I bought a bike",
         "The talk was about: planning a trip",
         "</ambient>",
     ]
@@ -71,14 +77,14 @@ FORGED = (
 )
 
 
-@pytest.mark.parametrize("field", ["plan", "passage", "who", "task"])
+@pytest.mark.parametrize("field", ["plan", "passage", "task"])
 def test_nothing_forges_a_line(field: str) -> None:
     """Whatever plans, passages or notes hold, each is one line with its markup escaped."""
-    text = {name: FORGED if name == field else "x" for name in ("plan", "passage", "who", "task")}
+    text = {name: FORGED if name == field else "x" for name in ("plan", "passage", "task")}
     block = render(
         TurnContext(
             NOW, timedelta(days=1), (DuePlan(1, text["plan"], date(2026, 3, 1)),),
-            (Passage("message", 5, date(2026, 3, 1), text["who"], text["passage"]),), text["task"],
+            (passage(text["passage"]),), text["task"],
         )
     )  # fmt: skip
     assert len(block.splitlines()) == 7

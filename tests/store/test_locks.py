@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from construct.errors import DatabaseUnusableError
-from construct.store import database
+from construct.store import database, in_thread
 from construct.store.conversations import create_conversation
-from construct.store.database import Store, open_database
+from construct.store.database import open_database
+from construct.store.in_thread import Store
 
 _OTHER = """
 import sqlite3, sys
@@ -53,7 +54,7 @@ async def test_a_talk_waits_longer_than_a_command(
         store = Store(path)
         assert await store.call(create_conversation, "now") == 1
         store.close()
-        monkeypatch.setattr(database, "_PATIENT_SECONDS", 0.1)
+        monkeypatch.setattr(in_thread, "_PATIENT_SECONDS", 0.1)
         importing.execute("BEGIN IMMEDIATE")
         store = Store(path)
         with pytest.raises(DatabaseUnusableError, match="locked by another program"):

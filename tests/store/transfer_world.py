@@ -11,6 +11,7 @@ import pytest
 
 from construct.clock import Clock, from_text, to_text
 from construct.errors import ConstructError, ExitStatus
+from construct.store.attachments import digest
 from construct.store.transfer.importing import ImportReport, import_file
 from construct.store.transfer.jsonl import export_jsonl
 
@@ -60,6 +61,13 @@ class World:
             )
             for i, text in enumerate(words)
         ]  # fmt: skip
+
+    def attach(self, message: int, name: str, data: bytes) -> int:
+        """Insert a text file of a message's."""
+        return self.insert(
+            "attachments", uid=self.uid("f"), message_id=message, position=0, name=name, media_type="text/plain",
+            sha256=digest(data), size=len(data), token_count=len(data), data=data,
+        )  # fmt: skip
 
     def cycle(
         self, kind: str, conversation: int | None, status: str = "succeeded", **more: object

@@ -1,5 +1,7 @@
 """What the Messages API rejects in the messages: roles, blocks, and how tool calls and results pair up."""
 
+import base64
+import binascii
 import re
 from itertools import pairwise
 
@@ -28,6 +30,16 @@ _OF_ROLE = {
     "user": {"text", "image", "document", "tool_result"},
     "assistant": {"text", "tool_use", "thinking", "redacted_thinking"},
 }
+
+
+_MAGIC = {
+    "image/jpeg": b"\xff\xd8\xff",
+    "image/png": b"\x89PNG\r\n\x1a\n",
+    "image/gif": b"GIF8",
+    "image/webp": b"RIFF",
+}
+_MOST_PICTURE = 5 * 1024 * 1024
+_MOST_BODY = 32 * 1024 * 1024
 
 
 class RejectedError(Exception):
@@ -103,8 +115,32 @@ def _check_block(block: Json, allowed: set[str], path: str) -> None:
     _check_form(block, path)
     if kind == "tool_result":
         _check_tool_result(block, path)
+    if kind in ("image", "document"):
+        _check_source(kind, block["source"], f"{path}.{kind}.source")
     if kind == "tool_use" and not _ID.fullmatch(block["id"]):
         raise RejectedError(f"{path}.id: String should match pattern '^{_ID.pattern}$'")
+
+
+def _check_source(kind: str, source: Json, path: str) -> None:
+    """Reject what is not the data of a picture, PDF or text."""
+    only(source, {"type", "media_type", "data"}, path)
+    form, media_type, data = source.get("type"), source.get("media_type"), source.get("data")
+    if not isinstance(data, str) or not data:
+        raise RejectedError(f"{path}.data: Field required")
+    if (kind, form, media_type) == ("document", "text", "text/plain"):
+        return
+    allowed = _MAGIC if kind == "image" else {"application/pdf": b"%PDF-"}
+    if form != "base64" or media_type not in allowed:
+        raise RejectedError(f"{path}.media_type: Input should be one of {sorted(allowed)}")
+    try:
+        found = base64.b64decode(data, validate=True)
+    except binascii.Error:
+        raise RejectedError(f"{path}.data: invalid base64 data") from None
+    most = _MOST_PICTURE if kind == "image" else _MOST_BODY
+    if len(data) > most:
+        raise RejectedError(f"{path}: {kind} exceeds {most} bytes: {len(data)} bytes > {most}")
+    if not found.startswith(allowed[media_type]):
+        raise RejectedError(f"{path}: the data does not appear to be of the type {media_type}")
 
 
 def _check_form(block: Json, path: str) -> None:

@@ -11,11 +11,11 @@ from construct.llm.providers import choose_models
 from construct.memory.cycles.runner import Progress
 from construct.operations.context import Context
 from construct.operations.status import Status, status
-from construct.responders import on_record
+from construct.responders import Responder, on_record
 from construct.store.conversations import create_conversation
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
-from construct.turn import Responder, TurnResult
+from construct.turn import TurnResult
 from tests.support.database import new_database
 from tests.support.fake_api import FakeApi
 

@@ -196,6 +196,19 @@ async def drop(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"Left out of requests: “{shorten(dropped, 60)}”.{kept}")
 
 
+@group.command("/detach", "take a file off the line", like="/detach What is @property?")
+async def detach(chat: Chat, out: Output, argument: str) -> None:
+    """Type it before or behind a message that names files with @path.
+
+    The newest of them is not sent, and its path stays as text.
+
+    A path to a PNG, JPEG, GIF or WebP picture, a PDF or a UTF-8 text is attached when
+    you type @ before it, in quotes if it has spaces: @"my cat.png". What goes with the
+    message stands above the prompt.
+    """
+    raise UsageError("No file is attached. Type @ and a path to attach one.")
+
+
 @group.command("/editor [TEXT]", "write in your editor")
 async def editor(chat: Chat, out: Output, argument: str) -> None:
     """It opens what $VISUAL or $EDITOR names. What you save comes to the prompt."""

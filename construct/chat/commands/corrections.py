@@ -6,7 +6,7 @@ from construct.chat.commands.registry import Group
 from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
 from construct.memory.forgetting import Forgotten
-from construct.operations import forgetting, memory
+from construct.operations import forgetting, memory, search
 from construct.operations.rules import forbidden_word
 from construct.references import Reference, written
 from construct.store.records import Observation
@@ -103,7 +103,7 @@ async def _forget(
     """Show what would go, ask if wanted, and delete it. None when the user says no."""
     plan = await chat.run(forgetting.plan_forget, reference, words=words)
     out.show(views.forget_plan_view(plan, chat.clock.today()))
-    if left := await chat.run(memory.count_unsearched):
+    if left := await chat.run(search.count_unsearched):
         out.say(unsearched_view(left))
     if ask and not await out.ask(views.forget_question(plan)):
         out.say("Nothing was deleted.")

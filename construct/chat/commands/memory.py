@@ -13,17 +13,18 @@ from construct.chat.commands.arguments import (
 from construct.chat.commands.registry import Group, choose
 from construct.chat.output import Output
 from construct.errors import UsageError
-from construct.operations import history, learning, memory, provenance
+from construct.operations import history, learning, memory, provenance, search
 from construct.operations import rules as operations
 from construct.operations.profile import profile
 from construct.store.records import Observation
 from construct.views import memory as views
 from construct.views.history import diff_view, timeline_view
+from construct.views.hits import found_view
 from construct.views.learning import compact_view
 from construct.views.profile import profile_view
 from construct.views.provenance import why_last_view, why_view
 from construct.views.rules import forbidden_view, rules_view
-from construct.views.search import found_view, unsearched_view
+from construct.views.search import unsearched_view
 from construct.vocabulary import ItemKind
 
 group = Group("Memory")
@@ -91,11 +92,11 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
     """
     if not argument:
         raise UsageError("Say what to look for: /recall WORDS")
-    found = await chat.run(memory.search, argument, limit=_MOST_FOUND)
+    found = await chat.run(search.search, argument, limit=_MOST_FOUND)
     if found.hits:
         chat.shown = (found.hits[0].kind, found.hits[0].id)
     out.show(found_view(found))
-    if left := await chat.run(memory.count_unsearched):
+    if left := await chat.run(search.count_unsearched):
         out.say(unsearched_view(left))
 
 

@@ -1,4 +1,4 @@
-"""Model servers on this machine: how each kind is found, and what it says of its models.
+"""Model servers on this machine: how they are found, what they say of models.
 
 A new kind is a module here and a line in `KINDS`.
 """
@@ -10,12 +10,11 @@ from urllib.parse import urlsplit
 
 from construct.errors import UsageError
 from construct.llm.capable import FEWEST_PARAMETERS
-from construct.llm.servers.asking import asker, at_once
+from construct.llm.servers.asking import asker, at_once, owned_by
 from construct.llm.servers.llamacpp import LLAMACPP
 from construct.llm.servers.lmstudio import LMSTUDIO
 from construct.llm.servers.ollama import OLLAMA
 from construct.llm.servers.other import OTHER
-from construct.llm.servers.reading import owned_by
 from construct.llm.servers.types import Ask, FoundModel, Kind
 from construct.llm.servers.vllm import VLLM
 
@@ -30,8 +29,8 @@ def look(environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
     """Return the chat models of the servers on this machine, sensible ones first.
 
     Where it looks and what it asks is set by contract.md, "Looking for servers". Takes
-    less than a second, whatever listens there. Raises UsageError when CONSTRUCT_LOOK_FOR
-    names no loopback address.
+    less than a second, whatever listens there. Raises UsageError when
+    CONSTRUCT_LOOK_FOR names no loopback address.
     """
     # Each server is asked two or three things in turn, each with its own time limit.
     searches = [partial(_first_found, kinds, url) for url, kinds in _places(environ)]
@@ -45,7 +44,7 @@ def kind_of(source: str) -> Kind:
 
 
 def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel | None:
-    """Describe one model of a server that the user has chosen; None when it says nothing."""
+    """Describe one model of a server that the user has chosen, if it says anything."""
     ask = asker(base_url, headers, _PATIENCE_WITH_THE_CHOSEN)
     kind = _kind_at(ask)
     if kind.describe is not None:
@@ -106,7 +105,8 @@ def _on_loopback(url: str) -> str:
 def _ollama_host(host: str) -> str | None:
     """Return the base URL that OLLAMA_HOST means, None when it is not on this machine.
 
-    As Ollama reads it: a scheme and a port may be missing, and 0.0.0.0 is every address.
+    As Ollama reads it: a scheme and a port may be missing, and 0.0.0.0 is every
+    address.
     """
     text = host.strip().rstrip("/")
     if not text:
@@ -123,6 +123,6 @@ def _ollama_host(host: str) -> str | None:
 
 
 def _sensible_first(model: FoundModel) -> tuple[bool, bool, str]:
-    """Sort what is loaded first, then what is large enough to keep a memory, then by name."""
+    """Sort what can keep a memory first, then what is loaded, then by name."""
     is_small = model.parameters is not None and model.parameters < FEWEST_PARAMETERS
     return (is_small, not model.is_loaded, model.name.lower())

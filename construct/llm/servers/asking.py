@@ -1,7 +1,8 @@
-"""Asking servers over HTTP with the standard library, within a time limit.
+"""Asking servers over HTTP with the standard library, and reading what they answer.
 
-No redirect is followed, no proxy used, no credentials sent. The chat's first screen waits
-for this, so neither `anthropic` nor its HTTP client is imported.
+There is a time limit. No redirect is followed, no proxy used, no credentials sent. The
+chat's first screen waits for this, so neither `anthropic` nor its HTTP client is
+imported. Answers are untrusted JSON of any shape.
 """
 
 import json
@@ -13,7 +14,8 @@ from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from construct.llm.servers.types import Ask
+from construct.llm.capable import parameters_in
+from construct.llm.servers.types import Ask, FoundModel
 
 T = TypeVar("T")
 
@@ -25,7 +27,7 @@ _MOST_BYTES = 1 << 20
 def asker(
     base_url: str, headers: Mapping[str, str] | None = None, patience: float = PATIENCE
 ) -> Ask:
-    """Return what asks the server at a base URL; what was got once is not asked again."""
+    """Return what asks the server at a base URL, and asks nothing twice."""
     known: dict[str, Any] = {}
 
     def ask(path: str, body: Mapping[str, object] | None = None) -> Any:
@@ -44,7 +46,7 @@ def asker(
 def at_once(
     questions: Sequence[Callable[[], T]], patience: float | None = PATIENCE
 ) -> list[T | None]:
-    """Return the answers in order, None for one that fails or takes longer than `patience`.
+    """Return the answers in order, None for one that fails or takes too long.
 
     Each question runs in a thread of its own. One that is too late is left behind: its
     thread cannot hold up the program, not even at its end.
@@ -98,3 +100,58 @@ def _answer(
     finally:
         connection.close()
     return json.loads(content) if len(content) <= _MOST_BYTES else None
+
+
+def entries(answer: Any, key: str) -> list[dict[str, Any]] | None:
+    """Return the objects listed under a key; None when there is no such list."""
+    listed = answer.get(key) if isinstance(answer, dict) else None
+    if not isinstance(listed, list):
+        return None
+    return [entry for entry in listed if isinstance(entry, dict)]
+
+
+def at(answer: Any, *path: str) -> Any:
+    """Return the value at a path of keys, None where there is none."""
+    for key in path:
+        answer = answer.get(key) if isinstance(answer, dict) else None
+    return answer
+
+
+def count(value: Any) -> int | None:
+    """Return a positive whole number as it came, None for anything else."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and value > 0 else None
+
+
+def name_of(entry: dict[str, Any], *keys: str) -> str | None:
+    """Return the first printable name under one of the keys."""
+    for key in keys:
+        value = entry.get(key)
+        if isinstance(value, str) and value.strip() and value.isprintable():
+            return value.strip()
+    return None
+
+
+def owned_by(answer: Any, owner: str) -> bool:
+    """Tell whether a list of models names this owner: most servers can be told so."""
+    return any(entry.get("owned_by") == owner for entry in entries(answer, "data") or [])
+
+
+def listed_models(answer: Any, base_url: str, source: str, *windows: str) -> list[FoundModel]:
+    """Return the models of a `/v1/models` answer that can chat, as far as names tell.
+
+    `windows` names the keys under which the list may give a model's context window; the
+    first that does counts.
+    """
+    named = [(name_of(entry, "id"), entry) for entry in entries(answer, "data") or []]
+    return [
+        FoundModel(
+            name,
+            base_url,
+            source,
+            next(filter(None, (count(entry.get(key)) for key in windows)), None),
+            parameters=count(at(entry, "meta", "n_params")) or parameters_in(name),
+        )
+        for name, entry in named
+        if name is not None and "embed" not in name.lower()
+    ]

@@ -7,7 +7,7 @@
 from dataclasses import replace
 from typing import Any
 
-from construct.llm.servers.reading import at, count, entries, listed_models, owned_by
+from construct.llm.servers.asking import at, count, entries, listed_models, owned_by
 from construct.llm.servers.types import Ask, FoundModel, Kind
 
 _SOURCE = "llamacpp"

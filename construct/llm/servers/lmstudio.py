@@ -1,12 +1,12 @@
 """LM Studio, 0.4.1 and later: the Messages API at `/v1/messages`.
 
-`/v1/models` says nothing of windows. Its own `/api/v0/models` does, and is asked once the
-user has chosen a model.
+`/v1/models` says nothing of windows. Its own `/api/v0/models` does, and is asked once
+the user has chosen a model.
 """
 
 from dataclasses import replace
 
-from construct.llm.servers.reading import count, entries, listed_models, owned_by
+from construct.llm.servers.asking import count, entries, listed_models, owned_by
 from construct.llm.servers.types import Ask, FoundModel, Kind
 
 _SOURCE = "lmstudio"

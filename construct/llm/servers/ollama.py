@@ -1,9 +1,9 @@
-"""Ollama, 0.14 and later: the Messages API at `/v1/messages`, everything else at `/api`.
+"""Ollama, 0.14 and later: the Messages API at `/v1/messages`, the rest at `/api`.
 
 It runs a model with a context window of its own (`num_ctx` of the model, else the
 server's setting, else by the graphics memory, 4,096 tokens on most machines), whatever
-the model could take, and cuts longer prompts without a word. It ignores `cache_control` and
-`tool_choice`, and drops document blocks and `output_config`.
+the model could take, and cuts longer prompts without a word. It ignores `cache_control`
+and `tool_choice`, and drops document blocks and `output_config`.
 """
 
 import re
@@ -11,8 +11,7 @@ from functools import partial
 from typing import Any
 
 from construct.llm.capable import parameters_in
-from construct.llm.servers.asking import at_once
-from construct.llm.servers.reading import at, count, entries, name_of
+from construct.llm.servers.asking import at, at_once, count, entries, name_of
 from construct.llm.servers.types import Ask, FoundModel, Kind
 
 _SOURCE = "ollama"
@@ -43,7 +42,6 @@ def describe(ask: Ask, base_url: str, name: str) -> FoundModel | None:
 
 
 def _loaded(ask: Ask) -> dict[str, int | None]:
-    """Return the models that are in memory, with the context windows they run with."""
     running = entries(ask("/api/ps"), "models") or []
     return {
         name: count(entry.get("context_length"))
@@ -66,7 +64,7 @@ def _described(base_url: str, name: str, shown: Any, loaded: dict[str, int | Non
 
 
 def _configured_window(shown: Any) -> int:
-    """Return the window a model will get once it is loaded, the cautious one where unsaid."""
+    """Return the window that a model will get once it is loaded."""
     configured = _NUM_CTX.search(str(at(shown, "parameters") or ""))
     facts = at(shown, "model_info")
     largest = [

@@ -1,6 +1,6 @@
-"""Any other server that speaks the Messages API: OpenRouter, LiteLLM, a proxy of your own."""
+"""Any other server that speaks the Messages API: OpenRouter, LiteLLM, a proxy."""
 
-from construct.llm.servers.reading import entries, listed_models
+from construct.llm.servers.asking import entries, listed_models
 from construct.llm.servers.types import SERVER, Ask, FoundModel, Kind
 
 

@@ -1,4 +1,4 @@
-"""What a server on this machine says of its models, and how one kind of server is described."""
+"""What a server says of its models, and how one kind of server is described."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class FoundModel:
     is_loaded: bool = False
 
     def answers_to(self, name: str) -> bool:
-        """Tell whether a name means this model: llama.cpp's whole name is the path of a file."""
+        """Tell whether a name means this model: llama.cpp's name is a file's path."""
         return name in {self.name, self.name.rpartition("/")[2]}
 
 
@@ -40,7 +40,6 @@ class Ask(Protocol):
 
     def __call__(self, path: str, body: Mapping[str, object] | None = None) -> Any:
         """Return the answer of one path."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

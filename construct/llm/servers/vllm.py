@@ -1,6 +1,6 @@
-"""vLLM, 0.22 and later: the Messages API at `/v1/messages`; the list says the window."""
+"""vLLM, 0.22 and later: the Messages API; its list of models says the window."""
 
-from construct.llm.servers.reading import entries, listed_models, owned_by
+from construct.llm.servers.asking import entries, listed_models, owned_by
 from construct.llm.servers.types import Ask, FoundModel, Kind
 
 _SOURCE = "vllm"

@@ -11,8 +11,8 @@ from construct.memory.learning.floor import Reflection
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.promotion import promote
 from construct.memory.shown.lines import line_tokens, note_columns
+from construct.memory.shown.transcript import window_start
 from construct.memory.shown.view import Frame, take_in
-from construct.memory.shown.window import window_start
 from construct.store import forget_requests, provenance
 from construct.store import observations as rows
 from construct.store.conversations import (
@@ -97,8 +97,8 @@ def store_extraction(
     set_thread(
         db,
         conversation_id,
-        _changed(_allowed(db, found.current_task), here.current_task),
-        _changed(_allowed(db, found.suggested_response), here.suggested_response),
+        _task(db, found.current_task, here.current_task),
+        _task(db, found.suggested_response, here.suggested_response),
     )
     return Stored(stored, left_out)
 
@@ -112,10 +112,11 @@ def store_reflection(
     """
     must_run(db, cycle_id)
     by_id = {o.id: o for o in given}
+    unasked = {o.id: o._replace(asked_at=None) for o in given}  # to be asked about changes nothing
     needed = found.gone | {change.stays for change in found.changes if change.stays is not None}
     present = {o.id: o for o in rows.observations(db, sorted(needed))}
     if present.keys() != needed or not all(
-        o.state == "active" and _is_same(o, by_id[o.id]) for o in present.values()
+        o.state == "active" and o._replace(asked_at=None) == unasked[o.id] for o in present.values()
     ):
         raise StaleError
     if found.gone & forget_requests.waiting(
@@ -143,17 +144,15 @@ def store_reflection(
     return kept
 
 
-def _allowed(db: sqlite3.Connection, text: str | None) -> str | None:
-    """Return what an observer says of a task, emptied where the user's rules forbid it."""
-    return "" if is_forbidden(db, text) else text
-
-
-def _changed(given: str | None, before: str | None) -> str | None:
+def _task(db: sqlite3.Connection, given: str | None, before: str | None) -> str | None:
     """Return what an observer's answer leaves of a task.
 
-    One it did not give stays, an empty one clears it.
+    One it did not give stays. An empty one clears it, and so does one that the user's
+    rules forbid.
     """
-    return before if given is None else given or None
+    if given is None:
+        return before
+    return None if is_forbidden(db, given) else given or None
 
 
 def must_run(db: sqlite3.Connection, cycle_id: int) -> None:
@@ -173,14 +172,6 @@ def _as_now(db: sqlite3.Connection, batch: Sequence[Message], based_on: int) -> 
     if batch[0].archived:
         return [get_message(db, m.id) for m in batch]
     return live_messages(db, batch[0].conversation_id, based_on, batch[-1].id)
-
-
-def _is_same(now: Observation, before: Observation) -> bool:
-    """Tell whether an observation is as it was when it was given out.
-
-    That it was asked about since does not count.
-    """
-    return now._replace(asked_at=None) == before._replace(asked_at=None)
 
 
 def _insert(

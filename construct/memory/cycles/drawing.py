@@ -79,6 +79,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
 
     kind = CycleKind.GRAPH
     progress = "drawing"
+    done = "drawn"
     model: Model
     home: None = None
 
@@ -92,7 +93,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
         if not unread:
             return None
         room = max(200, min(_MEMORY_TOKENS, self.model.context_window // 4))
-        count = max(1, fitting_count([m.content for m in unread], room))
+        count = max(1, _how_many_fit([m.content for m in unread], room))
         memories = {f"P{number}": memory for number, memory in enumerate(unread[:count], 1)}
         return GraphBatch(memories, rows.entities(db), rows.predicates(db))
 
@@ -144,7 +145,7 @@ def graph_request(model: Model, batch: GraphBatch) -> WorkRequest:
     user = "<memories>\n" + "\n".join(lines) + "\n</memories>"
     texts = [m.content for m in batch.memories.values()]
     names = [inline(name) for name in known_names(batch.entities, batch.predicates, texts)]
-    names = names[: fitting_count(names, min(_NAMES_TOKENS, model.context_window // 20))]
+    names = names[: _how_many_fit(names, min(_NAMES_TOKENS, model.context_window // 20))]
     if names:
         user += "\n\n<names>\n" + "\n".join(names) + "\n</names>"
     most = min(_REPLY_TOKENS, model.context_window // 3)
@@ -169,12 +170,5 @@ def known_names(
     return list(dict.fromkeys(name for name, _ in candidates))
 
 
-def fitting_count(lines: Iterable[str], room: int) -> int:
-    """Return how many of the first lines `room` tokens hold."""
-    count = 0
-    for line in lines:
-        room -= tokens.count(line + "\n")
-        if room < 0:
-            break
-        count += 1
-    return count
+def _how_many_fit(lines: Sequence[str], room: int) -> int:
+    return tokens.how_many_fit([tokens.count(line + "\n") for line in lines], room)

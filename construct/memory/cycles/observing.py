@@ -9,14 +9,12 @@ from dataclasses import dataclass, replace
 
 from construct.language.terms import content_words, terms
 from construct.llm.capable import is_capable
-from construct.llm.providers import EXTRACTIVE
 from construct.llm.types import Model
 from construct.memory.cycles.commit import store_extraction
 from construct.memory.cycles.runner import (
     CycleJob,
     CycleRunner,
     Outcome,
-    Progress,
     RunningCycle,
 )
 from construct.memory.cycles.situation import MemoryConfig, is_over_limit
@@ -34,8 +32,8 @@ from construct.store.conversations import get_watermarks
 from construct.store.messages import is_readable, newest_messages
 from construct.store.never import left_out_note
 from construct.store.records import Descent, Message, Observation
-from construct.user_rules import read_rules
-from construct.vocabulary import CycleKind, CycleStatus, Priority, Role, Stance
+from construct.user_rules import Rules, read_rules
+from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Priority, Role, Stance
 
 _MOST_WORDS = 40
 _CANDIDATES = 80
@@ -75,6 +73,7 @@ class _Batch:
 class _ObserverJob(CycleJob[_Batch, Extraction, int]):
     kind = CycleKind.OBSERVER
     progress = "observing"
+    done = "remembered"
     home: int
     config: MemoryConfig
     find: Find
@@ -102,35 +101,33 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
 
     async def work(self, batch: _Batch, account: Account) -> Extraction:
         readable = [m for m in batch.messages if is_readable(m)]
-        wishes = (await asyncio.to_thread(read_rules, self.config.rules_file)).prose
-        reading = Reading(readable, batch.before, batch.known, self.config.clock, wishes=wishes)
+        rules = await asyncio.to_thread(read_rules, self.config.rules_file)
+        reading = Reading(
+            readable, batch.before, batch.known, self.config.clock, wishes=rules.prose
+        )
         found = await observe(self.model, reading, account)
         if self.model is None or not any(line.replaces for line in found.observations):
             return found
-        return await _with_agreed_replacements(self.model, found, batch, account)
+        return await _with_agreed_replacements(self.model, found, batch, rules, account)
 
     def commit(
         self, db: sqlite3.Connection, cycle: RunningCycle[_Batch], found: Extraction, now: str
     ) -> Outcome[int]:
         batch = cycle.batch
         stored = store_extraction(db, cycle.id, found, batch.messages, batch.based_on, now)
-        made = stored.observations
         notes = [left_out_note(stored.left_out)] if stored.left_out else []
-        return Outcome(made, notes=notes, done=Progress("remembered", made))
-
-    def give_up(self, db: sqlite3.Connection, batch: _Batch, found: Extraction) -> Outcome[int]:
-        return replace(super().give_up(db, batch, found), done=Progress("remembered"))
+        return Outcome(stored.observations, notes=notes, count=stored.observations)
 
 
 async def _with_agreed_replacements(
-    model: Model, found: Extraction, batch: _Batch, account: Account
+    model: Model, found: Extraction, batch: _Batch, rules: Rules, account: Account
 ) -> Extraction:
     """Return it with only the replacements that code and verifier agree to."""
     by_id = {o.id: o for o in batch.known}
     newer: dict[int, ProposedObservation] = {}
     for line in found.observations:
         for stale_id in line.replaces:
-            if reason := _why_not_replaced(by_id[stale_id], line, batch):
+            if reason := _why_not_replaced(by_id[stale_id], line, batch, rules):
                 account.problems.append(f"kept “{by_id[stale_id].content[:_QUOTED]}”: {reason}")
             else:
                 newer.setdefault(stale_id, line)
@@ -153,7 +150,11 @@ async def _with_agreed_replacements(
     return replace(found, observations=tuple(observations))
 
 
-def _why_not_replaced(stale: Observation, newer: ProposedObservation, batch: _Batch) -> str | None:
+def _why_not_replaced(
+    stale: Observation, newer: ProposedObservation, batch: _Batch, rules: Rules
+) -> str | None:
+    if rules.forbidden_in(newer.content) is not None:
+        return "your rules keep out what would replace it"
     if stale.id not in batch.replaceable:
         return "it belongs to the conversation this one was forked from, or to another"
     said = max((m.created_at, m.id) for m in batch.messages if m.id in newer.sources)
@@ -170,7 +171,7 @@ def known_notes(
     priority, then plans, which what is said now may settle in other words or in another
     language, then the newest.
     """
-    named = Counter(term for m in messages for term in terms(m.content))
+    named = Counter(term for m in messages for term in sorted(terms(m.content)))
     said: set[str] = set()
     for message in messages:
         if message.role == Role.USER:

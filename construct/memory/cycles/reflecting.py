@@ -9,7 +9,6 @@ from construct.memory.cycles.runner import (
     CycleJob,
     CycleRunner,
     Outcome,
-    Progress,
     RunningCycle,
 )
 from construct.memory.cycles.situation import MemoryConfig, reflector_scope
@@ -53,6 +52,7 @@ class _Batch:
 class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
     kind = CycleKind.REFLECTOR
     progress = "reflecting"
+    done = "condensed"
     config: MemoryConfig
     conversation_id: int
 
@@ -99,7 +99,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
                 *_notes(found, cycle.batch.given),
             ],
             base_tokens=left if left > _MUCH_LEFT * before else None,
-            done=Progress("condensed" if found.lines else "let go", len(found.gone)),
+            count=len(found.gone),
         )
 
     def give_up(
@@ -115,7 +115,6 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
             status=CycleStatus.FAILED,
             notes=_notes(found, batch.given),
             base_tokens=self._active_tokens(db),
-            done=Progress("condensed" if found.lines else "let go"),
         )
 
     def _active_tokens(self, db: sqlite3.Connection) -> int:

@@ -15,15 +15,15 @@ from typing import ClassVar, Generic, TypeVar
 
 from construct.clock import to_text
 from construct.errors import ConstructError
-from construct.llm.providers import EXTRACTIVE
 from construct.llm.types import Model
 from construct.memory.cycles.commit import StaleError
 from construct.memory.cycles.situation import MemoryConfig, is_over_limit
 from construct.memory.learning.asking import Account
 from construct.store import cycles
-from construct.store.database import Store, transaction
+from construct.store.database import transaction
+from construct.store.in_thread import Store
 from construct.store.usage import book_usage
-from construct.vocabulary import CycleKind, CycleStatus, Phase, Purpose
+from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Phase, Purpose
 
 Batch = TypeVar("Batch")
 Found = TypeVar("Found")
@@ -36,7 +36,7 @@ class Progress:
 
     kind: str
     """`observing`, `reflecting`, `drawing`, `compacted`, `remembered`, `condensed`,
-    `let go` or `idle`."""
+    `drawn` or `idle`."""
     count: int = 0
 
 
@@ -58,8 +58,8 @@ class Outcome(Generic[Result]):
     notes: Sequence[str] = ()
     base_tokens: int | None = None
     """The active tokens that the next reflection waits to see grow; None: no wait."""
-    done: Progress | None = None
-    """What is reported at its end."""
+    count: int = 0
+    """How many observations it made or superseded."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,8 @@ class CycleJob(ABC, Generic[Batch, Found, Result]):
     kind: ClassVar[CycleKind]
     progress: ClassVar[str]
     """What is reported when it begins."""
+    done: ClassVar[str]
+    """What is reported at its end."""
     model: Model | None
     """None: the extractive worker."""
     home: int | None
@@ -165,8 +167,7 @@ class CycleRunner:
             heart.cancel()
             with suppress(asyncio.CancelledError):
                 await heart
-        if outcome.done is not None:
-            self.report(outcome.done)
+        self.report(Progress(job.done, outcome.count))
         return outcome.result
 
     def _begin(

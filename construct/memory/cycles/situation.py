@@ -16,8 +16,8 @@ from construct.memory.policy import (
 )
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.memory.shown.forks import inherited_window, reach
+from construct.memory.shown.transcript import window_start
 from construct.memory.shown.view import Frame
-from construct.memory.shown.window import window_start
 from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.conversations import get_conversation, get_watermarks, unread_at_rest

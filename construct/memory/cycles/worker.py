@@ -31,7 +31,8 @@ from construct.memory.learning.floor import Reflection
 from construct.memory.recall.indexing import index_some
 from construct.memory.shown.forks import uncommitted_below
 from construct.store import backlog, search_index
-from construct.store.database import Store, transaction
+from construct.store.database import transaction
+from construct.store.in_thread import Store
 from construct.store.messages import LAST, last_message_id
 from construct.store.search_index import merge_some
 
@@ -163,8 +164,8 @@ class MemoryWorker:
                 find = partial(unobserved, until=newest, at_rest=situation.cold or leaving)
                 went_on = await self._observe(conversation_id, find) is not None
             elif work == "compact":  # once is enough: it leaves nothing to compact
-                compacted = await self._compact_after_parents(conversation_id)
-                self._runner.report(Progress("compacted", compacted.left_window))
+                await self._compact_after_parents(conversation_id)
+                self._runner.report(Progress("compacted"))
             else:
                 reflection = await run_reflector(self._runner, conversation_id)
                 went_on = reflection is not None and reflection.shrinks

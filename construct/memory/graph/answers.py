@@ -30,19 +30,6 @@ _LONGEST_NAME = 80
 _LONGEST_PREDICATE = 40
 _LONGEST_TYPE = 30
 
-_ONE_AT_A_TIME = {
-    "home": {"lives in", "lives at", "resides in", "based in"},
-    "work": {"works at", "works for", "employed by", "employed at"},
-    "studies": {"studies at"},
-    "partner": {"married to", "engaged to", "dating"},
-    "boss": {"reports to"},
-    "age": {"aged", "has age"},
-}
-"""Present-tense predicates of which a subject has one at a time.
-
-Past ones ("worked at") are never settled.
-"""
-
 _ALSO = re.compile(r"also\b:? ?", re.IGNORECASE)
 
 
@@ -146,14 +133,6 @@ def is_user(name: str) -> bool:
     return key(name) == key(USER)
 
 
-def one_at_a_time(predicate: str) -> str | None:
-    """Return the kind of a relation of which a subject has one at a time, else None."""
-    core = " ".join(
-        word for word in index_words(predicate) if word not in {"is", "now", "currently"}
-    )
-    return next((kind for kind, predicates in _ONE_AT_A_TIME.items() if core in predicates), None)
-
-
 def contains_name(text: str, name: str) -> bool:
     """Tell whether a text holds a name, as whole words where its script has spaces."""
     return bool(_pattern(name).search(_folded(text)))
@@ -241,7 +220,6 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 
 def _clean_name(written: str) -> str | None:
-    """Return a name that is fit to be stored, or None."""
     name = written.strip(" .,;:!?\"“”'")
     if name.casefold() in SELF:
         return USER

@@ -101,7 +101,6 @@ def reached(db: sqlite3.Connection, query: str) -> list[int]:
 
 
 def _called(db: sqlite3.Connection, keys: Collection[str]) -> list[Entity]:
-    """Return the entities that have a name or alias of one of these keys."""
     found = rows.entities_called(db, keys) if keys else []
     return [e for e in found if any(key(name) in keys for name in e.names)]
 

@@ -14,11 +14,10 @@ from construct.memory.graph.answers import (
     contains_name,
     is_user,
     key,
-    one_at_a_time,
 )
 from construct.store import graph as rows
-from construct.store.graph import Entity, Relation
-from construct.store.memories import get_memory, list_memories, memory_said_at
+from construct.store.graph import Entity
+from construct.store.memories import list_memories
 from construct.store.never import rules_of
 from construct.store.records import Memory
 from construct.user_rules import Rules
@@ -33,8 +32,8 @@ def store_graph(
 ) -> int:
     """Store a proposal; `memory_ids` by anchor.
 
-    Memories superseded or deleted meanwhile get no relations. Returns how many relations
-    the user's rules forbade.
+    Memories superseded or deleted meanwhile get no relations. Returns how many
+    relations the user's rules forbade.
     """
     live = rows.mark_read(db, [memory_ids[anchor] for anchor in found.read], cycle_id)
     drawn = [r for r in found.relations if memory_ids[r.anchor] in live]
@@ -46,28 +45,25 @@ def store_graph(
         rows.insert_relation(
             db, subject_id, r.predicate, object_id, memory_ids[r.anchor], cycle_id, now
         )
-    _settle(db, {ids[r.subject] for r in relations}, now)
     return len(drawn) - len(relations)
 
 
 def _said_by(r: ProposedRelation) -> tuple[str | None, ...]:
-    """Return all that a relation would write."""
     return r.predicate, *r.subject.names, r.subject.type, *r.object.names, r.object.type
 
 
-def revert_graph(db: sqlite3.Connection, cycle_id: int, now: str) -> int:
+def revert_graph(db: sqlite3.Connection, cycle_id: int) -> int:
     """Take back what a graph cycle drew; return how many relations went.
 
-    Its memories are unread again, and due with the next new one.
+    Its memories are unread again, and due with the next new one. An alias stays where
+    another memory that has been read says both names.
     """
-    ends = rows.take_back(db, cycle_id)
-    undone = "\n".join(rows.mark_unread(db, cycle_id))
+    relations = rows.take_back(db, cycle_id)
+    rows.mark_unread(db, cycle_id)
     for e in rows.entities(db):
-        left = [a for a in e.aliases if not contains_name(undone, a) or _is_borne_out(db, e, a)]
-        _rename(db, e, [e.name, *left])
-    _settle(db, {subject_id for subject_id, _ in ends}, now)
+        _rename(db, e, [e.name, *(a for a in e.aliases if _is_known_as(db, e.name, a))])
     rows.note_tried(db)
-    return len(ends)
+    return relations
 
 
 def drop_unsaid_names(db: sqlite3.Connection) -> None:
@@ -113,7 +109,6 @@ def _same(proposed: ProposedEntity, known: Iterable[Entity]) -> list[Entity]:
 
 
 def _are_apart(db: sqlite3.Connection, a: Entity, b: Entity) -> bool:
-    """Return whether a relation between two entities shows that they are not one."""
     return any(
         b.id in (r.subject_id, r.object_id) for r in rows.relations_with(db, [a.id], past=True)
     )
@@ -134,18 +129,8 @@ def _rename(db: sqlite3.Connection, entity: Entity, names: Iterable[str]) -> Ent
     return Entity(entity.id, kept[0], entity.type, kept[1:])
 
 
-def _is_borne_out(db: sqlite3.Connection, entity: Entity, alias: str) -> bool:
-    """Tell whether another memory knows an entity by an alias.
-
-    One behind a relation of the entity, or one read that has both names.
-    """
-    behind = {r.memory_id for r in rows.relations_with(db, [entity.id], past=True)}
-    others = [n for n in entity.names if n != alias]
-    return any(
-        m.id in behind
-        or (m.cycle_id is not None and any(contains_name(m.content, n) for n in others))
-        for m in _memories_with(db, alias)
-    )
+def _is_known_as(db: sqlite3.Connection, name: str, alias: str) -> bool:
+    return any(m.cycle_id and contains_name(m.content, name) for m in _memories_with(db, alias))
 
 
 def _memories_with(db: sqlite3.Connection, name: str) -> list[Memory]:
@@ -154,20 +139,3 @@ def _memories_with(db: sqlite3.Connection, name: str) -> list[Memory]:
     else:
         found = rows.memories_with(db, " ".join(index_words(name)))
     return [m for m in found if contains_name(m.content, name)]
-
-
-def _settle(db: sqlite3.Connection, subject_ids: Iterable[int], now: str) -> None:
-    """Of relations that a subject has one at a time, put the last one said in force."""
-    for subject_id in subject_ids:
-        kinds: dict[str, list[Relation]] = {}
-        for r in rows.relations_from(db, subject_id):
-            kind = one_at_a_time(r.predicate)
-            if kind:
-                kinds.setdefault(kind, []).append(r)
-        for rivals in kinds.values():
-            said = {r.id: memory_said_at(db, get_memory(db, r.memory_id)) for r in rivals}
-            last = max(rivals, key=lambda r: (said[r.id], r.memory_id, r.id))
-            for r in rivals:
-                holds = r.memory_id == last.memory_id or r.object_id == last.object_id
-                if holds == (r.superseded_at is not None):
-                    rows.set_superseded(db, r.id, None if holds else now)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
-from construct.clock import Clock, from_text
+from construct.clock import Clock
 from construct.language.dates import mentioned_days
 from construct.language.sentences import own_text, split_sentences
 from construct.language.terms import terms, words
@@ -69,7 +69,7 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
         text = message.content[:_LONGEST_MESSAGE]
         if message.role != Role.USER or _NOT_TO_BE_KEPT.search(text):
             continue
-        day = clock.local(from_text(message.created_at)).date()
+        day = clock.day(message.created_at)
         for sentence in map(one_line, split_sentences(own_text(text))):
             scored = _observed(sentence, message.id, day)
             if scored is None:

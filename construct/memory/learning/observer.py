@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from construct import tokens
-from construct.clock import Clock, from_text
+from construct.clock import Clock
 from construct.language.terms import terms
 from construct.llm.types import Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself, sound_part
 from construct.memory.learning.extractive import extract
-from construct.memory.learning.grounding import at_least, least_stance, listed, ungrounded_terms
+from construct.memory.learning.floor import at_least, least_stance, listed, ungrounded_terms
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.shown.escaping import escape
 from construct.memory.shown.lines import (
@@ -64,7 +64,7 @@ class Reading:
     wishes: str = ""
     """The user's rules for what is worth a note."""
     earlier: tuple[ProposedObservation, ...] = ()
-    """What was written about earlier parts of the same batch, and is not stored yet."""
+    """What was written about what was said before, and is not stored (yet)."""
     most_notes: int = KNOWN_TOKENS
     """Tokens of notes that it is told of."""
 
@@ -74,10 +74,6 @@ class Reading:
         notes: list[Known] = [*reversed(self.earlier), *self.known]
         fits = fitting(notes, self.most_notes)
         return {f"K{number}": note for number, note in enumerate(fits, 1)}
-
-    def day_of(self, message: Message) -> str:
-        """Return the user's day on which a message was said."""
-        return self.clock.local(from_text(message.created_at)).date().isoformat()
 
     def part(self, messages: Sequence[Message], found: Sequence[Extraction]) -> "Reading":
         """Return the reading of a later part, told what the parts before it gave."""
@@ -155,15 +151,10 @@ def system_prompt(wishes: str) -> str:
 
 
 def fitting_wishes(wishes: str, model: Model) -> str:
-    """Return the first lines of what the user wishes, as many as a call has room for."""
-    left = min(WISHES_TOKENS, model.context_window // 16)
-    kept = []
-    for line in wishes.splitlines():
-        left -= tokens.count(line) + 1
-        if left < 0:
-            break
-        kept.append(line)
-    return "\n".join(kept)
+    """Return as many lines of what the user wishes as a call has room for."""
+    lines = wishes.splitlines()
+    most = min(WISHES_TOKENS, model.context_window // 16)
+    return "\n".join(lines[: tokens.how_many_fit([tokens.count(line) + 1 for line in lines], most)])
 
 
 async def _observe_part(model: Model, reading: Reading, account: Account) -> Extraction:
@@ -217,7 +208,6 @@ async def _completed_by_rule(found: Extraction | None, reading: Reading) -> Extr
 async def _attempt(
     model: Model, reading: Reading, account: Account, remark: str = ""
 ) -> Extraction | None:
-    """Ask once. None when nothing of the answer could be read."""
     text, anchors = transcript(reading.messages, reading.clock)
     notes = reading.notes
     known = "\n".join(["<known>", *anchored_lines("K", notes.values()), "</known>"])
@@ -258,7 +248,7 @@ def _read(
     stored, fresh = _by_kind([known[a] for a in unwanted if a in known])
     observations = [_grounded(note, reading, anchors, known, account) for note in notes]
     return Extraction(
-        observations=_without_repetition([o for o in observations if o is not None]),
+        observations=tuple(o for o in observations if o is not None),
         current_task=phrase(answer, "task", _LONGEST_PHRASE),
         suggested_response=phrase(answer, "next", _LONGEST_PHRASE),
         title=phrase(answer, "title", _LONGEST_TITLE) or None,
@@ -286,7 +276,7 @@ def _grounded(
     heard = _heard(ids, reading)
     sources = [m for m in heard if m.id in ids]
     texts = [m.content for m in heard] + [o.content for o in replaced]
-    days = [reading.day_of(m) for m in heard]
+    days = [_day(m, reading) for m in heard]
     for dated in (note, *replaced):
         days += [dated.observation_date, dated.referenced_date or ""]
     if strange := ungrounded_terms(note.content, texts, days):
@@ -296,13 +286,17 @@ def _grounded(
         return None
     allowed = {
         "stance": at_least(note.stance, least_stance(note.content, sources, heard)),
-        "observation_date": min(note.observation_date, max(map(reading.day_of, sources))),
+        "observation_date": min(note.observation_date, max(_day(m, reading) for m in sources)),
     }
     return ProposedObservation(
         **note_columns(note) | allowed,
         sources=tuple(dict.fromkeys((*ids, *(i for o in fresh for i in o.sources)))),
         replaces=tuple(o.id for o in stored),
     )
+
+
+def _day(message: Message, reading: Reading) -> str:
+    return reading.clock.day(message.created_at).isoformat()
 
 
 def _by_kind(notes: Sequence[Known]) -> tuple[list[Observation], list[ProposedObservation]]:
@@ -322,25 +316,6 @@ def _heard(ids: Sequence[int], reading: Reading) -> list[Message]:
         if message.id in ids:
             wanted.update(range(at - 2, at + 1))
     return [m for at, m in enumerate(everything) if at in wanted]
-
-
-def _without_repetition(
-    observations: Sequence[ProposedObservation],
-) -> tuple[ProposedObservation, ...]:
-    """Return each fact once.
-
-    A line that says it again adds its sources to the first.
-    """
-    found: dict[tuple[str, str, str | None], ProposedObservation] = {}
-    for o in observations:
-        key = o.content.casefold(), o.stance, o.referenced_date
-        first = found.setdefault(key, o)
-        found[key] = replace(
-            first,
-            sources=tuple(dict.fromkeys(first.sources + o.sources)),
-            replaces=tuple(dict.fromkeys(first.replaces + o.replaces)),
-        )
-    return tuple(found.values())
 
 
 def _sized(messages: Sequence[Message], most: int) -> list[list[Message]]:

@@ -4,9 +4,9 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from itertools import accumulate
 
-from construct.language.paraphrase import fact_key
+from construct import tokens
+from construct.language.fact_match import fact_key
 from construct.llm.capable import is_capable
 from construct.llm.types import Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself, sound_part
@@ -74,7 +74,7 @@ def choose(
     """
     free = sorted((o for o in active if not o.is_protected), key=lambda o: (o.generation, o.id))
     unread = [o for o in free if (o.committed_at or "") > read_until]
-    chosen = _fitting(unread or free, most) or free[:1]
+    chosen = list(_fitting(unread or free, most)) or free[:1]
     if unread:
         rest = [o for o in free if (o.committed_at or "") <= read_until]
         size = sum(o.token_count for o in chosen)
@@ -87,10 +87,8 @@ def input_tokens(model: Model | None) -> int:
     return INPUT_TOKENS if model is None else max(200, min(INPUT_TOKENS, model.context_window // 3))
 
 
-def _fitting(observations: Sequence[Observation], most: int) -> list[Observation]:
-    """Return the first observations, as many as `most` tokens hold."""
-    sizes = accumulate(o.token_count for o in observations)
-    return [o for o, size in zip(observations, sizes, strict=True) if size <= most]
+def _fitting(observations: Sequence[Observation], most: int) -> Sequence[Observation]:
+    return observations[: tokens.how_many_fit([o.token_count for o in observations], most)]
 
 
 def _related(rest: Sequence[Observation], unread: Sequence[Observation]) -> list[Observation]:
@@ -152,7 +150,6 @@ async def _answered(
 async def _proposed(
     model: Model, request: WorkRequest, given: Sequence[Observation], account: Account
 ) -> ReflectionProposal | None:
-    """Ask once. None when nothing of the answer could be read."""
     reply = await ask(model, request, account)
     if reply is None:
         return None
@@ -188,7 +185,6 @@ async def _proposed(
 
 
 def _remark(first: Reflection) -> str:
-    """Return what the reflector is told of its first answer."""
     if not first.shrinks and not first.refused:
         return (
             "Your last answer was not shorter than the notes it replaced. "

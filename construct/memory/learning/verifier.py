@@ -42,9 +42,16 @@ async def verify(
     """
     if not groups:
         return []
+    most = min(_REPLY_TOKENS, model.context_window // 3, 500 + _TOKENS_A_GROUP * len(groups))
+    request = WorkRequest(
+        system=prompt("verifier"),
+        user="\n".join(_group(number, group) for number, group in enumerate(groups, 1)),
+        max_tokens=most,
+        hopeless=repeats_itself,
+    )
     answers: dict[int, str | None] = {}
     for _ in range(_ATTEMPTS):
-        reply = await ask(model, _request(model, groups), account, Purpose.VERIFIER)
+        reply = await ask(model, request, account, Purpose.VERIFIER)
         if reply is None:
             continue
         checks = section(reply.text, "checks")
@@ -59,27 +66,10 @@ async def verify(
     ]
 
 
-def _request(model: Model, groups: Sequence[Group]) -> WorkRequest:
-    return WorkRequest(
-        system=prompt("verifier"),
-        user="\n".join(_group(number, group) for number, group in enumerate(groups, 1)),
-        max_tokens=min(
-            _REPLY_TOKENS, model.context_window // 3, 500 + _TOKENS_A_GROUP * len(groups)
-        ),
-        hopeless=repeats_itself,
-    )
-
-
 def _group(number: int, group: Group) -> str:
-    lines = [plain_line(note) for note in group.notes]
-    return "\n".join(
-        [
-            f'<group n="{number}" is="{group.kind}">',
-            *lines,
-            f"=> {plain_line(group.result)}",
-            "</group>",
-        ]
-    )
+    opening = f'<group n="{number}" is="{group.kind}">'
+    result = f"=> {plain_line(group.result)}"
+    return "\n".join([opening, *map(plain_line, group.notes), result, "</group>"])
 
 
 def _read(checks: Section | None, count: int) -> dict[int, str | None]:

@@ -1,7 +1,8 @@
-"""Make the vectors that are missing, a few entries at a time, to be stopped at any moment.
+"""Make the vectors that are missing, a few at a time.
 
 Two programs with different models would each delete what the other makes. So a file has
-the vectors of one model, that which came first, until `construct reindex` chooses another.
+the vectors of one model, that which came first, until `construct reindex` chooses
+another.
 """
 
 import asyncio
@@ -12,7 +13,8 @@ from construct.errors import ConstructError
 from construct.llm.embedding import Embedder
 from construct.memory.recall.meaning import Meaning
 from construct.store import vectors
-from construct.store.database import Store, transaction
+from construct.store.database import transaction
+from construct.store.in_thread import Store
 from construct.store.vectors import Text
 
 BATCH = 16  # entries: a tenth of a second of one core, and the write lock for a millisecond

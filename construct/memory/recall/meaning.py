@@ -1,8 +1,7 @@
-"""What is near a query in meaning: its vector beside those of everything said and noted.
+"""What is near a query in meaning, by the vectors of what was said and noted.
 
 The newest vectors of each kind are kept in memory and all compared: 25 ms of CPU for
-100,000, where reading them takes 300 once. Of older entries those are compared that were
-found by their words.
+100,000, where reading them takes 300 once.
 """
 
 import logging
@@ -39,7 +38,8 @@ class Meaning:
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
-        self._shelves: dict[tuple[str, str], _Shelf] = {}
+        self._kept: dict[tuple[str, str], _Vectors] = {}
+        """By file and kind."""
         self._lock = threading.Lock()
         self._is_ready: bool | None = None
 
@@ -70,17 +70,12 @@ class Meaning:
             return None
         query = self.embedder.encode([text])[0][0]
         with self._lock:
-            return Near(
-                db,
-                model,
-                {kind: self._shelf(db, model, kind).compared(query) for kind in kinds},
-                query,
-            )
+            return Near({kind: self._vectors(db, model, kind).compared(query) for kind in kinds})
 
-    def _shelf(self, db: sqlite3.Connection, model: int, kind: str) -> "_Shelf":
-        shelf = self._shelves.setdefault((path(db), kind), _Shelf())
-        shelf.add(rows.newest(db, model, kind, shelf.last, KEPT))
-        return shelf
+    def _vectors(self, db: sqlite3.Connection, model: int, kind: str) -> "_Vectors":
+        vectors = self._kept.setdefault((path(db), kind), _Vectors())
+        vectors.add(rows.newest(db, model, kind, vectors.last, KEPT))
+        return vectors
 
 
 @cache
@@ -109,100 +104,72 @@ def without(text: str, names: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """How near entries are to a query, from -1 to 1.
+    """How near entries are to a query, from -1 to 1."""
 
-    By kind, ids rising, with the nearness of each.
-    """
-
-    db: sqlite3.Connection
-    model: int
     compared: "dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]"
-    query: "NDArray[np.int8]"
+    """By kind, ids rising, with the nearness of each."""
 
     def nearest(self, kind: str, most: int) -> list[int]:
-        """Return the entries of a kind that are nearest, at most so many, in no order."""
-        import numpy as np
-
+        """Return the entries of a kind that are nearest, at most so many."""
         ids, scores = self.compared[kind]
-        best = (
-            np.argpartition(-scores, most)[:most] if len(scores) > most else np.arange(len(scores))
-        )
-        return [int(i) for i in ids[best]]
+        return [int(i) for i in ids[(-scores).argsort(kind="stable")[:most]]]
 
     def of_all(self, entries: Iterable[Entry]) -> dict[tuple[str, int], float]:
-        """Return how near these entries are, those that have a vector."""
-        wanted: dict[str, list[int]] = {}
+        """Return how near these entries are, those that have a vector in memory."""
+        found = {}
         for entry in entries:
-            wanted.setdefault(entry.kind, []).append(entry.id)
-        return {
-            (kind, i): value
-            for kind, ids in wanted.items()
-            for i, value in self._of(kind, ids).items()
-        }
-
-    def _of(self, kind: str, wanted: Iterable[int]) -> dict[int, float]:
-        """Return how near entries of a kind are, one at least, those that have a vector."""
-        import numpy as np
-
-        ids, scores = self.compared[kind]
-        asked = np.array(sorted(set(wanted)), np.int64)
-        at = np.minimum(np.searchsorted(ids, asked), max(0, len(ids) - 1))
-        here = ids[at] == asked if len(ids) else np.zeros(len(asked), bool)
-        found = dict(zip(asked[here].tolist(), scores[at[here]].tolist(), strict=True))
-        if not here.all():  # older than what is kept
-            older = _Shelf()
-            older.add(rows.of(self.db, self.model, kind, asked[~here].tolist()))
-            found |= zip(*(column.tolist() for column in older.compared(self.query)), strict=True)
+            ids, scores = self.compared[entry.kind]
+            at = int(ids.searchsorted(entry.id))
+            if at < len(ids) and ids[at] == entry.id:
+                found[entry.key] = float(scores[at])
         return found
 
 
-class _Shelf:
-    """Vectors in order of their entries.
-
-    An entry of several parts is as near as its nearest.
-    """
+class _Vectors:
+    """Vectors in order of their entries, an entry's parts one after the other."""
 
     def __init__(self) -> None:
-        self.last = 0
-        self._ids: list[NDArray[np.int64]] = []
-        self._blocks: list[NDArray[np.int8]] = []
-        self._lengths: list[NDArray[np.float32]] = []
+        import numpy as np
+
+        self.ids = np.zeros(0, np.int64)
+        self.vectors = np.zeros((0, 0), np.int8)
+        self.lengths = np.zeros(0, np.float32)
+
+    @property
+    def last(self) -> int:
+        return int(self.ids[-1]) if len(self.ids) else 0
 
     def add(self, found: Sequence[tuple[int, bytes]]) -> None:
-        """Put vectors behind those that are there."""
         if not found:
             return
         import numpy as np
 
-        self.last = found[-1][0]
-        ids = np.array([entry for entry, _ in found], np.int64)
-        added = np.frombuffer(b"".join(vector for _, vector in found), np.int8).reshape(
-            len(found), -1
+        joined = b"".join(vector for _, vector in found)
+        added = np.frombuffer(joined, np.int8).reshape(len(found), -1)
+        lengths = np.concatenate(
+            [
+                np.linalg.norm(added[at : at + _BLOCK].astype(np.float32), axis=1)
+                for at in range(0, len(added), _BLOCK)
+            ]
         )
-        if self._blocks and len(self._blocks[-1]) < _BLOCK:
-            ids = np.concatenate([self._ids.pop(), ids])
-            added = np.concatenate([self._blocks.pop(), added])
-            self._lengths.pop()
-        for at in range(0, len(added), _BLOCK):
-            block = added[at : at + _BLOCK]
-            self._ids.append(ids[at : at + _BLOCK])
-            self._blocks.append(block)
-            self._lengths.append(np.maximum(np.linalg.norm(block.astype(np.float32), axis=1), 1e-9))
+        self.ids = np.append(self.ids, [entry for entry, _ in found])
+        self.vectors = np.concatenate([self.vectors.reshape(-1, added.shape[1]), added])
+        self.lengths = np.append(self.lengths, np.maximum(lengths, 1e-9))
 
     def compared(
         self, query: "NDArray[np.int8]"
     ) -> "tuple[NDArray[np.int64], NDArray[np.float32]]":
-        """Return the entries, ids rising, and how near each is."""
+        """Return the entries, ids rising, and how near the nearest part of each is."""
         import numpy as np
 
-        if not self._blocks:
-            return np.zeros(0, np.int64), np.zeros(0, np.float32)
+        if not len(self.ids):
+            return self.ids, self.lengths
         wanted = query.astype(np.float32)
         wanted /= max(float(np.linalg.norm(wanted)), 1e-9)
-        pairs = zip(self._blocks, self._lengths, strict=True)
-        parts = np.concatenate(
-            [block.astype(np.float32) @ wanted / length for block, length in pairs]
-        )
-        ids = np.concatenate(self._ids)
-        first = np.flatnonzero(np.diff(ids, prepend=-1))
-        return ids[first], np.maximum.reduceat(parts, first)
+        blocks = [
+            self.vectors[at : at + _BLOCK].astype(np.float32) @ wanted
+            for at in range(0, len(self.ids), _BLOCK)
+        ]
+        parts = np.concatenate(blocks) / self.lengths
+        first = np.flatnonzero(np.diff(self.ids, prepend=-1))
+        return self.ids[first], np.maximum.reduceat(parts, first)

@@ -12,24 +12,17 @@ import math
 import re
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain
 
 from construct import tokens
 from construct.language.index_words import stem
 from construct.language.wordlists import SMALL_TALK, TIME_WORDS
-from construct.memory.recall.document_frequency import (
-    DocumentFrequency,
-    document_frequency,
-    newest_with,
-)
-from construct.memory.recall.excerpts import excerpt
 from construct.memory.recall.meaning import Meaning, without
-from construct.memory.recall.query import Query, analyse, with_one_of
+from construct.memory.recall.query import Query, analyse, any_of, excerpt, with_one_of
 from construct.memory.recall.rank import Asked, Matcher, ranked, weights
-from construct.memory.recall.related import Found
-from construct.memory.recall.search import Hit, hit, read_around
+from construct.memory.recall.search import Found, Hit, hit, read_around
 from construct.memory.recall.speakers import CALLS, Speakers, called_in, speakers
 from construct.store import search as store
 from construct.store.search import Entry, Filters
@@ -46,11 +39,34 @@ HALVED = 0.5  # what words count where nearness counts too
 SIMILAR = 5  # of each kind are looked at for their meaning
 SNIPPET = 240  # characters
 OVERHEAD = 12  # tokens of a passage's date and speaker
+READ = 50  # rows with a word; how common more are is told by how close together they lie
+COMMON = 0.05  # share of the rows that a word has at most: much in use of late is not always
+
+_REMEMBERED = ("observation", "memory")
 
 _SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]*")
 _ASKS_ON = re.compile(
     r"\?|^\W*(?:and|but|so)?\W*(?:when|where|who|whom|whose|which|what|why|how)\b", re.IGNORECASE
 )
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFrequency:
+    """How often words were said.
+
+    Messages tell how rare a word is, and what is remembered only of a word that no
+    message has: it says what was said.
+    """
+
+    total: int
+    """The messages, about."""
+    rows: Mapping[str, int]
+    """How many messages have each word, in any of its forms; about, where it is common.
+
+    Of one that none has: how many other rows do.
+    """
+    newest: Mapping[str, Sequence[int]]
+    """The newest messages with each word, newest first, `READ` at most."""
 
 
 def passages(
@@ -87,7 +103,7 @@ def passages(
 
 
 def _queries(text: str, today: date | None) -> list[Query]:
-    """Return what the first sentences ask that tell something, questions first, then the last."""
+    """Return what a text's telling sentences ask, questions first, then the last."""
     sentences = [match[0] for match in _SENTENCE.finditer(text[-8_000:]) if match[0].strip()][::-1]
     sentences.sort(key=lambda sentence: not sentence.rstrip().endswith(("?", "？")))
     found = []
@@ -112,7 +128,7 @@ def _found(
     filters: Filters,
     meaning: Meaning | None,
 ) -> list[tuple[float, Hit]]:
-    """Return what is good enough for one sentence, with what the words it holds weigh."""
+    """Return what is good enough for one sentence, with its weight."""
     rows = frequency.rows
     often = tuple(word for word in query.words if rows[word] >= CALLS)
     called = called_in(db, replace(query, words=often))
@@ -190,7 +206,7 @@ def _current(
 
 
 def _worth(entry: Entry, asked: Asked, enough: float) -> float:
-    """Return what an entry's own words weigh, or half of that with what its nearness weighs."""
+    """Return what an entry's own words weigh, or half of that and its nearness."""
     held = sum(asked.weight[word] for word in asked.matcher.counts(entry))
     near = asked.near.get(entry.key, 0.0)
     return max(held, HALVED * held + enough * near / SURE) if near else held
@@ -223,3 +239,37 @@ def _within(hits: Iterable[Hit]) -> list[Hit]:
         if all(one.text != other.text for other in kept):
             kept.append(one)
     return kept
+
+
+def document_frequency(db: sqlite3.Connection, words: Sequence[str]) -> DocumentFrequency:
+    """Look up how many messages have each of these words, in any of its forms."""
+    total = store.total(db, "message")
+    newest = _newest(db, "message", words)
+    rows = {word: _estimate(ids, total) for word, ids in newest.items()}
+    unsaid = [word for word, many in rows.items() if not many]
+    for kind in _REMEMBERED:
+        for word, ids in _newest(db, kind, unsaid).items():
+            rows[word] += len(ids)
+    return DocumentFrequency(total, rows, newest)
+
+
+def newest_with(
+    db: sqlite3.Connection, word: str, frequency: DocumentFrequency
+) -> dict[str, Sequence[int]]:
+    """Return the newest ids with a word by kind, newest first, `READ` of each."""
+    remembered = {kind: _newest(db, kind, [word])[word] for kind in _REMEMBERED}
+    return {"message": frequency.newest[word]} | remembered
+
+
+def _newest(db: sqlite3.Connection, kind: str, words: Sequence[str]) -> Mapping[str, Sequence[int]]:
+    if not words:
+        return {}
+    ids = store.newest_of_each(db, kind, [any_of([word]) for word in words], READ)
+    return dict(zip(words, ids, strict=True))
+
+
+def _estimate(newest: Sequence[int], total: int) -> int:
+    """Return how many of so many rows have a word, given the newest that have it."""
+    if len(newest) < READ:
+        return len(newest)
+    return max(READ, min(int(COMMON * total), READ * total // (total - newest[-1] + 1)))

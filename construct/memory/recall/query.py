@@ -1,19 +1,18 @@
-"""What a query asks for: its words, phrases and cues. Pure.
-
-The index is not known here.
-"""
+"""What a query asks for, in words, phrases and cues, and where a text has it. Pure."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from itertools import accumulate
 
 from construct.language.dates import named_periods
-from construct.language.index_words import UNSPACED, fold, index_words, root, word_forms
+from construct.language.index_words import UNSPACED, fold, index_words, root, stem, word_forms
 from construct.language.periods import Period
 from construct.language.wordlists import STOP_WORDS
+from construct.text import one_line
 
 MOST_WORDS = 48  # of a query are looked for: a pasted page is none
 MOST_PAIRED = 6  # of the words of which two are enough
@@ -127,13 +126,15 @@ def with_one_of(word: str, others: Sequence[str]) -> str:
 
 
 def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, weighed: int) -> str:
-    """Return the expression for a rare word or two others, ranked by all but the commonest.
+    """Return the expression for a rare word or two others.
 
-    Ranking costs by the row, and reading a word's rows a little too. One is enough of the
-    rarest words that have `required` rows together; weighed are those that have `weighed`
-    rows; the rarest word is always among them. Two of the words in between are enough too:
-    few rows have both, and those are often what is meant. A word that no row has does not
-    count as rare: required, it would leave nothing to find.
+    What has them is ranked by all words but the commonest.
+
+    Ranking costs by the row, and reading a word's rows a little too. One is enough of
+    the rarest words that have `required` rows together; weighed are those that have
+    `weighed` rows; the rarest word is always among them. Two of the words in between
+    are enough too: few rows have both, and those are often what is meant. A word that
+    no row has does not count as rare: required, it would leave nothing to find.
     """
     rarest = sorted(
         (word for word in words if frequency.get(word, 0)), key=lambda word: frequency[word]
@@ -201,3 +202,36 @@ def _role(text: str) -> str | None:
         return "user" if subjects == {"i"} else "assistant"
     named = [role for role, pattern in _SPEAKERS.items() if pattern.search(text)]
     return named[0] if len(named) == 1 else None
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def word_spans(
+    line: str, words: Sequence[str], pieces: Sequence[str] = ()
+) -> Iterator[tuple[int, int]]:
+    """Yield (begin, end) of the words, in any form, and of the pieces of words."""
+    wanted = {stem(form): form for word in words for form in word_forms(word)}
+    for match in _WORD.finditer(line):
+        word = fold(match[0])
+        form = wanted.get(stem(word))
+        if form and akin(word, form):
+            yield match.span()
+    for piece in pieces:
+        yield from (match.span() for match in re.finditer(re.escape(piece), line))
+
+
+def excerpt(text: str, words: Sequence[str], size: int, pieces: Sequence[str] = ()) -> str:
+    """Return the part of a text that has most of the words, as one line."""
+    line = one_line(text)
+    if len(line) <= size:
+        return line
+    places = sorted(begin for begin, _ in word_spans(line, words, pieces))
+    starts = [max(0, place - size // 4) for place in places] or [0]
+    start = max(
+        starts, key=lambda begin: bisect_left(places, begin + size) - bisect_left(places, begin)
+    )
+    end = min(len(line), start + size)
+    start = line.find(" ", start) + 1 if start and " " in line[start : start + 40] else start
+    end = line.rfind(" ", start, end) if end < len(line) and " " in line[end - 40 : end] else end
+    return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")

@@ -1,8 +1,8 @@
-"""Ranking what the index found: pure functions over candidates and the turns around them.
+"""Ranking what the index found, with the turns around it. Pure.
 
 A candidate's score is a weighted sum of a few features. The weights were fitted on
-LoCoMo's five development conversations as a softmax regression; benchmarks/README.md has
-the figures for conversations left out of the fit.
+LoCoMo's five development conversations as a softmax regression; benchmarks/README.md
+has the figures for conversations left out of the fit.
 """
 
 import math
@@ -148,7 +148,7 @@ def shortlist(entries: Sequence[Entry], asked: Asked, most: int) -> list[Entry]:
 
 
 def score(features: Features) -> float:
-    """Return the candidate's standing: higher is better, comparable within one query only."""
+    """Return the candidate's standing: higher is better, within one query."""
     return math.fsum(map(mul, WEIGHTS, features))
 
 
@@ -203,7 +203,7 @@ def _nearness(
 
 
 def held(candidate: Candidate, asked: Asked) -> set[str]:
-    """Return the words of the query that stand in a candidate and the turns around it."""
+    """Return the query's words that a candidate and the turns around it hold."""
     turns = (candidate.entry, *candidate.before, *candidate.after)
     return {word for turn in turns for word in asked.matcher.counts(turn)}
 
@@ -235,7 +235,6 @@ def _date_nearness(entry: Entry, query: Query) -> float:
 
 
 def _match(candidate: Candidate, asked: Asked) -> float:
-    """Return BM25F of a turn and its neighbours."""
     counts = asked.matcher.counts
     shares = [(1.0, candidate.entry)]
     shares += zip(BEFORE, candidate.before, strict=False)
@@ -251,7 +250,7 @@ def _match(candidate: Candidate, asked: Asked) -> float:
 
 
 def in_context(entries: Sequence[Entry]) -> list[Candidate]:
-    """Return what was read as candidates, each message with the turns of its session around it."""
+    """Return candidates, each message with the turns of its session around it."""
     candidates = [Candidate(entry) for entry in entries if entry.kind != "message"]
     for turns in _sessions(entries):
         for i, entry in enumerate(turns):
@@ -263,7 +262,7 @@ def in_context(entries: Sequence[Entry]) -> list[Candidate]:
 
 
 def _sessions(entries: Iterable[Entry]) -> list[list[Entry]]:
-    """Return the messages in order, divided by conversation and where there is a long silence."""
+    """Return the messages in order, divided by conversation and by long silences."""
     said = (entry for entry in entries if entry.kind == "message")
     sessions: list[list[Entry]] = []
     last: tuple[int | None, datetime] | None = None

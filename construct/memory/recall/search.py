@@ -5,10 +5,13 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, tzinfo
+from datetime import date, tzinfo
 from itertools import chain
+from typing import Literal
 
+from construct.clock import Clock
 from construct.language.index_words import index_words, stem, word_forms
+from construct.memory.graph import reading as graph
 from construct.memory.recall.meaning import Meaning, Near, without
 from construct.memory.recall.query import Query, analyse, any_of, gated
 from construct.memory.recall.rank import (
@@ -23,7 +26,6 @@ from construct.memory.recall.rank import (
     shortlist,
     weights,
 )
-from construct.memory.recall.related import Found, Match, once, with_related
 from construct.memory.recall.speakers import called_in, speakers
 from construct.memory.recall.spelling import Respelt, as_said
 from construct.store import search as store
@@ -36,7 +38,7 @@ NEWEST_PIECES = 20_000  # rows looked through for scripts without spaces
 REQUIRED_ROWS, WEIGHED_ROWS = (
     5_000,
     100_000,
-)  # the gate of a large file (query.gated; benchmarks/README.md, "Scale")
+)  # the gate of a large file (query.gated; benchmarks/README.md, "Is it fast")
 SIMILAR, SIMILAR_IN_PART = (
     60,
     1000,
@@ -45,6 +47,31 @@ ALONE = 0.3  # so near in meaning must the best be when no word is found
 ALIKE = 0.45  # so near in meaning is no loose match, whatever words it has
 MOST_GATES = 4  # words are given up, the rarest first, when they let nothing in
 HALF = 0.5  # nor is what holds more than this share of the words
+
+
+Match = Literal["direct", "related", "loose", "respelt"]
+MATCH_MEANS: dict[Match, str] = {
+    "loose": "only part of the words, or only beside what has them",
+    "related": "by way of the graph",
+    "respelt": "only a word spelt almost like one of these",
+}
+
+SHARE = 4  # of so many places one is kept for what is only related
+_ALONE = -3.0  # the standing of what is related where nothing else is found
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An entry with its standing: higher is better."""
+
+    entry: Entry
+    standing: float
+    match: Match = "direct"
+    """How it was found by the words that are said anywhere: what stands where goes by
+    this.
+    """
+    lacks_unsaid: bool = False
+    """Loose all the same, counting the words that nothing holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +100,10 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a search found, best first, and which words it looked for in the place of others."""
+    """What a search found, best first, and which words it respelt."""
 
     hits: list[Hit]
     respelt: tuple[Respelt, ...] = ()
-
-
-def search(
-    db: sqlite3.Connection,
-    query: str,
-    filters: Filters = Filters(),
-    limit: int = 20,
-    *,
-    today: date | None = None,
-    meaning: Meaning | None = None,
-) -> list[Hit]:
-    """Return what `searched` finds, without the words that it looked for in the place of others."""
-    return searched(db, query, filters, limit, today=today, meaning=meaning).hits
 
 
 def searched(
@@ -117,12 +131,12 @@ def searched(
     if meaning and asked.bare and asked.unsaid:
         # What the query means tells more than its little words.
         asked = replace(asked, words=())
-    found = once(db, rank(db, asked, filters, max(0, limit), meaning))
+    found = _once(db, rank(db, asked, filters, max(0, limit), meaning))
     if not found and asked.has_more_than_phrases:
         # Quoted from memory, or a title: the words will do.
-        found = once(db, rank(db, replace(asked, phrases=()), filters, max(0, limit), meaning))
+        found = _once(db, rank(db, replace(asked, phrases=()), filters, max(0, limit), meaning))
         found = [replace(f, match="loose") for f in found]
-    found = with_related(db, asked, filters, found, limit)
+    found = _with_related(db, asked, filters, found, limit)
     return Results([hit(f, filters.zone) for f in found], respelt)
 
 
@@ -204,8 +218,10 @@ def _matching(
     say, or are of other days), the rarest word is left out, as one that no row has is.
     """
     left = sorted(wanted, key=lambda word: frequency.get(word, 0))
+    required = WEIGHED_ROWS if filters.narrow() else REQUIRED_ROWS
     for _ in range(MOST_GATES):
-        expression = any_of((), query.phrases) or _gate(left, frequency, filters)
+        gate = gated(left, frequency, required, WEIGHED_ROWS)
+        expression = any_of((), query.phrases) or gate
         found: list[Entry] = []
         for kind in filters.kinds():
             found += _entries(db, kind, expression, query.pieces, filters)
@@ -214,12 +230,6 @@ def _matching(
             return found
         left = left[1:]
     return []
-
-
-def _gate(words: Sequence[str], frequency: Mapping[str, int], filters: Filters) -> str:
-    return gated(
-        words, frequency, WEIGHED_ROWS if filters.narrow() else REQUIRED_ROWS, WEIGHED_ROWS
-    )
 
 
 def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: bool) -> list[Entry]:
@@ -239,7 +249,7 @@ def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: boo
 
 
 def _judged(candidate: Candidate, features: Features, asked: Asked) -> Found:
-    """Tell whether it answers the whole query, or in part, or only by what stands around it."""
+    """Tell whether it answers the query as a whole, in part or by what is around it."""
     query, near = asked.query, asked.near.get(candidate.entry.key, 0.0)
     standing = score(features)
     if query.phrases or near >= ALIKE:
@@ -277,7 +287,6 @@ def read_around(
 def _entries(
     db: sqlite3.Connection, kind: str, expression: str, pieces: Sequence[str], filters: Filters
 ) -> list[Entry]:
-    """Return what the index finds of a kind."""
     ids = store.match(db, kind, expression, filters, CANDIDATES) if expression else []
     if pieces:
         ids += store.containing(db, kind, pieces, filters, NEWEST_PIECES)[-CANDIDATES:]
@@ -291,15 +300,63 @@ def _frequencies(db: sqlite3.Connection, wanted: Sequence[str], filters: Filters
     """
     roots = {word: [stem(form) for form in word_forms(word)] for word in wanted}
     all_roots = list(chain.from_iterable(roots.values()))
-    # Counts that are kept may be from before what is left out was stored.
-    count = store.count if filters.without else store.frequencies
     total: Counter[str] = Counter()
     for kind in store.KINDS:
-        total.update(count(db, kind, all_roots))
+        total.update(store.frequencies(db, kind, all_roots))
     if filters.without:
         for entry in store.entries(db, "message", filters.without, Filters()):
             total.subtract(set(map(stem, index_words(entry.text))))
     return {word: max(0, sum(total[root] for root in group)) for word, group in roots.items()}
+
+
+def _once(db: sqlite3.Connection, found: Sequence[Found]) -> list[Found]:
+    """Leave out the memories whose observation was found too."""
+    promoted = store.promoted_from(db, [f.entry.id for f in found if f.entry.kind == "memory"])
+    there = {f.entry.id for f in found if f.entry.kind == "observation"}
+    return [f for f in found if f.entry.kind != "memory" or promoted.get(f.entry.id) not in there]
+
+
+def _with_related(
+    db: sqlite3.Connection, query: Query, filters: Filters, found: Sequence[Found], limit: int
+) -> list[Found]:
+    """Put the memories that the graph leads to below what was found directly."""
+    if limit <= 0:
+        return []
+    known = {f.entry.key for f in found[:limit]}
+    reached = _reached(db, query, filters)
+    promoted = store.promoted_from(db, [e.id for e in reached])
+    related = [
+        e
+        for e in reached
+        if e.key not in known and ("observation", promoted.get(e.id, 0)) not in known
+    ][: max(1, limit // SHARE)]
+    if not related:
+        return list(found[:limit])
+    direct = max((i + 1 for i, f in enumerate(found[:limit]) if f.match == "direct"), default=0)
+    place = max(0, min(direct, limit - len(related)))
+    before, after = found[:place], found[place : limit - len(related)]
+    standing = _between(before, after)
+    return [*before, *(Found(entry, standing, "related") for entry in related), *after]
+
+
+def _reached(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Entry]:
+    """Return the memories that the graph leads to, nearest first.
+
+    Of the past it knows nothing.
+    """
+    if "memory" not in filters.kinds() or filters.as_of is not None or query.phrases:
+        return []
+    ids = graph.reached(db, query.text)
+    entries = {e.id: e for e in store.results(db, "memory", ids, filters)}
+    return [entries[i] for i in ids if i in entries]
+
+
+def _between(before: Sequence[Found], after: Sequence[Found]) -> float:
+    if before and after:
+        return (before[-1].standing + after[0].standing) / 2
+    if before:
+        return before[-1].standing - 1
+    return after[0].standing if after else _ALONE
 
 
 def hit(found: Found, zone: tzinfo | None) -> Hit:
@@ -309,7 +366,7 @@ def hit(found: Found, zone: tzinfo | None) -> Hit:
         kind=entry.kind,
         id=entry.id,
         conversation=entry.conversation,
-        date=entry.day or _day(entry.moment, zone),
+        date=entry.day or Clock(zone=zone).day(entry.moment).isoformat(),
         text=entry.text,
         score=round(1 / (1 + math.exp(-found.standing)), 6),
         role=entry.role,
@@ -320,10 +377,3 @@ def hit(found: Found, zone: tzinfo | None) -> Hit:
         state=entry.state,
         match="loose" if found.lacks_unsaid and found.match == "direct" else found.match,
     )
-
-
-def _day(moment: str, zone: tzinfo | None) -> str:
-    try:
-        return datetime.fromisoformat(moment).astimezone(zone).date().isoformat()
-    except OverflowError:  # the calendar's first or last day
-        return moment[:10]

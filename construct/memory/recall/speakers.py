@@ -17,7 +17,6 @@ CALLS = 4  # turns that call out a name, at least, for it to be a participant's
 CALLED_SHARE = 0.25  # and of the turns that have it, this share
 HEARD = 4_000  # characters of a turn in which it may call somebody: what is pasted behind does not
 ONE_SIDE = 0.8  # and in a conversation, this share of them by one side
-GLANCE = 16  # turns with a word that are read to learn whether it may be a name
 SAMPLE = 100  # turns that are read to learn whether it is one
 
 Turn = tuple[int, str, str]
@@ -60,15 +59,13 @@ class Speakers:
 
 
 def called_in(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
-    """Return a query's words that are participants' names, with the newest turns that have them."""
+    """Return a query's words that are participants' names, with their turns."""
     called = {}
     for word in query.words:
         if word in query.capitals and len(word) > 1:
-            glance = store.mentions(db, any_of([word]), GLANCE, HEARD)
-            if any(_calls(word, text) for _, _, text in glance):
-                turns = store.mentions(db, any_of([word]), SAMPLE, HEARD)
-                if is_called(word, turns):
-                    called[word] = turns
+            turns = store.mentions(db, any_of([word]), SAMPLE, HEARD)
+            if is_called(word, turns):
+                called[word] = turns
     return called
 
 
@@ -81,7 +78,7 @@ def is_called(name: str, turns: Sequence[Turn]) -> bool:
 def speakers(
     called: Mapping[str, Sequence[Turn]], read: Iterable[Entry] = (), role: str | None = None
 ) -> Speakers:
-    """Return who bears some names, learned from the turns that have them and from what was read."""
+    """Return who bears some names, by the turns that have them and by what was read."""
     heard = [(entry.conversation or 0, entry.role, entry.text) for entry in read if entry.role]
     callers: dict[tuple[int, str], list[str]] = {}
     for name, turns in called.items():

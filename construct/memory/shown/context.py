@@ -9,10 +9,11 @@ user's.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Literal, TypeGuard
 
 from construct import tokens
@@ -21,6 +22,7 @@ from construct.llm.types import (
     Block,
     CacheLife,
     ChatMessage,
+    File,
     Opaque,
     Request,
     Text,
@@ -32,15 +34,17 @@ from construct.memory.shown.lines import shown_line
 from construct.memory.shown.transcript import pause_words, turns
 from construct.memory.shown.view import Blocks
 from construct.store.records import Message
+from construct.vocabulary import AttachmentKind
 
 INTERRUPTED = "[The reply was interrupted here.]"
 EMPTY = "[An empty message.]"
 _OPENING = "[Earlier messages are not shown.]"
-Role = Literal["user", "assistant"]
+Files = Mapping[int, Sequence[Block]]
+"""What a model is sent of the attachments of messages, by message."""
 
 
 def system_text(persona: str, guide: str, continuation: str) -> tuple[Text, ...]:
-    """Return the static part: who the companion is, how its memory works, how to carry on."""
+    """Return the static part: persona, how memory works, how to carry on."""
     text = "\n\n".join(part for part in (persona, guide, continuation) if part.strip())
     return (Text(text, mark=True),) if text else ()
 
@@ -54,6 +58,7 @@ def assemble(
     tools: tuple[Tool, ...] = (),
     life: CacheLife = "5m",
     max_tokens: int = 8192,
+    files: Files = MappingProxyType({}),
 ) -> Request:
     """Return the request that ends with the last of `messages`, which is the user's."""
     parts: list[ChatMessage] = []
@@ -63,7 +68,7 @@ def assemble(
         parts.append(ChatMessage("user", (Text(_OPENING),)))
     previous: Message | None = None
     for message in messages:
-        parts.extend(_rendered(message, previous, clock))
+        parts.extend(_rendered(message, previous, clock, files.get(message.id, ())))
         previous = message
     merged = alternating(parts)
     merged[-1] = _with_mark(merged[-1])
@@ -99,19 +104,21 @@ def fit(messages: Sequence[Message], most: int) -> list[Message]:
 
 
 def request_tokens(request: Request) -> dict[str, int]:
-    """Return the estimated tokens of a request by part: tools, system, observations, messages, ambient."""
-    sizes = {"tools": 0, "system": 0, "observations": 0, "messages": 0, "ambient": 0}
-    sizes["tools"] = sum(map(_tool_tokens, request.tools))
+    """Return the estimated tokens of a request by part.
+
+    The parts are tools, system, observations, attachments, messages and ambient.
+    """
+    sizes = dict.fromkeys(
+        ("tools", "system", "observations", "attachments", "messages", "ambient"), 0
+    )
+    for tool in request.tools:
+        sizes["tools"] += tokens.count(tool.name + tool.description + json.dumps(tool.schema))
     sizes["system"] = sum(tokens.count(text.text) for text in request.system)
     for part in request.messages:
         for block in part.blocks:
-            sizes[block_kind(block)] += tokens.count(block_text(block))
+            size = block.tokens if isinstance(block, File) else tokens.count(block_text(block))
+            sizes[block_kind(block)] += size
     return sizes
-
-
-@lru_cache(maxsize=32)
-def _tool_tokens(tool: Tool) -> int:
-    return tokens.count(tool.name + tool.description + json.dumps(tool.schema))
 
 
 def block_text(block: Block) -> str:
@@ -123,10 +130,14 @@ def block_text(block: Block) -> str:
             return f"{name} {json.dumps(given)}"
         case Opaque(data=data):
             return json.dumps(data)
+        case File(name=name, media_type=media_type):
+            return f"[{AttachmentKind.of(media_type)}: {name}]"
 
 
 def block_kind(block: Block) -> str:
-    """Return the part of a request that a message's block belongs to: observations, messages or ambient."""
+    """Return the part that a message's block belongs to, as in `request_tokens`."""
+    if isinstance(block, File):
+        return "attachments"
     if not isinstance(block, Text):
         return "messages"
     if block.text.startswith("<ambient>"):
@@ -147,8 +158,10 @@ def _observation_blocks(blocks: Blocks) -> tuple[Text, ...]:
     return tuple(Text(text, mark=i == len(texts)) for i, text in enumerate(texts, 1))
 
 
-def _rendered(message: Message, previous: Message | None, clock: Clock) -> list[ChatMessage]:
-    """Return a stored message as the API's messages: one, or several when tools were used."""
+def _rendered(
+    message: Message, previous: Message | None, clock: Clock, files: Sequence[Block]
+) -> list[ChatMessage]:
+    """Return a stored message as the API's: several when tools were used."""
     if message.role == "assistant":
         rounds = stored_rounds(message.blocks)
         end = f"\n\n{INTERRUPTED}" if message.status == "interrupted" else ""
@@ -156,7 +169,9 @@ def _rendered(message: Message, previous: Message | None, clock: Clock) -> list[
             return [*rounds, *([ChatMessage("assistant", (Text(end.strip()),))] if end else [])]
         text = (message.content.rstrip() + end).strip()
         return [ChatMessage("assistant", (Text(text),))] if text else []
-    words: list[Block] = [Text(message.content if message.content.strip() else EMPTY)]
+    words: list[Block] = [*files]
+    if message.content.strip() or not files:
+        words.append(Text(message.content if message.content.strip() else EMPTY))
     if previous is not None and (pause := pause_words(previous, message)):
         when = clock.local(from_text(message.created_at)).strftime("%Y-%m-%d %H:%M")
         words.insert(0, Text(f"[{pause}, {when}]"))
@@ -164,21 +179,21 @@ def _rendered(message: Message, previous: Message | None, clock: Clock) -> list[
 
 
 def without_last_mark(request: Request) -> Request:
-    """Return a request whose messages no later one repeats: what is marked is what stands before them."""
+    """Return the request without marks in its messages, if no other repeats them."""
     *before, last = request.messages
     blocks = tuple(replace(b, mark=False) if _is_words(b) else b for b in last.blocks)
     return replace(request, messages=(*before, replace(last, blocks=blocks)))
 
 
-def _is_words(block: Block) -> TypeGuard[Text]:
-    return isinstance(block, Text) and block_kind(block) == "messages"
+def _is_words(block: Block) -> TypeGuard[Text | File]:
+    return isinstance(block, Text | File) and block_kind(block) in {"messages", "attachments"}
 
 
 def _with_mark(message: ChatMessage) -> ChatMessage:
     last = message.blocks[-1]
     return (
         replace(message, blocks=(*message.blocks[:-1], replace(last, mark=True)))
-        if isinstance(last, Text)
+        if isinstance(last, Text | File)
         else message
     )
 
@@ -186,39 +201,32 @@ def _with_mark(message: ChatMessage) -> ChatMessage:
 def stored_rounds(blocks: str | None) -> list[ChatMessage]:
     """Return the tool rounds kept in a message's `blocks`.
 
-    None when they are not what `dump_rounds` wrote.
-
-    They alternate and begin with the assistant's; a call without its result, a result
-    without its call and a blank text are left out, since the API refuses them.
+    An import may bring what the API would refuse: then there are none.
     """
-    if not blocks:
-        return []
     try:
         parts = [
-            ChatMessage(_role(part["role"]), tuple(map(_load, part["blocks"])))
-            for part in json.loads(blocks)
+            ChatMessage(_ROLES[part["role"]], tuple(map(_load, part["blocks"])))
+            for part in json.loads(blocks or "[]")
         ]
     except (ValueError, TypeError, KeyError, RecursionError):
         return []
-    while parts and parts[0].role != "assistant":
-        del parts[0]
-    joined = alternating(parts)
-    paired = [
-        _calls(part) & _results(following)
-        for part, following in pairwise([*joined, ChatMessage("user", ())])
-    ]
-    kept = (
-        replace(part, blocks=tuple(_sendable(part, i, paired))) for i, part in enumerate(joined)
+    return parts if _can_be_sent(parts) else []
+
+
+_ROLES: dict[str, Literal["user", "assistant"]] = {"user": "user", "assistant": "assistant"}
+
+
+def _can_be_sent(rounds: Sequence[ChatMessage]) -> bool:
+    """Tell whether parts alternate, the assistant's first, and calls have results."""
+    around = [ChatMessage("user", ()), *rounds]
+    return (
+        all(before.role != part.role for before, part in pairwise(around))
+        and not any(_calls(part) for part in around[::2])
+        and all(
+            _calls(part) == _results(after)
+            for part, after in pairwise([*around, ChatMessage("user", ())])
+        )
     )
-    return alternating(part for part in kept if part.blocks)
-
-
-def _role(value: object) -> Role:
-    if value == "user":
-        return "user"
-    if value == "assistant":
-        return "assistant"
-    raise ValueError(f"unknown role {value!r}")
 
 
 def _calls(part: ChatMessage) -> set[str]:
@@ -227,24 +235,6 @@ def _calls(part: ChatMessage) -> set[str]:
 
 def _results(part: ChatMessage) -> set[str]:
     return {block.tool_use_id for block in part.blocks if isinstance(block, ToolResult)}
-
-
-def _sendable(part: ChatMessage, i: int, paired: Sequence[set[str]]) -> Iterator[Block]:
-    """Yield the blocks that the API takes.
-
-    `paired` are the calls of each part that the next one answers.
-    """
-    for block in part.blocks:
-        match block:
-            case Text(text=text) if not text.strip():
-                continue
-            case ToolUse(id=call) if part.role != "assistant" or call not in paired[i]:
-                continue
-            case ToolResult(tool_use_id=call) if (
-                i == 0 or part.role != "user" or call not in paired[i - 1]
-            ):
-                continue
-        yield block
 
 
 def dump_rounds(rounds: Sequence[ChatMessage]) -> str:
@@ -269,6 +259,8 @@ def _dump(block: Block) -> dict[str, object]:
             }
         case Opaque(data=data):
             return {"type": "opaque", "data": dict(data)}
+        case File():
+            raise TypeError("a file is stored with its message, and not in its blocks")
 
 
 def _load(data: object) -> Block:

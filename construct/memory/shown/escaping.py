@@ -1,6 +1,7 @@
-"""Untrusted text inside prompts: nothing in it may look like one of our tags, anchors or notes. Pure.
+"""Untrusted text in prompts: nothing in it may look like our tags or notes. Pure.
 
-`escape` disarms what does, and `unescape` takes that back out of a worker's answer (contract.md, "Escaping").
+`escape` disarms what does, and `unescape` takes that back out of a worker's answer
+(contract.md, "Escaping").
 """
 
 import re
@@ -41,10 +42,11 @@ _LONGEST_JUNK = 60
 
 
 def escape(text: str) -> str:
-    """Return untrusted text for a prompt: printable, `<` before our tag names as `&lt;`.
+    """Return untrusted text for a prompt, printable, our tag names after `&lt;`.
 
-    A line that begins like an anchor or a note of ours gets a backslash before it. Tags and anchors are recognised
-    through case, look-alike letters and invisible characters.
+    A line that begins like an anchor or a note of ours gets a backslash before it. Tags
+    and anchors are recognised through case, look-alike letters and invisible
+    characters.
     """
     # printable() first would join lines at separators that it removes; splitlines()
     # knows them all.
@@ -53,7 +55,7 @@ def escape(text: str) -> str:
 
 
 def _escape_line(line: str) -> str:
-    """Return a line with a backslash before what looks like an anchor or a note of ours at its beginning.
+    """Return a line with a backslash where it begins like an anchor or a note.
 
     What it begins with is looked at once: brackets and signs may be many thousands.
     """
@@ -81,7 +83,7 @@ def _last_sign(junk: str) -> int | None:
 
 
 def _as_seen(text: str) -> str:
-    """Return text as a reader sees it: `K¼` begins with K1, and look-alikes are what they look like."""
+    """Return text as a reader sees it: `K¼` begins with K1."""
     if text.isascii():
         return text
     return "".join(

@@ -1,8 +1,9 @@
-"""Forks: a conversation that begins where another one stands, by reference, with nothing copied.
+"""Forks: a conversation that begins where another one stands, with nothing copied.
 
-It is shown the observations its parent was shown, and, until its own first compaction, the raw
-messages its parent was shown; from there both go their own ways. Observations of the parent are
-the fork's as far as they rest on what was said before the fork (`observations.scope_filter`).
+It is shown the observations its parent was shown, and, until its own first compaction,
+the raw messages its parent was shown; from there both go their own ways. Observations
+of the parent are the fork's as far as they rest on what was said before the fork
+(`observations.scope_filter`).
 """
 
 import sqlite3
@@ -34,7 +35,7 @@ from construct.store.shown import copy_shown
 def fork(
     db: sqlite3.Connection, conversation_id: int, clock: Clock, title: str | None = None
 ) -> int:
-    """Begin a conversation that goes on from this one's last message, and return its id.
+    """Begin a conversation that goes on from this one, and return its id.
 
     Raises NotFoundError. Its prompt begins as the parent's does, and so the life of the
     cache that holds it is the same.
@@ -132,8 +133,8 @@ def _above(db: sqlite3.Connection, members: Sequence[tuple[int, int]], mark: int
     return sum(len(live_messages(db, one, mark, end)) for one, end in members)
 
 
-def step_back(db: sqlite3.Connection, conversation_id: int) -> str | None:
-    """Let a fork begin before the last words of the user that it inherits, and return them.
+def step_back(db: sqlite3.Connection, conversation_id: int) -> Message | None:
+    """Let a fork begin before the user's last words there, and return them.
 
     None where there are none. So they can be said in it anew, and the conversation they
     were said in keeps its own reply to them.
@@ -145,7 +146,7 @@ def step_back(db: sqlite3.Connection, conversation_id: int) -> str | None:
             said_in = get_conversation(db, words.conversation_id)
             window = get_conversation(db, conversation_id).forked_window_message_id
             set_fork(db, conversation_id, *_beginning(db, said_in, words.id - 1), window)
-            return words.content
+            return words
     return None
 
 
@@ -186,10 +187,10 @@ def uncommitted_below(db: sqlite3.Connection, conversation_id: int) -> list[int]
 def condensable(
     db: sqlite3.Connection, conversation_id: int, active: Sequence[Observation]
 ) -> list[Observation]:
-    """Return what a reflector bound to one conversation may be given of its active observations.
+    """Return what a reflector of one conversation may be given.
 
-    Only its own, and never lines from before and after a fork together: the fork would lose the
-    former. Of the stretches between forks the one with most tokens is taken.
+    Only its own, and never lines from before and after a fork together: the fork would
+    lose the former. Of the stretches between forks the one with most tokens is taken.
     """
     own = [o for o in active if o.conversation_id == conversation_id]
     cuts = fork_points(db, conversation_id)
@@ -203,9 +204,10 @@ def condensable(
 def replaceable(
     db: sqlite3.Connection, scope: str, conversation_id: int, notes: Sequence[Observation]
 ) -> frozenset[int]:
-    """Return which notes lines of a conversation may replace: none that it has from its parent.
+    """Return which notes a conversation may replace: none of its parent's.
 
-    Bound to one conversation they may replace its own only, and none that a fork of it still needs.
+    Bound to one conversation they may replace its own only, and none that a fork of it
+    still needs.
     """
     parents = [parent for parent, _ in descent(db, conversation_id)][1:]
     ids = [o.id for o in notes if o.conversation_id not in parents]
@@ -219,7 +221,7 @@ def replaceable(
 
 
 def _window_of(db: sqlite3.Connection, c: Conversation) -> int:
-    """Return the message after which the window begins, its own or the one it inherits."""
+    """Return the message after which the window begins, inherited or not."""
     if _inherits(db, c):
         return c.forked_window_message_id or 0
     # A conversation that has compacted shows nothing from before its own beginning.
@@ -231,7 +233,7 @@ def _inherits(db: sqlite3.Connection, c: Conversation) -> bool:
 
 
 def _stretches(db: sqlite3.Connection, here: Conversation) -> Iterator[tuple[int, int, int]]:
-    """Yield (conversation, after, until) of the messages a fork inherits, its parent first.
+    """Yield (conversation, after, until) of what a fork inherits, its parent first.
 
     Where the parent's window has gone back since (an undo), it begins as early as that.
     """

@@ -9,12 +9,13 @@ prompt and read from every answer, a finished one or the beginning of one (contr
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import date
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from construct import tokens
 from construct.language.periods import is_when
 from construct.memory.shown.escaping import TAGS, inline, unescape
+from construct.store.records import Observation
+from construct.store.shown import Line
 from construct.text import one_line, storable
 from construct.vocabulary import Priority, Stance
 
@@ -35,35 +36,22 @@ _SENTENCE_PAIR = re.compile(
 )
 
 
-class Note(Protocol):
-    """What a line is made of: an observation, proposed or stored."""
+@dataclass(frozen=True, slots=True)
+class NoteFields:
+    """What a note says: each field is a column of `observations`."""
 
-    @property
-    def content(self) -> str:
-        """The fact, in one line."""
+    content: str
+    priority: str
+    stance: str
+    observation_date: str
+    referenced_date: str | None
+    first_date: str | None = field(default=None, kw_only=True)
+    """Of a reflection: the first day of its sources, if not `observation_date`."""
 
-    @property
-    def priority(self) -> str:
-        """One of PRIORITIES."""
 
-    @property
-    def stance(self) -> str:
-        """One of STANCES: whose word it is, and how it was meant."""
-
-    @property
-    def observation_date(self) -> str:
-        """The day it happened or was said.
-
-        Of a reflection the latest of its sources.
-        """
-
-    @property
-    def first_date(self) -> str | None:
-        """The first day of a reflection's sources; None for one day."""
-
-    @property
-    def referenced_date(self) -> str | None:
-        """The day, month or year that it refers to."""
+Note = NoteFields | Observation | Line
+"""What a line is made of: an observation, proposed or stored."""
+N = TypeVar("N", bound=Note)
 
 
 def shown_line(note: Note) -> str:
@@ -83,9 +71,6 @@ def plain_line(note: Note) -> str:
 def anchored_lines(letter: str, notes: Iterable[Note]) -> list[str]:
     """Return lines with anchors, as workers see them: `K1 ! 2026-01-15 User …`."""
     return [f"{letter}{number} {plain_line(note)}" for number, note in enumerate(notes, 1)]
-
-
-N = TypeVar("N", bound=Note)
 
 
 def fitting(notes: Sequence[N], most: int) -> list[N]:
@@ -178,19 +163,6 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(line for part in text.splitlines() if (line := " ".join(part.split())))
 
 
-@dataclass(frozen=True, slots=True)
-class NoteFields:
-    """What a note says, whoever reads or proposes it: each field is a column of `observations`."""
-
-    content: str
-    priority: str
-    stance: str
-    observation_date: str
-    referenced_date: str | None
-    first_date: str | None = field(default=None, kw_only=True)
-    """Of a reflection: the first day of its sources, if not `observation_date`."""
-
-
 def note_columns(note: NoteFields) -> dict[str, Any]:
     """Return what a note says by column, without what else is known of it."""
     return {column.name: getattr(note, column.name) for column in fields(NoteFields)}
@@ -233,7 +205,7 @@ def _read_note(
     line: str, letter: str, sent: Collection[str], known: Collection[str]
 ) -> ReadNote | None:
     head = _HEAD.fullmatch(one_line(line))
-    if head is None or not all(_is_day(day) for day in head.group(2, 3) if day):
+    if head is None or not all(is_when(day) for day in head.group(2, 3) if day):
         return None
     named, rest = _leading_anchors(head[4], letter)
     anchors = tuple(dict.fromkeys(anchor for anchor in named if anchor in sent))
@@ -272,11 +244,3 @@ def _leading_anchors(text: str, letter: str) -> tuple[list[str], str]:
         found.append(match[1].upper())
         at = match.end()
     return found, text[at:].strip()
-
-
-def _is_day(text: str) -> bool:
-    try:
-        date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True

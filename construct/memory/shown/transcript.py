@@ -9,7 +9,8 @@ from datetime import timedelta
 from construct import tokens
 from construct.clock import Clock, from_text, gap_words
 from construct.memory.shown.escaping import escape
-from construct.store.records import Message
+from construct.store.messages import is_shown
+from construct.store.records import Message, Watermarks
 
 LONG_PAUSE = timedelta(hours=6)
 
@@ -60,7 +61,10 @@ def batches(messages: Sequence[Message], most: int) -> list[list[Message]]:
 
 
 def halves(messages: Sequence[Message]) -> list[list[Message]]:
-    """Return the messages cut in two: between turns where there are several, else between messages, else one whole."""
+    """Return the messages cut in two, between turns where there are several.
+
+    One message is not cut.
+    """
     units = turns(messages)
     if len(units) == 1:
         units = [[m] for m in messages]
@@ -71,7 +75,7 @@ def halves(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def slices(text: str, most: int) -> list[str]:
-    """Return a text in pieces of at most `most` tokens, cut between lines or words where it can be."""
+    """Return a text in pieces of at most `most` tokens, cut between lines or words."""
     pieces, start, most_bytes = [], 0, 4 * most
     while tokens.by_bytes(ahead := text[start : start + most_bytes + 1]) > most:
         cut = len(ahead.encode()[:most_bytes].decode(errors="ignore"))
@@ -79,3 +83,19 @@ def slices(text: str, most: int) -> list[str]:
         pieces.append(ahead[: at + 1 if at > 0 else max(1, cut)])
         start += len(pieces[-1])
     return [*pieces, text[start:]]
+
+
+def window_start(messages: Sequence[Message], marks: Watermarks, retained: int) -> int:
+    """Return the `window` watermark that compacting would set.
+
+    `messages` are those above the present one.
+
+    The cut is between two turns, such that as few whole turns as reach `retained`
+    tokens stay raw, or all that is not observed, whichever is more.
+    """
+    kept = 0
+    for turn in reversed(turns(messages)):
+        if turn[-1].id <= marks.observed and kept >= retained:
+            return turn[-1].id
+        kept += sum(m.token_count for m in turn if is_shown(m))
+    return marks.window

@@ -1,20 +1,22 @@
-"""What a conversation's model is shown of the observations: read, refreshed when needed, stored.
+"""What a conversation's model is shown of the observations.
 
-The blocks stay put between compactions; they are redone only when something shown is gone
-(superseded elsewhere, edited, forgotten), since then the prefix has changed anyway.
+The blocks stay put between compactions; they are redone only when something shown is
+gone (superseded elsewhere, edited, forgotten), since then the prefix has changed
+anyway.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from construct.memory.shown import budget
 from construct.memory.shown.forks import reach
 from construct.store import observations as rows
 from construct.store import shown
 from construct.store.records import Observation
 from construct.store.shown import Line
 from construct.vocabulary import Scope
+
+_PACK_TO = 0.75
 
 Blocks = tuple[tuple[Observation | Line, ...], ...]
 
@@ -43,16 +45,16 @@ def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Block
     before = shown.shown_blocks(db, conversation_id)
     standing = shown.shown_in_scope(db, conversation_id, talk)
     new = shown.not_taken_in(db, conversation_id, frame.scope, talk)
-    after = budget.with_new({i: before[i] for i in standing}, new)
+    after = with_new({i: before[i] for i in standing}, new)
     if sum(standing.values()) + sum(new.values()) > frame.budget:
-        kept = budget.packed(rows.by_urgency(db, talk), frame.budget)
-        after = budget.repacked(after, kept)
+        kept = packed(rows.by_urgency(db, talk), frame.budget)
+        after = repacked(after, kept)
     shown.store_take_in(db, conversation_id, frame.scope, after)
     return shown.shown(db, conversation_id).blocks
 
 
 def show_again(db: sqlite3.Connection, ids: Sequence[int]) -> None:
-    """Show observations that are active again, in the last block of each conversation in scope.
+    """Show observations that are active again, in each conversation's last block.
 
     Not where nothing is shown yet, nor where they fell off the budget.
     """
@@ -68,5 +70,31 @@ def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:
     active = dict(rows.by_urgency(db, None))
     kept = list(active)
     if sum(active.values()) > frame.budget:
-        kept = budget.packed(active.items(), frame.budget)
+        kept = packed(active.items(), frame.budget)
     return (shown.lines(db, kept),) if kept else ()
+
+
+def with_new(blocks: Mapping[int, int], new: Iterable[int]) -> dict[int, int]:
+    """Return what is shown with one block more, of what is new."""
+    last = max(blocks.values(), default=0)
+    return {**blocks, **dict.fromkeys(new, last + 1)}
+
+
+def repacked(blocks: Mapping[int, int], kept: Iterable[int]) -> dict[int, int]:
+    """Return what is shown of `kept`: what comes back comes last."""
+    last = max(blocks.values())
+    return {i: blocks.get(i, last) for i in kept}
+
+
+def packed(observations: Iterable[tuple[int, int]], budget: int) -> list[int]:
+    """Return what is kept of (id, tokens), the most urgent first.
+
+    Greedily, down to three quarters of the budget: so it lasts for a while.
+    """
+    left = int(budget * _PACK_TO)
+    kept = []
+    for observation_id, tokens in observations:
+        if tokens <= left:
+            left -= tokens
+            kept.append(observation_id)
+    return kept

@@ -72,7 +72,6 @@ def zipped(path: Path, advance: Advance) -> Iterator[Any]:
 
 
 def _listed(document: Any) -> list[Any]:
-    """Return the conversations of a document that is no list."""
     listed = document.get("conversations", [document]) if isinstance(document, dict) else []
     return listed if isinstance(listed, list) else []
 
@@ -125,7 +124,6 @@ class _Source:
         return chunk
 
     def _check(self, chunk: bytes) -> None:
-        """Raise RefusedError when a chunk cannot go on what came before it."""
         try:
             self._decode(chunk, final=not chunk)
         except UnicodeDecodeError as error:

@@ -5,6 +5,7 @@ again only where the database was empty, so that `memory why 12` means the same 
 restore. Every value of a line is checked here before it comes near SQL.
 """
 
+import base64
 import json
 import math
 import re
@@ -19,14 +20,16 @@ from construct.text import storable
 from construct.vocabulary import (
     CycleKind,
     CycleStatus,
+    MemoryOrigin,
     MessageStatus,
     Priority,
+    Relation,
     Role,
     Stance,
     WatermarkName,
 )
 
-SqlValue = str | int | float | None
+SqlValue = str | int | float | bytes | None
 Check = Callable[[Any], SqlValue]
 _BIGGEST = 1 << 53
 _REQUIRED = object()
@@ -66,12 +69,8 @@ def flag(value: Any) -> int:
 
 def amount(value: Any) -> float:
     """Return an amount of money."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not math.isfinite(value)
-        or value < 0
-    ):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < 0:
         raise ValueError("must be a number, 0 or more")
     return float(value)
 
@@ -82,9 +81,8 @@ def time(value: Any) -> str:
     One that says so already stays letter for letter as it is.
     """
     with suppress(TypeError, ValueError, OverflowError):
-        if re.fullmatch(
-            r"[0-9TWZtz:.,+ -]{8,40}", value
-        ):  # `fromisoformat` takes any separator, ESC too
+        # `fromisoformat` takes any separator, ESC too
+        if re.fullmatch(r"[0-9TWZtz:.,+ -]{8,40}", value):
             moment = from_text(value)
             return str(value) if value.endswith("+00:00") else to_text(moment)
     raise ValueError("must be a time such as 2026-03-01T14:30:00+01:00")
@@ -132,6 +130,13 @@ def json_list(of: type) -> Check:
     return check
 
 
+def base64_data(value: Any) -> bytes:
+    """Return the bytes that base64 stands for."""
+    with suppress(TypeError, ValueError):
+        return base64.b64decode(value, validate=True)
+    raise ValueError("must be base64")
+
+
 def message_blocks(value: Any) -> SqlValue:
     """Return a message's blocks: a JSON list of objects, or what a notebook's reply quotes."""
     found = read_json(text(value))
@@ -150,9 +155,11 @@ def optional(check: Check) -> Check:
     return lambda value: None if value is None else check(value)
 
 
-def no_constant(name: str) -> None:
-    """Refuse what Python's parser takes though it is no JSON."""
+def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)  # a new one a line takes as long
 
 
 def read_json(words: str) -> Any:
@@ -161,7 +168,7 @@ def read_json(words: str) -> Any:
     Raises ValueError for whatever is none, NaN and bottomless nesting too.
     """
     try:
-        return json.loads(words, parse_constant=no_constant)
+        return _DECODER.decode(words)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
@@ -203,18 +210,17 @@ def _ref(
     key: str, to: str, column: str = "", *, needed: bool = False, later: bool = False
 ) -> Field:
     column = column or f"{key}_id"
-    return (
-        Field(key, uid, column, ref=to)
-        if needed
-        else Field(key, optional(uid), column, None, to, later)
-    )
+    if needed:
+        return Field(key, uid, column, ref=to)
+    return Field(key, optional(uid), column, None, to, later)
 
 
 def _maybe(key: str, check: Check = text, column: str = "") -> Field:
     return Field(key, optional(check), column, None)
 
 
-number, row_id = whole(0), whole(1)
+number = whole(0)
+_KEYS = (Field("id", whole(1)), Field("uid", uid))
 COUNTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
 _FINISHED = [status for status in CycleStatus if status is not CycleStatus.RUNNING]
 _RUNNING = "(SELECT id FROM cycles WHERE status = 'running')"
@@ -246,7 +252,7 @@ KINDS: dict[str, Kind] = {
                 Field("role", one_of(*Role)),
                 Field("content", text),
                 _maybe("blocks", message_blocks),
-                Field("status", one_of(*MessageStatus), default="complete"),
+                Field("status", one_of(*MessageStatus), default=MessageStatus.COMPLETE),
                 Field("archived", flag, default=0),
                 Field("token_count", number),
                 Field("created_at", time),
@@ -254,6 +260,20 @@ KINDS: dict[str, Kind] = {
                 _maybe("model"),
                 Field("retried", flag, default=0),
                 Field("withheld", flag, default=0),
+            ),
+        ),
+        Kind(
+            "attachment",
+            "attachments",
+            (
+                _ref("message", "message", needed=True),
+                Field("position", number),
+                Field("name", text),
+                Field("media_type", text),
+                Field("sha256", text),
+                Field("size", number),
+                Field("token_count", number),
+                Field("data", base64_data),
             ),
         ),
         Kind(
@@ -310,14 +330,7 @@ KINDS: dict[str, Kind] = {
                 _ref("observation", "observation", needed=True),
                 _ref("replaced", "observation", needed=True),
                 _ref("cycle", "cycle", needed=True),
-                Field(
-                    "relation",
-                    one_of(
-                        "outdated",
-                        "same",
-                        "edit",
-                    ),
-                ),
+                Field("relation", one_of(*Relation)),
             ),
             keyed=False,
             order="observation_id, replaced_id, cycle_id",
@@ -353,7 +366,7 @@ KINDS: dict[str, Kind] = {
             (
                 Field("content", text),
                 _maybe("category"),
-                Field("origin", one_of("user", "assistant", "observation")),
+                Field("origin", one_of(*MemoryOrigin)),
                 _ref("observation", "observation"),
                 Field("created_at", time),
                 _maybe("superseded_at", time),
@@ -457,9 +470,7 @@ def kinds_of(version: int) -> Mapping[str, Kind]:
 
 def parse(kind: Kind, record: Mapping[str, Any]) -> dict[str, SqlValue]:
     """Return a line's values by key, checked; raises ValueError naming the key."""
-    fields = kind.fields
-    if kind.keyed:
-        fields = (Field("id", row_id), Field("uid", uid), *fields)
+    fields = (*_KEYS, *kind.fields) if kind.keyed else kind.fields
     return {field.key: _value(field, record) for field in fields}
 
 
@@ -485,8 +496,5 @@ class RefusedError(Exception):
 
 def foreign() -> RefusedError:
     """Return the refusal of what no program that we know has exported."""
-    return RefusedError(
-        "",
-        "it is neither an export of Construct, ChatGPT or Claude, nor lines of messages",
-        "ChatGPT and Claude call theirs conversations.json",
-    )
+    why = "it is neither an export of Construct, ChatGPT or Claude, nor lines of messages"
+    return RefusedError("", why, "ChatGPT and Claude call theirs conversations.json")

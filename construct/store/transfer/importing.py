@@ -64,12 +64,10 @@ class ImportReport:
 def import_file(
     db: sqlite3.Connection, path: Path, clock: Clock, progress: Progress | None = None
 ) -> ImportReport:
-    """Add what a file holds, in one transaction.
+    """Add what a file holds, in one transaction, and complete the search index.
 
-    Raises ConstructError, nothing changed, when it cannot be done.
-
-    Afterwards the search index is completed; what an interrupted import has left of that
-    comes first.
+    What an interrupted import has left to index comes first. Raises ConstructError,
+    nothing changed, when it cannot be done.
     """
     report = progress or (lambda doing, done, total: None)
     db.execute(f"PRAGMA cache_size = -{scratch.CACHE_KB}")
@@ -84,7 +82,6 @@ def _complete_index(db: sqlite3.Connection, progress: Progress) -> None:
 
 
 def _bring_in(db: sqlite3.Connection, reader: "_Reader") -> ImportReport:
-    """Fill the scratch database, check it, and merge it. Raises ConstructError."""
     name = one_line(str(reader.path))
     try:
         with reader.path.open("rb") as file, scratch.attached(db):
@@ -120,8 +117,6 @@ def _bring_in(db: sqlite3.Connection, reader: "_Reader") -> ImportReport:
 
 @dataclass(slots=True)
 class _Reader:
-    """Reads a file into the scratch database, whatever its format."""
-
     db: sqlite3.Connection
     path: Path
     clock: Clock
@@ -225,7 +220,6 @@ def _records_in(copy: sqlite3.Connection) -> _Records:
 
 
 def _missing(counts: Any, came: Counter[str]) -> str | None:
-    """Return a warning when the first line speaks of more than came."""
     for kind in COUNTED if isinstance(counts, dict) else ():
         promised = counts.get(kind)
         if isinstance(promised, int) and came[kind] < promised:
@@ -243,7 +237,6 @@ def _without_name(error: DatabaseUnusableError, path: Path) -> str:
 
 
 def _refuse_others(first: bytes) -> None:
-    """Refuse by its beginning what cannot be text, or no JSON."""
     for mark, words in _OTHERS.items():
         if first.startswith(mark):
             raise RefusedError("", *words)

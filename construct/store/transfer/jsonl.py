@@ -5,6 +5,7 @@ theirs, cycles' owners, `meta`, which lines fell off a conversation's budget, an
 token factors, which are learned again.
 """
 
+import base64
 import json
 import sqlite3
 from bisect import bisect_right
@@ -54,6 +55,8 @@ def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
         for record in _rows(db, kind):
             if kind.type == "message":
                 observed.settle(record)
+            elif kind.type == "attachment":
+                record["data"] = base64.b64encode(record["data"]).decode()
             elif kind.type == "observation":
                 _add_links(db, record)
             yield record
@@ -79,7 +82,6 @@ def _rows(db: sqlite3.Connection, kind: Kind) -> Iterator[dict[str, Any]]:
 
 
 def _expression(kind: Kind, field: Field) -> str:
-    """Return the SQL of a value: a uid for a reference, null for what is not exported."""
     if field.ref:
         to = KINDS[field.ref]
         return f"(SELECT uid FROM {to.table} WHERE id = t.{field.column} AND {to.where})"
@@ -90,7 +92,6 @@ def _expression(kind: Kind, field: Field) -> str:
 
 
 def _steady_time(value: Any) -> Any:
-    """Return a time in the form it will have after an import."""
     try:
         return value if value is None else time(value)
     except ValueError:
@@ -102,7 +103,6 @@ def _without_nul(value: Any) -> Any:
 
 
 def _add_links(db: sqlite3.Connection, record: dict[str, Any]) -> None:
-    """Add what an observation comes from."""
     record["messages"] = column(
         db,
         """SELECT uid FROM observation_messages JOIN messages ON messages.id = message_id

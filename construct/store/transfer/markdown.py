@@ -8,7 +8,7 @@ open code fence, reaches beyond its message.
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 
 from construct.clock import Clock, from_text
@@ -17,9 +17,10 @@ from construct.store.messages import messages_of
 from construct.store.records import Conversation, Memory, Observation
 from construct.store.sql import column, scalar, select
 from construct.text import one_line, printable
+from construct.vocabulary import MessageStatus, Priority, Role, Stance
 
-_MARKS = {"high": "!", "medium": "-", "low": "~"}
-_SPEAKERS = {"user": "You", "assistant": "Construct"}
+_MARKS: Mapping[str, str] = {Priority.HIGH: "!", Priority.MEDIUM: "-", Priority.LOW: "~"}
+_SPEAKERS: Mapping[str, str] = {Role.USER: "You", Role.ASSISTANT: "Construct"}
 # HTML that would swallow the rest of the page (GitHub's list), and comments.
 _GREEDY_HTML = re.compile(
     r"<(?=!--|/?(?:title|textarea|style|xmp|iframe|noembed|noframes|script|plaintext)\b)",
@@ -54,9 +55,9 @@ def _conversation(
     for message in messages_of(db, conversation.id):
         if message.quotes is not None:  # a notebook's reply has no words of its own
             continue
-        cut = ", cut short" if message.status == "interrupted" else ""
+        cut = ", cut short" if message.status == MessageStatus.INTERRUPTED else ""
         when = _local(message.created_at, clock, "%Y-%m-%d %H:%M")
-        yield f"\n**{_SPEAKERS[message.role]}**, {when}{cut}\n\n{_quoted(message.content)}"
+        yield f"\n**{_SPEAKERS[message.role]}**, {when}{cut}\n\n{_quoted(message.text)}"
 
 
 def _remembered(db: sqlite3.Connection) -> Iterator[str]:
@@ -67,7 +68,7 @@ def _remembered(db: sqlite3.Connection) -> Iterator[str]:
     for day, found in groupby(rows, key=lambda o: o.observation_date):
         yield f"\n## {day}\n\n"
         for o in found:
-            notes = [o.stance] if o.stance != "stated" else []
+            notes = [o.stance] if o.stance != Stance.STATED else []
             notes += [f"for {o.referenced_date}"] if o.referenced_date else []
             notes += ["pinned"] if o.pinned else []
             notes += ["withheld"] if o.id in withheld else []

@@ -102,6 +102,15 @@ def _find_forgotten(db: sqlite3.Connection) -> None:
         "CREATE TABLE scratch.forgotten"
         " (kind TEXT, there INTEGER, PRIMARY KEY (kind, there)) WITHOUT ROWID"
     )
+    # A message that is known, or was forgotten, stays as it is here: with its own files.
+    _forget(
+        db,
+        "attachment",
+        """SELECT a.id FROM scratch.attachments AS a
+           JOIN scratch.messages AS m ON m.id = a.message_id
+           WHERE m.uid IN (SELECT uid FROM main.messages UNION ALL
+                           SELECT message_uid FROM main.tombstones)""",
+    )
     if not exists(db, "main.tombstones"):
         return
     db.execute(
@@ -205,7 +214,6 @@ def _refuse_diverged(db: sqlite3.Connection) -> None:
 
 
 def _diverged(db: sqlite3.Connection, conversation_id: int) -> RefusedError:
-    """Return the refusal of a conversation that cannot be brought together with itself."""
     title = scalar(db, "SELECT title FROM main.conversations WHERE id = ?", (conversation_id,))
     name = f"“{shorten(title, 60)}”" if title else "(no title)"
     why = "it has gone on both here and in the file, each in its own way"
@@ -216,7 +224,6 @@ def _diverged(db: sqlite3.Connection, conversation_id: int) -> RefusedError:
 
 
 def _insert(db: sqlite3.Connection) -> int:
-    """Insert what is new, and return how many rows without a uid were left out."""
     for kind in _KEYED:
         columns = ", ".join(["id", "uid", *(field.column for field in kind.fields)])
         db.execute(
@@ -299,7 +306,6 @@ _MEET_KNOWN = (
 
 
 def _meet_entities(db: sqlite3.Connection) -> None:
-    """Add the aliases that an entity has there."""
     both = """SELECT id, h.aliases, s.aliases FROM scratch.entities_here AS s
               CROSS JOIN main.entities AS h USING (id) WHERE h.aliases <> s.aliases"""
     met: dict[int, list[str]] = {}
@@ -378,7 +384,6 @@ def _raise_watermarks(db: sqlite3.Connection) -> set[int]:
 
 
 def _archive_unobserved(db: sqlite3.Connection, touched: set[int], newest_before: int) -> None:
-    """Archive what came and no cycle has observed."""
     db.execute(
         f"""UPDATE main.messages SET archived = 1
             WHERE archived = 0 AND conversation_id IN {GIVEN} AND id > max(?, ifnull((

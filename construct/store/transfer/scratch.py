@@ -14,6 +14,7 @@ from typing import Any
 
 from construct.clock import from_text
 from construct.errors import ConstructError
+from construct.store.attachments import digest
 from construct.store.invariants import violations
 from construct.store.messages import message_tokens
 from construct.store.sql import GIVEN, column, insert, scalar
@@ -30,7 +31,7 @@ from construct.store.transfer.format import (
 )
 from construct.store.transfer.shapes import Said, Talk, hand_made, identity
 from construct.text import shorten
-from construct.vocabulary import CycleKind, Role
+from construct.vocabulary import CycleKind, Relation, Role
 
 CACHE_KB = 64_000
 """The indexes of hundreds of thousands of messages: with SQLite's own 2 MB storing them takes
@@ -106,7 +107,7 @@ class ExportLines:
         self._newest_message = 0
         self._latest: dict[str, tuple[SqlValue, int | None]] = {}
         """What was found last: a hundred messages in a row name one conversation."""
-        self._later: list[tuple[int, Kind, Field, SqlValue, SqlValue]] = []
+        self._later: list[tuple[int, Kind, Field, SqlValue, str]] = []
         """What may stand further down: (line, kind, field, id, uid of what is named)."""
 
     def take(self, number: int, record: Mapping[str, Any]) -> None:
@@ -141,7 +142,7 @@ class ExportLines:
         for field in kind.fields:
             value = values[field.key]
             if field.later and value is not None:
-                self._later.append((number, kind, field, values["id"], value))
+                self._later.append((number, kind, field, values["id"], str(value)))
                 value = None
             row[field.column] = self._named(field.ref, field.key, value) if field.ref else value
         if name == "shown" and values["block"] == 0:
@@ -149,10 +150,12 @@ class ExportLines:
         if name == "message":
             self._check_order(values["id"])
             _check_notebook(values)
+        if name == "attachment":
+            self._check_attachment(row)
         if kind is OUTDATED:
             query = "SELECT kind FROM scratch.cycles WHERE id = ?"
             is_edit = scalar(self._db, query, (row["cycle_id"],)) == CycleKind.EDIT
-            row["relation"] = "edit" if is_edit else "outdated"
+            row["relation"] = Relation.EDIT if is_edit else Relation.OUTDATED
         if name == "tombstone":  # two of one message say the same
             query = "INSERT OR IGNORE INTO scratch.tombstones VALUES (?, ?)"
             self._db.execute(query, (*row.values(),))
@@ -168,6 +171,22 @@ class ExportLines:
             raise ValueError("messages stand in the order of their ids, and this one does not")
         self._newest_message = row_id
 
+    def _check_attachment(self, row: Mapping[str, SqlValue]) -> None:
+        """Raise ValueError for a file that is not what its line says."""
+        from construct.attachments import Attachment, attachment_name, is_kept
+
+        data, name, media_type = row["data"], str(row["name"]), str(row["media_type"])
+        assert isinstance(data, bytes)
+        if (row["size"], row["sha256"]) != (len(data), digest(data)):
+            raise ValueError('"data" is not what "size" and "sha256" say')
+        if attachment_name(name) != name:
+            raise ValueError('"name" is none that an attachment has')
+        if not is_kept(Attachment(name, media_type, data)):
+            raise ValueError(f'"data" is not of the type {shorten(media_type, 40)}, or too large')
+        query = "SELECT role FROM scratch.messages WHERE id = ?"
+        if scalar(self._db, query, (row["message_id"],)) != Role.USER:
+            raise ValueError("only the user's messages have attachments")
+
     def _find(self, kind: str, name: SqlValue) -> int | None:
         latest = self._latest.get(kind)
         if latest is None or latest[0] != name:
@@ -180,11 +199,10 @@ class ExportLines:
             return None
         found = self._find(kind, name)
         if found is None:
-            raise ValueError(f'"{key}" names {name}, and no {kind} above has that uid')
+            raise ValueError(f'"{key}" names {name!s}, and no {kind} above has that uid')
         return found
 
     def _link(self, row_id: SqlValue, key: str, kind: str, names: Any) -> None:
-        """Store what an observation comes from."""
         if not isinstance(names, list):
             raise ValueError(f'"{key}" must be a list of uids')  # noqa: TRY004 (a file's value)
         try:
@@ -243,7 +261,6 @@ class Talks:
         return said.created_at or talk.created_at or self._now
 
     def _new(self, said: Sequence[Said]) -> list[Said]:
-        """Return the messages that neither the database nor the file so far holds."""
         uids = json.dumps([s.uid for s in said])
         known: set[str] = set()
         for schema in ("main", "scratch"):
@@ -276,7 +293,6 @@ class Talks:
         return found, name
 
     def _last_time(self, name: str) -> str | None:
-        """Return when the newest message of a conversation was said, in the file or here."""
         here = """SELECT created_at FROM main.messages WHERE conversation_id =
                   (SELECT id FROM main.conversations WHERE uid = ?) ORDER BY id DESC LIMIT 1"""
         return self._newest.get(name) or scalar(self._db, here, (name,))

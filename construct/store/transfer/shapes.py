@@ -91,7 +91,6 @@ def _chatgpt(conversation: _Json) -> Talk:
 
 
 def _way(conversation: _Json) -> list[tuple[str, _Json]]:
-    """Return the messages from the root to the current one."""
     mapping = conversation["mapping"]
     if not isinstance(mapping, dict) or not all(
         isinstance(node, dict) for node in mapping.values()
@@ -128,7 +127,7 @@ def _chatgpt_words(message: _Json) -> str:
         "is_user_system_message"
     )
     aside = message.get("recipient") not in (None, "all") or message.get("channel") == "analysis"
-    if role not in ("user", "assistant") or hidden or aside:
+    if role not in tuple(Role) or hidden or aside:
         return ""
     if content.get("content_type") not in ("text", "multimodal_text"):
         return ""
@@ -158,7 +157,7 @@ def _claude(conversation: _Json) -> Talk:
     said = [
         Said(
             identity("claude", name, message.get("uuid") or number),
-            "user" if message["sender"] == "human" else "assistant",
+            Role.USER if message["sender"] == "human" else Role.ASSISTANT,
             words,
             _moment(message, "created_at"),
         )
@@ -275,7 +274,6 @@ def _text(record: _Json, key: str) -> str | None:
 
 
 def _moment(record: _Json, key: str) -> str | None:
-    """Return a time given in seconds or as text."""
     value = record.get(key)
     if value is None:
         return None

@@ -26,7 +26,7 @@ from tests.support.fake_api import FakeApi, Reply
 
 CONTRACT = (
     "/help /memory /profile /persona /rules /compact /undo /watermarks /generations /context /recall /remember /why /forget /edit /pin /agenda /diff "
-    "/doors /drop /private /status /usage /model /new /conversations /switch /rename /fork /graph /export /editor /retry "
+    "/detach /doors /drop /private /status /usage /model /new /conversations /switch /rename /fork /graph /export /editor /retry "
     "/copy /quit"
 )
 
@@ -123,6 +123,7 @@ def test_every_command_is_tried(registry: Registry) -> None:
         "copy",
         "graph",
         "drop",
+        "detach",
         "persona",
         "rules",
     }
@@ -152,7 +153,7 @@ async def test_shows_what_it_says(
      "/undo 5", "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes",
      "/pin off", "/conversations maybe", "/conversations delete", "/conversations delete 1",
      "/conversations delete 99 --yes", "/history x", "/history 0",
-     "/editor", "/copy", "/drop", "/remember", "/graph", "/graph Zebra", "/nothing"],
+     "/editor", "/copy", "/detach", "/drop", "/remember", "/graph", "/graph Zebra", "/nothing"],
 )  # fmt: skip
 async def test_wrong_use_is_one_error(
     line: str, settings: Settings, capsys: pytest.CaptureFixture[str]

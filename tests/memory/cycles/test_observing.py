@@ -15,7 +15,6 @@ from construct.errors import ConstructError
 from construct.memory.corrections import edit, pin
 from construct.memory.cycles import archive
 from construct.memory.forgetting import delete_conversation, forget
-from construct.memory.recall.search import search
 from construct.memory.shown.forks import fork
 from construct.store import cycles, forget_requests
 from construct.store import observations as rows
@@ -36,6 +35,7 @@ from tests.memory.cycles.scripted import (
     take_back,
     writes,
 )
+from tests.memory.recall.hits import search
 from tests.support.fake_api import FakeApi, adversarial
 from tests.support.fake_types import Answer, Json, last_user_text
 from tests.support.fake_worker import (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from construct.memory.forgetting.held_elsewhere import (
+from construct.memory.forgetting.plan import (
     notes_without,
     replies_holding,
     replies_quoting,

@@ -11,13 +11,13 @@ from construct.memory import forgetting
 from construct.memory.corrections import edit, pin
 from construct.memory.forgetting import delete_conversation
 from construct.memory.provenance import why
-from construct.memory.recall.search import search
 from construct.memory.undo import undo
 from construct.store import forget_requests
 from construct.store.database import transaction
 from construct.store.records import Observation
 from construct.store.search import Filters
 from tests.memory.builders import Life, stated
+from tests.memory.recall.hits import search
 
 PEANUTS = "User is allergic to peanuts"
 CHESS = "User plays chess with Otto"

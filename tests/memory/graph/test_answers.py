@@ -9,7 +9,6 @@ from construct.memory.graph.answers import (
     ProposedEntity,
     UnreadableAnswerError,
     names_by_key,
-    one_at_a_time,
     read_answer,
 )
 from tests.memory.graph.drawing import answer
@@ -170,14 +169,6 @@ def test_names_come_out_as_they_were_typed() -> None:
         answer("User | drives | \\M3 coupé | P1"), {"P1": "User drives an M3 coupé"}
     )
     assert triples(found) == [("User", "drives", "M3 coupé", "P1")]
-
-
-def test_only_present_tense_is_settled() -> None:
-    """One can have worked at many places."""
-    assert one_at_a_time("lives in") == one_at_a_time("now lives at") == "home"
-    assert one_at_a_time("is married to") == "partner"
-    for past in ("lived in", "worked at", "moved to", "was married to", "visited", "was born in"):
-        assert one_at_a_time(past) is None
 
 
 @given(st.text(alphabet="AnaPorto |P123,\n<>/-\\¹İ", max_size=80))

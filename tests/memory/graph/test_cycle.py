@@ -26,7 +26,7 @@ def revert_last(graph: Graph) -> int:
         ((cycle_id,),) = graph.query(
             "SELECT max(id) FROM cycles WHERE kind = 'graph' AND status = 'succeeded'"
         )
-        count = revert_graph(graph.db, cycle_id, NOW)
+        count = revert_graph(graph.db, cycle_id)
         graph.db.execute("UPDATE cycles SET status = 'reverted' WHERE id = ?", (cycle_id,))
     return count
 
@@ -166,25 +166,6 @@ async def test_a_relation_keeps_apart_two_that_an_alias_would_join(graph: Graph)
         ("Rita", "[]"),
         ("Chess", "[]"),
     ]
-
-
-async def test_what_is_so_now_supersedes_what_was(graph: Graph) -> None:
-    """Where there is one at a time.
-
-    Facts of the past stay, and undo puts the older in force again.
-    """
-    lisbon = "Ana lives in Lisbon, likes Tea and worked at Acme"
-    first = answer(
-        "Ana | lives in | Lisbon | P1", "Ana | likes | Tea | P1", "Ana | worked at | Acme | P1"
-    )
-    await graph.draw(first, lisbon)
-    second = answer(
-        "Ana | lives in | Porto | P1", "Ana | worked at | Bosch | P1", "Ana | likes | Milk | P1"
-    )
-    await graph.draw(second, "Ana lives in Porto, worked at Bosch and likes Milk")
-    assert [r[2] for r in graph.relations() if not r[3]] == ["Lisbon"]
-    assert revert_last(graph) == 3
-    assert all(in_force for *_, in_force in graph.relations())
 
 
 async def test_a_superseded_memory_takes_its_relations_along(graph: Graph) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from construct.memory.learning.grounding import at_least, least_stance, ungrounded_terms
+from construct.memory.learning.floor import at_least, least_stance, ungrounded_terms
 from tests.memory.making import message
 
 DAYS = ["2026-03-05"]

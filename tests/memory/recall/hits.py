@@ -1,7 +1,25 @@
 """What tests of recall say and find, in short."""
 
-from construct.memory.recall.search import Hit
+import sqlite3
+from datetime import date
+
+from construct.memory.recall.meaning import Meaning
+from construct.memory.recall.search import Hit, searched
+from construct.store.search import Filters
 from tests.memory.builders import Life
+
+
+def search(
+    db: sqlite3.Connection,
+    query: str,
+    filters: Filters = Filters(),
+    limit: int = 20,
+    *,
+    today: date | None = None,
+    meaning: Meaning | None = None,
+) -> list[Hit]:
+    """Return what a search found, without the words that it respelt."""
+    return searched(db, query, filters, limit, today=today, meaning=meaning).hits
 
 
 def texts(hits: list[Hit]) -> list[str]:

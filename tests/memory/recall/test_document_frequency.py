@@ -2,7 +2,7 @@
 
 import pytest
 
-from construct.memory.recall.document_frequency import READ, document_frequency, newest_with
+from construct.memory.recall.passages import READ, document_frequency, newest_with
 from tests.memory.builders import Life
 
 MESSAGES = 4 * READ

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from construct.memory.recall.excerpts import excerpt, word_spans
+from construct.memory.recall.query import excerpt, word_spans
 
 SIZE = 240
 

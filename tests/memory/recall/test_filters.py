@@ -4,13 +4,12 @@ from datetime import date, timedelta
 
 import pytest
 
-from construct.memory.recall.search import search
 from construct.memory.shown.forks import fork, reach
 from construct.memory.undo import undo
 from construct.store.messages import LAST
 from construct.store.search import Filters
 from tests.memory.builders import ZONE, Life
-from tests.memory.recall.hits import keys, small_talk, texts
+from tests.memory.recall.hits import keys, search, small_talk, texts
 
 
 @pytest.mark.parametrize("limit", [0, 1, 3])

@@ -13,14 +13,15 @@ from construct.memory.forgetting import delete_conversation, forget
 from construct.memory.recall import indexing
 from construct.memory.recall.meaning import Meaning, without
 from construct.memory.recall.passages import passages
-from construct.memory.recall.search import search
 from construct.memory.undo import undo
 from construct.store import vectors
 from construct.store.backup import backup
-from construct.store.database import Store, open_database, transaction
+from construct.store.database import open_database, transaction
+from construct.store.in_thread import Store
 from construct.store.messages import LAST
 from construct.store.search import Filters
 from tests.memory.builders import Life, stated
+from tests.memory.recall.hits import search
 
 pytestmark = pytest.mark.skipif(not is_available(), reason="onnxruntime has no wheels here")
 FOLDER = Path(__file__).parents[2] / "support" / "meanings"

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from construct.memory.recall.search import search
 from construct.store.search import Filters
 from tests.memory.builders import ZONE, Life
-from tests.memory.recall.hits import keys, small_talk, texts
+from tests.memory.recall.hits import keys, search, small_talk, texts
 
 
 def test_a_message_is_found_by_words_in_other_forms(life: Life) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from construct.memory.shown.budget import packed, repacked, with_new
+from construct.memory.shown.view import packed, repacked, with_new
 from construct.store.database import transaction
 from construct.store.observations import by_urgency
 from tests.memory.builders import Life

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from construct.memory.shown.transcript import turns
-from construct.memory.shown.window import window_start
+from construct.memory.shown.transcript import turns, window_start
 from construct.store.records import Message, Watermarks
 from tests.memory.making import message
 

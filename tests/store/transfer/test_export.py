@@ -38,6 +38,7 @@ LEFT_OUT_COLUMNS = frozenset(
         ("cycles", "heartbeat"),
         ("cycles", "phase"),
         ("observations", "first_date"),
+        ("messages", "attached"),
     }
 )
 """Of a machine or a moment, or made again."""
@@ -80,7 +81,7 @@ def test_lines(db: sqlite3.Connection) -> None:
 
     Then come objects with a type, in plain ASCII without controls.
     """
-    furnish(db)
+    furnish(db).attach(1, "teeth.txt", b"Two on the left.\n")
     text = exported(db)
     records = [json.loads(line) for line in text.splitlines()]
     assert records[0]["type"] == "construct-export"

@@ -191,3 +191,11 @@ def test_a_small_import_is_searchable_at_once(place: Path, tmp_path: Path) -> No
         )
         assert INDEXING not in steps
         assert found(db, "word") == COUNT
+
+
+def test_an_import_that_is_stored_is_not_called_failed(db: sqlite3.Connection) -> None:
+    """What goes wrong while the scratch database is let go of spoils nothing but that."""
+    with attached(db):
+        unread = db.execute("SELECT name FROM scratch.sqlite_master")
+        assert unread.fetchone()  # while it is read, SQLite cannot detach it
+    unread.close()

@@ -1,0 +1,251 @@
+"""The files that the line names with `@`, read in threads while it is typed.
+
+What is attached follows from the line's words alone: a word that is deleted takes its
+file along, and a line that comes back brings its files with it.
+"""
+
+import asyncio
+import os
+import stat
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from construct.chat.mentions import (
+    Mention,
+    can_be_named,
+    mention_of,
+    mentions,
+    pasted_paths,
+    without_mentions,
+)
+from construct.errors import AttachmentError
+from construct.text import shorten
+from construct.views.words import counted
+
+if TYPE_CHECKING:
+    from construct.attachments import Attachment
+
+_PAUSE_SECONDS = 0.12
+"""How long no key is pressed before the disk is looked at."""
+_SHORTEST_NAME = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message that is ready to be sent."""
+
+    words: str
+    attachments: tuple["Attachment", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A file that will be sent with the line, or why it cannot be."""
+
+    text: str
+    is_error: bool = False
+    name: str = ""
+    """The part of the text that may be cut."""
+
+    def fitting(self, width: int) -> str:
+        """Return the text, its name cut where it would not fit into a line."""
+        room = max(_SHORTEST_NAME, width - len(self.text) + len(self.name))
+        return self.text.replace(self.name, shorten(self.name, room), 1) if self.name else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """What a path named when it was last looked at."""
+
+    path: str
+    version: tuple[int, ...]
+    chip: Chip
+    attachment: "Attachment | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """Files that a pasted text names."""
+
+    pasted: str
+    paths: tuple[str, ...]
+
+    @property
+    def words(self) -> str:
+        """What the key does."""
+        count = len(self.paths)
+        return f"Tab attaches {Path(self.paths[0]).name if count == 1 else f'{count} files'}"
+
+
+class Attaching:
+    """What goes with the line being typed."""
+
+    def __init__(self, redraw: Callable[[], None]) -> None:
+        self._redraw = redraw
+        self._files: dict[str, _File] = {}  # by path, the newest last
+        self._pictures: dict[str, Attachment] = {}  # from the clipboard, by their word
+        self._plain: set[str] = set()  # paths that stay text: pasted, or taken off
+        self._offer: _Offer | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._offering: asyncio.Task[None] | None = None
+
+    def watch(self, text: str) -> None:
+        """Look, after a pause, for the files that the line names now."""
+        if self._looking is not None:
+            self._looking.cancel()
+            self._looking = None
+        if self._wanted(text):
+            self._looking = asyncio.create_task(self._look_soon(text), name="attach")
+
+    def chips(self, text: str) -> list[Chip]:
+        """Return what would go with the line, the newest last."""
+        return [file.chip for file in self._named_in(text)]
+
+    def take_off(self, text: str) -> bool:
+        """Leave the line's newest file out: its path is text. False when there is none."""
+        named = self._named_in(text)
+        if named:
+            self._plain.add(named[-1].path)
+        return bool(named)
+
+    def read(self, text: str) -> asyncio.Task[Outgoing] | None:
+        """Begin to read the line as it is sent, its files as they are now.
+
+        The task ends with AttachmentError for one that cannot be attached. None: the line
+        names no files.
+        """
+        wanted = self._wanted(text)
+        return asyncio.create_task(self._outgoing(text, wanted), name="read") if wanted else None
+
+    def sent(self) -> frozenset[str]:
+        """Begin with a new line; return which paths of this one were text."""
+        plain = frozenset(self._plain)
+        self._plain.clear()
+        return plain
+
+    def taken_back(self, plain: Iterable[str]) -> None:
+        """Go on with a line that was sent, with what `sent` returned for it."""
+        self._plain |= set(plain)
+
+    def add_picture(self, picture: "Attachment") -> str:
+        """Keep a picture from the clipboard; return the word that names it."""
+        number = len(self._pictures) + 1
+        name = f"{picture.name}-{number}" if number > 1 else picture.name
+        self._pictures[name] = replace(picture, name=name)
+        self._plain.discard(name)
+        return mention_of(name)
+
+    def pasted(self, text: str) -> None:
+        """Attach nothing that a pasted text names, but offer it."""
+        named = [mention.path for mention in mentions(text)]
+        self._plain.update(path for path in named if path not in self._files)
+        self._offer = None
+        if paths := named or pasted_paths(text):
+            self._offering = asyncio.create_task(self._make_offer(text, paths), name="offer")
+
+    def offer(self, text: str) -> str:
+        """Return what is offered for the line; empty if nothing is."""
+        return self._offer.words if self._offer and self._offer.pasted in text else ""
+
+    def take_offer(self, text: str) -> str:
+        """Return the line with what is offered attached."""
+        offer, self._offer = self._offer, None
+        if offer is None:
+            return text
+        self._plain.difference_update(offer.paths)
+        if mentions(offer.pasted):
+            return text
+        before, _, behind = text.rpartition(offer.pasted)
+        return before + " ".join(map(mention_of, offer.paths)) + behind
+
+    async def _outgoing(self, text: str, wanted: list[Mention]) -> Outgoing:
+        found = await self._look(wanted)
+        self._files |= found  # a line that is given back has its chips at once
+        names: dict[Mention, str] = {}
+        attached: dict[str, Attachment] = {}
+        for mention in wanted:
+            reading = _reading(mention, found)
+            if reading is None:
+                continue
+            file = found[reading.path]
+            if file.attachment is None:
+                raise AttachmentError(file.chip.text)
+            attached[file.path] = file.attachment
+            names[reading] = file.attachment.name
+        return Outgoing(without_mentions(text, names), tuple(attached.values()))
+
+    async def _make_offer(self, text: str, paths: Iterable[str]) -> None:
+        found = await asyncio.to_thread(lambda: [path for path in paths if _version(path)])
+        if named := tuple(filter(can_be_named, found)):
+            self._offer = _Offer(text, named)
+            self._redraw()
+
+    async def _look_soon(self, text: str) -> None:
+        await asyncio.sleep(_PAUSE_SECONDS)
+        before = list(self._files)
+        found = await self._look(self._wanted(text))
+        self._files = {path: found[path] for path in [*before, *found] if path in found}
+        self._redraw()
+
+    async def _look(self, wanted: list[Mention]) -> dict[str, _File]:
+        return await asyncio.to_thread(_read_all, wanted, dict(self._files), dict(self._pictures))
+
+    def _wanted(self, text: str) -> list[Mention]:
+        if text.startswith("/") and not text.startswith("//"):
+            return []
+        return [
+            mention
+            for mention in mentions(text)
+            if self._plain.isdisjoint(reading.path for reading in mention.readings)
+        ]
+
+    def _named_in(self, text: str) -> list[_File]:
+        readings = (_reading(mention, self._files) for mention in self._wanted(text))
+        named = {reading.path for reading in readings if reading}
+        return [file for path, file in self._files.items() if path in named]
+
+
+def _reading(mention: Mention, files: Mapping[str, _File]) -> Mention | None:
+    """Return how a word is read, if it names a file."""
+    return next((reading for reading in mention.readings if reading.path in files), None)
+
+
+def _read_all(
+    wanted: list[Mention], known: Mapping[str, _File], pictures: Mapping[str, "Attachment"]
+) -> dict[str, _File]:
+    """Return the regular files that words name, by their paths; in a thread."""
+    found = {}
+    for mention in wanted:
+        for path in (reading.path for reading in mention.readings):
+            if file := _read(path, known.get(path), pictures.get(path)):
+                found[path] = file
+                break
+    return found
+
+
+def _read(path: str, known: _File | None, picture: "Attachment | None") -> _File | None:
+    """Return what a path names; what is known of it, if the file has not changed."""
+    version = () if picture else _version(path)
+    if version is None or (known and known.version == version):
+        return known if version is not None else None
+    from construct.attachments import read_attachment
+
+    try:
+        attachment = picture or read_attachment(Path(path).expanduser())
+    except AttachmentError as error:
+        return _File(path, version, Chip(str(error), is_error=True))
+    words = f"{attachment.line[:-1]}, {counted(attachment.tokens, 'token')}]"
+    return _File(path, version, Chip(words, name=attachment.name), attachment)
+
+
+def _version(path: str) -> tuple[int, ...] | None:
+    """Return what changes when a file does; None for what is no regular file."""
+    try:
+        status = os.stat(Path(path).expanduser())  # noqa: PTH116 - `~` may name nobody
+    except (OSError, ValueError, RuntimeError):
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)

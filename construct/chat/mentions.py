@@ -1,0 +1,100 @@
+"""Files that a line names with `@`: which words do, and what is sent for them.
+
+Pure: nothing here looks at the disk.
+"""
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+# Compiled when they are first needed: most talks have none.
+_MENTION = r'(?<!\S)@(?:"([^"\n]+)"|([^\s"]\S*))'
+_BEING_TYPED = r'(?<!\S)@("[^"\n]*|[^\s"]?\S*)\Z'
+_BEHIND_A_WORD = ".,;:!?)'”»"
+_DETACH_BEFORE = r"/detach\s+(?=\S)"
+_DETACH_BEHIND = r"(?<=\S)\s+/detach\s*\Z"
+_MOST_OFFERED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A word that begins with `@`, and where it stands."""
+
+    path: str
+    start: int
+    end: int
+
+    @property
+    def readings(self) -> tuple["Mention", ...]:
+        """Itself, and without what may end a sentence."""
+        bare = self.path.rstrip(_BEHIND_A_WORD)
+        is_quoted = self.end - self.start > len(self.path) + 1
+        if is_quoted or bare in {"", self.path}:
+            return (self,)
+        return (self, Mention(bare, self.start, self.start + 1 + len(bare)))
+
+
+def mentions(text: str) -> list[Mention]:
+    """Return the words of a message that begin with `@`."""
+    if "@" not in text:
+        return []
+    found = re.finditer(_MENTION, text)
+    return [Mention(match[1] or match[2], *match.span()) for match in found]
+
+
+def path_being_typed(before_cursor: str) -> str | None:
+    """Return what is typed so far of a path behind `@`, its quotation mark included."""
+    match = re.search(_BEING_TYPED, before_cursor) if "@" in before_cursor else None
+    return match[1] if match else None
+
+
+def mention_of(path: str) -> str:
+    """Return the word that names a file."""
+    return f'@"{path}"' if re.search(r"\s", path) else f"@{path}"
+
+
+def can_be_named(path: str) -> bool:
+    """Return whether a word can name a file: not with a space and a quotation mark."""
+    return [mention.path for mention in mentions(mention_of(path))] == [path]
+
+
+def without_mentions(text: str, names: Mapping[Mention, str]) -> str:
+    """Return a message in which files stand by their names; empty without other words."""
+    words, rest, at = "", "", 0
+    for mention, name in names.items():
+        rest += text[at : mention.start]
+        words += text[at : mention.start] + name
+        at = mention.end
+    return words + text[at:] if (rest + text[at:]).strip() else ""
+
+
+def without_detach(text: str) -> str | None:
+    """Return the message that a `/detach` was typed before or behind; None without one."""
+    if "/detach" not in text:
+        return None
+    if before := re.match(_DETACH_BEFORE, text):
+        return text[before.end() :]
+    behind = re.search(_DETACH_BEHIND, text)
+    return text[: behind.start()] if behind else None
+
+
+def pasted_paths(text: str) -> list[str]:
+    """Return the absolute paths that a pasted text consists of, as terminals write them."""
+    text = text.strip()
+    if not text.startswith(("/", "~", "'", '"', "file://")) or "\n" in text:
+        return []
+    try:
+        words = [_path_of(word) for word in shlex.split(text)]
+    except ValueError:  # an apostrophe, an open quotation mark
+        words = []
+    if all(words) and 0 < len(words) <= _MOST_OFFERED:
+        return words
+    return [path] if (path := _path_of(text)) else []  # some terminals quote nothing
+
+
+def _path_of(word: str) -> str:
+    if word.startswith("file://"):
+        word = unquote(urlsplit(word).path)
+    return word if word.startswith(("/", "~/")) else ""

@@ -1,0 +1,53 @@
+"""Search all that was ever said or noted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from construct.errors import UsageError
+from construct.memory.recall.search import Hit, searched
+from construct.memory.recall.spelling import Respelt
+from construct.operations.context import Context
+from construct.operations.moments import parse_moment
+from construct.store import search_index
+from construct.store.search import Filters
+from construct.vocabulary import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found, best first."""
+
+    query: str
+    hits: Sequence[Hit]
+    respelt: Sequence[Respelt] = ()
+    """The words that were searched in the place of words that nothing holds."""
+
+
+def search(
+    ctx: Context,
+    query: str,
+    *,
+    limit: int,
+    as_of: str | None = None,
+    include_all: bool = False,
+    by: str | None = None,
+) -> Found:
+    """Search messages, observations and memories.
+
+    `by` leaves only the words of the user, or of the assistant. Raises UsageError.
+    """
+    if by not in {None, Role.USER, Role.ASSISTANT}:
+        raise UsageError(f"--by {by}: whose words? It is --by user or --by assistant.")
+    if not query.strip():
+        raise UsageError("There is nothing to search for: give some words.")
+    moment = None if as_of is None else parse_moment(as_of, ctx.clock, end_of_day=True)
+    filters = Filters(as_of=moment, all=include_all, role=by, zone=ctx.clock.zone)
+    found = searched(
+        ctx.db, query, filters, limit, today=ctx.clock.today(), meaning=ctx.memory.meaning
+    )
+    return Found(query, found.hits, found.respelt)
+
+
+def count_unsearched(ctx: Context) -> int:
+    """Return how many imported messages are not in the search index yet."""
+    return search_index.count_missing(ctx.db)
