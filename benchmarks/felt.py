@@ -4,8 +4,8 @@
 
 - `ask`: `construct ask`, beside a script that streams the same reply with the SDK alone;
 - `search`: `construct memory search`, beside Python asking FTS5 in the same file;
-- `chat`: one more turn of a chat, in a terminal, whose reply comes in 100 pieces over a
-  second, beside one whose reply comes at once.
+- `chat`: one more turn of a chat in a terminal, whose reply comes in 100 pieces over a
+  second.
 
 The model is the tests' fake, in this process. --against names the Python of another
 installation of Construct, measured in turn with this one.
@@ -20,9 +20,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from tests.support.fake_api import FakeApi, Reply
 
@@ -44,7 +47,7 @@ for day in range(3):
     print(day, "walk")
 ```
 
-Then there is time for the aquarium, and for a late lunch by the water. END"""
+Then there is time for the aquarium, and for a late lunch by the water."""
 _SDK = """
 import os, anthropic
 with anthropic.Anthropic().messages.stream(
@@ -73,35 +76,32 @@ def process(python: str, env: dict[str, str], *arguments: str) -> float:
     return cpu(partial(subprocess.run, command, env=env, check=True, stdout=subprocess.DEVNULL))
 
 
-def chat(python: str, env: dict[str, str], turns: int) -> None:
-    """Lead a chat in a terminal: so many turns, each after the last reply."""
+def turn(python: str, env: dict[str, str]) -> float:
+    """Lead a chat in a terminal and return what a turn takes, the first two left out."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(python, [python, "-P", "-m", "construct", "chat", "--new"], env)
     _await(terminal, "›")
-    for number in range(turns):
+    before = 0.0
+    for number in range(2 + _TURNS):
+        if number == 2:
+            before = sum(psutil.Process(pid).cpu_times()[:2])
         os.write(terminal, b"Lisbon %d?\r" % number)
         _await(terminal, f"END {number}.")
+    after = sum(psutil.Process(pid).cpu_times()[:2])
     os.write(terminal, b"\x04")
-    try:
+    with suppress(OSError):
         while os.read(terminal, 65536):
             pass
-    except OSError:
-        pass
     os.waitpid(pid, 0)
     os.close(terminal)
+    return 1000 * (after - before) / _TURNS
 
 
 def _await(terminal: int, mark: str) -> None:
     seen = b""
     while mark.encode() not in seen:
         seen = seen[-200:] + os.read(terminal, 65536)
-
-
-def turn(python: str, env: dict[str, str]) -> float:
-    """Return what one more turn of a chat takes."""
-    few, many = (cpu(partial(chat, python, env, turns)) for turns in (1, 1 + _TURNS))
-    return (many - few) / _TURNS
 
 
 def measure(api: FakeApi, python: str, only: set[str], folder: Path) -> dict[str, float]:
@@ -115,7 +115,7 @@ def measure(api: FakeApi, python: str, only: set[str], folder: Path) -> dict[str
 
     def answer(body: dict[str, Any], **how: Any) -> Reply:
         asked = str(body["messages"][-1]).rpartition("Lisbon ")[2].partition("?")[0]
-        return Reply(f"{_REPLY} {asked}.\n", **how)
+        return Reply(f"{_REPLY}\n\nEND {asked}.\n", **how)
 
     found = {}
     if "ask" in only:
@@ -129,8 +129,6 @@ def measure(api: FakeApi, python: str, only: set[str], folder: Path) -> dict[str
         size = -(-len(_REPLY) // _PIECES)
         api.chat = partial(answer, chunk_size=size, chunk_delay=_SECONDS / _PIECES)
         found["a turn that streams for a second"] = turn(python, env)
-        api.chat = partial(answer, chunk_size=2 * len(_REPLY))
-        found["  one that comes at once"] = turn(python, env)
     return found
 
 

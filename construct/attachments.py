@@ -338,7 +338,7 @@ _MAGIC = {
 }
 _MARKER = re.compile(rb"\xff+([^\x00\xff\xd0-\xd7])", re.S)
 _SCAN, _END, _FRAMES = 0xDA, 0xD9, frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_MOST_SCANS = 64
+_MOST_SCANS = 32
 """A progressive JPEG has ten or so; each of them goes over all of the picture."""
 _GRAPHIC_COLOURS = 1 << 16
 """A picture with fewer colours than this is a drawing or a screenshot, and stays sharp as PNG."""
@@ -362,7 +362,7 @@ def _read_picture(data: bytes, name: str) -> Attachment:
     import PIL.Image  # noqa: F401 - a missing Pillow is not the picture's fault
 
     try:
-        return Attachment(name, *_encode(_decode(data, name)))
+        return Attachment(name, *_encode(_decode(data, name), _picture_format(data)))
     except AttachmentError:
         raise
     except Exception:  # noqa: BLE001 - what Pillow raises for a damaged file is without limit
@@ -424,9 +424,12 @@ def _in_colour(tile: "Image.Image") -> "Image.Image":
     return tile.convert("RGBA" if tile.has_transparency_data else "RGB")
 
 
-def _encode(picture: "Image.Image") -> tuple[str, bytes]:
-    """Return a picture's media type and bytes, as good as the limit allows."""
-    if picture.getcolors(_GRAPHIC_COLOURS):
+def _encode(picture: "Image.Image", source: str) -> tuple[str, bytes]:
+    """Return a picture's media type and bytes, as good as the limit allows.
+
+    What came as a JPEG has lost its sharpness already, and would be large as PNG.
+    """
+    if source != "JPEG" and picture.getcolors(_GRAPHIC_COLOURS):
         data = _saved(picture, "PNG")
         if len(data) <= _MOST_PICTURE_BYTES:
             return "image/png", data

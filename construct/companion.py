@@ -63,16 +63,16 @@ class Companion:
 
     @property
     def builder(self) -> RequestBuilder:
-        """What the main model is told."""
+        """Builds the main model's requests."""
         return RequestBuilder(self.settings, self.memory_config, self.models.main)
 
     @property
     def learns(self) -> bool:
-        """Tell whether memory work is done at all."""
+        """Whether memory work is done at all."""
         return self.settings.memory == "on"
 
     def use_models(self, models: Models) -> None:
-        """Go on with another main model."""
+        """Switch to another main model."""
         self.models = models
         self.memory_config = memory_config_for(self.settings, models.main.context_window)
         self.worker.config = self.memory_config
@@ -106,7 +106,7 @@ class Companion:
         return await self.store.call(self.unstored, conversation_id, said, new, files)
 
     async def sized(self, attachments: Sequence["Attachment"]) -> tuple[NewAttachment, ...]:
-        """Return files about to be stored, with what they cost the main model."""
+        """Return files about to be stored, with the tokens they take."""
         reads = self.models.main.reads
         return await asyncio.to_thread(
             lambda: tuple(new_attachment(file, reads) for file in attachments)
@@ -127,7 +127,7 @@ class Companion:
         return f"{model.name} cannot read {what}: it is sent only the name, {example}."
 
     async def close(self) -> None:
-        """Let go of models and database."""
+        """Close models and database."""
         await self.models.close()
         await asyncio.to_thread(self._close_stores)
 

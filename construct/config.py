@@ -359,7 +359,7 @@ def _path(text: str) -> Path:
     try:
         return Path(text).expanduser()
     except RuntimeError:
-        raise ValueError("it begins with the home folder of nobody here") from None
+        raise ValueError("it begins with the home folder of an unknown user") from None
 
 
 def _readable_file(text: str) -> Path:
@@ -380,7 +380,7 @@ def model_name(text: str) -> str:
 
 def _secret(text: str) -> str:
     if not text.isascii() or not text.isprintable():
-        raise ValueError("it holds characters that no key has")
+        raise ValueError("it holds characters that a key cannot have")
     return text
 
 

@@ -106,7 +106,8 @@ def worded(opening: str, quotes: Sequence[Message], question: str, clock: Clock)
     words, pieces = (sought.words, sought.pieces) if sought else ((), ())
     lines = [
         f"- {clock.day(m.created_at)}, {_WHO[Role(m.role)]}:"
-        f" “{excerpt(m.content, words, _LONGEST_QUOTE, pieces)}” (message:{m.id})"
+        f" “{excerpt(m.text, words, _LONGEST_QUOTE, pieces)}” (message:{m.id})"
         for m in quotes
     ]
-    return "\n".join([f"{opening} From before:", "", *lines])
+    is_answer = opening == NOTED and is_question(question)
+    return "\n".join(["From before:" if is_answer else f"{opening} From before:", "", *lines])

@@ -1,7 +1,7 @@
 """Talk that is answered and never stored: it lives in this process's memory only.
 
 The model sees what it would see anyway, then what was said off the record. Nothing of
-it is written, observed or recalled. What it costs is booked, summed over the day:
+it is written, observed or recalled. Only its cost is stored, summed over the day:
 nothing else can be told by it.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OffRecord:
-    """What has been said off the record, and the way to go on with it."""
+    """What has been said off the record, and how the next message is answered."""
 
     companion: Companion
     said: list[Message]
@@ -86,7 +86,7 @@ class OffRecord:
         return replace(request, tools=())
 
     async def last_reply(self, conversation_id: int | None) -> str | None:
-        """Return the last reply; before the first one here, the last that is stored."""
+        """Return the last reply here, or the last stored one if there is none yet."""
         at = max((i for i, m in enumerate(self.said) if m.role == Role.ASSISTANT), default=None)
         if at is None:
             return await OnRecord(self.companion).last_reply(conversation_id)
@@ -112,7 +112,7 @@ class OffRecord:
         return turn[0].text if turn else None
 
     async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
-        """Ask for another reply to the last words; None when there are none.
+        """Ask for another reply to the last message. Returns None if there is none.
 
         A broken one does not replace another.
         """
@@ -145,7 +145,7 @@ class OffRecord:
             self.said.append(self._unstored(Role.ASSISTANT, text + end))
 
     def _sent(self) -> tuple[Message, ...]:
-        """Return what has been said, without what is left out of requests."""
+        """Return the messages said here, except those left out of requests."""
         return tuple(filter(is_shown, self.said))
 
     async def _attach(self, text: str, attachments: Sequence["Attachment"]) -> Message:

@@ -102,7 +102,7 @@ What is stored has one before `turn`.
 
 
 def on_record(companion: Companion) -> Responder:
-    """Return who answers what is stored."""
+    """Return the responder for messages that are stored."""
     way = NotebookOnRecord if companion.models.is_notebook else OnRecord
     return way(companion)
 

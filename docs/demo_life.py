@@ -168,8 +168,11 @@ def draw(body: Json, script: Script) -> str:
 
 async def live(folder: Path, api: FakeApi, script: Script) -> None:
     """Say everything at its time; a conversation is left when the day or the talk changes."""
-    replies = {said.text: said.reply for said in script.said}
-    api.chat = lambda body: replies.get(last_user_words(body)) or "All right."
+    by_length = sorted(script.said, key=lambda said: -len(said.text))
+    replies = {said.text: said.reply for said in by_length}
+    api.chat = lambda body: next(
+        reply for said, reply in replies.items() if said in last_user_words(body)
+    )
     api.observer = lambda body: observe(body, script)
     api.reflector = lambda body: reflect(body, script)
     api.graph = lambda body: draw(body, script)

@@ -1,20 +1,27 @@
 """Files that go along with a message: what is sent of them, stored, shown and forgotten."""
 
 import base64
+import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from construct.llm.providers import choose_models
+from construct.memory.shown import forks
 from construct.memory.shown.context import request_tokens
 from construct.offrecord import OffRecord
+from construct.store.attachments import attachment_violations
 from construct.store.database import open_database
+from construct.store.invariants import index_violations, violations
 from construct.turn import Noticed
 from tests.support.attaching import attachments, cat, lease, notes, shapes
 from tests.support.fake_api import FakeApi, faults
+from tests.support.fake_types import blocks_of
+from tests.support.fake_worker import note, observer_answer
 from tests.support.model_servers import ModelServer, ollama
 from tests.support.program import Program
-from tests.support.talks import Talk, settings_for, talking
+from tests.support.talks import LOW, Talk, facts, settings_for, talking
 
 LOOK = "Look at these."
 
@@ -115,7 +122,7 @@ async def test_off_the_record(tmp_path: Path, api: FakeApi) -> None:
     sent = [one.body["messages"] for one in api.of("chat")]
     assert all(shapes(messages[0]) == ["image", LOOK] for messages in sent)
     assert shapes(sent[2][-1]) == shapes(sent[3][-1]) == ["document"]
-    with open_database(tmp_path / "construct.db") as db:
+    with closing(open_database(tmp_path / "construct.db")) as db:
         assert db.execute("SELECT count(*) FROM attachments").fetchone() == (0,)
 
 
@@ -129,3 +136,265 @@ def test_ask_attaches(program: Program, api: FakeApi) -> None:
     assert (failed.returncode, len(failed.stderr.splitlines())) == (1, 1)
     sent = [shapes(one.body["messages"][-1]) for one in api.of("chat")]
     assert sent == [["image", "document", LOOK], ["document"]]
+
+
+async def test_the_observer_sees_a_picture_once(tmp_path: Path, api: FakeApi) -> None:
+    """Lines and quoted text stand in the transcript; pictures follow it, in order.
+
+    What it notes of a picture or a text is quoted. What the user says stays the user's.
+    """
+    api.enqueue(
+        "observer",
+        observer_answer(
+            [
+                note("User's train to Porto leaves at 14:32", ["M1"]),
+                note("User pays 950 euros of rent", ["M1"]),
+                note("User calls the cat Miso", ["M1"]),
+                note("User has a dog called Rex", ["M3"]),
+            ]
+        ),
+    )
+    async with talking(tmp_path, api, **LOW) as t:
+        files = cat(tmp_path), notes(tmp_path), cat(tmp_path, "ticket.png")
+        await attach(t, "Here is Miso.\n" + "word " * 400, *files)
+        await t.say("Thanks.")
+        await t.companion.worker.run_due(t.id)
+        t.check()
+    (request,) = api.of("observer")
+    assert shapes(request.body["messages"][0]) == ["image", "image"]
+    said = request.body["messages"][0]["content"][0]["text"]
+    assert (
+        "user:\n[image: cat.png]\n[text: notes.txt]\n> Rent is 950 euros.\n> Pets are welcome.\n"
+        "[image: ticket.png]\nHere is Miso." in said
+    )
+    with closing(open_database(tmp_path / "construct.db")) as db:
+        noted = dict(db.execute("SELECT content, stance FROM observations").fetchall())
+    assert noted == {
+        "User's train to Porto leaves at 14:32": "quoted",
+        "User pays 950 euros of rent": "quoted",
+        "User calls the cat Miso": "stated",
+    }
+
+
+async def test_a_blind_observer_invents_nothing(tmp_path: Path, api: FakeApi) -> None:
+    """Without the picture a term that nobody said is left out, and the line stays no note."""
+    answer = observer_answer([note("User's train leaves at 14:32", ["M1"])])
+    api.enqueue("observer", answer)
+    async with talking(tmp_path, api, **LOW) as t:
+        assert t.companion.models.worker is not None
+        t.companion.models.worker.reads = frozenset()
+        await attach(t, "word " * 400, cat(tmp_path, "img_2034.png"))
+        await t.companion.worker.run_due(t.id)
+    assert isinstance(api.of("observer")[0].body["messages"][0]["content"], str)
+    with closing(open_database(tmp_path / "construct.db")) as db:
+        assert db.execute("SELECT count(*) FROM observations").fetchone() == (0,)
+
+
+def test_by_rule_a_line_is_no_sentence(program: Program, api: FakeApi) -> None:
+    """The notebook keeps the file and shows its line, and learns from the words alone."""
+    program.env |= {"CONSTRUCT_PROVIDER": "notebook"}
+    program.run("ask", "My cat is called Miso.", "-a", str(cat(program.folder, "IMG_2034.png")))
+    program.run("compact")
+    shown = program.run("conversations", "show", "1").stdout
+    assert "[image: IMG_2034.png]" in shown
+    assert {one["text"] for one in program.json("memory", "list")} == {"My cat is called Miso."}
+    found = program.json("memory", "search", "IMG_2034")
+    assert found[0]["text"] == "[image: IMG_2034.png]\nMy cat is called Miso."
+
+
+def lived(program: Program, api: FakeApi) -> Program:
+    """Return the program with a talk about a cat, a text and a lease behind it."""
+    api.observer = lambda body: observer_answer([note("User's cat is called Miso", ["M1"])])
+    folder = program.folder
+    files = cat(folder, "miso.png"), notes(folder, f"{SECRET}\n" * 50), lease(folder)
+    program.run("ask", "My cat is called Miso.", *[part for f in files for part in ("-a", str(f))])
+    assert program.run("compact").returncode == 0
+    return program
+
+
+SECRET = "The alarm code is 8841-quince"
+
+
+def test_why_leads_to_the_file(program: Program, api: FakeApi, tmp_path: Path) -> None:
+    """By its id it is given back as it was kept, and replaces no file of the user's."""
+    lived(program, api)
+    why = program.json("memory", "why", "1")
+    assert why["attachments"][0] == {"id": 1, "name": "miso.png", "media_type": "image/png"}
+    assert len(why["attachments"]) == 3
+    assert "construct attachment 3" in program.run("memory", "why", "1").stdout
+    shown = program.json("conversations", "show", "1")
+    assert shown["messages"][0]["attachments"] == why["attachments"]
+    target = tmp_path / "back.png"
+    assert program.run("attachment", "1", "-o", str(target)).returncode == 0
+    assert target.read_bytes() == attachments(program.folder / "miso.png")[0].data
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert program.run("attachment", "2", "-o", str(target)).returncode == 2
+    assert program.run("attachment", "2", "-o", str(target), "--force").returncode == 0
+    assert SECRET in target.read_text()
+    piped = program.process("attachment", "2", "-o", "-")
+    assert (piped.returncode, piped.stdout) == (0, f"{SECRET}\n" * 50)
+    assert program.run("attachment", "9", "-o", "-").returncode == 1
+
+
+@pytest.mark.parametrize(
+    "way", [("memory", "forget", "1", "--words"), ("conversations", "delete", "1")]
+)
+def test_not_a_byte_stays(program: Program, api: FakeApi, way: tuple[str, ...]) -> None:
+    """Forgetting the words, or deleting the conversation, takes the files along. Undo does not."""
+    lived(program, api)
+    assert program.run("undo", "--yes").returncode == 0
+    kept = attachments(program.folder / "miso.png")[0].data
+    assert kept in whole(program)
+    assert program.run("undo", "--yes").returncode == 1
+    if way[0] == "memory":
+        way = ("memory", "forget", "message:1", "--words")
+    assert program.run(*way, "--yes").returncode == 0
+    left = whole(program)
+    assert kept[-200:] not in left
+    assert SECRET.encode() not in left
+    assert b"miso.png" not in left
+    assert program.run("attachment", "1", "-o", "-").returncode == 1
+
+
+def whole(program: Program) -> bytes:
+    """Return every byte of the database and of what stands beside it."""
+    return b"".join(p.read_bytes() for p in sorted(program.folder.glob("construct.db*")))
+
+
+@pytest.mark.parametrize("form", ["jsonl", "sqlite"])
+def test_an_export_carries_them(program: Program, api: FakeApi, tmp_path: Path, form: str) -> None:
+    """Imported and exported again it is the same, bytes and ids; twice adds nothing."""
+    lived(program, api)
+    first, again = tmp_path / f"first.{form}", tmp_path / "again.jsonl"
+    program.run("export", "-o", str(tmp_path / "first.jsonl"))
+    program.run("export", "--format", form, "-o", str(first), "--force")
+    other = ("--db", str(tmp_path / "other.db"))
+    for _ in range(2):
+        assert program.run(*other, "import", str(first)).returncode == 0
+    program.run(*other, "export", "-o", str(again))
+    assert again.read_bytes() == (tmp_path / "first.jsonl").read_bytes()
+    piped = program.process(*other, "attachment", "2", "-o", "-")
+    assert piped.stdout == f"{SECRET}\n" * 50
+    with closing(open_database(tmp_path / "other.db")) as db:
+        assert attachment_violations(db) == violations(db) == index_violations(db) == []
+    assert "> [image: miso.png]" in program.run("export", "--format", "markdown").stdout
+
+
+@pytest.mark.parametrize("deleted_too", [False, True])
+def test_what_was_forgotten_does_not_come_back(
+    program: Program, api: FakeApi, tmp_path: Path, deleted_too: bool
+) -> None:
+    """With an older export neither the words nor the files return."""
+    lived(program, api)
+    program.run("export", "-o", str(tmp_path / "old.jsonl"))
+    program.run("memory", "forget", "message:1", "--words", "--yes")
+    if deleted_too:
+        program.run("conversations", "delete", "1", "--yes")
+    assert program.run("import", str(tmp_path / "old.jsonl")).returncode == 0
+    assert SECRET.encode() not in whole(program)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("data", "!!"),
+        ("data", "aGVsbG8="),
+        ("size", 3),
+        ("sha256", "0" * 64),
+        ("media_type", "image/svg+xml"),
+        ("media_type", "application/pdf"),
+        ("name", "a]b"),
+    ],
+)
+def test_what_does_not_hold_is_refused(
+    program: Program, api: FakeApi, tmp_path: Path, key: str, value: object
+) -> None:
+    """Nothing is imported, and one line says why."""
+    lived(program, api)
+    path = tmp_path / "export.jsonl"
+    program.run("export", "-o", str(path))
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    next(line for line in lines if line["type"] == "attachment")[key] = value
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = program.run("--db", str(tmp_path / "other.db"), "import", str(path))
+    assert done.returncode == 1
+    assert "Nothing was imported" in done.stderr
+
+
+def test_doctor_checks_them(program: Program, api: FakeApi) -> None:
+    """What another program changed is named."""
+    lived(program, api)
+    with closing(open_database(program.db)) as db:
+        db.execute("UPDATE attachments SET data = x'00' WHERE id = 2")
+    done = program.run("doctor")
+    assert done.returncode == 1
+    assert "Attachment 2 (notes.txt)" in " ".join(done.stdout.split())
+
+
+async def test_a_fork_says_it_anew_with_the_files(tmp_path: Path, api: FakeApi) -> None:
+    """What it inherits is shown with its files, and tried again it has them too."""
+    async with talking(tmp_path, api) as t:
+        await attach(t, LOOK, cat(tmp_path), notes(tmp_path))
+        clock = t.companion.settings.clock
+        t.id = await t.companion.store.call(forks.fork, t.id, clock, None)
+        await t.say("Go on.")
+        t.id = await t.companion.store.call(forks.fork, 1, clock, None)
+        await t.responder.retry(t.id, t.heard.append)
+        t.check()
+    sent = [shapes(one.body["messages"][0]) for one in api.of("chat")]
+    assert sent == [["image", "document", LOOK]] * 3
+
+
+async def test_a_talk_with_files_from_end_to_end(tmp_path: Path, api: FakeApi) -> None:
+    """Fifteen turns: four pictures, a PDF and a text are seen, observed, leave the window, and are found."""
+    names = ("miso.png", "flat.png", "ticket.png", "garden.png")
+    files = {2 * i: cat(tmp_path, name, (600, 500)) for i, name in enumerate(names)}
+    files |= {9: lease(tmp_path), 11: notes(tmp_path)}
+    async with talking(tmp_path, api, **LOW, MEMORY_WORKER_MODEL="claude-haiku-5-5") as t:
+        for i, fact in enumerate(facts(15)):
+            await attach(t, fact, *([files[i]] if i in files else []))
+            await t.companion.worker.run_due(t.id)
+        t.check()
+        status = await t.status()
+    assert status.watermarks.window > 0
+    seen = [shape for one in api.of("observer") for shape in shapes(one.body["messages"][0])]
+    assert seen.count("image") == len(names)
+    contents = [one.body["messages"][0]["content"] for one in api.of("observer")]
+    told = "\n".join(blocks_of(content)[0]["text"] for content in contents)
+    assert all(told.count(f"[image: {name}]") == 1 for name in names)
+    assert told.count("[pdf: lease.pdf]") == told.count("> Rent is 950 euros.") == 1
+    last = api.of("chat")[-1].body["messages"]
+    assert "image" not in [shape for message in last for shape in shapes(message)]
+    report = api.cache_report()
+    assert report.shared_read == report.shared
+    program = Program(tmp_path, api.env())
+    found = program.json("memory", "search", "ticket")
+    assert found[0]["text"].startswith("[image: ticket.png]\n")
+    message = found[0]["id"]
+    traced = program.json("memory", "why", message)
+    assert [one["name"] for one in traced["attachments"]] == ["ticket.png"]
+    assert traced["observations"]
+    assert program.run("memory", "forget", message, "--words", "--yes").returncode == 0
+    assert b"ticket.png" not in whole(program)
+    program.run("export", "-o", str(tmp_path / "all.jsonl"))
+    other = ("--db", str(tmp_path / "other.db"))
+    assert program.run(*other, "import", str(tmp_path / "all.jsonl")).returncode == 0
+    program.run(*other, "export", "-o", str(tmp_path / "again.jsonl"))
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "all.jsonl").read_bytes()
+
+
+async def test_a_long_message_is_cut_and_its_picture_seen_once(
+    tmp_path: Path, api: FakeApi
+) -> None:
+    """Of several calls the first has it. A worker that fails notes no line as a sentence."""
+    api.enqueue("observer", *["Nothing in the right form."] * 4)
+    async with talking(tmp_path, api, **LOW) as t:
+        files = cat(tmp_path, "IMG_2034.png"), notes(tmp_path, "My rent is 950 euros.\n" * 4000)
+        await attach(t, "I live in Porto.", *files)
+        await t.companion.worker.run_due(t.id)
+    calls = [shapes(one.body["messages"][0]) for one in api.of("observer")]
+    assert len(calls) > 4
+    assert [call for call in calls if "image" in call] == [["image"]] * 2
+    with closing(open_database(tmp_path / "construct.db")) as db:
+        noted = [row[0] for row in db.execute("SELECT content FROM observations")]
+    assert not any("IMG_2034" in fact and "image" in fact for fact in noted)

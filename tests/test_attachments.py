@@ -11,6 +11,7 @@ from typing import Protocol
 import pytest
 from PIL import Image
 
+import construct.attachments
 from construct import tokens
 from construct.attachments import (
     LONGEST_SIDE,
@@ -88,14 +89,24 @@ def test_a_large_picture_is_made_smaller(save: Save) -> None:
     assert grey(kept, 700, 700) > 220
 
 
-def test_noise_fits_as_jpeg(save: Save) -> None:
-    """What is no drawing is a JPEG that fits into a request."""
-    image = Image.effect_noise((1568, 1568), 200)
-    channels = [image, image.rotate(90), image.rotate(180)]
-    attachment = read_attachment(save(picture(Image.merge("RGB", channels), "PNG")))
-    assert attachment.media_type == "image/jpeg"
-    assert len(attachment.data) < 3_700_000
-    assert attachment.tokens == 1568 * 1568 // 750
+def test_noise_fits_as_jpeg(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is no drawing is a JPEG, as good as fits into a request."""
+    image = Image.merge("RGB", [Image.effect_noise((400, 400), 60) for _ in range(3)])
+    path = save(picture(image, "PNG"))
+    best = read_attachment(path)
+    assert (best.media_type, best.tokens) == ("image/jpeg", 400 * 400 // 750)
+    monkeypatch.setattr(construct.attachments, "_MOST_PICTURE_BYTES", len(best.data) // 2)
+    assert len(best.data) // 4 < len(read_attachment(path).data) <= len(best.data) // 2
+
+
+def test_a_drawing_too_large_for_png_is_a_jpeg(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few colours alone do not make it small; what came as a JPEG stays one."""
+    image = Image.effect_noise((300, 300), 90)
+    assert read_attachment(save(picture(image, "JPEG"))).media_type == "image/jpeg"
+    path = save(picture(image, "PNG"))
+    assert read_attachment(path).media_type == "image/png"
+    monkeypatch.setattr(construct.attachments, "_MOST_PICTURE_BYTES", 60_000)
+    assert read_attachment(path).media_type == "image/jpeg"
 
 
 def test_a_photo_is_upright_and_tells_nothing_of_its_camera(save: Save) -> None:

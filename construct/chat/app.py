@@ -287,7 +287,7 @@ class Session:
                 if not self._finishing.done():
                     notice("finishing memory… Ctrl-C leaves it for the next start")
                 if not await self._finishing:
-                    notice("it takes longer: the rest is done at the next start")
+                    notice("this takes longer; the rest follows at the next start")
             except asyncio.CancelledError:
                 notice("left for the next start")
 

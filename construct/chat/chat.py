@@ -54,7 +54,7 @@ _COLD_MARGIN_SECONDS = 5.0
 # Whoever leaves while another program holds the file should not wait for its end. The
 # session of a process that is gone is closed by the next one.
 _BRIEFLY = 1.0
-_SHARED = "this talk is open in another terminal too; /new begins another"
+_SHARED = "this conversation is open in another terminal too; /new begins another"
 
 
 class Chat:

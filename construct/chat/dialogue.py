@@ -109,7 +109,7 @@ class Dialogue:
         if command is None:
             raise UsageError(self.registry.unknown(name))
         if argument and command.usage == f"/{command.name}":
-            raise UsageError(f"/{command.name} takes nothing behind it.")
+            raise UsageError(f"/{command.name} takes no argument.")
         return await command.run(self._chat, self._out, argument)
 
     async def _answer(self, ask: Callable[[Listener], Awaitable[TurnResult | None]]) -> None:
@@ -130,11 +130,11 @@ class Dialogue:
         finally:  # what is on the screen must be ended, however the reply ends
             view.end(result)
         if result is None:
-            raise UsageError("There is nothing to ask again yet.")
+            raise UsageError("Nothing to retry yet.")
         if not result.complete:
             self._fail(why_broken(result))
         elif result.stop_reason == "max_tokens":
-            self._out.notice("the reply was cut at its longest; say “go on” for the rest")
+            self._out.notice("the reply reached its limit; say “go on” for the rest")
 
     async def _run(self, work: Coroutine[None, None, AfterCommand | None]) -> AfterCommand | None:
         """Do something that `stop` can interrupt; no error ends the chat."""

@@ -46,7 +46,7 @@ def _editors(environ: Mapping[str, str]) -> Iterator[list[str]]:
         try:
             command = shlex.split(environ.get(name, ""))
         except ValueError:  # a quote without its other half
-            raise UsageError(f"{name} is no command. Correct it.") from None
+            raise UsageError(f"{name} is not a command. Correct it.") from None
         if command:
             yield command
     yield from ([name] for name in _USUAL_EDITORS)

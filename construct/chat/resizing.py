@@ -106,9 +106,11 @@ class ResizableApplication(Application[None]):
             return []
         widths = []
         for row in range(drawn.height):
-            cells = drawn.data_buffer[row].items()
-            filled = [x + cell.width for x, cell in cells if cell.char.strip()]
-            widths.append(max(filled, default=0))
+            cells = drawn.data_buffer[row]
+            from_right = (
+                cells[x].width + x for x in sorted(cells, reverse=True) if cells[x].char.strip()
+            )
+            widths.append(next(from_right, 0))
         return widths
 
 

@@ -21,7 +21,7 @@ from construct.views.markdown import MarkdownStream
 from construct.views.messages import echo_view, replayed
 from construct.views.wrapping import fitted
 
-FRAME_SECONDS = 1 / 12
+FRAME_SECONDS = 1 / 10
 _NOTICES = "notices"
 _REFRESH_SECONDS = 0.5
 _STORING_SHOWN_AFTER = 0.5
@@ -152,7 +152,7 @@ class ScreenReply:
     """One reply while it streams in.
 
     What is final goes to the scrollback, the rest stands above the prompt until it is.
-    First words are drawn when they arrive, later ones at most twelve times a second.
+    First words are drawn when they arrive, later ones at most ten times a second.
     """
 
     def __init__(self, screen: Screen, on_end: Callable[[], None]) -> None:
@@ -189,9 +189,8 @@ class ScreenReply:
 
     def end(self, result: TurnResult | None) -> None:
         """Print the rest."""
-        self._flush()
         self._screen.live.wait("")
-        self._screen.redraw()
+        self._flush()
         self._screen.on_resized = lambda: None
         self._on_end()
 

@@ -27,7 +27,7 @@ from construct.errors import UsageError
 read_plainly()
 app = typer.Typer(
     name="construct",
-    help="A personal companion you talk to in the terminal, that remembers.",
+    help="A personal companion in your terminal that remembers.",
     no_args_is_help=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -38,7 +38,7 @@ app = typer.Typer(
 @app.callback(
     invoke_without_command=True,
     epilog=examples(
-        "construct                               go on where you left off",
+        "construct                               continue where you left off",
         'construct ask "when is my dentist?"     one question, one answer',
         "construct COMMAND --help                what a command does, with examples",
     ),
@@ -57,7 +57,7 @@ def main(
         typer.Option(
             "--log-file",
             metavar="PATH",
-            help="Write what the program does to this file, and none of your words.",
+            help="Write a log to this file; none of your words go into it.",
         ),
     ] = None,
 ) -> int:
@@ -104,7 +104,7 @@ def chat(
         bool, typer.Option("--commands", help="Run piped lines that begin with `/` as commands.")
     ] = False,
 ) -> int:
-    """Talk in the terminal, where you left off.
+    """Talk in the terminal; continue where you left off.
 
     `/help` lists the commands there; Ctrl-D leaves. With piped input it reads one
     message a line and prints the replies plainly. Piped text is data: a line that
@@ -125,7 +125,7 @@ def chat(
 
 @app.command(
     epilog=examples(
-        "construct setup                         the screen, with one key a choice",
+        "construct setup                         choose on one screen, with one key",
         "construct setup --use llama3.1:8b       a model of a server on this machine",
         "construct setup --key - < key.txt       a key for Claude",
         "construct setup --server http://192.168.1.5:11434",
@@ -136,9 +136,7 @@ def setup(
     as_json: Json = False,
     use: Annotated[
         str | None,
-        typer.Option(
-            "--use", metavar="MODEL", help="Choose this model; `notebook` goes on without one."
-        ),
+        typer.Option("--use", metavar="MODEL", help="Choose this model; `notebook` means none."),
     ] = None,
     server: Annotated[
         str | None,
@@ -170,7 +168,7 @@ def models(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command(epilog=examples("construct demo"))
 def demo(context: typer.Context) -> int:
-    """Look around in an invented life. Nothing of it reaches your own file."""
+    """Look around in an invented life. Your own file is not touched."""
     from construct.cli.demo import demo as body
 
     return body(environment(context))
@@ -274,7 +272,7 @@ def observe(
         typer.Option(
             "--since",
             metavar="DATE",
-            help="Only conversations that went on after that: 2025-03-01, 90d. "
+            help="Only conversations that continued after that: 2025-03-01, 90d. "
             "With --dry-run: only messages said since.",
         ),
     ] = None,
@@ -284,7 +282,7 @@ def observe(
             "--budget",
             metavar="USD",
             min=0,
-            help="Stop when it has cost this; otherwise at the daily limit.",
+            help="Stop at this cost; otherwise at the daily limit.",
         ),
     ] = None,
     dry_run: Annotated[
@@ -345,9 +343,9 @@ def undo(
     epilog=examples("construct brief", "echo 'construct brief' >> ~/.bashrc", "construct agenda")
 )
 def brief(context: typer.Context) -> int:
-    """Say in five lines at most what is due, for a shell's start.
+    """Print what is due, in five lines at most, as a shell starts.
 
-    Nothing when there is nothing to say. It only reads the file, and waits for nobody.
+    Prints nothing when nothing is due. It only reads the file and never waits.
     """
     from construct.cli.brief import brief as body
 

@@ -44,7 +44,9 @@ def list_conversations(
     as_json: Json = False,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", min=1, metavar="N", help="At most so many.", callback=in_range),
+        typer.Option(
+            "--limit", min=1, metavar="N", help="Show at most this many.", callback=in_range
+        ),
     ] = None,
 ) -> None:
     """List conversations, the one last talked in first."""
@@ -95,9 +97,9 @@ def fork(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Begin a new conversation that goes on from where this one stands.
+    """Begin a new conversation that continues from here.
 
-    What is said in one of them from then on is not said in the other.
+    From then on neither knows what is said in the other.
     """
     from construct.cli.memory_work import compact_conversation
     from construct.operations import conversations as operations

@@ -1,5 +1,6 @@
 """`demo`: a chat over a copy of an invented life, which is gone afterwards."""
 
+import shutil
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +11,17 @@ from construct.errors import UsageError
 from construct.operations.demo import fill
 
 _WELCOME = """\
-This is the demo: a year in the life of Mara, who is invented. You talk over a
+This is the demo: a year in the life of Mara, who is invented. You talk over a \
 copy of it, which is gone when you leave; your own file is not touched. Try:
-
-  What is Anna Petrov allergic to?    there are two Annas
-  When is Mum's party?                it was moved
-  /why 73                             one line, back to the words behind it
-  /profile                            what it knows of Mara, by subject
-  /agenda                             what is due, today and later
 """
+_SUGGESTIONS = {
+    "What is Anna Petrov allergic to?": "there are two Annas",
+    "When is Mum's party?": "it was moved",
+    "/why 73": "one line, back to the words behind it",
+    "/profile": "what it knows of Mara, by subject",
+    "/agenda": "what is due, today and later",
+}
+_TWO_COLUMNS = 76
 
 
 def demo(env: Environment) -> int:
@@ -28,7 +31,16 @@ def demo(env: Environment) -> int:
     with tempfile.TemporaryDirectory(prefix="construct-demo-") as folder:
         settings = replace(env.settings, db=Path(folder) / "demo.db")
         fill(settings)
-        say(_WELCOME)
+        say(_welcome(shutil.get_terminal_size().columns))
         from construct.cli.chat import chat_with
 
         return chat_with(settings)
+
+
+def _welcome(columns: int) -> str:
+    """Return what to try; on a narrow terminal without what comes of it."""
+    if columns < _TWO_COLUMNS:
+        tries = [f"  {words}" for words in _SUGGESTIONS]
+    else:
+        tries = [f"  {words:<36}{why}" for words, why in _SUGGESTIONS.items()]
+    return "\n".join([_WELCOME, *tries, ""])

@@ -83,7 +83,7 @@ def mcp_command(
     # here needs one: each call is over before the next.
     signal.signal(signal.SIGINT, lambda *_: os._exit(ExitStatus.INTERRUPTED))
     if sys.stdin.isatty():
-        complain("Waiting for a client here. `construct mcp --help` says how it is set up.")
+        complain("Waiting for a client. `construct mcp --help` says how to set one up.")
     mcp_server(env.reading, allowed).run("stdio")
 
 
@@ -117,7 +117,7 @@ def serve(
     context: typer.Context,
     port: Annotated[
         int,
-        typer.Option("--port", metavar="N", min=0, max=65535, help="0 takes one that is free."),
+        typer.Option("--port", metavar="N", min=0, max=65535, help="0 picks a free one."),
     ] = _PORT,
 ) -> None:
     """Show the memory panel over HTTP, on this machine.

@@ -113,10 +113,7 @@ def _ask_about(found: UntrustedFile, config_dir: Path) -> bool:
     complain(f"{path} is not yet trusted. It sets:")
     for name, value in found.ignored.items():
         complain(f"  {name}={_HIDDEN if name in SECRETS else shorten(value, _LONGEST_VALUE)}")
-    complain(
-        "Trust it only if you wrote it. "
-        "A key of yours from elsewhere is never sent to an address it sets."
-    )
+    complain("Trust it only if you wrote it. Your other keys are never sent to an address it sets.")
     try:
         trusted = answered_yes("Trust it?")
     except EOFError:  # no answer: ask again next time

@@ -9,7 +9,7 @@ from construct.errors import ExitStatus
 
 health = typer.Typer()
 
-_LEFT_OFF = "Left off. What is done is kept; `construct reindex` goes on from there."
+_LEFT_OFF = "Stopped. What is done is kept; run `construct reindex` to continue."
 
 
 @health.command()

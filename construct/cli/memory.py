@@ -39,13 +39,14 @@ AsOf = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="Also what newer observations have replaced.")]
 Limit = Annotated[
-    int, typer.Option("--limit", min=1, metavar="N", help="At most so many.", callback=in_range)
+    int,
+    typer.Option("--limit", min=1, metavar="N", help="Show at most this many.", callback=in_range),
 ]
 
 
 @memory.callback(invoke_without_command=True)
 def bare(context: typer.Context, as_json: Json = False) -> None:
-    """Look into memory and correct it. Without a command it lists."""
+    """Look at memory and correct it. Without a command it lists."""
     if context.invoked_subcommand is None:
         list_memory(context, as_json=as_json)
     else:
@@ -100,7 +101,7 @@ def list_memory(
 
 @memory.command()
 def profile(context: typer.Context, as_json: Json = False) -> None:
-    """Show what is known of you now, by subject, the newest first."""
+    """Show what is known about you, by subject, newest first."""
     from construct.operations.profile import profile as operation
     from construct.views.profile import profile_json, profile_view
 
@@ -244,9 +245,9 @@ def edit(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="How it should read.")],
     as_json: Json = False,
 ) -> None:
-    """Say it right, in your own words.
+    """Correct it in your own words.
 
-    Your words take the old ones' place, and no later cycle overrules them. `construct
+    Your words replace it, and no later cycle overrules them. `construct
     undo` takes an edit back.
     """
     from construct.operations.memory import edit as operation
@@ -269,10 +270,10 @@ def edit(
 def pin(
     context: typer.Context,
     reference: Id,
-    off: Annotated[bool, typer.Option("--off", help="Take the pin away.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Keep it word for word, and always in sight of the model."""
+    """Keep it word for word and always show it to the model."""
     from construct.operations.memory import pin as operation
 
     env = environment(context)
@@ -359,7 +360,7 @@ def graph(
 @memory.command("context")
 def show_context(
     context: typer.Context,
-    full: Annotated[bool, typer.Option("--full", help="Every word of it.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Show every word.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show what the next message would send to the model.

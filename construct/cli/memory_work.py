@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 _COMPACT = "construct compact"
 _LOOK_SECONDS = 0.5
-_LEFT_OFF = "Left off. What was observed is kept; the same command goes on from there."
+_LEFT_OFF = "Stopped. What was observed is kept; run the same command to continue."
 
 
 def status(env: Environment, *, as_json: bool) -> None:

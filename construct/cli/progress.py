@@ -90,9 +90,7 @@ def searchable(db: sqlite3.Connection) -> int:
             nonlocal told
             if not told and time.monotonic() - begun > _PATIENCE:
                 told = True
-                complain(
-                    f"First {total - done:,} imported messages are entered into the search index."
-                )
+                complain(f"First {total - done:,} imported messages are added to the search index.")
             advance("Indexing", done, total)
 
         search_index.complete(db, tell)
@@ -104,7 +102,7 @@ def searchable_soon(db: sqlite3.Connection) -> None:
     search_index.complete(db, seconds=_PATIENCE)
     left = search_index.count_missing(db)
     if left:
-        complain(f"Not searched yet: {left:,} imported messages. `construct reindex` enters them.")
+        complain(f"Not searched yet: {left:,} imported messages. `construct reindex` adds them.")
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _open_streams() -> None:
-    """Point closed standard streams to nowhere, and let none fail at a character."""
+    """Replace closed standard streams, and let no character fail to print."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115, PTH123 - for the whole run
@@ -112,7 +112,7 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
 
 
 def _addressed(app: "Typer", arguments: Sequence[str]) -> str:
-    """Return the command that arguments are for.
+    """Return the command that these arguments call.
 
     Not every error of typer's knows.
     """

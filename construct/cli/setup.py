@@ -17,7 +17,7 @@ from construct.views import setup as view
 from construct.views.words import model_words
 
 _HEADING = "Construct, a companion that remembers."
-_WRONG_KEY = "That is none of the keys above."
+_WRONG_KEY = "Press one of the keys above."
 
 
 class Picked(StrEnum):
@@ -104,7 +104,7 @@ def _choice(settings: Settings, reach: Reach, key: str) -> Choice | None:
         return operation.choose_key(_checked(getpass.getpass("API key (not shown): ").strip()))
     if key == "u":
         url = input("Address, such as http://192.168.1.5:11434: ").strip()
-        secret = getpass.getpass("Key, if it wants one (not shown): ").strip()
+        secret = getpass.getpass("Key, if it needs one (not shown): ").strip()
         return operation.choose_server(_address(url), key=secret or None)
     if key == "n":
         return operation.choose_notebook()
@@ -130,13 +130,13 @@ def _key_from_input(given: str | None) -> str | None:
         raise UsageError("A key on the command line can be seen by others. Pipe it in: --key -")
     key = sys.stdin.readline().strip()
     if not key:
-        raise UsageError("--key - reads the key from standard input, and nothing came.")
+        raise UsageError("--key - reads the key from standard input, which was empty.")
     return _checked(key)
 
 
 def _checked(key: str) -> str:
     if not (key and key.isascii() and key.isprintable() and " " not in key):
-        raise UsageError("That is no key: it must be one word of plain characters.")
+        raise UsageError("Not a key: it must be one word of plain characters.")
     return key
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from construct.cli.options import Force, Json, Output, environment, examples
+from construct.cli.options import Force, Json, Output, environment, examples, in_range
 from construct.cli.progress import left_off, progress_bar
 from construct.cli.streams import complain, print_json, say
 from construct.errors import UsageError
@@ -56,9 +56,45 @@ def export(
         complain(f"Written: {target}")
 
 
+@transfer.command(
+    epilog=examples(
+        "construct attachment 3 -o cat.png       a picture that `memory why` names",
+        "construct attachment 4 -o - | less      to standard output",
+    )
+)
+def attachment(
+    context: typer.Context,
+    attachment_id: Annotated[
+        int,
+        typer.Argument(
+            metavar="ID",
+            help="`construct memory why` and `conversations show` have the ids.",
+            callback=in_range,
+        ),
+    ],
+    output: Output = None,
+    force: Force = False,
+) -> None:
+    """Give back a file that you attached, as it was kept and sent.
+
+    Only you can read the file. An existing file is replaced only if it is an export, a
+    report or a database of Construct's; any other needs --force.
+    """
+    from construct.operations import transfer as operations
+
+    target = _file(output)
+    if output is None and sys.stdout.isatty():
+        raise UsageError("Name a file with -o (`-o -`: standard output).")
+    with environment(context).reading() as ctx:
+        found = operations.attachment(ctx, attachment_id)
+        operations.write_attachment(ctx, found, target, sys.stdout, force=force)
+    if target is not None:
+        complain(f"Written: {target}")
+
+
 @transfer.command()
 def report(context: typer.Context, output: Output = None, force: Force = False) -> None:
-    """Write a page to look at memory in a browser.
+    """Write the memory as one page for your browser.
 
     It shows what is known, since when, from which words and at what cost. The page
     needs no other file and loads nothing from outside. An existing file is replaced
@@ -85,7 +121,7 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
 @transfer.command(
     "import",
     epilog=examples(
-        "construct import backup.jsonl           an export of another machine",
+        "construct import backup.jsonl           an export from another machine",
         "construct import conversations.json     ChatGPT's or Claude's export",
         "construct import export.zip             the same, as it was sent",
     ),

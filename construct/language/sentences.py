@@ -8,6 +8,7 @@ from construct.language.wordlists import word_set
 _FENCED = re.compile(
     r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)|```[^`]+```", re.MULTILINE | re.DOTALL
 )
+_ATTACHMENT = re.compile(r"\[(?:image|pdf|text): [^\[\]]+\]")
 _MAIL = re.compile(r"^[A-Z][\w-]{1,12}: .+\n[A-Z][\w-]{1,12}: ", re.MULTILINE)
 """Two header lines, one under the other."""
 _LIST_MARK = re.compile(r"\s*(?:[-*•+–—]|#{1,6}|\(?\d{1,2}[.)]|[a-z]\))\s+")
@@ -25,12 +26,12 @@ _WRAP_WIDTH = 55
 def own_text(text: str) -> str:
     """Return a text without what others wrote.
 
-    That is lines that begin with `>` and fenced code, in whose place stand blank lines,
-    and a mail that was pasted, from its header on.
+    That is lines that begin with `>`, those that stand for attachments and fenced code,
+    in whose place stand blank lines, and a mail that was pasted, from its header on.
     """
     mail = _MAIL.search(text)
     lines = (
-        "" if line.lstrip().startswith(">") else line
+        "" if line.lstrip().startswith(">") or _ATTACHMENT.fullmatch(line) else line
         for line in text[: mail.start() if mail else None].splitlines()
     )
     return _FENCED.sub("\n\n", "\n".join(lines))

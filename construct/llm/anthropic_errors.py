@@ -152,7 +152,7 @@ def no_answer(end: Endpoint) -> Failure:
 
 def bad_key(end: Endpoint) -> ModelError:
     """Return the error of a key that cannot even be sent."""
-    return ModelRejectedError(f"The key holds characters that no key has. {end.check_key}")
+    return ModelRejectedError(f"The key holds characters that a key cannot have. {end.check_key}")
 
 
 def bad_url(end: Endpoint) -> ModelError:
@@ -212,7 +212,7 @@ def _from_status(
 
 
 def _busy(end: Endpoint, status: int, quoted: str, wait: float | None) -> str:
-    state = "limits how much you may ask" if status == 429 else "is busy"
+    state = "limits your requests" if status == 429 else "is busy"
     when = "Try again in a minute." if wait is None else f"Try again in {in_words(wait)}."
     return f"{end.who} {state}{quoted}. {when}"
 
@@ -224,7 +224,7 @@ def _rejected(end: Endpoint, status: int, quoted: str) -> str:
         case 403:
             return f"{end.who} does not permit this{quoted}. {end.check_key}"
         case 402:
-            return f"{end.who} wants to be paid first{quoted}. Look into your account's billing."
+            return f"{end.who} asks for payment first{quoted}. Check your account's billing."
         case 404:
             also = " and ANTHROPIC_BASE_URL" if end.base_url else ""
             model = repr(end.quote(end.model))

@@ -30,7 +30,7 @@ from construct.llm.types import Block, Opaque, Text, ToolUse, Usage
 RETRIES = 2
 FIRST_PAUSE = 0.5
 LONGEST_WAIT = 10.0
-_GATHER = 0.08
+_GATHER = 0.1
 """Seconds for which words may gather after some that were waited for.
 
 A read takes half a millisecond of CPU, whether it brings one word or ten.

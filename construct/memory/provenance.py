@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from construct.store import cycles, observations, provenance
+from construct.store.attachments import attached_to
 from construct.store.provenance import Successor
-from construct.store.records import Cycle, Message, Observation
+from construct.store.records import Attached, Cycle, Message, Observation
 from construct.vocabulary import CycleKind, CycleStatus
 
 _MOST_MESSAGES = 12
@@ -51,6 +52,8 @@ class Trace:
     tree: Node
     life: tuple[LifeEvent, ...]
     """All that happened to it, oldest first."""
+    attachments: tuple[Attached, ...] = ()
+    """The files that came with the messages."""
 
 
 def why(db: sqlite3.Connection, observation_id: int) -> Trace:
@@ -64,6 +67,7 @@ def why(db: sqlite3.Connection, observation_id: int) -> Trace:
         tuple(messages),
         _tree(db, [found, *sources]),
         life=tuple(sorted(_life(db, found, messages), key=lambda event: event.at)),
+        attachments=tuple(attached_to(db, messages)),
     )
 
 
@@ -128,7 +132,7 @@ def _beginnings(
     db: sqlite3.Connection, o: Observation, cycle: Cycle, messages: Sequence[Message]
 ) -> Iterator[LifeEvent]:
     for m in messages[:_MOST_MESSAGES]:
-        yield LifeEvent(m.created_at, "said", f"message:{m.id} {m.role}: {m.content}")
+        yield LifeEvent(m.created_at, "said", f"message:{m.id} {m.role}: {m.text}")
     sources = [str(source) for _, source in provenance.source_links(db, [o.id])]
     if o.origin == "user":
         yield LifeEvent(o.created_at, "edited", f"you wrote: {o.content}")

@@ -241,7 +241,7 @@ def _behind(db: sqlite3.Connection, observation_id: int) -> list[Message]:
 
 
 def _said(m: Message) -> str:
-    return f"message {m.id}, {m.created_at[:16]} {m.role}: {_cut(escape(m.content))}"
+    return f"message {m.id}, {m.created_at[:16]} {m.role}: {_cut(escape(m.text))}"
 
 
 def _cut(text: str) -> str:

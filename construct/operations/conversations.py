@@ -9,6 +9,7 @@ from construct.memory.forgetting import Deleted, DeletionPlan
 from construct.memory.shown import forks
 from construct.notebook import with_words
 from construct.operations.context import Context
+from construct.store.attachments import attached_to
 from construct.store.conversations import (
     ConversationSummary,
     conversation_summary,
@@ -20,7 +21,7 @@ from construct.store.conversations import (
 )
 from construct.store.database import transaction
 from construct.store.messages import is_small_model_noted, messages_of, note_small_model
-from construct.store.records import Conversation, Message
+from construct.store.records import Attached, Conversation, Message
 from construct.text import one_line, shorten
 
 _EXCHANGE = 2
@@ -32,6 +33,7 @@ class Transcript:
 
     summary: ConversationSummary
     messages: tuple[Message, ...]
+    attachments: tuple[Attached, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,8 @@ def conversation(ctx: Context, conversation_id: int) -> ConversationSummary:
 def transcript(ctx: Context, conversation_id: int) -> Transcript:
     """Return a conversation with its messages; raises NotFoundError."""
     summary = conversation_summary(ctx.db, conversation_id)
-    return Transcript(
-        summary, tuple(with_words(ctx.db, messages_of(ctx.db, conversation_id), ctx.clock))
-    )
+    messages = with_words(ctx.db, messages_of(ctx.db, conversation_id), ctx.clock)
+    return Transcript(summary, tuple(messages), tuple(attached_to(ctx.db, messages)))
 
 
 def last_messages(ctx: Context, conversation_id: int, limit: int) -> list[Message]:
@@ -66,13 +67,13 @@ def last_messages(ctx: Context, conversation_id: int, limit: int) -> list[Messag
 
 
 def last_exchange(ctx: Context) -> list[Message]:
-    """Return what was said last where the user is, and the reply: it shows where they were."""
+    """Return the last message of the user's conversation and its reply."""
     here = ctx.conversation_id
     return [] if here is None else last_messages(ctx, here, _EXCHANGE)
 
 
 def small_model_is_news(ctx: Context) -> bool:
-    """Return whether the user is to be told, this once, that a small model replied here."""
+    """Return whether to tell the user, once, that a small model replied here."""
     if is_small_model_noted(ctx.db):
         return False
     with transaction(ctx.db):
@@ -124,7 +125,7 @@ def enter(ctx: Context, conversation_id: int) -> None:
 
 
 def fork(ctx: Context, conversation_id: int, title: str = "") -> Conversation:
-    """Begin a conversation that goes on from this one's end; raises NotFoundError."""
+    """Begin a conversation that continues from the end of this one; raises NotFoundError."""
     new_id = forks.fork(ctx.db, conversation_id, ctx.clock, one_line(title) or None)
     enter(ctx, new_id)
     return get_conversation(ctx.db, new_id)

@@ -1,4 +1,4 @@
-"""Is everything in order, and if not, what to do."""
+"""Check that everything is in order; if not, say what to do."""
 
 import asyncio
 import shlex
@@ -104,14 +104,14 @@ def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
             return Check("meaning", True, by_words_alone())
         model = working_meaning(settings).embedder.name
         if is_others(db, model):
-            return Check("meaning", True, f"search goes by words alone; {OTHER_MODEL}")
+            return Check("meaning", True, f"search uses words alone; {OTHER_MODEL}")
         missing = count_without(db, model)
     except ConstructError as error:
         return Check("meaning", False, str(error).replace("\n", " "))
     left = "every entry has its vector"
     if missing:
         left = f"{missing} entries have no vector yet: `construct reindex`, or keep a chat open"
-    return Check("meaning", True, f"search goes by words and meaning; {left}")
+    return Check("meaning", True, f"search uses words and meaning; {left}")
 
 
 async def _model(settings: Settings) -> Check:

@@ -58,7 +58,7 @@ def recall(
 ) -> Found:
     """Search what a client may see, best first. Raises UsageError."""
     if not query.strip():
-        raise UsageError("There is nothing to search for: give some words.")
+        raise UsageError("Nothing to search for. Give some words.")
     filters = _filters(ctx, allowed, _day(ctx, since), _day(ctx, until))
     found = searched(
         ctx.db, query, filters, limit, today=ctx.clock.today(), meaning=ctx.memory.meaning

@@ -15,7 +15,7 @@ from construct.language.fact_match import fact_key, likeness
 from construct.llm.types import Model
 from construct.memory.cycles import archive
 from construct.memory.cycles.archive import Estimate
-from construct.memory.cycles.observing import known_notes
+from construct.memory.cycles.observing import known_notes, material
 from construct.memory.cycles.situation import is_over_limit
 from construct.memory.learning.asking import Account
 from construct.memory.learning.observer import (
@@ -110,7 +110,7 @@ def plan_dry_run(
         raise UsageError("Pass --last or --since, not both.")
     if model is not None and is_over_limit(ctx.db, ctx.memory):
         raise ConstructError(
-            "What memory work may cost in a day is spent.\n"
+            "The daily limit for memory work is spent.\n"
             "Raise CONSTRUCT_WORKER_DAILY_USD, or try again tomorrow."
         )
     if since is None:
@@ -156,8 +156,16 @@ def _reading(
         scope = reach(ctx.db, ctx.memory.scope, here)
         notes = known_notes(ctx.db, scope, batch, known_tokens(model))
         known = [o for o in notes if o.id not in derived]
-    before = newest_messages(ctx.db, here, 2, batch[0].id - 1)
-    return Reading(batch, before, known, ctx.clock, wishes=rules.prose)
+    before = material(ctx.db, newest_messages(ctx.db, here, 2, batch[0].id - 1), model)
+    read = material(ctx.db, batch, model)
+    return Reading(
+        read.messages,
+        before.messages,
+        known,
+        ctx.clock,
+        wishes=rules.prose,
+        pictures=read.pictures,
+    )
 
 
 async def dry_run(plan: DryRunPlan) -> DryRun:

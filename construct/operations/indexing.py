@@ -22,7 +22,7 @@ class Reindexed:
     made: int
     """Entries that got their vector."""
     has_vectors: bool
-    """False where search goes by words alone, and only those were to be made."""
+    """False where search uses words alone, and only those were to be made."""
 
 
 def reindex(ctx: Context, entered: int, progress: Callable[[str, int, int], None]) -> Reindexed:
@@ -38,9 +38,9 @@ def reindex(ctx: Context, entered: int, progress: Callable[[str, int, int], None
 
 
 def by_words_alone() -> str:
-    """Return that search goes by words alone, and the command that changes it."""
+    """Return that search uses words alone, and the command that changes it."""
     command = this_installation().with_extra("semantic")
-    return f"search goes by words alone; for meaning too: {command}; then construct reindex"
+    return f"search uses words alone; for meaning too: {command}; then construct reindex"
 
 
 def working_meaning(settings: Settings) -> Meaning:

@@ -124,7 +124,7 @@ async def observe(
 async def _step(companion: Companion, conversation_id: int) -> Observed | None:
     store, worker, model = companion.store, companion.worker, companion.models.worker
     if model is not None and await store.call(is_over_limit, worker.config):
-        why = "the money for it is spent. Set --budget for more, or go on tomorrow"
+        why = "the budget is spent. Set --budget for more, or continue tomorrow"
         return Observed(stopped=why)
     if await store.call(_is_being_observed, conversation_id, worker.config):
         why = f"conversation {conversation_id} is being observed by another process"

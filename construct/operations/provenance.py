@@ -11,9 +11,10 @@ from construct.operations.context import Context
 from construct.operations.memory import StoredMemory, show
 from construct.references import Reference
 from construct.store import observations, provenance
+from construct.store.attachments import attached_to
 from construct.store.memories import get_memory
 from construct.store.messages import get_message
-from construct.store.records import Memory, Message, Observation
+from construct.store.records import Attached, Memory, Message, Observation
 from construct.store.reply_context import ContextItem, get_reply_context, last_reply
 from construct.store.shown import shown_ids
 from construct.vocabulary import ItemKind, Way
@@ -25,6 +26,7 @@ class MessageTrace:
 
     message: Message
     observations: tuple[Observation, ...]
+    attachments: tuple[Attached, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,11 @@ def why(ctx: Context, reference: Reference) -> Trace | MessageTrace | MemoryTrac
     message = _with_words(ctx, get_message(ctx.db, number))
     direct = [o.id for o in provenance.observations_from(ctx.db, [number])]
     resting = provenance.with_reflections(ctx.db, direct)
-    return MessageTrace(message, tuple(provenance.without_reverted(ctx.db, resting)))
+    return MessageTrace(
+        message,
+        tuple(provenance.without_reverted(ctx.db, resting)),
+        tuple(attached_to(ctx.db, [message])),
+    )
 
 
 @dataclass(frozen=True, slots=True)

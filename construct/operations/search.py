@@ -37,9 +37,9 @@ def search(
     `by` leaves only the words of the user, or of the assistant. Raises UsageError.
     """
     if by not in {None, Role.USER, Role.ASSISTANT}:
-        raise UsageError(f"--by {by}: whose words? It is --by user or --by assistant.")
+        raise UsageError(f"--by {by}: unknown. Use --by user or --by assistant.")
     if not query.strip():
-        raise UsageError("There is nothing to search for: give some words.")
+        raise UsageError("Nothing to search for. Give some words.")
     moment = None if as_of is None else parse_moment(as_of, ctx.clock, end_of_day=True)
     filters = Filters(as_of=moment, all=include_all, role=by, zone=ctx.clock.zone)
     found = searched(

@@ -134,7 +134,7 @@ def choose_key(key: str, model: str | None = None) -> Choice:
 
 
 def choose_notebook() -> Choice:
-    """Choose to go on without a model."""
+    """Choose to continue without a model."""
     return Choice(NOTEBOOK, None, {"CONSTRUCT_PROVIDER": Provider.NOTEBOOK})
 
 

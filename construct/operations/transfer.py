@@ -3,15 +3,25 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from construct.errors import UsageError
 from construct.operations.context import Context
+from construct.store.attachments import data_of, get_attachment
 from construct.store.backlog import unread
-from construct.store.backup import explaining, refuse_database, refuse_foreign_file, text_file
+from construct.store.backup import (
+    explaining,
+    refuse_database,
+    refuse_foreign_file,
+    replacing,
+    text_file,
+)
 from construct.store.transfer.exporting import FORMATS, write_export
 from construct.store.transfer.importing import READING, ImportReport
 from construct.store.transfer.importing import import_file as import_into
+
+if TYPE_CHECKING:
+    from construct.attachments import Attachment
 
 __all__ = ["FORMATS", "READING"]  # for those who call these
 
@@ -41,6 +51,28 @@ def export(
     if target is not None:
         _refuse_to_replace(ctx, target, force)
     write_export(ctx.db, ctx.settings.db, file_format, target, stdout, ctx.clock)
+
+
+def attachment(ctx: Context, attachment_id: int) -> "Attachment":
+    """Return a file that came with a message; raises NotFoundError."""
+    from construct.attachments import Attachment  # a chat's start needs none
+
+    found = get_attachment(ctx.db, attachment_id)
+    return Attachment(found.name, found.media_type, data_of(ctx.db, attachment_id))
+
+
+def write_attachment(
+    ctx: Context, file: "Attachment", target: Path | None, stdout: TextIO, *, force: bool = False
+) -> None:
+    """Write an attachment to a file, or to `stdout`, under the same rules as an export."""
+    if target is None:
+        with explaining(None):
+            stdout.buffer.write(file.data)
+            stdout.buffer.flush()
+        return
+    _refuse_to_replace(ctx, target, force)
+    with explaining(target), replacing(target) as new:
+        new.write_bytes(file.data)
 
 
 def write_page(ctx: Context, html: str, target: Path, *, force: bool = False) -> None:

@@ -53,7 +53,7 @@ def save_copy_before_migration(path: Path, schema: int) -> None:
 
 
 def find_copy_before_migration(path: Path) -> Path | None:
-    """Return the copy that the last migration of this database left, None when there is none."""
+    """Return the copy that this database's last migration left, or None."""
     for file, match in _files(path):
         if not match["unfinished"] and not match["side_file"]:
             return file
@@ -69,7 +69,7 @@ def remove_copy_before_migration(path: Path) -> None:
 
 
 def is_copy_before_migration(path: Path, file: Path) -> bool:
-    """Return whether a file's path is one that a copy of this database has, there or not."""
+    """Return whether a path is that of a copy of this database. It need not exist."""
     home = beside(path, "")
     name = file.name.removeprefix(home.name)
     return file.parent == home.parent and name != file.name and bool(_SUFFIX.fullmatch(name))
@@ -109,7 +109,7 @@ def _copy(path: Path, target: Path) -> None:
 
 
 def _clear_out_deleted(copy: sqlite3.Connection) -> None:
-    """Clear out what was forgotten and is still in the file's pages, where that was left to do."""
+    """Clear the pages of what was forgotten, if an earlier run could not."""
     tables = {name for (name,) in copy.execute("SELECT name FROM sqlite_master")}
     if not {"meta", "memories_fts"} <= tables:  # versions that could not forget yet
         return

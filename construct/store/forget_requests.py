@@ -35,7 +35,7 @@ def add(
     observation_ids: Iterable[int],
     message_ids: Iterable[int],
 ) -> None:
-    """Keep requests with a cycle.
+    """Store the requests that a cycle heard.
 
     With a note go those it was made of, the reflections made of it meanwhile, and the
     messages it comes from; with a message the replies to it: each would bring the words
@@ -57,7 +57,7 @@ def add(
 
 
 def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
-    """Withhold what a conversation's observer cycles asked for, after a compaction.
+    """Withhold what a conversation's committed observer cycles heard requests for.
 
     A message that its own conversation still shows raw waits until it has left that
     window.
@@ -129,7 +129,7 @@ def withheld_by(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
 
 
 def take_back(db: sqlite3.Connection, cycle_id: int) -> None:
-    """Give back what a cycle withheld, since it is undone."""
+    """Stop withholding what an undone cycle withheld."""
     _give_back(db, column(db, "SELECT id FROM forget_requests WHERE cycle_id = ?", (cycle_id,)))
 
 

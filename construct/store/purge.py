@@ -71,7 +71,7 @@ def delete_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
 
 
 def reactivate(db: sqlite3.Connection, ids: Iterable[int]) -> None:
-    """Let superseded observations stand again."""
+    """Make superseded observations active again."""
     db.execute(
         f"UPDATE observations SET superseded_at = NULL, superseded_by = NULL WHERE id IN {GIVEN}",
         (given(ids),),
@@ -103,7 +103,7 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
 
 
 def begin_erasure(db: sqlite3.Connection) -> None:
-    """Note, in the transaction that deletes, that bytes are to be cleared out."""
+    """Record, in the deleting transaction, that bytes are to be cleared."""
     db.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('pruning', ?)", (_REMOVE_COPY,))
 
 

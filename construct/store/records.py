@@ -67,6 +67,12 @@ class Message(NamedTuple):
     """The lines that stand for its attachments, such as `[image: cat.png]`."""
 
     @property
+    def shows_more(self) -> bool:
+        """Whether it came with a picture or PDF: something that no code can read."""
+        lines = (self.attached or "").splitlines()
+        return any(line.startswith(("[image: ", "[pdf: ")) for line in lines)
+
+    @property
     def text(self) -> str:
         """What was said, below a line for each attachment."""
         return "\n".join(part for part in (self.attached, self.content) if part)

@@ -1,4 +1,4 @@
-"""Usage: tokens and money by call, and how far the token estimate is off per model."""
+"""Usage: tokens and money of each call, and each model's token factor."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _FACTOR_RANGE = (0.5, 4.0)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One model call, as it is booked."""
+    """One model call, as it is stored."""
 
     purpose: str
     model: str
@@ -29,7 +29,7 @@ def book_usage(
     conversation_id: int | None = None,
     cycle_id: int | None = None,
 ) -> None:
-    """Store the usage of one call; what it was for may have been deleted meanwhile."""
+    """Store the usage of one call. Its conversation may have been deleted meanwhile."""
     row = {
         "uid": new_uid(), "created_at": now, "purpose": call.purpose, "model": call.model,
         **asdict(call.usage), "cost_usd": call.cost_usd,
@@ -60,7 +60,7 @@ def book_off_record(db: sqlite3.Connection, call: Call, midnight: str) -> None:
 
 
 def spent_on_memory(db: sqlite3.Connection, since: str = "", until: str = "~") -> float:
-    """Return the dollars booked for memory work from one stored time on, before another."""
+    """Return the dollars that memory work cost between two stored times."""
     # This condition is the one of an index: chat is not in it.
     query = """SELECT total(cost_usd) FROM usage
                WHERE purpose <> 'chat' AND created_at >= ? AND created_at < ?"""
@@ -117,7 +117,7 @@ def spent_by_call(db: sqlite3.Connection) -> list[Spent]:
 
 
 def spent_on_stored_talk(db: sqlite3.Connection) -> float:
-    """Return what the conversations that are still there have cost, all memory work included."""
+    """Return what the stored conversations have cost, with all memory work."""
     return float(
         scalar(
             db,
@@ -129,7 +129,7 @@ def spent_on_stored_talk(db: sqlite3.Connection) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A message as far as it costs."""
+    """What counts for the cost of a message."""
 
     conversation_id: int
     role: str
@@ -141,7 +141,7 @@ class Spoken:
 
 
 def spoken_messages(db: sqlite3.Connection) -> Iterator[Spoken]:
-    """Yield what was said here, conversation by conversation, in order.
+    """Yield the messages written here, conversation by conversation, in order.
 
     Imported messages cost nothing.
     """

@@ -26,7 +26,7 @@ _NONE = "NOT EXISTS (SELECT 1 FROM vectors WHERE model = ? AND kind = ? AND entr
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """An entry of which a vector can be made."""
+    """An entry that can be given a vector."""
 
     kind: str
     id: int
@@ -34,17 +34,17 @@ class Text:
 
 
 def model_of(db: sqlite3.Connection, name: str) -> int | None:
-    """Return the number of a model, None while it has no vector."""
+    """Return the id of a model, or None if it has no vector yet."""
     return scalar(db, "SELECT id FROM vector_models WHERE name = ?", (name,))
 
 
 def chosen(db: sqlite3.Connection) -> str | None:
-    """Return the model whose vectors the file is to have, None while any will do."""
+    """Return the model chosen for this file's vectors, or None if any will do."""
     return scalar(db, "SELECT name FROM vector_models ORDER BY id DESC LIMIT 1")
 
 
 def choose(db: sqlite3.Connection, name: str) -> None:
-    """Have the file's vectors made by this model from now on.
+    """Choose the model that makes this file's vectors from now on.
 
     Inside the caller's transaction.
     """
@@ -58,7 +58,7 @@ def choose(db: sqlite3.Connection, name: str) -> None:
 
 
 def last(db: sqlite3.Connection, name: str, kind: str) -> int:
-    """Return the highest id of a kind with a vector, 0 when none has."""
+    """Return the highest id of a kind that has a vector, or 0."""
     query = "SELECT max(entry_id) FROM vectors WHERE model = ? AND kind = ?"
     return scalar(db, query, (model_of(db, name), kind)) or 0
 

@@ -16,7 +16,7 @@ from construct.text import one_line
 from construct.views.widgets import Prose, grid, spaced
 from construct.vocabulary import AgendaState
 
-NOTHING = "Nothing on the agenda. What you plan for a day, a month or a year stands here."
+NOTHING = "Nothing on the agenda. Plans for a day, a month or a year appear here."
 _OCTETS = 75
 _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"})
 

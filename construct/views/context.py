@@ -10,9 +10,9 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from construct import tokens
-from construct.llm.types import Block, Request, ToolResult
+from construct.llm.types import Block, File, Request, ToolResult
 from construct.llm.types import Text as TextBlock
-from construct.memory.shown.context import block_kind, block_text, request_tokens
+from construct.memory.shown.context import block_kind, block_text, block_tokens, request_tokens
 from construct.operations.status import NextRequest
 from construct.text import one_line, printable, shorten
 from construct.views.widgets import AccentBar, grid
@@ -66,7 +66,7 @@ def context_json(found: NextRequest) -> dict[str, Any]:
 
 
 def _bars(request: Request, sizes: dict[str, int]) -> Table:
-    """Return the parts one after the other, each where it stands in the whole."""
+    """Return a bar for each part, placed where the part lies in the whole."""
     total = max(1, sum(sizes.values()))
     ends = accumulate(sizes.values())
     rows = (
@@ -118,6 +118,7 @@ def _parts(request: Request, *, full: bool) -> Iterator[RenderableType]:
         yield from _part(
             message.role,
             [(_words(block), _is_marked(block)) for block in message.blocks],
+            size=sum(map(block_tokens, message.blocks)),
             full=full,
         )
 
@@ -139,13 +140,13 @@ def _part(
 def _words(block: Block) -> str:
     return (
         block_text(block)
-        if isinstance(block, TextBlock)
+        if isinstance(block, TextBlock | File)
         else f"[{type(block).__name__}] {block_text(block)}"
     )
 
 
 def _is_marked(block: Block) -> bool:
-    return isinstance(block, TextBlock | ToolResult) and block.mark
+    return isinstance(block, TextBlock | ToolResult | File) and block.mark
 
 
 def _abbreviated(text: str, *, full: bool) -> Text:

@@ -15,6 +15,7 @@ from construct.operations.conversations import DeletionPreview, Transcript
 from construct.store.conversations import ConversationSummary
 from construct.store.records import Conversation, Message
 from construct.views.forgetting import STILL_IN_FILE
+from construct.views.provenance import attachment_json
 from construct.views.widgets import grid
 from construct.views.words import LEFT_OUT_WORDS, ago, counted, when
 from construct.views.wrapping import fitted
@@ -77,7 +78,7 @@ def conversations_json(found: Sequence[ConversationSummary]) -> list[dict[str, A
 
 def transcript_text(found: Transcript, clock: Clock) -> str:
     """Return a conversation word for word."""
-    return "\n".join([f"# {found.summary.name}", *(_said(m, clock) for m in found.messages)])
+    return "\n".join([f"# {found.summary.name}", *(_said(m, found, clock) for m in found.messages)])
 
 
 def transcript_json(found: Transcript) -> dict[str, Any]:
@@ -91,6 +92,9 @@ def transcript_json(found: Transcript) -> dict[str, Any]:
             "status": m.status,
             "archived": bool(m.archived),
             "left_out": m.left_out,
+            "attachments": [
+                attachment_json(one) for one in found.attachments if one.message_id == m.id
+            ],
         }
         for m in found.messages
     ]
@@ -117,11 +121,15 @@ def deleted_text(gone: Deleted) -> str:
     return f"Deleted conversation {gone.conversation}: {counts}.{pending}"
 
 
-def _said(message: Message, clock: Clock) -> str:
+def _said(message: Message, found: Transcript, clock: Clock) -> str:
     notes = ["interrupted"] if message.status == MessageStatus.INTERRUPTED else []
     notes += [LEFT_OUT_WORDS[message.left_out]] if message.left_out else []
     note = f" ({', '.join(notes)})" if notes else ""
-    return f"\n[{when(message.created_at, clock)}] {message.role}{note}:\n{message.content}"
+    files = [one for one in found.attachments if one.message_id == message.id]
+    lines = [f"{one.line}  attachment {one.id}" for one in files]
+    words = [message.content] if message.content or not files else []
+    head = f"\n[{when(message.created_at, clock)}] {message.role}{note}:"
+    return "\n".join([head, *lines, *words])
 
 
 def _json(c: Conversation) -> dict[str, Any]:

@@ -54,9 +54,9 @@ def _mark(check: Check) -> str:
 def reindexed_lines(done: Reindexed) -> Iterator[str]:
     """Yield what was made ready for search."""
     if done.entered:
-        yield f"{done.entered:,} messages were entered into the search index; all are in it now."
+        yield f"{done.entered:,} messages were added to the search index; it is complete."
     if done.has_vectors:
-        yield f"{done.made} entries were given their vector; all have one now."
+        yield f"{done.made} entries got their vectors; none is missing."
 
 
 def reindexed_json(done: Reindexed) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def dry_run_plan_view(plan: DryRunPlan) -> str:
     messages = counted(len(plan.messages), "message")
     size = counted(sum(m.token_count for m in plan.messages), "token")
     if plan.model is None:
-        return f"Reads {messages} again, about {size}, by rule and for nothing."
+        return f"Reads {messages} again, about {size}, by rule, at no cost."
     calls = counted(plan.estimate.calls, "call")
     cost = expected_cost(plan.estimate.usd)
     return f"Reads {messages} again, about {size}, with {plan.model.name}, in about {calls}{cost}."

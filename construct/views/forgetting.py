@@ -76,8 +76,8 @@ def forget_request_view(question: ForgetQuestion) -> str:
     lines = ["You asked to forget this. It is withheld from the model:"]
     lines += [f"  “{shorten(request.words, _QUOTED)}”" for request in question.requests]
     if question.emptied:
-        lines.append("Forgotten for good, every word of these goes:")
-    lines += [f"  message:{m.id} “{shorten(m.content, _QUOTED)}”" for m in question.emptied]
+        lines.append("Forgetting for good deletes every word of these:")
+    lines += [f"  message:{m.id} “{shorten(m.text, _QUOTED)}”" for m in question.emptied]
     return "\n".join(lines)
 
 
@@ -146,17 +146,17 @@ def _emptied(plan: ForgetPlan) -> list[RenderableType]:
     rows: list[tuple[str, Text]] = []
     for m in messages[:_MOST_LISTED]:
         who = "you" if m.role == Role.USER else "reply"
-        rows.append((f"  message:{m.id} {who}", Text(f"“{shorten(m.content, _QUOTED)}”")))
+        rows.append((f"  message:{m.id} {who}", Text(f"“{shorten(m.text, _QUOTED)}”")))
     if left_out := more(len(messages), _MOST_LISTED):
         rows.append(("", left_out))
     table = grid(rows, Column(no_wrap=True, style="dim"), Column(overflow="fold"), gap=1)
-    return [Text("Every word of these would go:"), table]
+    return [Text("Every word of these would be deleted:"), table]
 
 
 def _reactivated(found: Sequence[Observation], today: date) -> list[RenderableType]:
     if not found:
         return []
-    return [Text("This would stand again:"), observation_table(found, today, _MOST_LISTED)]
+    return [Text("This would be active again:"), observation_table(found, today, _MOST_LISTED)]
 
 
 def _consequences(plan: ForgetPlan) -> Iterator[str]:

@@ -39,12 +39,11 @@ def greeting(opening: "Opening", width: int) -> str:
 
 def first_screen(settings: Settings, model: str, width: int) -> list[str]:
     """Return the first run's screen: what is stored where, how to see and delete it."""
-    if settings.memory == "on":
-        learning = (
-            "In the background it notes what matters, with dates. Later it knows you by that."
-        )
-    else:
-        learning = "It learns nothing from it, as CONSTRUCT_MEMORY says."
+    learning = (
+        "In the background it notes what matters, with dates. Later it knows you by these notes."
+        if settings.memory == "on"
+        else "It learns nothing, because CONSTRUCT_MEMORY says so."
+    )
     return [
         "Construct, a companion that remembers.",
         "",
@@ -58,7 +57,7 @@ def first_screen(settings: Settings, model: str, width: int) -> list[str]:
 
 def _who_answers(model: str) -> str:
     if model == Notebook.name:
-        return "This is a notebook: no model answers, and what you wrote is found again."
+        return "This is a notebook: no model answers, but it finds what you wrote."
     return f"You talk to {model_words(model)}."
 
 

@@ -35,7 +35,7 @@ def found_view(found: Found) -> RenderableType:
     """
     if found.hits:
         return _Hits(found, words_sought(found), analyse(found.query).pieces)
-    nothing = "Nothing was found. Other words for it may do, or fewer."
+    nothing = "Nothing was found. Try other words, or fewer."
     return Text("\n".join([nothing, *legend(found)]), style="dim")
 
 

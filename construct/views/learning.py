@@ -8,7 +8,7 @@ from construct.views.words import counted, expected_cost, money
 
 _RETIRED = {
     "same": "found to say the same as another",
-    "drop": "of low priority let go",
+    "drop": "of low priority dropped",
     "outdated": "found outdated",
 }
 
@@ -49,7 +49,7 @@ def observe_plan_view(plan: ObservePlan) -> str:
     messages = counted(plan.messages, "imported message")
     conversations = counted(len(plan.backlogs), "conversation")
     tokens = counted(sum(waiting.tokens for waiting in plan.backlogs), "token")
-    how = "by rule, for nothing"
+    how = "by rule, at no cost"
     if plan.model is not None:
         how = f"with {plan.model}, in about {counted(plan.estimate.calls, 'call')}"
     cost = expected_cost(plan.estimate.usd)
@@ -69,7 +69,7 @@ def observed_view(done: Observed) -> str:
         lines.append(f"Stopped: {done.stopped}.")
     if done.messages_left:
         left = counted(done.messages_left, "message")
-        lines.append(f"Left: {left}; the same command goes on from there.")
+        lines.append(f"Left: {left}; run the same command to continue.")
     return "\n".join(lines)
 
 

@@ -211,10 +211,16 @@ class _Fence:
         return self._closing.fullmatch(line) is not None
 
     def content(self, line: str) -> str:
-        """Return a line of code without the indent of the fence."""
-        code = line.lstrip(" \t")
-        indent = line[: len(line) - len(code)].expandtabs(4)
-        return indent[self._indent :] + code
+        """Return a line of code without the indent of the fence.
+
+        A tab that reaches beyond that indent leaves blanks, as markdown-it has it.
+        """
+        columns = 0
+        for at, character in enumerate(line):
+            if columns >= self._indent or character not in " \t":
+                return " " * (columns - self._indent) + line[at:]
+            columns += 4 - columns % 4 if character == "\t" else 1
+        return ""
 
 
 def _end(text: str, budget: int) -> str:

@@ -39,13 +39,13 @@ _JUSTIFY: dict[str, JustifyMethod] = {"text-align:right": "right", "text-align:c
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is written on: how wide it is, and in which colours."""
+    """The width and colours to write in."""
 
     width: int
     theme: Theme
 
     def narrower(self, columns: int) -> "Page":
-        """Return a page with so many columns less, as far as it makes sense."""
+        """Return a page narrower by so many columns, down to a useful width."""
         return Page(max(_NARROWEST, self.width - columns), self.theme)
 
     def style(self, name: str) -> str:
@@ -90,7 +90,7 @@ class Writer:
         return self._spaced(_prefixed(self._code.add(code), _CODE_INDENT))
 
     def fitted(self, lines: Sequence[Text]) -> list[str]:
-        """Return lines for the terminal as they will stand there, cut at its width."""
+        """Return lines as they will appear on the terminal, cut at its width."""
         width = max(2, self._page.width)
         pieces: list[Text] = []
         for line in lines:

@@ -95,7 +95,7 @@ def shown_view(found: Observation | Message | StoredMemory, clock: Clock) -> Ren
         case Observation():
             return observation_view(found, clock.today())
         case Message():
-            return f"[{when(found.created_at, clock)}] {found.role}:\n{found.content}"
+            return f"[{when(found.created_at, clock)}] {found.role}:\n{found.text}"
         case StoredMemory():
             return _memory_line(found.memory, clock)
 
@@ -153,7 +153,7 @@ def message_json(m: Message) -> dict[str, Any]:
         "id": f"message:{m.id}",
         "conversation": m.conversation_id,
         "date": m.created_at,
-        "text": m.content,
+        "text": m.text,
         "role": m.role,
         "status": m.status,
     }

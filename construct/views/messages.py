@@ -57,7 +57,7 @@ def _parts(messages: Sequence[Message], clock: Clock, width: int, theme: Theme) 
 
 def _words(message: Message, width: int, theme: Theme) -> str:
     if message.role == Role.USER:
-        words = to_ansi(echo_view(message.content), width, theme)
+        words = to_ansi(echo_view(message.text), width, theme)
         if message.left_out is None:
             return words
         return words + to_ansi(

@@ -23,7 +23,7 @@ from construct.vocabulary import ItemKind
 def profile_view(found: Sequence[Subject], today: date) -> RenderableType:
     """Return the subjects one below the other, each line with its id and its day."""
     if not found:
-        return Text("Nothing is known of you yet.", style="dim")
+        return Text("Nothing is known about you yet.", style="dim")
     width = max(len(_id(line)) for subject in found for line in subject.lines)
     parts = [
         Group(Text(one_line(subject.name), style="heading3"), _lines(subject, width, today))

@@ -14,7 +14,7 @@ from construct.memory.provenance import LifeEvent, Node, Trace, drawn
 from construct.memory.shown.lines import SIGNS
 from construct.operations.memory import StoredMemory
 from construct.operations.provenance import MemoryTrace, MessageTrace, ReplyTrace
-from construct.store.records import Memory, Message, Observation
+from construct.store.records import Attached, Memory, Message, Observation
 from construct.text import one_line, shorten
 from construct.views.memory import observation_json, shown_json
 from construct.views.unmarked import without_markup
@@ -29,7 +29,8 @@ def why_view(found: Trace | MessageTrace | MemoryTrace, clock: Clock) -> Rendera
     """Return where something comes from, or what rests on a message."""
     match found:
         case Trace():
-            return Group(_tree(found.tree, clock), Text(), _life(found.life, clock))
+            files = _attachments(found.attachments)
+            return Group(_tree(found.tree, clock), *files, Text(), _life(found.life, clock))
         case MessageTrace():
             return _message_view(found, clock)
         case MemoryTrace():
@@ -45,21 +46,35 @@ def why_json(found: Trace | MessageTrace | MemoryTrace | None) -> dict[str, Any]
             return {
                 "message": source_message_json(found.message),
                 "observations": [observation_json(o) for o in found.observations],
+                "attachments": [attachment_json(one) for one in found.attachments],
             }
         case Trace():
             return {
                 "observation": observation_json(found.observation),
                 "sources": [observation_json(o) for o in found.sources],
                 "messages": [source_message_json(m) for m in found.messages],
+                "attachments": [attachment_json(one) for one in found.attachments],
                 "life": [asdict(event) for event in found.life],
             }
         case None:  # stored by hand: it rests on nothing
-            return {"observation": None, "sources": [], "messages": []}
+            return {"observation": None, "sources": [], "messages": [], "attachments": []}
 
 
 def source_message_json(m: Message) -> dict[str, Any]:
     """Return a message for programs, as `memory why` has it."""
     return {"id": m.id, "role": m.role, "content": m.content, "created_at": m.created_at}
+
+
+def attachment_json(one: Attached) -> dict[str, Any]:
+    """Return an attachment for programs."""
+    return {"id": one.id, "name": one.name, "media_type": one.media_type}
+
+
+def _attachments(found: Iterable[Attached]) -> list[Text]:
+    return [
+        Text.assemble(one.line, (f"  construct attachment {one.id} -o FILE", "dim"))
+        for one in found
+    ]
 
 
 def _life(life: Iterable[LifeEvent], clock: Clock) -> Table:
@@ -176,7 +191,7 @@ def _observation(o: Observation) -> Text:
 
 
 def _message(message: Message, clock: Clock) -> Text:
-    who, words = ("you ", "accent"), message.content
+    who, words = ("you ", "accent"), message.text
     if message.role != Role.USER:
         who, words = ("reply ", "dim"), without_markup(words)
     head = (f"{when(message.created_at, clock)} message:{message.id} ", "dim")

@@ -6,7 +6,7 @@ from typing import Any
 from construct.errors import with_note
 from construct.turn import TurnResult
 
-_GOES_ALONG = "Your message goes along with the next one; in a chat, /drop takes it out."
+_GOES_ALONG = "Your message will be sent with the next one; in a chat, /drop takes it out."
 
 
 def why_broken(result: TurnResult) -> str:

@@ -10,7 +10,7 @@ def rules_view(found: RulesInForce) -> str:
     never, prose = found.rules.never, found.rules.prose
     if not prose:
         return f"No rules yet: there are only comments in {found.file}."
-    lines = [f"Your rules are in force from now on. They stand in {found.file}."]
+    lines = [f"Your rules hold from now on. They are in {found.file}."]
     if never:
         lines.append(f"Never written: {', '.join(never)}.")
     if found.is_too_long:

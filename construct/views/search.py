@@ -36,7 +36,7 @@ def found_json(found: Found) -> list[dict[str, Any]]:
 def unsearched_view(left: int) -> str:
     """Return that so many imported messages are not in the search index yet."""
     messages = counted(left, "imported message")
-    return f"Not searched yet: {messages} (being entered into the index)."
+    return f"Not searched yet: {messages} (being added to the index)."
 
 
 def _hit_json(hit: Hit) -> dict[str, Any]:

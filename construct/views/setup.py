@@ -29,7 +29,7 @@ _KEYS = {
     "k": "Claude, with an API key from https://console.anthropic.com",
     "u": "a server on another machine, by its address",
     "d": "look around a demo life first",
-    "n": "go on without a model: a notebook that finds what you wrote",
+    "n": "continue without a model: a notebook that finds what you wrote",
     "q": "leave everything as it is",
 }
 """What can be picked beside a model, each by its key."""
@@ -122,7 +122,7 @@ def kept_text(kept: Kept) -> str:
     name = model_words(kept.choice.model)
     lines = [f"{name}: {shorten(kept.said, 200)}"] if kept.said else []
     if kept.choice.model == NOTEBOOK:
-        lines.append("Going on without a model. `construct setup` brings this screen back.")
+        lines.append("Continuing without a model. `construct setup` shows this screen again.")
     else:
         lines.append(f"Chosen: {name}. Written to {kept.config_file}.")
     if kept.is_overridden:

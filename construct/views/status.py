@@ -101,8 +101,8 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
     if work.is_limited:
         yield (
             f"Memory work has cost {money(work.spent_usd)} today, and the limit is "
-            f"{money(work.limit_usd)} a day (CONSTRUCT_WORKER_DAILY_USD): until midnight the "
-            "extractive worker serves."
+            f"{money(work.limit_usd)} a day (CONSTRUCT_WORKER_DAILY_USD): until midnight "
+            "notes are made by rule."
         )
     if work.left_out:
         yield left_out_view(work.left_out)
@@ -126,7 +126,7 @@ def watermarks_view(found: Sequence[Watermark], clock: Clock) -> RenderableType:
             head.append(f"; {counted(mark.above, 'message')} {above}", style="dim")
         rows.append((Text(mark.name, style="accent"), head))
         if mark.message is not None:
-            rows.append(("", Text(f"“{shorten(mark.message.content, _QUOTED)}”", style="dim")))
+            rows.append(("", Text(f"“{shorten(mark.message.text, _QUOTED)}”", style="dim")))
     return grid(rows, Column(no_wrap=True), Column(overflow="fold"))
 
 
@@ -140,7 +140,7 @@ def _steps(status: Status) -> dict[str, Progress]:
 
 def _reflection_note(progress: Progress, work: Work, compact: str) -> str:
     if progress.tokens < work.reflect_from:
-        why = "was undone" if work.reflector_undone else "could take little away"
+        why = "was undone" if work.reflector_undone else "could save little"
         return (
             f"The last reflection {why}: the next is due at {work.reflect_from:,} tokens of "
             f"observations, or by {compact}."

@@ -38,7 +38,7 @@ def left_off_text(unsearchable: int, started: Collection[str]) -> str:
     """
     if unsearchable and READING in started:
         return (
-            f"Left off. All of it is here, {unsearchable:,} messages cannot be searched yet: "
-            "run it again to go on."
+            f"Stopped. Everything is stored, but {unsearchable:,} messages cannot be searched yet. "
+            "Run it again to continue."
         )
-    return "Left off. Nothing was added: run it again."
+    return "Stopped. Nothing was added. Run it again."

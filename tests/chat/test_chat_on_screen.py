@@ -331,7 +331,7 @@ async def test_private_talk_is_not_stored(api: FakeApi, settings: Settings) -> N
         seat.type("/retry\r")
         await seat.see(lambda: len(api.of("chat")) == 3)
         seat.type("/private off\r")
-        await seat.see("it is stored again")
+        await seat.see("messages are stored again")
         await seat.leave()
     assert "Xylophone" in str(api.of("chat")[1].body)
     assert stored(settings, "SELECT count(*) FROM messages") == [(0,)]
@@ -355,7 +355,7 @@ async def test_what_was_typed_in_private_leaves_the_history(
         seat.type("\x1b[A")
         await seat.see(lambda: seat.session.screen.prompt.buffer.text == "My secret is Xylophone")
         seat.type("\x15/private off\r")
-        await seat.see("it is stored again")
+        await seat.see("messages are stored again")
         seat.type("\x12Xylo")
         await asyncio.sleep(0.3)
         assert "Xylophone" not in seat.session.screen.prompt.buffer.text

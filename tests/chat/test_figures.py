@@ -102,7 +102,7 @@ def test_the_panel_says_where_memory_stands() -> None:
         (
             progress(0, 0, 1.1),
             {"reflect_from": 1200},
-            ["could take little away: the next is due at 1,200"],
+            ["could save little: the next is due at 1,200"],
         ),
         (
             progress(0, 0, 1.1),
@@ -112,7 +112,7 @@ def test_the_panel_says_where_memory_stands() -> None:
         (
             progress(0),
             {"spent_usd": 1.0},
-            ["has cost $1.00 today", "until midnight the extractive worker serves"],
+            ["has cost $1.00 today", "until midnight notes are made by rule"],
         ),
         (progress(0), {"spent_usd": 1.0, "worker": "extractive"}, []),
     ],
@@ -270,12 +270,12 @@ def test_what_compacting_changed() -> None:
         "2 observations condensed into 1; "
     )
     words += (
-        "1 observation found to say the same as another; 1 observation of low priority let go; "
+        "1 observation found to say the same as another; 1 observation of low priority dropped; "
     )
     words += "1 observation found outdated."
     assert compact_view(compacted(2, Compacted(2, 1), found)) == words
     gone = compacted(1, Compacted(0, 0), Reflection((dropped,)))
-    assert compact_view(gone) == "1 new observation; 1 observation of low priority let go."
+    assert compact_view(gone) == "1 new observation; 1 observation of low priority dropped."
     for done, words in (
         (compacted(0, Compacted(0, 0), Reflection()), "No new observations."),
         (compacted(2, Compacted(2, 0)), "2 new observations; 2 committed."),

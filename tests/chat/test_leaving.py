@@ -61,7 +61,9 @@ async def test_two_terminals_in_one_talk(api: FakeApi, settings: Settings) -> No
         first.type("hello\r")
         await first.see("whenever you like")
         async with seated(settings) as second:
-            await second.see("this talk is open in another terminal too; /new begins another")
+            await second.see(
+                "this conversation is open in another terminal too; /new begins another"
+            )
             second.type("/new\r")
             await second.see("A new conversation.")
             second.type("/switch 1\r")

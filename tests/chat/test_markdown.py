@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pyte
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -104,6 +104,7 @@ def test_any_characters(document: str, rng: random.Random) -> None:
     assert streamed(document, cut(document, rng, 4), 40) == render_markdown(document, 40)
 
 
+@example(names=["fences of different lengths in a list", "tabs everywhere"], rng=random.Random(1))
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(sorted(DOCUMENTS)), max_size=4), st.randoms(use_true_random=False))
 def test_documents_in_a_row(names: list[str], rng: random.Random) -> None:

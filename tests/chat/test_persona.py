@@ -40,7 +40,7 @@ async def test_the_persona_is_the_users(
         await seat.see("You said")
         assert "Zeno" not in system_of(api)
         seat.type("/persona\r")
-        await seat.see("It counts from your next message")
+        await seat.see("It takes effect with your next message")
         seat.type("Again.\r")
         await seat.see(lambda: len(api.of("chat")) == 2)
     assert prompt("companion") in (tmp_path / "seen").read_text()

@@ -462,7 +462,7 @@ def test_forgetting_says_what_stays() -> None:
     assert withheld.strip("\n") == withheld.rstrip("\n")
     assert "deleted" not in withheld
     assert to_text(forget_plan_view(plan(words=True, **bare), TODAY)).startswith(
-        "Every word of these would go:\n  message:1"
+        "Every word of these would be deleted:\n  message:1"
     )
     assert (
         forget_question(plan(**bare))

@@ -156,7 +156,7 @@ def test_what_becomes_of_a_message_without_a_reply_is_said(program: Program, api
         api.fail("chat", fault, times=5)
         done = program.run("ask", "Wrongheaded.")
         assert done.stderr.endswith(
-            "Your message goes along with the next one; in a chat, /drop takes it out.\n"
+            "Your message will be sent with the next one; in a chat, /drop takes it out.\n"
         )
         assert len(done.stderr.splitlines()) == 2
         api.heal()

@@ -48,6 +48,7 @@ def test_show_prints_every_word(lived: Program) -> None:
         "status",
         "archived",
         "left_out",
+        "attachments",
     }
     assert "A long one." in lived.run("conversations", "show", "2").stdout
 

@@ -48,14 +48,14 @@ def test_on_without_a_model_and_back_again(program: Program) -> None:
 def test_a_key_is_typed_hidden_and_a_wrong_one_is_not_kept(program: Program) -> None:
     """The screen stays, and leaving it changes nothing."""
     with on_terminal(program) as terminal:
-        terminal.see("go on without a model")
+        terminal.see("continue without a model")
         terminal.type("k")
         terminal.see("API key (not shown):")
         terminal.type(f"two words{ENTER}")
         terminal.see("Pick again")
         assert "two words" not in terminal.screen.text
         terminal.type("7")
-        terminal.see("none of the keys above")
+        terminal.see("Press one of the keys above")
         terminal.type("q")
         assert terminal.wait() == 0
     assert not config(program).exists()
@@ -81,11 +81,11 @@ def test_a_server_elsewhere_by_its_address(program: Program, api: FakeApi) -> No
     """With its key, the first model that it lists, and the chat at once."""
     api.models = ("gemma4",)
     with on_terminal(program) as terminal:
-        terminal.see("go on without a model")
+        terminal.see("continue without a model")
         terminal.type("u")
         terminal.see("Address")
         terminal.type(f"{api.url}{ENTER}")
-        terminal.see("Key, if it wants one")
+        terminal.see("Key, if it needs one")
         terminal.type(f"test-key{ENTER}")
         terminal.see("You talk to gemma4.")
         terminal.see("new conversation")

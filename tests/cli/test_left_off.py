@@ -54,7 +54,7 @@ def test_an_import_that_is_told_to_stop(program: Program) -> None:
         pipe.flush()
         process.terminate()
         _, err = process.communicate(timeout=20)
-    assert (process.returncode, err) == (143, "Left off. Nothing was added: run it again.\n")
+    assert (process.returncode, err) == (143, "Stopped. Nothing was added. Run it again.\n")
     assert program.json("conversations", "list") == []
 
 
@@ -65,7 +65,7 @@ def test_observing_whose_terminal_is_closed(program: Program, api: FakeApi) -> N
     api.fail("observer", faults.hang(20))
     done = program.signalled(signal.SIGHUP, lambda _: api.of("observer"), "observe", "--yes")
     assert done.returncode == 129
-    assert done.stderr.splitlines()[-1].startswith("Left off. What was observed is kept")
+    assert done.stderr.splitlines()[-1].startswith("Stopped. What was observed is kept")
     assert program.json("observe", "--yes")["messages_left"] == 0
 
 
@@ -83,8 +83,7 @@ def test_search_says_what_is_not_in_the_index_yet(
     assert "We rowed 4 miles" not in done.stdout
     assert done.stderr.startswith("Not searched yet: 4 imported messages")
     assert (
-        half.run("reindex").stdout
-        == "4 messages were entered into the search index; all are in it now.\n"
+        half.run("reindex").stdout == "4 messages were added to the search index; it is complete.\n"
     )
     assert (len(found(half).stdout.splitlines()), found(half).stderr) == (5, "")
 
@@ -100,7 +99,7 @@ def test_who_needs_the_whole_index_says_what_it_waits_for(
 ) -> None:
     """`doctor` enters all first, with a line where there is no bar to see."""
     monkeypatch.setattr(progress, "_PATIENCE", 0)
-    assert "imported messages are entered" in half.run("doctor").stderr
+    assert "imported messages are added" in half.run("doctor").stderr
     assert half.run("doctor").stderr == ""
 
 

@@ -200,7 +200,7 @@ def test_show_takes_each_form_of_id(lived: Program) -> None:
 def test_why_goes_through_every_generation(lived: Program) -> None:
     """Sources are the observations below, messages all that it rests on, with plain numbers as ids."""
     why = lived.json("memory", "why", "4")
-    assert set(why) == {"observation", "sources", "messages", "life"}
+    assert set(why) == {"observation", "sources", "messages", "attachments", "life"}
     assert why["observation"]["id"] == 4
     assert ids(why["sources"]) == [1, 2]
     assert {frozenset(one) for one in why["messages"]} == {
@@ -247,6 +247,7 @@ def test_why_a_message_or_what_was_kept_by_hand(lived: Program) -> None:
         "observation": None,
         "sources": [],
         "messages": [],
+        "attachments": [],
     }
 
 

@@ -28,7 +28,7 @@ def test_without_weights_it_is_one_line(lived: Program) -> None:
     assert (done.returncode, done.stdout) == (3, "")
     assert "uv run --extra semantic construct" in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert meaning_line(lived, {}).startswith("True search goes by words alone")
+    assert meaning_line(lived, {}).startswith("True search uses words alone")
 
 
 @pytest.mark.skipif(not is_available(), reason="onnxruntime has no wheels here")
@@ -53,7 +53,7 @@ def test_every_entry_is_given_its_vector(lived: Program) -> None:
 def test_what_runs_the_model_reports_to_nobody(lived: Program) -> None:
     """Its telemetry, on unless it is told otherwise, leaves a device id and a queue in the home folder."""
     with lived.start("reindex", more=WITH) as process:
-        assert "were given their vector" in process.communicate()[0]
+        assert "got their vectors" in process.communicate()[0]
     assert list(Path.home().rglob("*")) == []
 
 

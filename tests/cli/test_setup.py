@@ -117,8 +117,8 @@ def test_doctor_of_a_notebook(program: Program) -> None:
     ("arguments", "stdin", "named"),
     [
         (["--key", "sk-visible"], None, "--key -"),
-        (["--key", "-"], "", "nothing came"),
-        (["--key", "-"], "two words\n", "no key"),
+        (["--key", "-"], "", "which was empty"),
+        (["--key", "-"], "two words\n", "Not a key"),
         (["--server", "ftp://x"], None, "ftp://x"),
         (["--use", "no-such-model"], None, "construct models"),
     ],

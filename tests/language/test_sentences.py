@@ -65,6 +65,7 @@ def test_sentences_are_pieces_of_the_text_in_order(text: str) -> None:
         ("a\n~~~\nnever closed", ["a"]),
         ("code ```x = 1``` ok", ["code", "ok"]),
         ("hm\u2028> I quit", ["hm"]),
+        ("[image: IMG_2034.png]\nLook: [pdf: a] too", ["Look: [pdf: a] too"]),
         ("I > you", ["I > you"]),
     ],
 )

@@ -195,6 +195,7 @@ def test_five_processes_start_at_once(place: Path) -> None:
         process.stdin.write("\n")
         process.stdin.flush()
     assert [process.communicate()[1] for process in processes] == [""] * 5
+    open_database(place / "x.db").close()  # SQLite leaves its log when several close at once
     assert names(place) == ["x.db", NAME]
     assert (read(place / NAME, WORDS), read(place / NAME, "PRAGMA user_version")) == (words, 7)
 

@@ -45,7 +45,7 @@ def _png(width: int, height: int, *chunks: bytes) -> bytes:
 def _pictures() -> Iterator[tuple[str, bytes, str]]:
     plain = Image.effect_noise((400, 400), 90)
     pixels = _chunk(b"IDAT", zlib.compress(bytes(2 * 8)))
-    zeros = zlib.compress(bytes(100 * _MEGABYTE))
+    zeros = zlib.compress(bytes(70 * _MEGABYTE))
     bomb = _chunk(b"IDAT", zlib.compress(bytes(16_000 * 2_001)))
     png, jpeg, gif, webp = (picture(plain, kind) for kind in ("PNG", "JPEG", "GIF", "WEBP"))
     size = jpeg.index(b"\xff\xc0") + 5
@@ -94,7 +94,7 @@ def _others() -> Iterator[tuple[str, bytes, str]]:
 def _pdfs() -> Iterator[tuple[str, bytes, str]]:
     one = pdf(1)
     packed = object_stream({3: "<</Type/Page>>"})
-    bomb = packed[: packed.index(b"stream\n") + 7] + zlib.compress(bytes(300 * _MEGABYTE))
+    bomb = packed[: packed.index(b"stream\n") + 7] + zlib.compress(bytes(64 * _MEGABYTE))
     yield "pages.pdf", pdf(2_000), "2,000 pages"
     yield "packed.pdf", pdf(2_000, packed=True), "2,000 pages"
     yield "protected.pdf", one.replace(b"/Root", b"/Encrypt 9 0 R/Root"), "protected"

@@ -81,7 +81,7 @@ async def conversations(chat: Chat, out: Output, argument: str) -> None:
 
 
 @group.command(
-    "/switch ID|WORDS", "go on in another one", like="/switch garden", choices=conversation_choices
+    "/switch ID|WORDS", "continue another one", like="/switch garden", choices=conversation_choices
 )
 async def switch(chat: Chat, out: Output, argument: str) -> None:
     """By its number, or by words of its title. /history shows more of it."""
@@ -142,15 +142,15 @@ async def model(chat: Chat, out: Output, argument: str) -> None:
 async def persona(chat: Chat, out: Output, argument: str) -> None:
     """It opens the file that says so in your editor: name, tone and language are yours.
 
-    What you save counts from the next message. Delete the file to go back to the shipped
+    What you save takes effect with the next message. Delete the file to go back to the shipped
     one.
     """
     path = make_persona(chat.settings)
     await out.edit_file(path)
     if drop_unchanged_persona(path):
-        out.say("Nothing was changed: it talks as it did.")
+        out.say("Nothing was changed.")
     else:
-        out.say(f"It counts from your next message. To go back, delete {path}")
+        out.say(f"It takes effect with your next message. To go back, delete {path}")
 
 
 @group.command(
@@ -174,7 +174,7 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
         out.say("From here on nothing is stored. /private off ends it.")
     else:
         out.forgotten()  # what was typed in private must not come back by Ctrl-R or the arrow keys
-        out.say("What was private is gone. From here on it is stored again.")
+        out.say("What was private is gone. From here on messages are stored again.")
 
 
 @group.command("/retry", "ask for another reply")

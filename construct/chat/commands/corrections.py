@@ -24,9 +24,9 @@ _EDIT, _PIN, _FORGET = "/edit [ID] [TEXT]", "/pin [ID] [off]", "/forget [ID] [--
     _EDIT, "say it in your words", like="/edit 12 Rosa is my cousin.", choices=observation_choices
 )
 async def edit(chat: Chat, out: Output, argument: str) -> None:
-    """Your words stand in its place, and no later cycle overrules them.
+    """Your words replace it, and no later cycle overrules them.
 
-    Without TEXT it comes to the prompt. Without an ID: what was shown last.
+    Without TEXT you edit it at the prompt. Without an ID: what was shown last.
     """
     chat.refuse_in_private()
     name, _, text = argument.partition(" ")
@@ -47,7 +47,7 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
 async def pin(chat: Chat, out: Output, argument: str) -> None:
     """No reflection touches it, and it comes first where there is little room.
 
-    off takes the pin away. Without an ID: what was shown last.
+    off removes the pin. Without an ID: what was shown last.
     """
     name, _, how = argument.partition(" ") if argument != "off" else ("", "", argument)
     if how.strip() not in {"", "off"}:
@@ -123,7 +123,7 @@ async def undo(chat: Chat, out: Output, argument: str) -> None:
     was drawn from it in the graph goes with it. Again for the one before it.
     """
     if argument not in {"", "--yes"}:
-        raise UsageError("It is /undo [--yes].")
+        raise UsageError("Usage: /undo [--yes].")
     plan = await chat.run(forgetting.plan_undo)
     if out.interactive and not argument:
         out.show(views.undo_plan_view(plan, chat.clock.today()))

@@ -70,7 +70,7 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
     out.show(views.memory_list_view(found, most=_MOST_LISTED if is_cut else None))
 
 
-@group.command("/profile", "what it knows of you")
+@group.command("/profile", "what it knows about you")
 async def show_profile(chat: Chat, out: Output, argument: str) -> None:
     """What holds now, by subject, the newest first; the number is what /why takes.
 
@@ -91,7 +91,7 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
     The id in front is what /why takes.
     """
     if not argument:
-        raise UsageError("Say what to look for: /recall WORDS")
+        raise UsageError("Usage: /recall WORDS")
     found = await chat.run(search.search, argument, limit=_MOST_FOUND)
     if found.hits:
         chat.shown = (found.hits[0].kind, found.hits[0].id)
@@ -104,7 +104,7 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
 async def remember(chat: Chat, out: Output, argument: str) -> None:
     """In your own words, at once; no model is asked, and no reflection touches it."""
     if not argument:
-        raise UsageError("Say what to keep: /remember TEXT")
+        raise UsageError("Usage: /remember TEXT")
     chat.refuse_in_private()
     kept = (await chat.run(memory.remember, argument)).memory
     chat.shown = ("memory", kept.id)
@@ -117,7 +117,7 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
     "/graph [NAME]", "people, places, things", like="/graph Rosa", choices=entity_choices
 )
 async def graph(chat: Chat, out: Output, argument: str) -> None:
-    """And how they belong together. Without a name: what belongs to you."""
+    """And how they are related. Without a name: what belongs to you."""
     out.show(views.graph_view(await chat.run(memory.graph, argument)))
 
 
@@ -152,14 +152,14 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
     ),
 )
 async def diff(chat: Chat, out: Output, argument: str) -> None:
-    """What was learned, changed and let go of between two moments.
+    """What was learned, changed and dropped between two moments.
 
     A moment is a date (2026-03-01), a time, 3h, 7d, 2w, today or yesterday; without
     one, the last 7 days.
     """
     words = argument.split()
     if len(words) > 2:
-        raise UsageError("It is /diff [FROM] [TO].")
+        raise UsageError("Usage: /diff [FROM] [TO].")
     since, until = [*words, None, None][:2]
     found = await chat.run(history.diff, since or _SINCE, until)
     out.show(diff_view(found, chat.clock))
@@ -173,7 +173,7 @@ async def timeline(chat: Chat, out: Output, argument: str) -> None:
     say all.
     """
     if argument not in {"", "all"}:
-        raise UsageError("It is /timeline, or /timeline all.")
+        raise UsageError("Usage: /timeline, or /timeline all.")
     found = await chat.run(history.timeline)
     out.show(timeline_view(found, None if argument else _MOST_LINES))
 

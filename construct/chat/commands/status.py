@@ -1,4 +1,4 @@
-"""Commands that show how things stand."""
+"""Commands that show status and history."""
 
 import asyncio
 
@@ -52,7 +52,7 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
     ◄ is a mark of the prompt cache.
     """
     if argument not in {"", "full"}:
-        raise UsageError("It is /context, or /context full.")
+        raise UsageError("Usage: /context, or /context full.")
     if chat.companion.models.is_notebook:
         out.say("No model is set up, so nothing is sent. `construct setup` chooses one.")
         return
@@ -86,7 +86,7 @@ def _how_many(argument: str) -> int:
         return LAST if argument else _SAID
     number = number_in(argument)
     if not number:
-        raise UsageError("It is /history, /history N, or /history all.")
+        raise UsageError("Usage: /history, /history N, or /history all.")
     return number
 
 

@@ -22,7 +22,7 @@ def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
 
 
 def describe(ask: Ask, base_url: str, name: str) -> FoundModel | None:
-    """Describe one model, with the window it is loaded with where it is loaded."""
+    """Describe one model. If it is loaded, its window is the loaded one."""
     known = next((model for model in find(ask, base_url) or [] if model.name == name), None)
     facts = entries(ask("/api/v0/models"), "data") or []
     mine = next((entry for entry in facts if entry.get("id") == name), None)

@@ -20,20 +20,36 @@ from construct.memory.cycles.runner import (
 from construct.memory.cycles.situation import MemoryConfig, is_over_limit
 from construct.memory.learning.asking import Account
 from construct.memory.learning.floor import Said, why_not_outdated
-from construct.memory.learning.observer import Reading, batch_tokens, known_tokens, observe
+from construct.memory.learning.observer import (
+    Pictures,
+    Reading,
+    batch_tokens,
+    known_tokens,
+    observe,
+)
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.learning.verifier import Group, verify
+from construct.memory.shown.files import stored_file, with_material
 from construct.memory.shown.forks import reach, replaceable
 from construct.memory.shown.lines import fitting
 from construct.memory.shown.transcript import batches
 from construct.store import cycles
 from construct.store import observations as rows
+from construct.store.attachments import with_data
 from construct.store.conversations import get_watermarks
 from construct.store.messages import is_readable, newest_messages
 from construct.store.never import left_out_note
 from construct.store.records import Descent, Message, Observation
 from construct.user_rules import Rules, read_rules
-from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Priority, Role, Stance
+from construct.vocabulary import (
+    EXTRACTIVE,
+    AttachmentKind,
+    CycleKind,
+    CycleStatus,
+    Priority,
+    Role,
+    Stance,
+)
 
 _MOST_WORDS = 40
 _CANDIDATES = 80
@@ -56,10 +72,38 @@ async def run_observer(runner: CycleRunner, conversation_id: int, find: Find) ->
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
-    """What an observer reads, and what it is based on."""
+class Material:
+    """Messages with what came with them, as a model reads them."""
 
     messages: list[Message]
+    pictures: Pictures
+
+
+def material(db: sqlite3.Connection, messages: Sequence[Message], model: Model | None) -> Material:
+    """Return messages with their attached texts, and the pictures if the model sees."""
+    if model is None or not any(m.attached for m in messages):
+        return Material(list(messages), {})
+    files = {
+        message: [stored_file(one, data) for one, data in found]
+        for message, found in with_data(db, messages).items()
+    }
+    pictures = {
+        message: [f for f in of if AttachmentKind.of(f.media_type) is AttachmentKind.IMAGE]
+        for message, of in files.items()
+        if AttachmentKind.IMAGE in model.reads
+    }
+    return Material(
+        [with_material(m, files[m.id]) if m.id in files else m for m in messages],
+        {message: of for message, of in pictures.items() if of},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """The messages an observer reads, and the state they were chosen in."""
+
+    messages: list[Message]
+    read: Material
     before: list[Message]
     based_on: int
     """The `observed` watermark."""
@@ -87,9 +131,11 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         if self.model is not None:
             here = reach(db, self.config.scope, self.home)
             known = known_notes(db, here, batch, known_tokens(self.model))
+        before = newest_messages(db, self.home, 2, batch[0].id - 1)
         return _Batch(
             messages=batch,
-            before=newest_messages(db, self.home, 2, batch[0].id - 1),
+            read=material(db, [m for m in batch if is_readable(m)], self.model),
+            before=material(db, before, self.model).messages,
             based_on=get_watermarks(db, self.home).observed,
             known=known,
             replaceable=replaceable(db, self.config.scope, self.home, known),
@@ -100,10 +146,14 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
         return batch.messages[0].id, batch.messages[-1].id
 
     async def work(self, batch: _Batch, account: Account) -> Extraction:
-        readable = [m for m in batch.messages if is_readable(m)]
         rules = await asyncio.to_thread(read_rules, self.config.rules_file)
         reading = Reading(
-            readable, batch.before, batch.known, self.config.clock, wishes=rules.prose
+            batch.read.messages,
+            batch.before,
+            batch.known,
+            self.config.clock,
+            wishes=rules.prose,
+            pictures=batch.read.pictures,
         )
         found = await observe(self.model, reading, account)
         if self.model is None or not any(line.replaces for line in found.observations):
@@ -122,7 +172,7 @@ class _ObserverJob(CycleJob[_Batch, Extraction, int]):
 async def _with_agreed_replacements(
     model: Model, found: Extraction, batch: _Batch, rules: Rules, account: Account
 ) -> Extraction:
-    """Return it with only the replacements that code and verifier agree to."""
+    """Return the extraction with only the replacements that code and verifier accept."""
     by_id = {o.id: o for o in batch.known}
     newer: dict[int, ProposedObservation] = {}
     for line in found.observations:
@@ -164,7 +214,7 @@ def _why_not_replaced(
 def known_notes(
     db: sqlite3.Connection, scope: Descent | None, messages: Sequence[Message], most: int
 ) -> list[Observation]:
-    """Return the stored notes that an observer is told of, at most `most` tokens.
+    """Return the stored notes to show an observer, at most `most` tokens of them.
 
     So it does not write them again, and can replace them. Of the active and pending
     ones first those that share names or subject with the messages, then those of high
@@ -189,7 +239,7 @@ def known_notes(
 
 
 def newest_observer(db: sqlite3.Connection, conversation_id: int) -> int:
-    """Return the id of the newest observer cycle that succeeded, 0 for none."""
+    """Return the id of the newest observer cycle that succeeded, or 0."""
     cycle = cycles.last_cycle(db, CycleKind.OBSERVER, conversation_id, (CycleStatus.SUCCEEDED,))
     return 0 if cycle is None else cycle.id
 

@@ -30,7 +30,7 @@ def store_graph(
     found: GraphProposal,
     now: str,
 ) -> int:
-    """Store a proposal; `memory_ids` by anchor.
+    """Store a proposal. `memory_ids` maps anchors to memories.
 
     Memories superseded or deleted meanwhile get no relations. Returns how many
     relations the user's rules forbade.
@@ -98,7 +98,7 @@ def _store_entities(
 
 
 def _same(proposed: ProposedEntity, known: Iterable[Entity]) -> list[Entity]:
-    """Return the entities that this one is.
+    """Return the stored entities that this one may be.
 
     Those whose own name it has, best first, else one with it as an alias.
     """
@@ -115,7 +115,7 @@ def _are_apart(db: sqlite3.Connection, a: Entity, b: Entity) -> bool:
 
 
 def _rename(db: sqlite3.Connection, entity: Entity, names: Iterable[str]) -> Entity:
-    """Return an entity called by these names, each once, and store that.
+    """Give an entity these names, each once, store it and return it.
 
     One without names stays as it is.
     """

@@ -96,6 +96,23 @@ def least_stance(content: str, sources: Sequence[Message], heard: Sequence[Messa
     return Stance.QUOTED if telling and telling.isdisjoint(own) else Stance.STATED
 
 
+def rests_on_files(
+    content: str, sources: Sequence[Message], heard: Sequence[Message], days: Iterable[str]
+) -> bool:
+    """Tell whether a fact comes from a picture or PDF rather than from the user's words.
+
+    It does when one of its sources came with such a file, and the user did not say its
+    terms, or without terms none of its words.
+    """
+    if not any(m.shows_more for m in sources):
+        return False
+    own = [_QUOTED_LINE.sub("", m.content) for m in heard if m.role == Role.USER]
+    if ungrounded_terms(content, own, days):
+        return True
+    said = frozenset(word for text in own for word in words(text))
+    return bool(provable_terms(content) - said) or content_words(content).isdisjoint(said)
+
+
 def listed(names: Iterable[str]) -> str:
     """Return names for a sentence: in quotation marks, in order."""
     return ", ".join(f"“{name}”" for name in sorted(names))

@@ -7,15 +7,21 @@ way through").
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from construct import tokens
 from construct.clock import Clock
 from construct.language.terms import terms
-from construct.llm.types import Model, WorkRequest
+from construct.llm.types import File, Model, WorkRequest
 from construct.memory.learning.asking import Account, ask, repeats_itself, sound_part
 from construct.memory.learning.extractive import extract
-from construct.memory.learning.floor import at_least, least_stance, listed, ungrounded_terms
+from construct.memory.learning.floor import (
+    at_least,
+    least_stance,
+    listed,
+    rests_on_files,
+    ungrounded_terms,
+)
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.shown.escaping import escape
 from construct.memory.shown.lines import (
@@ -32,7 +38,7 @@ from construct.memory.shown.lines import (
 from construct.memory.shown.transcript import halves, slices, transcript
 from construct.prompts import prompt
 from construct.store.records import Message, Observation
-from construct.vocabulary import Role
+from construct.vocabulary import Role, Stance
 
 BATCH_TOKENS = 16_000
 KNOWN_TOKENS = 1_500
@@ -47,13 +53,14 @@ _AGAIN = (
     "if there is nothing to note, answer so again."
 )
 
+Pictures = Mapping[int, Sequence[File]]
 Known = Observation | ProposedObservation
 """A note the observer is told of: stored, or of an earlier part of its batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an observer reads, and what it is told beside."""
+    """The messages an observer reads, and what else it is told."""
 
     messages: Sequence[Message]
     before: Sequence[Message]
@@ -67,6 +74,8 @@ class Reading:
     """What was written about what was said before, and is not stored (yet)."""
     most_notes: int = KNOWN_TOKENS
     """Tokens of notes that it is told of."""
+    pictures: Pictures = field(default_factory=dict)
+    """What the model sees of the messages, by message."""
 
     @property
     def notes(self) -> dict[str, Known]:
@@ -103,7 +112,7 @@ async def observe(model: Model | None, reading: Reading, account: Account) -> Ex
 
 
 def batch_tokens(model: Model | None) -> int:
-    """Return the most tokens of messages that one call reads.
+    """Return how many tokens of messages one call may read.
 
     A small window leaves room for prompt and answer.
     """
@@ -111,17 +120,17 @@ def batch_tokens(model: Model | None) -> int:
 
 
 def known_tokens(model: Model) -> int:
-    """Return the most tokens of known notes that one call is told of."""
+    """Return how many tokens of known notes one call may be given."""
     return min(KNOWN_TOKENS, model.context_window // 8)
 
 
 def _room(model: Model) -> int:
-    """Return what messages and answer may each take of the model's window."""
+    """Return how much of the model's window messages and answer may each take."""
     return max(200, (model.context_window - _PROMPT_TOKENS - known_tokens(model)) // 2)
 
 
 def joined(parts: Sequence[Extraction]) -> Extraction:
-    """Return several extractions as one.
+    """Merge several extractions into one.
 
     The task is the last one that was given, the title the first. A model's title comes
     before a rule's.
@@ -143,7 +152,7 @@ def joined(parts: Sequence[Extraction]) -> Extraction:
 
 
 def system_prompt(wishes: str) -> str:
-    """Return the observer's prompt, and at its end what the user wishes."""
+    """Return the observer's prompt, followed by the user's own rules."""
     if not wishes:
         return prompt("observer")
     framed = f"<wishes>\n{escape(wishes)}\n</wishes>"
@@ -151,7 +160,7 @@ def system_prompt(wishes: str) -> str:
 
 
 def fitting_wishes(wishes: str, model: Model) -> str:
-    """Return as many lines of what the user wishes as a call has room for."""
+    """Return as many lines of the user's rules as fit into a call."""
     lines = wishes.splitlines()
     most = min(WISHES_TOKENS, model.context_window // 16)
     return "\n".join(lines[: tokens.how_many_fit([tokens.count(line) + 1 for line in lines], most)])
@@ -217,6 +226,11 @@ async def _attempt(
         user="\n\n".join(part for part in (known if notes else "", text, remark) if part),
         max_tokens=min(_REPLY_TOKENS, _room(model), 1_000 + size),
         hopeless=repeats_itself,
+        pictures=tuple(
+            picture
+            for message in reading.messages
+            for picture in (reading.pictures.get(message.id, ()) if message.attached else ())
+        ),
     )
     reply = await ask(model, request, account)
     if reply is None:
@@ -279,13 +293,18 @@ def _grounded(
     days = [_day(m, reading) for m in heard]
     for dated in (note, *replaced):
         days += [dated.observation_date, dated.referenced_date or ""]
-    if strange := ungrounded_terms(note.content, texts, days):
+    # What stands in a picture that the model saw, no code can look up.
+    strange = ungrounded_terms(note.content, texts, days)
+    if strange and not any(m.attached and m.id in reading.pictures for m in sources):
         account.problems.append(
             f"left out “{note.content[:120]}”: {listed(strange)} is not in what it names"
         )
         return None
+    least = least_stance(note.content, sources, heard)
+    if rests_on_files(note.content, sources, heard, days):
+        least = Stance.QUOTED
     allowed = {
-        "stance": at_least(note.stance, least_stance(note.content, sources, heard)),
+        "stance": at_least(note.stance, least),
         "observation_date": min(note.observation_date, max(_day(m, reading) for m in sources)),
     }
     return ProposedObservation(
@@ -300,7 +319,7 @@ def _day(message: Message, reading: Reading) -> str:
 
 
 def _by_kind(notes: Sequence[Known]) -> tuple[list[Observation], list[ProposedObservation]]:
-    """Return those that are stored, and the others, which cannot be replaced yet."""
+    """Split notes into stored ones and others, which cannot be replaced yet."""
     stored = [o for o in notes if isinstance(o, Observation)]
     return stored, [o for o in notes if isinstance(o, ProposedObservation)]
 
@@ -328,10 +347,11 @@ def _sized(messages: Sequence[Message], most: int) -> list[list[Message]]:
     for message in messages:
         pieces = slices(message.content, most)
         cost = message.token_count if len(pieces) == 1 else most
-        for piece in pieces:
+        for number, piece in enumerate(pieces):
             if not parts or size + cost > most:
                 parts.append([])
                 size = 0
-            parts[-1].append(message._replace(content=piece))
+            attached = None if number else message.attached  # its pictures are seen once
+            parts[-1].append(message._replace(content=piece, attached=attached))
             size += cost
     return parts

@@ -30,7 +30,7 @@ def is_others(db: sqlite3.Connection, name: str) -> bool:
 
 def _expect_own(db: sqlite3.Connection, name: str) -> None:
     if is_others(db, name):
-        raise ConstructError(f"search goes by words alone: {OTHER_MODEL}")
+        raise ConstructError(f"search uses words alone: {OTHER_MODEL}")
 
 
 def choose(db: sqlite3.Connection, name: str) -> None:

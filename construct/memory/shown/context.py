@@ -116,9 +116,13 @@ def request_tokens(request: Request) -> dict[str, int]:
     sizes["system"] = sum(tokens.count(text.text) for text in request.system)
     for part in request.messages:
         for block in part.blocks:
-            size = block.tokens if isinstance(block, File) else tokens.count(block_text(block))
-            sizes[block_kind(block)] += size
+            sizes[block_kind(block)] += block_tokens(block)
     return sizes
+
+
+def block_tokens(block: Block) -> int:
+    """Return the estimated tokens of a block."""
+    return block.tokens if isinstance(block, File) else tokens.count(block_text(block))
 
 
 def block_text(block: Block) -> str:

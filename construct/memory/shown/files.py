@@ -1,12 +1,13 @@
 """What is sent of a file: as it is to a model that reads it, else its text or its line. Pure."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from construct import tokens
 from construct.llm.types import File, Text
 from construct.store.attachments import NewAttachment
-from construct.store.records import Attached
+from construct.store.records import Attached, Message
+from construct.text import as_pasted
 from construct.vocabulary import AttachmentKind
 
 if TYPE_CHECKING:
@@ -39,6 +40,17 @@ def sent_as(file: File, reads: Reads) -> File | Text:
         return file
     line = f"[{kind}: {file.name}]"
     return Text(f"{line}\n{text_of(file)}" if kind is AttachmentKind.TEXT else line)
+
+
+def with_material(message: Message, files: Sequence[File]) -> Message:
+    """Return a message as an observer reads it: lines and quoted texts above the words."""
+    parts = []
+    for file in files:
+        kind = AttachmentKind.of(file.media_type)
+        parts.append(f"[{kind}: {file.name}]")
+        if kind is AttachmentKind.TEXT:
+            parts.append(as_pasted(text_of(file)).rstrip("\n"))
+    return message._replace(content="\n".join([*parts, message.content]).rstrip("\n"))
 
 
 def text_of(file: File) -> str:

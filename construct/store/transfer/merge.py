@@ -149,7 +149,7 @@ def _forget(db: sqlite3.Connection, kind: str, ids: str) -> None:
 
 
 def _place(db: sqlite3.Connection, *, keep_ids: bool) -> None:
-    """Give every row its id here: of what is known by its uid that one, of the rest the next.
+    """Give every row its id here: the known one for a known uid, else the next.
 
     An entity is known by its name and type too.
     """
@@ -190,7 +190,7 @@ def _place(db: sqlite3.Connection, *, keep_ids: bool) -> None:
 
 
 def _here(kind: str, name: str) -> str:
-    """Return the SQL of a column's value here; of the id of a row of this kind, if it is one."""
+    """Return the SQL of a column's value in our database, with ids mapped to ours."""
     if not kind:
         return f"s.{name}"
     return f"(SELECT here FROM placed WHERE kind = '{kind}' AND there = s.{name})"
@@ -250,7 +250,7 @@ def _insert_owned(db: sqlite3.Connection, table: str, owner: str) -> None:
 
 
 def _whole(table: str) -> str:
-    """Return the SQL of whether all that a row without a uid names is here."""
+    """Return the SQL that tests whether all rows that a row names are here."""
     names = [f"{name} IS NOT NULL" for name, kind in _REFERENCES[table].items() if kind]
     return f"({' AND '.join(names)})"
 
@@ -319,7 +319,7 @@ def _meet_entities(db: sqlite3.Connection) -> None:
 
 
 def _meet_memories(db: sqlite3.Connection) -> None:
-    """Let a memory go where a newer one has come, or its observation went at the same moment.
+    """Supersede a memory if a newer one has come or its observation went.
 
     One comes back whose newer one was left out.
     """

@@ -103,5 +103,7 @@ async def test_each_request_is_a_question_of_its_own(
         async with talking(settings, out) as dialogue:
             await dialogue.before_prompt()
         assert out.questions == ["Forget it for good?"]
-        assert "every word of these goes:\n  message:1 “My sister Rosa" in capsys.readouterr().out
+        assert (
+            "deletes every word of these:\n  message:1 “My sister Rosa" in capsys.readouterr().out
+        )
         assert forget_requests.unanswered(db) == []

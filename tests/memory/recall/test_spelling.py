@@ -51,7 +51,7 @@ def gate(required: int, weighed: int) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module", params=[1, 4, 30])
+@pytest.fixture(scope="module", params=[1, 12])
 def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Life:
     """A file in which all of it is said so many times, noted once and kept in part."""
     life = Life(Path(tmp_path_factory.mktemp("spelling")))
@@ -70,7 +70,7 @@ def lived(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     asked=st.lists(st.sampled_from(ASKED), min_size=1, max_size=5),
@@ -222,7 +222,7 @@ def test_a_slip_is_the_same_both_ways(a: str, b: str) -> None:
 
 
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=st.data())
 def test_every_word_one_slip_away_is_found(lived: Life, data: st.DataObject) -> None:
