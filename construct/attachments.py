@@ -120,7 +120,7 @@ def attachment_name(name: str) -> str:
 
 
 def is_kept(attachment: Attachment) -> bool:
-    """Tell whether this could have been kept: its data is of its type, and not too large."""
+    """Return whether this could have been kept: its data is of its type, and not too large."""
     data = attachment.data
     match MEDIA_TYPES.get(attachment.media_type):
         case AttachmentKind.IMAGE:

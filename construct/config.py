@@ -108,7 +108,7 @@ class Settings:
     unknown: tuple[str, ...] = ()
     """Names like those of settings that are none: misspelt, or of a newer version."""
     untrusted: UntrustedFile | None = None
-    """The `.env` of which something was ignored, because the user has not trusted it."""
+    """The `.env` whose settings were partly ignored, because the user has not trusted it."""
     setup_names: frozenset[str] = frozenset()
     """Names of settings in `config.env` that `construct setup` wrote."""
     is_chosen_by_setup: bool = False
@@ -137,7 +137,7 @@ class Settings:
 
     @property
     def has_credentials(self) -> bool:
-        """Tell whether an Anthropic-speaking server can be asked."""
+        """Whether an Anthropic-speaking server can be asked."""
         return bool(self.api_key or self.auth_token or self.base_url)
 
 

@@ -59,7 +59,7 @@ def this_installation() -> Installation:
 
 
 def _origin() -> dict[str, Any]:
-    """Return what the installer noted of where it had this from (PEP 610)."""
+    """Return what the installer recorded of this package's origin (PEP 610)."""
     try:
         found: dict[str, Any] = json.loads(distribution(_NAME).read_text("direct_url.json") or "{}")
     except (PackageNotFoundError, ValueError):

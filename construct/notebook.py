@@ -72,7 +72,7 @@ def _with_a_word_of(question: str, hits: Sequence[Hit]) -> list[Hit]:
 
 
 def is_question(text: str) -> bool:
-    """Tell whether a message asks something, in any script."""
+    """Return whether a message asks something, in any script."""
     return text.rstrip(" \t\n\"'”’)").endswith(("?", "？", "؟", ";"))
 
 

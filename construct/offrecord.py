@@ -26,7 +26,7 @@ from construct.store.messages import is_shown
 from construct.store.records import DROPPED, REFUSED, Message
 from construct.store.usage import Call, book_off_record
 from construct.tokens import Usage
-from construct.turn import WHOLE, Delta, Listener, Noticed, TurnResult, heard
+from construct.turn import COMPLETE, Delta, Listener, Noticed, TurnResult, reporting_retries
 from construct.vocabulary import Role
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class OffRecord:
         at = len(self.said)
         self.said.append(new)
         error: ModelError | None = None
-        stream = self.companion.models.main.stream(heard(request, listen))
+        stream = self.companion.models.main.stream(reporting_retries(request, listen))
         try:
             async for piece in stream:
                 listen(Delta(piece))
@@ -141,7 +141,7 @@ class OffRecord:
     def _keep_reply(self, reply: Reply) -> None:
         text = reply.text.strip()
         if text:
-            end = "" if reply.stop_reason in WHOLE else f"\n\n{INTERRUPTED}"
+            end = "" if reply.stop_reason in COMPLETE else f"\n\n{INTERRUPTED}"
             self.said.append(self._unstored(Role.ASSISTANT, text + end))
 
     def _sent(self) -> tuple[Message, ...]:

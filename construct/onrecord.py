@@ -41,7 +41,7 @@ from construct.store.shown import count_shown
 from construct.store.usage import Call, book_usage, learn_token_factor
 from construct.tokens import Usage
 from construct.turn import (
-    WHOLE,
+    COMPLETE,
     Delta,
     Listener,
     Noticed,
@@ -50,7 +50,7 @@ from construct.turn import (
     ToolCalled,
     TurnResult,
     Waiting,
-    heard,
+    reporting_retries,
 )
 from construct.vocabulary import MessageStatus, Role
 
@@ -273,7 +273,7 @@ class OnRecord:
         request, rounds_left = prepared.request, _MOST_TOOL_ROUNDS
         try:
             while True:
-                stream = self.companion.models.main.stream(heard(request, listen))
+                stream = self.companion.models.main.stream(reporting_retries(request, listen))
                 gap = "\n\n" if so_far.texts else ""
                 try:
                     async for piece in stream:
@@ -331,7 +331,7 @@ class OnRecord:
             if rounds_left == 1:
                 results.append(ToolResult(call.id, _ENOUGH_TOOLS, is_error=True))
             else:
-                brought = so_far.brought[call.id].extend
+                brought = so_far.items_by_call[call.id].extend
                 results.append(await replace(tools, brought=brought).use(call))
         so_far.add_round(reply, results)
         return await self.companion.store.call(self._next_round, prepared, so_far)
@@ -343,7 +343,7 @@ class OnRecord:
         """
         conversation_id = prepared.words.conversation_id
         name, usage = self.companion.models.main.name, so_far.usage
-        done = so_far.stop_reason in WHOLE
+        done = so_far.stop_reason in COMPLETE
         now = self.companion.now
         message_id = None
         with transaction(db):
@@ -408,7 +408,7 @@ def _drop(db: sqlite3.Connection, conversation_id: int) -> str | None:
 
 
 def _is_left_out(prepared: Prepared, so_far: Replying) -> bool:
-    """Tell whether the words were refused, and no earlier reply answers them."""
+    """Return whether the words were refused, and no earlier reply answers them."""
     return so_far.stop_reason == REFUSED and not prepared.has_answer
 
 

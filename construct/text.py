@@ -56,7 +56,7 @@ def storable(text: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Tell whether a message is white space, or NULs, alone."""
+    """Return whether a message is white space, or NULs, alone."""
     return not storable(text).strip()
 
 

@@ -52,7 +52,7 @@ def by_bytes(text: str) -> int:
 
 
 def _has_vocabulary() -> bool:
-    """Tell whether tiktoken would find its vocabulary whole, where it looks for it."""
+    """Return whether tiktoken would find its vocabulary whole, where it looks for it."""
     import hashlib
     import tempfile
 

@@ -1,13 +1,14 @@
-"""One turn of a conversation: what is heard of it, its reply, how it ended.
+"""One conversation turn: the events it emits, the reply as it arrives, and the outcome.
 
-A model answers, with the database (onrecord.py) or off the record (offrecord.py), or
-the notebook does by rule. Who asks for a reply gets one of these from `responders.py`,
-and need not know which.
+Three responders answer turns: a model with the database (onrecord.py), a model off the
+record (offrecord.py), and the notebook's fixed rules. `responders.py` chooses; callers
+need not know which one they have.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from construct.errors import ModelError
 from construct.llm.types import Block, ChatMessage, Reply, Request, Text, ToolResult
@@ -18,19 +19,19 @@ from construct.tokens import Usage
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """Words of the reply."""
+    """The next words of the reply."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The turn waits for the observer."""
+    """The turn waits until the observer has made room in the window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Storing:
-    """All words have come. Storing them waits for another program."""
+    """The reply is complete, but another program holds the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,13 @@ class ToolCalled:
     summary: str
 
 
-WHOLE = frozenset({"end_turn", "stop_sequence", "max_tokens"})
-"""Why a reply stops that has come to its own end, or to the limit of its length."""
+COMPLETE = frozenset({"end_turn", "stop_sequence", "max_tokens"})
+"""Stop reasons of a reply that is complete, or as long as the model allows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """The model is asked again; `why` is a few words."""
+    """The request is sent again; `why` says in a few words what went wrong."""
 
     why: str
 
@@ -63,8 +64,8 @@ Event = Noticed | Delta | Waiting | Storing | ToolCalled | Retrying
 Listener = Callable[[Event], None]
 
 
-def heard(request: Request, listen: Listener) -> Request:
-    """Return a request of which it is heard when it is sent again."""
+def reporting_retries(request: Request, listen: Listener) -> Request:
+    """Return a copy of the request that reports each retry to `listen`."""
     return replace(request, on_retry=lambda why: listen(Retrying(why)))
 
 
@@ -72,8 +73,8 @@ def heard(request: Request, listen: Listener) -> Request:
 class TurnResult:
     """How a turn ended.
 
-    `error` is set when the model failed, `message_id` when something of a reply was
-    kept.
+    `error` is set if the model failed. `message_id` is None if no part of a reply
+    arrived, so that nothing was stored.
     """
 
     conversation_id: int
@@ -83,67 +84,68 @@ class TurnResult:
     usage: Usage
     error: ModelError | None = None
     left_out: bool = False
-    """Whether the message is left out of later requests: the model declined to answer
-    it.
-    """
+    """True if the model refused the message: later requests omit it."""
 
     @property
     def complete(self) -> bool:
-        """Tell whether the reply is whole."""
-        return self.error is None and self.stop_reason in WHOLE
+        """Whether the whole reply arrived."""
+        return self.error is None and self.stop_reason in COMPLETE
 
 
 @dataclass(slots=True)
 class Replying:
-    """A reply while it comes: finished tool rounds, the words so far, how it ended."""
+    """A reply in progress: finished tool rounds, the text so far, and how it ended."""
 
     rounds: list[ChatMessage] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
-    brought: dict[str, list[ContextItem]] = field(default_factory=lambda: defaultdict(list))
-    """What tools gave of memory, by call."""
+    items_by_call: dict[str, list[ContextItem]] = field(default_factory=lambda: defaultdict(list))
+    """Memory items that tools returned, by the id of the tool call."""
     usage: Usage = Usage()
     first: Usage = Usage()
-    """Of the first request alone, which is what was estimated."""
+    """Usage of the first request alone, to compare with its estimated size."""
     stop_reason: str | None = None
 
     @property
     def items(self) -> list[ContextItem]:
-        """What tools gave of memory, in order."""
-        return [one for of_call in self.brought.values() for one in of_call]
+        """All memory items that tools returned, in order."""
+        return list(chain.from_iterable(self.items_by_call.values()))
 
     @property
     def marked_rounds(self) -> tuple[ChatMessage, ...]:
-        """The finished rounds, the newest result marked for the cache."""
+        """The finished tool rounds, with a cache mark on the newest result."""
         *before, results = self.rounds
         *others, last = results.blocks
         assert isinstance(last, ToolResult)
         return (*before, ChatMessage("user", (*others, replace(last, mark=True))))
 
     def forget(self, gone: Collection[ContextItem]) -> None:
-        """Take out of the rounds what tools gave and has been forgotten since."""
-        empty = {
-            call for call, brought in self.brought.items() if not set(gone).isdisjoint(brought)
+        """Blank the tool results that hold items which have been forgotten since."""
+        forgotten = set(gone)
+        to_blank = {
+            call_id
+            for call_id, items in self.items_by_call.items()
+            if not forgotten.isdisjoint(items)
         }
         self.rounds = [
-            replace(part, blocks=tuple(_emptied(b, empty) for b in part.blocks))
+            replace(part, blocks=tuple(_blanked(block, to_blank) for block in part.blocks))
             for part in self.rounds
         ]
 
     def book(self, usage: Usage) -> None:
-        """Add what a request cost."""
+        """Add the usage of one request."""
         self.first = self.first if self.usage != Usage() else usage
         self.usage = self.usage + usage
 
     def add_round(self, reply: Reply, results: Sequence[ToolResult]) -> None:
-        """Keep a call of tools with its results."""
+        """Record the assistant's tool calls and their results."""
         self._keep_words(reply)
         self.rounds.append(ChatMessage("assistant", tuple(reply.blocks)))
         self.rounds.append(ChatMessage("user", tuple(results)))
 
     def finish(self, reply: Reply) -> None:
-        """Keep what came last, and how it ended.
+        """Record the last words and the stop reason.
 
-        Calls that nobody answers are left out.
+        Tool calls that were never answered are left out.
         """
         self._keep_words(reply)
         self.stop_reason = reply.stop_reason
@@ -155,9 +157,9 @@ class Replying:
             self.texts.append(reply.text.strip())
 
 
-def _emptied(block: Block, calls: Collection[str]) -> Block:
+def _blanked(block: Block, call_ids: Collection[str]) -> Block:
     return (
         replace(block, content=REMOVED)
-        if isinstance(block, ToolResult) and block.tool_use_id in calls
+        if isinstance(block, ToolResult) and block.tool_use_id in call_ids
         else block
     )

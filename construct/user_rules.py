@@ -105,7 +105,7 @@ def _holds(text: str, word: str) -> bool:
 
 
 def _joined(left: str, right: str) -> bool:
-    """Tell whether two neighbouring characters belong to one word."""
+    """Return whether two neighbouring characters belong to one word."""
     return (
         _is_letter(left) and _is_letter(right) and not (_is_unspaced(left) or _is_unspaced(right))
     )

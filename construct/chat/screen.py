@@ -57,14 +57,14 @@ from construct.views.themes import Theme, prompt_style
 R = TypeVar("R")
 _HINT_SECONDS = 3.0
 _TICK_SECONDS = 0.125
-# How long a key after Escape is taken for a part of it: a long time would be felt.
+# Seconds to wait after Escape for the rest of a key sequence; longer would be felt.
 _ESCAPE_SECONDS = 0.05
 _KEY_SEQUENCE_SECONDS = 0.5
 _TAIL_ROWS = 8
 _MENU_ROWS = 8
 _FEWEST_INPUT_ROWS = 3
 _BESIDE_TAIL = 6
-"""Rows: blank lines, what is waited for, what is queued, the prompt, the toolbar."""
+"""Rows that a reply's tail leaves free: blank lines, status, queue, prompt, toolbar."""
 _BESIDE_PANEL = 4
 """Rows: a blank line on either side, the prompt, the toolbar."""
 _MENU_STYLE = {
@@ -306,7 +306,7 @@ class Screen:
         return Layout(FloatContainer(rows, [Float(menu, xcursor=True, ycursor=True)]), line)
 
     def _line_prefix(self, line: int, wrapped: int) -> StyleAndTextTuples:
-        """Return the prompt's sign for the first row, as much room for the others."""
+        """Return the prompt sign for the first row, and as wide an indent for the others."""
         style = "class:high" if self.toolbar.private else "class:accent"
         sign = "› "
         if self.prompt.question:
@@ -322,7 +322,7 @@ def _menu_height(buffer: Buffer) -> Dimension:
 
 
 def _standard_output() -> Output:
-    """Return standard output; it is never asked where the cursor is."""
+    """Return standard output, with requests for the cursor's position turned off."""
     output = create_output()
     if isinstance(output, Vt100_Output):
         output.enable_cpr = False

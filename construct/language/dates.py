@@ -185,18 +185,18 @@ def named_periods(text: str, today: date | None = None) -> tuple[Period, ...]:
 
 
 def may_name_time(word: str) -> bool:
-    """Tell whether a folded word may be a part of a time that is named."""
+    """Return whether a folded word may be a part of a time that is named."""
     return (word.isdigit() and len(word) <= 4) or word in _TIME_PARTS
 
 
 def in_past(text: str) -> bool:
-    """Tell whether the sentence's first sign of tense is one of the past."""
+    """Return whether the sentence's first sign of tense is one of the past."""
     sign = _TENSE.search(text, 0, _LONGEST)
     return sign is not None and sign["past"] is not None
 
 
 def _told_as_past(text: str, start: int, end: int) -> bool:
-    """Tell whether what happens at text[start:end] is told as past.
+    """Return whether what happens at text[start:end] is told as past.
 
     The nearest verb before it in its clause tells, else the next one.
     """
@@ -260,7 +260,7 @@ def _read_numeric(match: re.Match[str], _text: str, _base: date) -> Reading | No
 
 
 def _names_month(match: re.Match[str], text: str) -> bool:
-    """Tell whether "may", "march" and "mar" are months here and no other words."""
+    """Return whether "may", "march" and "mar" are months here and no other words."""
     name = match["month"]
     if name not in {"may", "march", "mar"} or match["year"]:
         return True
@@ -320,7 +320,7 @@ def _weekday(match: re.Match[str], text: str, base: date, *, past: bool) -> date
 
 
 def _is_one_day(match: re.Match[str], text: str) -> bool:
-    """Tell whether the name of a weekday stands for one day: not "every Friday"."""
+    """Return whether the name of a weekday stands for one day: not "every Friday"."""
     if match["many"] or (match["lead"] or "").casefold() == "following ":
         return False
     start = match.start("weekday") if match["weekday"] else match.start("short")

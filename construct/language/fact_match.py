@@ -81,7 +81,7 @@ def revealing_words(text: str) -> frozenset[str]:
 
 
 def reveals(text: str | None, parts: frozenset[str]) -> bool:
-    """Tell whether a text holds any of these pieces."""
+    """Return whether a text holds any of these pieces."""
     return bool(text) and not (
         parts.isdisjoint(words(text or "")) and parts.isdisjoint(_pairs(text or ""))
     )
@@ -92,7 +92,7 @@ def _pairs(text: str) -> set[str]:
 
 
 def states_fact(text: str, fact: str) -> bool:
-    """Tell whether a text says a fact, word for word or nearly.
+    """Return whether a text says a fact, word for word or nearly.
 
     Nearly: it has the fact's names and half of the rest.
 

@@ -1,6 +1,6 @@
-"""Words as the full-text index has them, folded and stemmed.
+"""Fold and stem words as the full-text index does.
 
-So ranking sees the matches that SQLite found. This is SQLite's
+Ranking in Python has to agree with the matches that SQLite found. This is SQLite's
 `tokenize='porter unicode61 remove_diacritics 2'` in Python: Porter (1980), with the two
 later rules that fts5_tokenize.c has, `bli` and `logi`.
 """
@@ -13,13 +13,13 @@ from functools import cache, lru_cache
 from construct.language.wordlists import IRREGULAR
 
 _WORD = re.compile(r"[^\W_]+")
-# Scripts written without spaces: a run of them is one word to the tokenizer, so it is
-# looked for in pieces.
+# Scripts written without spaces: the tokenizer takes a whole run for one word, so
+# recall searches for substrings instead.
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-_LONGEST = 64  # longer words are left alone, as in SQLite
+_MAX_STEMMED_BYTES = 64  # longer words are not stemmed, as in SQLite
 
 _STEP_2 = {
     "ational": "ate", "tional": "tion", "enci": "ence", "anci": "ance", "izer": "ize",
@@ -33,18 +33,16 @@ _STEP_3 = {
 _STEP_4 = dict.fromkeys(
     "al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize".split(), ""
 )
-_LONGEST_ENDING = 7  # the longest that a word ends with is the one that counts
+_COMBINING_MARKS = re.compile("[\u0300-\u036f]")
+_LONGEST_ENDING = 7  # letters in "ational"; the longest matching ending wins
 
 
 def fold(text: str) -> str:
-    """Return a text in lower case, Latin letters without diacritics."""
+    """Return a text in lower case, with Latin letters stripped of diacritics."""
     if text.isascii():
         return text.lower()
-    plain = _MARKS.sub("", "".join(map(_plain, text)))
+    plain = _COMBINING_MARKS.sub("", "".join(map(_plain, text)))
     return plain.lower().replace("ς", "σ")
-
-
-_MARKS = re.compile("[\u0300-\u036f]")
 
 
 @lru_cache(4096)
@@ -59,7 +57,7 @@ def index_words(text: str) -> list[str]:
 
 
 def is_unspaced(text: str) -> bool:
-    """Tell whether a text holds a script without spaces between words."""
+    """Return whether a text contains a script written without spaces."""
     return bool(UNSPACED.search(text))
 
 
@@ -67,9 +65,9 @@ def is_unspaced(text: str) -> bool:
 def stem(word: str) -> str:
     """Return the stem under which the index files a folded word."""
     bytes_ = word.encode()
-    if not 3 <= len(bytes_) <= _LONGEST:
+    if not 3 <= len(bytes_) <= _MAX_STEMMED_BYTES:
         return word
-    # The rules look at bytes.
+    # SQLite applies the rules to bytes: latin-1 makes each byte one character.
     return _stem(bytes_.decode("latin-1")).encode("latin-1").decode(errors="replace")
 
 
@@ -80,13 +78,13 @@ def _irregular() -> dict[str, tuple[str, ...]]:
 
 
 def word_forms(word: str) -> tuple[str, ...]:
-    """Return the word and those of its forms that have other stems."""
+    """Return the word and its irregular forms with other stems: "go", "went"."""
     own = stem(word)
     return (word, *[form for form in _irregular().get(own, ()) if stem(form) != own])
 
 
 def root(word: str) -> str:
-    """Return one stem for all forms of a word: "went" and "goes" have the same."""
+    """Return the stem that all forms of a word share, as "went" and "goes" do."""
     return min(map(stem, word_forms(word)))
 
 
@@ -115,12 +113,12 @@ def _shape(word: str) -> str:
 
 
 def _measure(word: str) -> int:
-    """Return how often consonants follow vowels."""
+    """Return Porter's measure m: the number of vowel-consonant sequences."""
     return len(re.findall("V+C+", _shape(word)))
 
 
 def _has_short_end(word: str) -> bool:
-    """Tell whether it ends consonant, vowel, consonant, the last not w, x or y."""
+    """Return whether a word ends consonant-vowel-consonant, the last not w, x or y."""
     return word[-1:] not in ("w", "x", "y") and _shape(word)[-3:] == "CVC"
 
 
@@ -131,7 +129,7 @@ def _without_plural(word: str) -> str:
 
 
 def _without_past(word: str) -> str:
-    """Take "ed" and "ing" off, and put right what is left: "hop(p)ing", "fil(e)ing"."""
+    """Remove "ed" or "ing" and repair the stem: "hopping" to "hop", "filing" to "file"."""
     if word.endswith("eed") and len(word) > 3:
         return word[:-1] if _measure(word[:-3]) > 0 else word
     base = word.removesuffix("ing") if word.endswith("ing") else word.removesuffix("ed")
@@ -145,7 +143,7 @@ def _without_past(word: str) -> str:
 
 
 def _replaced(word: str, endings: Mapping[str, str], *, least: int) -> str:
-    """Replace the longest of these endings, where the rest measures so much."""
+    """Replace the longest matching ending if the rest has a measure of at least `least`."""
     for size in range(_LONGEST_ENDING, 1, -1):
         base, ending = word[:-size], word[-size:]
         if ending in endings:

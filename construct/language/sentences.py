@@ -1,4 +1,4 @@
-"""Which of a text are the writer's own words, and where its sentences end. Pure."""
+"""Separate a writer's own words from quoted material, and split text into sentences."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _FENCED = re.compile(
 )
 _ATTACHMENT = re.compile(r"\[(?:image|pdf|text): [^\[\]]+\]")
 _MAIL = re.compile(r"^[A-Z][\w-]{1,12}: .+\n[A-Z][\w-]{1,12}: ", re.MULTILINE)
-"""Two header lines, one under the other."""
+"""The start of a pasted e-mail: two header lines, one under the other."""
 _LIST_MARK = re.compile(r"\s*(?:[-*•+–—]|#{1,6}|\(?\d{1,2}[.)]|[a-z]\))\s+")
 _END = re.compile(r"[.!?…؟]+[\"'”’»)\]*_]*(?=\s|$)|[。！？｡।۔]+[\"'”’」』）》]*")
 _ABBREVIATIONS = word_set(
@@ -20,25 +20,26 @@ _ABBREVIATIONS = word_set(
 )
 _LONGEST_ABBREVIATION = 20
 _WRAP_WIDTH = 55
-"""A line at least this long that ends without punctuation was broken by its width."""
+"""Characters. A longer line that ends without punctuation was hard-wrapped."""
 
 
 def own_text(text: str) -> str:
-    """Return a text without what others wrote.
+    """Return a text without quoted material.
 
-    That is lines that begin with `>`, those that stand for attachments and fenced code,
-    in whose place stand blank lines, and a mail that was pasted, from its header on.
+    Lines quoted with `>`, attachment lines and fenced code become blank lines; a pasted
+    e-mail is cut off from its headers on.
     """
     mail = _MAIL.search(text)
+    before_mail = text[: mail.start()] if mail else text
     lines = (
         "" if line.lstrip().startswith(">") or _ATTACHMENT.fullmatch(line) else line
-        for line in text[: mail.start() if mail else None].splitlines()
+        for line in before_mail.splitlines()
     )
     return _FENCED.sub("\n\n", "\n".join(lines))
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text, word for word, without their list marks."""
+    """Return the sentences of a text verbatim, without list marks."""
     sentences: list[str] = []
     for block in _blocks(text):
         sentences += filter(None, map(str.strip, _sentences(block)))
@@ -46,17 +47,21 @@ def split_sentences(text: str) -> list[str]:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Yield lines, each with the lines that it was merely wrapped into."""
-    block = last = ""
+    """Yield paragraphs: hard-wrapped lines are joined, list items kept apart."""
+    block = previous = ""
     for line in text.splitlines():
         mark = _LIST_MARK.match(line)
-        if mark or not line.strip() or len(last) < _WRAP_WIDTH or last[-1] in ".!?:…。":
+        if mark or not line.strip() or not _is_wrapped(previous):
             yield block
             block = line[mark.end() :] if mark else line
         else:
             block += "\n" + line
-        last = line.strip()
+        previous = line.strip()
     yield block
+
+
+def _is_wrapped(line: str) -> bool:
+    return len(line) >= _WRAP_WIDTH and line[-1] not in ".!?:…。"
 
 
 def _sentences(block: str) -> Iterator[str]:
@@ -71,7 +76,7 @@ def _sentences(block: str) -> Iterator[str]:
 
 
 def _is_abbreviated(word: str) -> bool:
-    """Tell whether a stop need not end the sentence: "Dr.", "J.", "5. März"."""
+    """Return whether a full stop may belong to the word: "Dr.", "J.", "5. März"."""
     short_number = word.isdigit() and len(word) < 3
     initial = len(word) == 1 and word.isupper() and word != "I"
     return short_number or initial or "." in word or word.casefold() in _ABBREVIATIONS

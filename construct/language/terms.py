@@ -1,10 +1,8 @@
-"""Terms and denials: what must be neither lost nor invented when notes are condensed.
+"""Extract terms and negations, to check condensed notes for lost or invented facts.
 
-Pure.
-
-Terms are tokens with a digit, numbers, sums and addresses written otherwise, words with
-a capital that do not begin the sentence, and quoted words. They are compared as whole
-words, in any letter case (memory.md, "What keeps it honest").
+A term is a token with a digit; a number, an amount or an address without one; a
+capitalised word that does not begin its sentence; or a quoted word. Terms are compared
+as whole words, in any letter case (memory.md, "What keeps it honest"). No I/O.
 """
 
 import re
@@ -22,14 +20,13 @@ from construct.language.wordlists import (
     WEEKDAY_NAMES,
 )
 
-# Ideographs and syllables of CJK have no spaces between words: each is a word of its
-# own.
+# CJK is written without spaces between words, so each character counts as a word.
 _CJK = (
     r"\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u9fff"
     r"\uac00-\ud7af\uf900-\ufaff\uff66-\uff9d"
 )
 _LETTER = rf"[^\W\d_{_CJK}]"
-# Accents and vowel signs that stand behind their letter; for `re` they are no letters.
+# Combining accents and vowel signs follow their letter; `\w` does not match them.
 _MARK = (
     r"[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     r"\u06d6-\u06dc\u06df-\u06ed\u0900-\u0963\u0981-\u0df3\u0e31-\u0e3a\u0e47-\u0e4e]"
@@ -54,19 +51,19 @@ _QUOTED = re.compile(
     r"|`([^`\n]{1,200})`|「([^」\n]{1,200})」|『([^』\n]{1,200})』|《([^》\n]{1,200})》"
     r"|(?<!\w)'([^\n]{1,200}?)'(?!\w)|(?<!\w)[‘‚]([^\n]{1,200}?)[’‘](?!\w)"
 )
-# A stop behind an initial, a number or an abbreviation ends no sentence: better a term
-# too many.
+# A full stop after an initial, a number or an abbreviation does not end a sentence. When
+# in doubt, it does not: a term too many does less harm than one too few.
 _SENTENCE_START = re.compile(
     rf"(?:^|(?:(?<!(?<!['’])\b{_LETTER})(?<!\d)(?<!\b(?:Mr|Ms|Dr|St|Sr|Jr|No|Nr|Co|vs|ca))"
     r"(?<!\b(?:Mrs|Sra|Inc|Ltd|etc|bzw|usw))(?<!\bProf)\.|[!?。！？])\s|\n)[\s\"“„«»'‘(*\-]*$"
 )
 
-# Denials that are plain words in another language: Portuguese "no Porto" is "in Porto",
-# Dutch "pas 5" is "only 5", German "in Not" is "in need". First the languages in which
-# it denies.
+# Words that negate in some languages and are ordinary words in another: Portuguese "no
+# Porto" is "in Porto", Dutch "pas 5" is "only 5", German "in Not" is "in need". Each
+# with the languages where it negates and the one where it does not.
 _AMBIGUOUS_DENIALS = {"no": (("en", "es"), "pt"), "pas": (("fr",), "nl"), "not": (("en",), "de")}
-# For a text without other words that tell: behind a vowel it is Portuguese ("mora no
-# Porto").
+# Decides when no other word shows the language: "no" after a word that ends in a vowel
+# is Portuguese ("mora no Porto").
 _PORTUGUESE_NO = re.compile(r"(?<![\w-])[a-zà-ÿ-]+(?<=[aiou]) no ")
 _NUMBERED = re.compile(r"\bno\. ?(?=\d)", re.IGNORECASE)
 _NOT_CONTRACTED = re.compile(r"n['’]t\Z")
@@ -74,7 +71,7 @@ _CHINESE_DENIAL = re.compile(
     "(?<![差对對])不(?![过過错錯但仅僅管久断斷同安]|得不|动产|動產|锈钢|鏽鋼)|没(?![收头落])|沒(?![收頭落])"
     "|[无無](?![线線聊论論数數比])|[并並绝絕]非|[从從尚]未|未曾"
 )
-# What means "must" or "may" in the form of a denial, and adjectives that end like one.
+# Not negations: forms that mean "must" or "may", and adjectives that end in "nai".
 _JAPANESE_NO_DENIAL = re.compile(
     "(?:かもしれ|違い|なければなら|なくてはなら|ないといけ|なければいけ|なくてはいけ|すみ|少|危|切|つまら|もったい)"
     "(?:ない|ません|なかった|なく)|だけでなく"
@@ -84,7 +81,7 @@ _KOREAN_DENIAL = re.compile(
     r"않|(?<!틀림)(?<!끊임)(?<!밖에 )없|아니|못하|못했|못한|(?<!\w)(?:안|못) |지 (?:마|말)"
 )
 _KANA = re.compile("[\u3041-\u30fa]")
-# "A" is a word of too many languages to tell which one a text is in.
+# "A" is a word in too many languages to show which one a text is in.
 _SMALL_WORDS = {language: stops - {"a"} for language, stops in STOP_WORDS.items()}
 
 
@@ -94,12 +91,12 @@ def tokens(text: str) -> Iterator[re.Match[str]]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words and numbers of `text`, as they are compared."""
+    """Return the words and numbers of `text` in their normal form."""
     return [normal_form(match.group()) for match in tokens(text)]
 
 
 def normal_form(word: str) -> str:
-    """Return a word as it is compared: small letters, no 's, numbers in digits."""
+    """Return a word in lower case, without its 's, spelled numbers as digits."""
     if word.isascii():
         folded = word.lower()
         if "'" not in folded:
@@ -118,15 +115,15 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def is_negation(word: str) -> bool:
-    """Return whether a folded word, by itself, denies something."""
+    """Return whether a folded word is a negation by itself."""
     return word in DENIALS or bool(_NOT_CONTRACTED.search(word))
 
 
 def negates(text: str) -> bool:
-    """Tell whether a text denies something, in a word that is known and certain."""
-    said = words(_NUMBERED.sub("", text))
-    denials = {word for word in said if is_negation(word)}
-    if any(word not in _AMBIGUOUS_DENIALS or _denies(word, said, text) for word in denials):
+    """Return whether a text contains an unambiguous negation."""
+    text_words = words(_NUMBERED.sub("", text))
+    denials = {word for word in text_words if is_negation(word)}
+    if any(word not in _AMBIGUOUS_DENIALS or _denies(word, text_words, text) for word in denials):
         return True
     if _KOREAN_DENIAL.search(text):
         return True
@@ -135,40 +132,45 @@ def negates(text: str) -> bool:
     return bool(_CHINESE_DENIAL.search(text))
 
 
-def _denies(ambiguous: str, said: list[str], text: str) -> bool:
-    """Return whether a text is in a language in which this word is a denial."""
+def _denies(ambiguous: str, text_words: list[str], text: str) -> bool:
+    """Return whether a text is in a language where this ambiguous word negates."""
     denying, other = _AMBIGUOUS_DENIALS[ambiguous]
-    own = frozenset[str]().union(*(_SMALL_WORDS[language] for language in denying))
-    foreign = _SMALL_WORDS[other]
-    lead = sum(w in own - foreign for w in said) - sum(w in foreign - own for w in said)
-    if lead == 0 and ambiguous == "no":
+    denying_stops = frozenset[str]().union(*(_SMALL_WORDS[language] for language in denying))
+    other_stops = _SMALL_WORDS[other]
+    for_denying = sum(word in denying_stops - other_stops for word in text_words)
+    for_other = sum(word in other_stops - denying_stops for word in text_words)
+    if for_denying == for_other and ambiguous == "no":
         return not _PORTUGUESE_NO.search(text)
-    return lead >= 0
+    return for_denying >= for_other
 
 
 def terms(text: str) -> frozenset[str]:
-    """Return the terms of a text, folded."""
+    """Return the terms of a text in their normal form."""
     found = {normal_form(m.group()) for m in tokens(text) if _is_term(text, m)}
     for quoted in _QUOTED.finditer(text):
         found.update(words(next(filter(None, quoted.groups()))))
-    # A single sign of a script without spaces is no word.
+    # A single CJK character says too little to be a term.
     return frozenset(word for word in found if not _IS_CJK.fullmatch(word))
 
 
 def provable_terms(text: str) -> frozenset[str]:
-    """Return the terms of a text by which something can be proven.
+    """Return the terms of a text that are evidence of a specific fact.
 
-    In German every noun has a capital, so that a capital proves nothing there: numbers
-    and quoted words are left.
+    German capitalises every noun, so capitalised words are ignored there; numbers and
+    quoted words remain.
     """
     return terms(text.lower() if is_german(text) else text)
 
 
 def is_german(text: str) -> bool:
-    """Tell whether a text has most small words of German."""
-    said = words(text)
-    counts = {name: sum(word in known for word in said) for name, known in _SMALL_WORDS.items()}
-    return counts["de"] > max(count for name, count in counts.items() if name != "de")
+    """Return whether a text has more stop words of German than of any other language."""
+    text_words = words(text)
+    stop_counts = {
+        language: sum(word in stops for word in text_words)
+        for language, stops in _SMALL_WORDS.items()
+    }
+    german = stop_counts.pop("de")
+    return german > max(stop_counts.values())
 
 
 def opening_names(text: str) -> frozenset[str]:
@@ -183,9 +185,9 @@ def opening_names(text: str) -> frozenset[str]:
 
 
 def date_terms(when: str) -> frozenset[str]:
-    """Return every way in which a day, a month or a year may be written.
+    """Return the ways to write a day, month or year in English and German.
 
-    In English and German. `when`: `2026-03-05`, `2026-03` or `2026`.
+    `when`: `2026-03-05`, `2026-03` or `2026`.
     """
     year, *rest = when.split("-")
     found = {when, year}
@@ -206,9 +208,8 @@ def _begins_sentence(text: str, match: re.Match[str]) -> bool:
 
 
 def _is_term(text: str, match: re.Match[str]) -> bool:
-    if _HAS_SIGN.search(
-        match.group()
-    ):  # as it is written: "two" is no term, but it is the same word as "2"
+    # Test the raw text: "two" is not a term, although its normal form is "2".
+    if _HAS_SIGN.search(match.group()):
         return True
     word = normal_form(match.group())
     if word in NOTE_STOP_WORDS or _USER.fullmatch(word) or match.group().islower():

@@ -57,12 +57,12 @@ def known_models() -> list[str]:
 
 
 def is_known(name: str) -> bool:
-    """Tell whether what a model costs is known."""
+    """Return whether what a model costs is known."""
     return model_info(name).prices is not None
 
 
 def is_claude(name: str) -> bool:
-    """Tell whether a model is one of Anthropic's, which all read pictures, PDF and text."""
+    """Return whether a model is one of Anthropic's, which all read pictures, PDF and text."""
     return is_known(name) or "claude" in name.lower()
 
 

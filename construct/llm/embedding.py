@@ -39,7 +39,7 @@ class Weights:
 
 
 def is_available() -> bool:
-    """Tell whether what runs the model is installed, without loading it."""
+    """Return whether what runs the model is installed, without loading it."""
     return find_spec("onnxruntime") is not None and find_spec("numpy") is not None
 
 

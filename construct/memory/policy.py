@@ -59,19 +59,19 @@ def due(s: Situation, t: Thresholds) -> tuple[Work, ...]:
 
 
 def observing_is_due(s: Situation, t: Thresholds) -> bool:
-    """Tell whether an observer should run."""
+    """Return whether an observer should run."""
     at_rest = s.cold or s.leaving
     least = min(t.observer, LEFTOVER_TOKENS + 1) if at_rest else t.observer
     return not s.held and s.unobserved_tokens >= least
 
 
 def compacting_is_due(s: Situation, t: Thresholds) -> bool:
-    """Tell whether observations should take their messages' place."""
+    """Return whether observations should take their messages' place."""
     return s.compactable and (s.window_tokens >= t.compact or s.cold or s.leaving)
 
 
 def reflecting_is_due(s: Situation, t: Thresholds) -> bool:
-    """Tell whether the reflector should run.
+    """Return whether the reflector should run.
 
     That is when the prefix is rewritten anyway, or at one and a half thresholds.
     """
@@ -81,7 +81,7 @@ def reflecting_is_due(s: Situation, t: Thresholds) -> bool:
 
 
 def blocks(s: Situation, t: Thresholds) -> bool:
-    """Tell whether a turn must wait for the observer.
+    """Return whether a turn must wait for the observer.
 
     Not for a long text that it has read already: that stays for a few turns.
     """
@@ -91,7 +91,7 @@ def blocks(s: Situation, t: Thresholds) -> bool:
 
 
 def is_cold(last_request: datetime | None, life: str | None, now: datetime) -> bool:
-    """Tell whether the prompt cache has run out.
+    """Return whether the prompt cache has run out.
 
     It has when nothing was sent for longer than the life that was asked for. A last
     request in the future was sent by a clock that has been put back since: nobody knows

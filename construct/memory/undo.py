@@ -156,7 +156,7 @@ def _lower_watermarks(db: sqlite3.Connection, conversation_id: int, first: int, 
 
 
 def _moved_marks(db: sqlite3.Connection, cycle: Cycle) -> bool:
-    """Tell whether a cycle read more than imported messages behind the talk."""
+    """Return whether a cycle read more than imported messages behind the talk."""
     first, last = cycle.first_message_id or 0, cycle.last_message_id or 0
     return cycle.conversation_id is not None and bool(
         live_messages(db, cycle.conversation_id, first - 1, last)

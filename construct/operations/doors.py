@@ -175,7 +175,7 @@ def _filters(
 
 
 def _rests_within(ctx: Context, allowed: Access, reference: Reference) -> bool:
-    """Tell whether everything that something rests on is what a client may see.
+    """Return whether everything that something rests on is what a client may see.
 
     What was kept by itself belongs to no conversation.
     """

@@ -39,7 +39,7 @@ _TOKEN = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<bare>[^\s"]+)')
 
 
 def outcome_unknown(o: Observation, today: date) -> bool:
-    """Tell whether a plan's time has passed, with no word of how it went."""
+    """Return whether a plan's time has passed, with no word of how it went."""
     passed = o.referenced_date is not None and parse_when(o.referenced_date).last < today
     return o.stance == Stance.PLANNED and passed and o.superseded_at is None
 
@@ -77,7 +77,7 @@ class MemoryFilter:
         return self != MemoryFilter(everything=self.everything)
 
     def matches(self, o: Observation, today: date) -> bool:
-        """Tell whether an observation is wanted."""
+        """Return whether an observation is wanted."""
         return (
             (not self.priorities or o.priority in self.priorities)
             and (not self.stances or o.stance in self.stances)
@@ -87,7 +87,7 @@ class MemoryFilter:
         )
 
     def matches_memory(self, memory: Memory, clock: Clock) -> bool:
-        """Tell whether a memory is wanted. It has neither priority nor stance."""
+        """Return whether a memory is wanted. It has neither priority nor stance."""
         if self.priorities or self.stances or set(self.marks) - {"yours"}:
             return False
         kept = clock.local(from_text(memory.created_at)).date().isoformat()

@@ -15,11 +15,11 @@ from construct.store.records import Memory, Observation
 from construct.vocabulary import Stance
 
 _SAYS_WHAT_IS = frozenset({Stance.STATED, Stance.PLANNED, Stance.INFERRED})
-"""Stances of what is known. What was asked, supposed or quoted is no fact about the user."""
+"""Stances that count as facts about the user. Questions, suppositions and quotations do not."""
 _FEWEST_LINES = 2
-"""A name with fewer is no subject of its own."""
+"""A name mentioned in fewer lines than this gets no subject of its own."""
 _LONGEST_NAME = 6
-"""Words of a name that is looked for in a line."""
+"""The longest name that is looked for, in words."""
 _TITLES = {
     "other": "You and yours",
     "health": "Health",
@@ -29,7 +29,7 @@ _TITLES = {
     "preference": "Likes and dislikes",
     "plan": "Plans",
 }
-"""How the categories of memories are headed, in their order."""
+"""The heading of each memory category, in display order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _names_in(text: str, names: dict[str, str]) -> list[str]:
 
 
 def _title(line: Observation | Memory) -> str:
-    """Return the heading of a line without a name that others share."""
+    """Return the category heading of a line that mentions no frequent name."""
     if isinstance(line, Memory):
         category = line.category or "other"
     elif line.stance == Stance.PLANNED:

@@ -22,7 +22,7 @@ from construct.vocabulary import ItemKind, Way
 
 @dataclass(frozen=True, slots=True)
 class MessageTrace:
-    """What rests on a message, lowest generation first."""
+    """A message and the observations drawn from it, lowest generation first."""
 
     message: Message
     observations: tuple[Observation, ...]
@@ -61,7 +61,7 @@ def why(ctx: Context, reference: Reference) -> Trace | MessageTrace | MemoryTrac
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Something of memory that the model was given, and how it came."""
+    """One remembered item that was put into the prompt, and how it got there."""
 
     way: str
     what: Observation | Memory | Message
@@ -69,7 +69,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class ReplyTrace:
-    """What the model was given for a reply, beside the conversation itself.
+    """What the model was given for a reply, besides the conversation itself.
 
     What was forgotten since is left out.
     """
@@ -79,7 +79,7 @@ class ReplyTrace:
     """Blocks of observations that stood before the conversation."""
     lines: int
     standing: tuple[Observation, ...]
-    """Those of these lines that stand there still, oldest first."""
+    """Of those lines, the ones that are still shown, oldest first."""
     given: tuple[Given, ...]
 
 

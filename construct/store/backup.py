@@ -144,7 +144,7 @@ def refuse_foreign_file(target: Path) -> None:
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell whether a file is an export, a report or a database of ours.
+    """Return whether a file is an export, a report or a database of ours.
 
     An empty one counts too.
     """

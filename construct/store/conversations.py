@@ -37,7 +37,7 @@ def get_conversation(db: sqlite3.Connection, conversation_id: int) -> Conversati
 
 
 def conversation_exists(db: sqlite3.Connection, conversation_id: int) -> bool:
-    """Tell whether a conversation exists."""
+    """Return whether a conversation exists."""
     return exists(db, "conversations WHERE id = ?", (conversation_id,))
 
 
@@ -49,7 +49,7 @@ def forks_of(db: sqlite3.Connection, conversation_id: int) -> list[Conversation]
 
 
 def is_empty(db: sqlite3.Connection) -> bool:
-    """Tell whether nothing was ever said or kept here."""
+    """Return whether nothing was ever said or kept here."""
     return not (exists(db, "conversations") or exists(db, "memories"))
 
 

@@ -54,7 +54,7 @@ def owner() -> str:
 
 
 def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool:
-    """Tell whether a lease's owner has stopped.
+    """Return whether a lease's owner has stopped.
 
     On this host that is seen at once, elsewhere by its heartbeat.
     """
@@ -99,7 +99,7 @@ def abandon_dead(db: sqlite3.Connection, now: str) -> int:
 
 
 def has_leases(db: sqlite3.Connection) -> bool:
-    """Tell whether a cycle runs or a chat is open, here or in a process that is gone."""
+    """Return whether a cycle runs or a chat is open, here or in a process that is gone."""
     return exists(db, "cycles WHERE status = 'running'") or exists(db, "sessions")
 
 
@@ -275,7 +275,7 @@ def running(db: sqlite3.Connection) -> list[Cycle]:
 
 
 def is_running(db: sqlite3.Connection, cycle_id: int) -> bool:
-    """Tell whether a cycle has neither ended nor been abandoned."""
+    """Return whether a cycle has neither ended nor been abandoned."""
     return exists(db, "cycles WHERE id = ? AND status = 'running'", (cycle_id,))
 
 
@@ -307,12 +307,12 @@ def close_session(db: sqlite3.Connection, session_id: int) -> None:
 
 
 def has_live_session(db: sqlite3.Connection) -> bool:
-    """Tell whether a chat is open in some process."""
+    """Return whether a chat is open in some process."""
     return _any_lives(db.execute("SELECT owner, heartbeat FROM sessions"))
 
 
 def is_open_elsewhere(db: sqlite3.Connection, conversation_id: int, session_id: int) -> bool:
-    """Tell whether another chat than this one is open in a conversation."""
+    """Return whether another chat than this one is open in a conversation."""
     others = "SELECT owner, heartbeat FROM sessions WHERE conversation_id = ? AND id <> ?"
     return _any_lives(db.execute(others, (conversation_id, session_id)))
 

@@ -206,7 +206,7 @@ def _read_header(path: Path) -> tuple[bytes, int]:
 
 
 def _is_cut_off(path: Path, header: bytes, size: int) -> bool:
-    """Tell whether pages are missing, while nobody is only now writing them."""
+    """Return whether pages are missing, while nobody is only now writing them."""
     for _ in range(20):
         page_size, pages = struct.unpack_from(">H10xI", header, 16)
         if (
@@ -221,7 +221,7 @@ def _is_cut_off(path: Path, header: bytes, size: int) -> bool:
 
 
 def _is_blank(path: Path) -> bool:
-    """Tell whether a file without anybody's mark has no tables, or has been made ours meanwhile."""
+    """Return whether an unmarked file has no tables, or became ours meanwhile."""
     for _ in range(100):
         if not has_beside(path, "-journal"):
             break

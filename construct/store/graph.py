@@ -55,7 +55,7 @@ _RELATION = """SELECT r.id, r.subject_id, r.predicate, r.object_id, r.memory_id,
 
 
 def is_empty(db: sqlite3.Connection) -> bool:
-    """Tell whether nothing has been drawn yet."""
+    """Return whether nothing has been drawn yet."""
     return not exists(db, "entities")
 
 

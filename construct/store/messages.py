@@ -172,12 +172,12 @@ def newest_messages(
 
 
 def is_shown(message: Message) -> bool:
-    """Tell whether a message may stand in a window."""
+    """Return whether a message may stand in a window."""
     return is_readable(message) and not message.archived
 
 
 def is_readable(message: Message) -> bool:
-    """Tell whether an observer may read a message."""
+    """Return whether an observer may read a message."""
     if message.withheld or message.retried or message.left_out:
         return False
     return message.quotes is None
@@ -221,7 +221,7 @@ def note_small_model(db: sqlite3.Connection) -> bool:
 
 
 def message_stands(db: sqlite3.Connection, message_id: int) -> bool:
-    """Tell whether a message is there, and neither forgotten nor withheld."""
+    """Return whether a message is there, and neither forgotten nor withheld."""
     return exists(db, "messages WHERE id = ? AND withheld = 0", (message_id,))
 
 

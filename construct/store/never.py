@@ -30,7 +30,7 @@ def rules_of(db: sqlite3.Connection) -> Rules:
 
 
 def is_forbidden(db: sqlite3.Connection, *texts: str | None) -> bool:
-    """Tell whether the rules keep one of these texts out of the memory."""
+    """Return whether the rules keep one of these texts out of the memory."""
     return rules_of(db).forbidden_in(*texts) is not None
 
 

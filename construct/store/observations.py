@@ -106,7 +106,7 @@ def active_tokens(db: sqlite3.Connection, talk: Descent | None) -> int:
 
 
 def has_pending(db: sqlite3.Connection, conversation_id: int) -> bool:
-    """Tell whether a conversation has pending observations."""
+    """Return whether a conversation has pending observations."""
     return exists(db, f"observations WHERE {_PENDING}", (conversation_id,))
 
 

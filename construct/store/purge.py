@@ -108,7 +108,7 @@ def begin_erasure(db: sqlite3.Connection) -> None:
 
 
 def is_pending(db: sqlite3.Connection) -> bool:
-    """Tell whether bytes of something deleted are still to be cleared out."""
+    """Return whether bytes of something deleted are still to be cleared out."""
     return exists(db, "meta WHERE name = 'pruning'")
 
 

@@ -1,6 +1,6 @@
 """Where else something forgotten may be held: replies, titles, notes, running cycles.
 
-Plain queries. What of it does hold it is decided in `memory/forgetting`.
+Plain queries; `memory/forgetting` decides which rows really hold the text.
 """
 
 import json
@@ -75,7 +75,7 @@ def _any_of(marks: Sequence[str]) -> str:
 
 
 def threads(db: sqlite3.Connection) -> list[Thread]:
-    """Return the conversations of which something is said as a whole."""
+    """Return the conversations that have a title, current task or suggested response."""
     source = """conversations
         WHERE title IS NOT NULL OR current_task IS NOT NULL OR suggested_response IS NOT NULL
         ORDER BY id"""
@@ -131,7 +131,7 @@ def drop_tool_rounds(db: sqlite3.Connection, message_ids: Iterable[int]) -> None
 def abandon_readers(db: sqlite3.Connection, now: str) -> None:
     """Abandon all running cycles, since any may have read what is forgotten now.
 
-    An observer too, of whatever messages: it was told of notes of every conversation.
+    Observer cycles count whatever they read: each was shown notes of all conversations.
     """
     db.execute(
         """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL,

@@ -56,7 +56,7 @@ def store_reply_context(db: sqlite3.Connection, reply_id: int, context: ReplyCon
 def get_reply_context(db: sqlite3.Connection, reply_id: int) -> ReplyContext | None:
     """Return what a reply was given, as far as it still exists.
 
-    None for one of which that was not noted.
+    None for a reply without such a record.
     """
     row = db.execute(
         "SELECT blocks, lines FROM briefings WHERE reply_id = ?", (reply_id,)

@@ -17,12 +17,12 @@ The others found nothing, or all that they found has been forgotten since.
 
 
 def has_changed(db: sqlite3.Connection, cycle_id: int) -> bool:
-    """Tell whether something is to be seen of a cycle."""
+    """Return whether something is to be seen of a cycle."""
     return exists(db, f"{_CHANGED} AND id = ?", (cycle_id,))
 
 
 def any_but_graph_changed(db: sqlite3.Connection) -> bool:
-    """Tell whether something is to be seen of any cycle that is no graph run."""
+    """Return whether something is to be seen of any cycle that is no graph run."""
     return exists(db, f"{_CHANGED} AND kind <> 'graph'")
 
 

@@ -57,7 +57,7 @@ class Filters:
         return (self.kind,) if self.kind else KINDS
 
     def narrow(self) -> bool:
-        """Tell whether fewer messages than all can be found."""
+        """Return whether fewer messages than all can be found."""
         return any(
             value is not None
             for value in (self.since, self.until, self.talk, self.role, self.as_of)

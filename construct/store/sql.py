@@ -67,7 +67,7 @@ def scalar(db: sqlite3.Connection, query: str, values: Values = ()) -> Any:
 
 
 def exists(db: sqlite3.Connection, source: str, values: Values = ()) -> bool:
-    """Tell whether there is a row; `source` is all that follows FROM."""
+    """Return whether there is a row; `source` is all that follows FROM."""
     return bool(scalar(db, f"SELECT EXISTS (SELECT 1 FROM {source})", values))
 
 

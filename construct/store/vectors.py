@@ -111,7 +111,7 @@ def newest(
 
 
 def has_others(db: sqlite3.Connection, name: str) -> bool:
-    """Tell whether vectors of another model are left."""
+    """Return whether vectors of another model are left."""
     return exists(db, "vector_models WHERE name <> ?", (name,))
 
 

@@ -1,4 +1,4 @@
-"""How a file says that it is ours, of which version, and which files stand beside it.
+"""How a file tells that it is ours and which schema it has, and the files beside it.
 
 Apart, so that a look costs no import.
 """
@@ -17,6 +17,6 @@ def beside(path: Path, suffix: str) -> Path:
 
 
 def has_beside(path: Path, suffix: str) -> bool:
-    """Tell whether a write-ahead log or a journal that is not empty stands beside it."""
+    """Return whether a write-ahead log or a journal that is not empty stands beside it."""
     file = beside(path, suffix)
     return file.exists() and file.stat().st_size > 0

@@ -37,7 +37,7 @@ _WITHHELD = "You had asked to forget this. The model {} it again:"
 
 
 def forget_plan_view(plan: ForgetPlan, today: date) -> RenderableType:
-    """Return what would be deleted, what would change, and what alike would stay."""
+    """Show what would be deleted, what would change, and which similar items would stay."""
     sections = (
         _deleted(plan, today),
         _emptied(plan),

@@ -24,7 +24,7 @@ from construct.llm.types import (
     WorkReply,
     WorkRequest,
 )
-from construct.turn import heard
+from construct.turn import reporting_retries
 from tests.support.fake_api import FakeApi, faults
 
 SMALL_TALK = [
@@ -242,7 +242,11 @@ async def test_a_reply_is_asked_for_once(tmp_path: Path) -> None:
 
     async def ask(words: str, identity: str = "") -> str:
         kept = KeptModel(moody, tmp_path, identity)
-        asked.append(heard(Request((), (ChatMessage("user", (Text(words),)),)), lambda event: None))
+        asked.append(
+            reporting_retries(
+                Request((), (ChatMessage("user", (Text(words),)),)), lambda event: None
+            )
+        )
         stream = kept.stream(asked[-1])
         text = "".join([piece async for piece in stream])
         await stream.aclose()

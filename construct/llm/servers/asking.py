@@ -1,4 +1,4 @@
-"""Asking servers over HTTP with the standard library, and reading what they answer.
+"""Query local model servers over HTTP with the standard library alone.
 
 There is a time limit. No redirect is followed, no proxy used, no credentials sent. The
 chat's first screen waits for this, so neither `anthropic` nor its HTTP client is
@@ -27,7 +27,7 @@ _MOST_BYTES = 1 << 20
 def asker(
     base_url: str, headers: Mapping[str, str] | None = None, patience: float = PATIENCE
 ) -> Ask:
-    """Return what asks the server at a base URL, and asks nothing twice."""
+    """Return a function that asks the server at a base URL and caches its answers to GET."""
     known: dict[str, Any] = {}
 
     def ask(path: str, body: Mapping[str, object] | None = None) -> Any:
@@ -54,7 +54,7 @@ def at_once(
     answers: list[T | None] = [None] * len(questions)
 
     def run(place: int, question: Callable[[], T]) -> None:
-        # Nobody listens, or what answers is no server of models.
+        # Nothing is listening, or it is not a model server.
         with suppress(OSError, ValueError, RecursionError):
             answers[place] = question()
 
@@ -133,7 +133,7 @@ def name_of(entry: dict[str, Any], *keys: str) -> str | None:
 
 
 def owned_by(answer: Any, owner: str) -> bool:
-    """Tell whether a list of models names this owner: most servers can be told so."""
+    """Return whether a list of models names this owner: most servers can be told so."""
     return any(entry.get("owned_by") == owner for entry in entries(answer, "data") or [])
 
 

@@ -28,7 +28,7 @@ class FoundModel:
     is_loaded: bool = False
 
     def answers_to(self, name: str) -> bool:
-        """Tell whether a name means this model: llama.cpp's name is a file's path."""
+        """Return whether a name means this model: llama.cpp's name is a file's path."""
         return name in {self.name, self.name.rpartition("/")[2]}
 
 

@@ -131,7 +131,7 @@ def held_tokens(db: sqlite3.Connection, conversation_id: int, config: MemoryConf
 def holds_against(
     db: sqlite3.Connection, parent_id: int, fork_id: int, config: MemoryConfig
 ) -> bool:
-    """Tell whether what was undone in a talk is held from its fork too.
+    """Return whether what was undone in a talk is held from its fork too.
 
     New tokens are those said in either since.
     """
@@ -177,5 +177,5 @@ def spent_today(db: sqlite3.Connection, config: MemoryConfig) -> float:
 
 
 def is_over_limit(db: sqlite3.Connection, config: MemoryConfig) -> bool:
-    """Tell whether the worker has cost what it may cost in the user's day."""
+    """Return whether the worker has cost what it may cost in the user's day."""
     return spent_today(db, config) >= config.daily_usd

@@ -67,7 +67,7 @@ class MemoryWorker:
             await self._do_due(conversation_id, set(), leaving=leaving)
 
     async def went_cold(self, conversation_id: int) -> bool:
-        """Tell whether a conversation went cold with something unobserved.
+        """Return whether a conversation went cold with something unobserved.
 
         To be asked before a turn warms it again.
         """

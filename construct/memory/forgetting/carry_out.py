@@ -40,9 +40,9 @@ class Forgotten:
     threads: int
     """Conversations whose title, task or suggested response went."""
     cycles: int
-    """Cycles of which notes went."""
+    """Cycles that lost notes."""
     lookups: int
-    """Replies of which tool rounds went."""
+    """Replies that lost tool rounds."""
     elsewhere: int
     alike: int
     beside: tuple[int, ...]

@@ -47,7 +47,7 @@ class Removal:
     cycles: tuple[CycleNotes, ...]
     """Cycles whose notes or error hold it, as these become."""
     lookups: tuple[int, ...]
-    """Other replies of which a tool's input or result holds it.
+    """Other replies whose tool rounds hold it.
 
     The tool rounds go, the reply stays.
     """
@@ -246,7 +246,7 @@ def union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 def states_any(text: str, facts: Iterable[str]) -> bool:
-    """Tell whether a text says any of these facts."""
+    """Return whether a text says any of these facts."""
     return any(states_fact(text, fact) for fact in facts)
 
 
@@ -297,7 +297,7 @@ def notes_without(cycles: Iterable[CycleNotes], texts: Iterable[str]) -> list[Cy
 def replies_holding(
     rounds: Iterable[tuple[int, str]], texts: Sequence[str], said: Sequence[str]
 ) -> list[int]:
-    """Return the replies of which a tool round names it, says it or quotes it.
+    """Return the replies with a tool round that names it, says it or quotes it.
 
     `texts` say it themselves, `said` are the words of the messages that it comes from.
     """
@@ -316,7 +316,7 @@ def replies_holding(
 
 
 def replies_quoting(rounds: Iterable[tuple[int, str]], said: Iterable[str]) -> list[int]:
-    """Return the replies of which a tool round quotes what was said."""
+    """Return the replies with a tool round that quotes what was said."""
     everything = " ".join(_one_line(escape(text)) for text in said)
     return [
         message_id
@@ -326,7 +326,7 @@ def replies_quoting(rounds: Iterable[tuple[int, str]], said: Iterable[str]) -> l
 
 
 def _is_quoted(line: str, said: str) -> bool:
-    """Tell whether a tool's line, or what follows one of its first colons, was said."""
+    """Return whether a tool's line, or what follows one of its first colons, was said."""
     parts = _one_line(line).split(": ", _MOST_COLONS)
     quoted = (": ".join(parts[at:]).strip(" …[]") for at in range(len(parts)))
     return any(len(text) >= _LEAST_QUOTE and text in said for text in quoted)

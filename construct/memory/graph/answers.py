@@ -134,7 +134,7 @@ def is_user(name: str) -> bool:
 
 
 def contains_name(text: str, name: str) -> bool:
-    """Tell whether a text holds a name, as whole words where its script has spaces."""
+    """Return whether a text holds a name, as whole words where its script has spaces."""
     return bool(_pattern(name).search(_folded(text)))
 
 

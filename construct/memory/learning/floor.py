@@ -99,7 +99,7 @@ def least_stance(content: str, sources: Sequence[Message], heard: Sequence[Messa
 def rests_on_files(
     content: str, sources: Sequence[Message], heard: Sequence[Message], days: Iterable[str]
 ) -> bool:
-    """Tell whether a fact comes from a picture or PDF rather than from the user's words.
+    """Return whether a fact comes from a picture or PDF rather than from the user's words.
 
     It does when one of its sources came with such a file, and the user did not say its
     terms, or without terms none of its words.
@@ -154,7 +154,7 @@ def _is_of_a_year(term: str, years: frozenset[int]) -> bool:
 
 
 def _is_inflected(term: str, word: str) -> bool:
-    """Tell whether two words differ by a short ending: "annas" and "anna"."""
+    """Return whether two words differ by a short ending: "annas" and "anna"."""
     short, long = sorted((re.split("['’]", term)[0], re.split("['’]", word)[0]), key=len)
     return (
         len(short) >= _LEAST_STEM

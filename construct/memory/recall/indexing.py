@@ -24,7 +24,7 @@ _KINDS = ("observation", "memory", "message")  # few and worth most, first
 
 
 def is_others(db: sqlite3.Connection, name: str) -> bool:
-    """Tell whether another model than this one has been chosen for the file."""
+    """Return whether another model than this one has been chosen for the file."""
     return vectors.chosen(db) not in {None, name}
 
 

@@ -189,7 +189,7 @@ def _worded(
 
 
 def _telling(rarest: Sequence[str], weight: Mapping[str, float], enough: float) -> Sequence[str]:
-    """Return the fewest others of which a row must have one to weigh enough."""
+    """Return the smallest set of words such that a row needs one of them to weigh enough."""
     left = sum(weight.values())
     for i, word in enumerate(rarest[1:], 2):
         left -= weight[word]

@@ -58,7 +58,7 @@ class Query:
 
     @property
     def has_more_than_phrases(self) -> bool:
-        """Tell whether something is asked beside quoted words."""
+        """Whether something is asked beside quoted words."""
         quoted = {word for phrase in self.phrases for word in phrase.split()}
         return bool(quoted) and not quoted.issuperset(self.words)
 
@@ -103,12 +103,12 @@ def outside_quotes(text: str, change: Callable[[str], str]) -> str:
 
 
 def is_cue(word: str) -> bool:
-    """Tell whether a folded word says by itself whose words are meant."""
+    """Return whether a folded word says by itself whose words are meant."""
     return any(pattern.search(f"the {word}") for pattern in _SPEAKERS.values())
 
 
 def is_stop_word(word: str) -> bool:
-    """Tell whether a folded word is a stop word of any language."""
+    """Return whether a folded word is a stop word of any language."""
     return any(word in stops for stops in _stop_words().values())
 
 
@@ -161,7 +161,7 @@ def _either(word: str) -> str:
 
 
 def akin(word: str, form: str) -> bool:
-    """Tell whether two words of one stem are one word: "in" and "Inês" are not."""
+    """Return whether two words of one stem are one word: "in" and "Inês" are not."""
     return min(len(word), len(form)) > 2 or abs(len(word) - len(form)) < 2
 
 

@@ -1,4 +1,4 @@
-"""Ranking what the index found, with the turns around it. Pure.
+"""Rank search hits by their own text and the turns around them. No I/O.
 
 A candidate's score is a weighted sum of a few features. The weights were fitted on
 LoCoMo's five development conversations as a softmax regression; benchmarks/README.md
@@ -20,44 +20,57 @@ from construct.memory.recall.speakers import Speakers
 from construct.store.search import KINDS, Entry
 
 # How words count: BM25F (Robertson and Zaragoza, 2009) over a turn and its neighbours.
-SATURATION = 0.6  # k1: how soon saying a word again adds nothing
-LENGTH = 0.4  # b: how far a long turn is discounted
-BEFORE = (0.4, 0.25)  # what a word in the turn before counts, and in the one before that
-AFTER = (0.2, 0.1)  # the same for the turns after
-USUAL_WORDS = 24.0  # in a turn, for the discount
-SESSION_GAP = timedelta(hours=4)  # a silence that ends a session
-LEAST = 0.1  # keeps the logarithm of a small match finite
-# How meaning counts, where vectors are there (benchmarks/README.md):
-LEAST_NEAR = 0.3  # in the place of LEAST: not to hold a word says less
-NEIGHBOUR = 0.2  # what the nearness of the turn before and of the turn after counts
-FAINT = 0.1  # what holds none of the words and is less near than this is not found at all
-ENOUGH_WORDS = 3  # what fewer words mean tells less than that they were said
-SPREAD = 0.3  # the least spread of nearness that is stretched from 0 to 1
+SATURATION = 0.6  # k1: how quickly repeating a word stops adding to the score
+LENGTH = 0.4  # b: how strongly long turns are discounted
+BEFORE = (0.4, 0.25)  # weight of a word found one turn earlier, two turns earlier
+AFTER = (0.2, 0.1)  # weight of a word found one turn later, two turns later
+USUAL_WORDS = 24.0  # average words in a turn, for the length discount
+SESSION_GAP = timedelta(hours=4)  # a silence longer than this ends a session
+SMOOTHING = 0.1  # added before the logarithm, so that a missing word is not minus infinity
+# How similarity of meaning counts, if there are vectors (benchmarks/README.md):
+SMOOTHING_WITH_VECTORS = 0.3  # instead of SMOOTHING: a missing word then matters less
+NEIGHBOUR = 0.2  # weight of the similarity of the turns just before and after
+MIN_SIMILARITY = 0.1  # candidates without a word of the query need at least this
+ENOUGH_WORDS = 3  # with fewer query words than this, similarity counts proportionally less
+MIN_SPREAD = 0.3  # smallest spread of similarities when they are rescaled to 0…1
 
 
 class Features(NamedTuple):
-    """What is known of one candidate, each about 0 to 1."""
+    """What the score of a candidate is made of; most values lie between 0 and 1."""
 
-    match: float = 0.0  # log of BM25F, 0 for the best candidate of the query
+    match: float = 0.0  # log of BM25F, 0 for the best candidate
     session: float = 0.0  # the best match within the same session
-    speaker: float = 0.0  # 1 said by the one who is named, -1 by the other
-    date: float = 0.0  # nearness to a time that is named
-    when: float = 0.0  # it tells a time, and one is asked for
-    reply: float = 0.0  # the turn before asks something
-    asks: float = 0.0  # it ends with a question
-    opens: float = 0.0  # it opens a session: who comes back has news
-    names: float = 0.0  # words with a capital within it, up to three
-    tells: float = 0.0  # first person, up to three
-    noted: float = 0.0  # it is an observation or a memory, a fact already
-    meaning: float = 0.0  # nearness in meaning: 0 for the farthest candidate, 1 for the nearest
+    speaker: float = 0.0  # 1 if said by the person the query names, -1 if by the other
+    date: float = 0.0  # closeness to a time that the query names
+    when: float = 0.0  # 1 if it mentions a time and the query asks when
+    reply: float = 0.0  # 1 if the turn before it asks something
+    asks: float = 0.0  # 1 if it ends with a question
+    opens: float = 0.0  # 1 if it opens a session: people come back with news
+    names: float = 0.0  # capitalised words inside it, up to three
+    tells: float = 0.0  # first-person words, up to three
+    noted: float = 0.0  # 1 for an observation or a memory, 0 for a message
+    meaning: float = 0.0  # similarity of meaning: 0 for the least similar, 1 for the most
 
 
-WEIGHTS = Features(2.7, 3.2, 1.0, 4.5, 1.9, 0.8, -0.5, 1.0, 0.3, 0.1, 1.0, 5.0)
+WEIGHTS = Features(
+    match=2.7,
+    session=3.2,
+    speaker=1.0,
+    date=4.5,
+    when=1.9,
+    reply=0.8,
+    asks=-0.5,
+    opens=1.0,
+    names=0.3,
+    tells=0.1,
+    noted=1.0,
+    meaning=5.0,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An entry with the turns around it, nearest first."""
+    """An entry to rank, with the turns around it, nearest first."""
 
     entry: Entry
     before: tuple[Entry, ...] = ()
@@ -65,7 +78,7 @@ class Candidate:
 
 
 def weights(frequency: Mapping[str, int], total: int) -> dict[str, float]:
-    """Return how much each word tells (idf), from the number of rows that have it."""
+    """Return each word's inverse document frequency, from the number of rows that have it."""
     return {
         word: math.log(1 + (max(total, df) - df + 0.5) / (df + 0.5))
         for word, df in frequency.items()
@@ -73,7 +86,7 @@ def weights(frequency: Mapping[str, int], total: int) -> dict[str, float]:
 
 
 class Matcher:
-    """Finds a query's words, in any of their forms, and pieces of words in texts."""
+    """Finds the words of a query, in any of their forms, in texts."""
 
     def __init__(self, wanted: Iterable[str], pieces: Sequence[str] = ()) -> None:
         self._word_of = {stem(form): (word, form) for word in wanted for form in word_forms(word)}
@@ -82,18 +95,18 @@ class Matcher:
         starts = sorted(
             {re.escape(root[: max(1, min(3, len(root) - 1))]) for root in self._word_of}
         )
-        # Words that begin as one of those wanted does; nothing where none is wanted.
+        # A cheap first filter: words with the first letters of a wanted one.
         self._likely = re.compile(rf"(?<![^\W_])(?:{'|'.join(starts) or '(?!)'})[^\W_]*")
 
     def counts(self, entry: Entry) -> dict[str, float]:
-        """Return how often each is in the entry's text, discounted for a long one."""
+        """Return length-normalised counts of the query's words in the entry. Cached."""
         key = entry.key
         if key not in self._seen:
             self._seen[key] = self.in_text(entry.text)
         return self._seen[key]
 
     def in_text(self, text: str) -> dict[str, float]:
-        """Return the same of any text."""
+        """Return length-normalised counts of the query's words in a text."""
         found: dict[str, float] = {}
         folded = fold(text)
         for word in self._likely.findall(folded):
@@ -111,26 +124,30 @@ class Matcher:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """All that candidates are judged by."""
+    """A query and the lookups made for it, by which candidates are ranked."""
 
     query: Query
     weight: Mapping[str, float]
     matcher: Matcher
     speakers: Speakers
     near: Mapping[tuple[str, int], float] = field(default_factory=dict)
-    """How near entries are in meaning, -1 to 1; empty without vectors."""
+    """Cosine similarity of entries by their key, -1 to 1; empty without vectors."""
 
 
 def ranked(
     candidates: Sequence[Candidate], asked: Asked, most: int
 ) -> list[tuple[Candidate, Features]]:
-    """Return at most so many candidates with their features, best first.
+    """Return the best `most` candidates with their features, best first.
 
-    Of equals messages first, then the newest.
+    Ties: messages first, then the newest.
     """
-    features = zip(candidates, _features(candidates, asked), strict=True)
-    told = [(candidate, _told(one, candidate, asked.query)) for candidate, one in features if one]
-    return sorted(told, key=_order)[:most]
+    pairs = zip(candidates, _features(candidates, asked), strict=True)
+    judged = [
+        (candidate, _with_wording(features, candidate, asked.query))
+        for candidate, features in pairs
+        if features is not None
+    ]
+    return sorted(judged, key=_order)[:most]
 
 
 def _order(pair: tuple[Candidate, Features]) -> tuple[float, int, int]:
@@ -139,27 +156,27 @@ def _order(pair: tuple[Candidate, Features]) -> tuple[float, int, int]:
 
 
 def shortlist(entries: Sequence[Entry], asked: Asked, most: int) -> list[Entry]:
-    """Return the entries that stand best before the turns around them are read."""
+    """Return the best `most` entries, judged without the turns around them."""
     if len(entries) <= most:
         return list(entries)
     features = _features([Candidate(entry) for entry in entries], asked)
-    best = sorted((-score(one), i) for i, one in enumerate(features) if one)[:most]
-    return [entries[i] for _, i in best]
+    scored = [(-score(values), i) for i, values in enumerate(features) if values]
+    return [entries[i] for _, i in sorted(scored)[:most]]
 
 
 def score(features: Features) -> float:
-    """Return the candidate's standing: higher is better, within one query."""
+    """Return the candidate's score. Scores of different queries do not compare."""
     return math.fsum(map(mul, WEIGHTS, features))
 
 
 def _features(candidates: Sequence[Candidate], asked: Asked) -> list[Features | None]:
-    """Return the features that need no text.
+    """Return each candidate's features, except those that `_with_wording` adds.
 
-    None for what holds none of the words and is not near in meaning either.
+    None for a candidate that has no word of the query and no similar meaning.
     """
     own = [_match(candidate, asked) for candidate in candidates]
     best = max(own, default=0.0) or 1.0
-    least = LEAST_NEAR if asked.near else LEAST
+    smoothing = SMOOTHING_WITH_VECTORS if asked.near else SMOOTHING
     near = _nearness(candidates, asked.near)
     low, high = min(near, default=0.0), max(near, default=0.0)
     trust = min(1.0, (len(asked.query.words) + asked.query.unsaid) / ENOUGH_WORDS)
@@ -170,15 +187,15 @@ def _features(candidates: Sequence[Candidate], asked: Asked) -> list[Features | 
         peak |= dict.fromkeys(keys, max(matches[key] for key in keys))
     return [
         Features(
-            match=math.log((match / best + least) / (1 + least)),
+            match=math.log((match / best + smoothing) / (1 + smoothing)),
             session=peak[candidate.entry.key],
             speaker=asked.speakers.sign(candidate.entry),
             date=_date_nearness(candidate.entry, asked.query),
             opens=float(candidate.entry.kind == "message" and not candidate.before),
             noted=float(candidate.entry.kind != "message"),
-            meaning=trust * (value - low) / max(high - low, SPREAD),
+            meaning=trust * (value - low) / max(high - low, MIN_SPREAD),
         )
-        if match > 0 or value >= FAINT
+        if match > 0 or value >= MIN_SIMILARITY
         else None
         for candidate, match, value in zip(candidates, own, near, strict=True)
     ]
@@ -187,32 +204,33 @@ def _features(candidates: Sequence[Candidate], asked: Asked) -> list[Features | 
 def _nearness(
     candidates: Sequence[Candidate], near: Mapping[tuple[str, int], float]
 ) -> list[float]:
-    """Return how near candidates are in meaning, with the turns beside them.
+    """Return how similar candidates are in meaning, the turns beside them included.
 
-    What has no vector yet is as near as usual. 0 without vectors.
+    An entry without a vector counts as average. Without any vectors all are 0.
     """
-    usual = math.fsum(near.values()) / max(1, len(near))
-    found = []
+    average = math.fsum(near.values()) / max(1, len(near))
+    similarities = []
     for candidate in candidates:
-        value = near.get(candidate.entry.key, usual)
+        value = near.get(candidate.entry.key, average)
         if candidate.entry.kind == "message":
-            beside = [near.get(e.key, usual) for e in (*candidate.before[:1], *candidate.after[:1])]
-            value = (value + NEIGHBOUR * math.fsum(beside)) / (1 + 2 * NEIGHBOUR)
-        found.append(value)
-    return found
+            neighbours = (*candidate.before[:1], *candidate.after[:1])
+            beside = math.fsum(near.get(turn.key, average) for turn in neighbours)
+            value = (value + NEIGHBOUR * beside) / (1 + 2 * NEIGHBOUR)
+        similarities.append(value)
+    return similarities
 
 
 def held(candidate: Candidate, asked: Asked) -> set[str]:
-    """Return the query's words that a candidate and the turns around it hold."""
+    """Return the query's words found in a candidate or in the turns around it."""
     turns = (candidate.entry, *candidate.before, *candidate.after)
     return {word for turn in turns for word in asked.matcher.counts(turn)}
 
 
-def _told(first: Features, candidate: Candidate, query: Query) -> Features:
-    """Return the features with those that lie in how the turn is put."""
+def _with_wording(features: Features, candidate: Candidate, query: Query) -> Features:
+    """Add the features that depend on how the turn is worded."""
     text, is_message = candidate.entry.text, candidate.entry.kind == "message"
     tells_time = query.asks_when and not (is_message and _TIME.isdisjoint(index_words(text)))
-    return first._replace(
+    return features._replace(
         when=float(tells_time),
         reply=float(any("?" in turn.text for turn in candidate.before[:1])),
         asks=float(is_message and text.rstrip().endswith("?")),
@@ -235,22 +253,23 @@ def _date_nearness(entry: Entry, query: Query) -> float:
 
 
 def _match(candidate: Candidate, asked: Asked) -> float:
+    """Return the candidate's BM25F score, counting the turns around it in part."""
     counts = asked.matcher.counts
     shares = [(1.0, candidate.entry)]
     shares += zip(BEFORE, candidate.before, strict=False)
     shares += zip(AFTER, candidate.after, strict=False)
     sums: dict[str, float] = {}
     for share, turn in shares:
-        for word, much in counts(turn).items():
-            sums[word] = sums.get(word, 0.0) + share * much
+        for word, count in counts(turn).items():
+            sums[word] = sums.get(word, 0.0) + share * count
     return sum(
-        asked.weight[word] * much * (SATURATION + 1) / (SATURATION + much)
-        for word, much in sums.items()
+        asked.weight[word] * count * (SATURATION + 1) / (SATURATION + count)
+        for word, count in sums.items()
     )
 
 
 def in_context(entries: Sequence[Entry]) -> list[Candidate]:
-    """Return candidates, each message with the turns of its session around it."""
+    """Return the entries as candidates, each message with its neighbours in the session."""
     candidates = [Candidate(entry) for entry in entries if entry.kind != "message"]
     for turns in _sessions(entries):
         for i, entry in enumerate(turns):
@@ -262,7 +281,7 @@ def in_context(entries: Sequence[Entry]) -> list[Candidate]:
 
 
 def _sessions(entries: Iterable[Entry]) -> list[list[Entry]]:
-    """Return the messages in order, divided by conversation and by long silences."""
+    """Return the messages in order, split at conversations and at long silences."""
     said = (entry for entry in entries if entry.kind == "message")
     sessions: list[list[Entry]] = []
     last: tuple[int | None, datetime] | None = None

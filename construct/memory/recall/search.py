@@ -249,7 +249,7 @@ def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: boo
 
 
 def _judged(candidate: Candidate, features: Features, asked: Asked) -> Found:
-    """Tell whether it answers the query as a whole, in part or by what is around it."""
+    """Return whether it answers the query as a whole, in part or by what is around it."""
     query, near = asked.query, asked.near.get(candidate.entry.key, 0.0)
     standing = score(features)
     if query.phrases or near >= ALIKE:

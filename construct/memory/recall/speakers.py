@@ -70,7 +70,7 @@ def called_in(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
 
 
 def is_called(name: str, turns: Sequence[Turn]) -> bool:
-    """Tell whether a word is a participant's name, from turns that have it."""
+    """Return whether a word is a participant's name, from turns that have it."""
     calls = sum(_calls(name, text) for _, _, text in turns)
     return calls >= max(CALLS, CALLED_SHARE * len(turns))
 
@@ -99,7 +99,7 @@ def _bearer(callers: Sequence[str]) -> str | None:
 
 
 def _calls(name: str, text: str) -> bool:
-    """Tell whether a turn speaks to someone by name: "Thanks, Anna!"."""
+    """Return whether a turn speaks to someone by name: "Thanks, Anna!"."""
     for before, after in pairwise(fold(text[:HEARD]).split(name)):
         opening = before.rstrip()
         if (not opening or opening.endswith(_OPENERS)) and after.lstrip(" ")[:1] in _ENDS:

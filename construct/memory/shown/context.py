@@ -221,7 +221,7 @@ _ROLES: dict[str, Literal["user", "assistant"]] = {"user": "user", "assistant": 
 
 
 def _can_be_sent(rounds: Sequence[ChatMessage]) -> bool:
-    """Tell whether parts alternate, the assistant's first, and calls have results."""
+    """Return whether parts alternate, the assistant's first, and calls have results."""
     around = [ChatMessage("user", ()), *rounds]
     return (
         all(before.role != part.role for before, part in pairwise(around))

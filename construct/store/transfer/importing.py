@@ -246,7 +246,7 @@ def _refuse_others(first: bytes) -> None:
 
 
 def _is_document(first: bytes) -> bool:
-    """Tell whether a file begins as one JSON document over several lines, or as a list."""
+    """Return whether a file begins as one JSON document over several lines, or as a list."""
     start = first.strip(_SPACE)
     return start.startswith(b"[") or start == b"{" or (not start and first.endswith(b"\n"))
 

@@ -47,7 +47,7 @@ def identity(*parts: object) -> str:
 
 
 def is_conversation(value: Any) -> bool:
-    """Tell whether an object is a conversation as one of the two exports it."""
+    """Return whether an object is a conversation as one of the two exports it."""
     return isinstance(value, dict) and ("mapping" in value or "chat_messages" in value)
 
 
