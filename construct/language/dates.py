@@ -1,4 +1,4 @@
-"""Which days an English sentence speaks of, and which times a query names. Pure.
+"""Find the days an English sentence mentions and the periods a query names. No I/O.
 
 A sentence is read for the one day it means, by its tense, seen from the day it was
 said. A query is read for whole periods ("in May", "last week") and looks back.
@@ -16,7 +16,7 @@ Reading = tuple[int, int, date]
 """How exact a reference is (0 the most), where it stands, and the day."""
 
 _LONGEST = 1000
-"""A sentence is read up to here."""
+"""Characters of a sentence that are read."""
 _MONTHS = [name[:3] for name in MONTHS]
 _DAYS = [name[:3] for name in WEEKDAYS]
 _SMALL = "a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"

@@ -41,7 +41,7 @@ def fact_key(text: str, said_on: str, about: str | None) -> Hashable:
 
 
 def _wording(text: str) -> tuple[str, ...]:
-    """Return the stems of the words in their order, without those that say nothing."""
+    """Return the stems of the words in order, without filler words."""
     written = (
         word.lstrip(_OPENING).rstrip(_CLOSING) for word in text.casefold().replace("’", "'").split()
     )
@@ -51,13 +51,13 @@ def _wording(text: str) -> tuple[str, ...]:
 
 
 def likeness(a: str, b: str) -> float:
-    """Return what part of their meaningful words two texts share, from 0 to 1."""
+    """Return the share of content words that two texts have in common, 0 to 1."""
     here, there = ({stem(w) for w in content_words(text)} for text in (a, b))
     return 2 * len(here & there) / max(1, len(here) + len(there))
 
 
 def fact_names(text: str) -> frozenset[str]:
-    """Return what identifies a fact: its terms and names, days and months apart."""
+    """Return the terms and names that identify a fact, without days and months."""
     return (terms(text) | opening_names(text)) - _CALENDAR
 
 
@@ -69,9 +69,9 @@ def search_marks(text: str) -> frozenset[str]:
 
 
 def revealing_words(text: str) -> frozenset[str]:
-    """Return every word by which a text might give away what another says.
+    """Return every word that could reveal what a text says.
 
-    Pairs of signs where there are no words.
+    Pairs of characters for scripts without spaces.
     """
     return (
         fact_names(text)

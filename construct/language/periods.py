@@ -1,4 +1,4 @@
-"""Days, months and years: as a span of days, as they are stored, and in words. Pure."""
+"""Days, months and years as spans of days, in stored form and in words. No I/O."""
 
 import calendar
 import math
@@ -22,7 +22,7 @@ class Period:
     yearly: bool = False
 
     def nearness(self, day: date) -> float:
-        """Return 1 for a day within, less the farther it is."""
+        """Return 1 for a day within the period, less the farther away it is."""
         return math.exp(-self._gap(day) / FADE_DAYS)
 
     def _gap(self, day: date) -> int:

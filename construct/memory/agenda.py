@@ -27,17 +27,17 @@ class AgendaItem:
 
     @property
     def is_vague(self) -> bool:
-        """Whether it names no single day."""
+        """True if it does not name a single day."""
         return self.days.first != self.days.last
 
 
 def read_agenda(db: sqlite3.Connection, today: date) -> list[AgendaItem]:
-    """Return all that stands on the agenda, by last day."""
+    """Return all items of the agenda, sorted by last day."""
     return agenda_items(dated_lines(db, today.isoformat()), today)
 
 
 def agenda_items(lines: Iterable[DatedLine], today: date) -> list[AgendaItem]:
-    """Return those of the lines that stand on the agenda, by last day. Pure.
+    """Return the agenda items among these lines, sorted by last day. No I/O.
 
     A month or a year is ahead through its last day. Of what has passed only plans stay.
     """

@@ -1,4 +1,4 @@
-"""What the user corrects: an observation's words, day, outcome and pin."""
+"""Apply the user's corrections to an observation: words, day, outcome and pin."""
 
 import re
 import sqlite3
@@ -47,7 +47,7 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
 
 
 def settle(db: sqlite3.Connection, observation_id: int, how: Settled, clock: Clock) -> int:
-    """Say that something was done or cancelled, and return the new observation's id.
+    """Mark something as done or cancelled; return the new observation's id.
 
     An edit by the user. It keeps its day and is no longer due. Raises ConstructError.
     """
@@ -81,7 +81,7 @@ def _replace(
     clock: Clock,
     notes: str | None = None,
 ) -> int:
-    """Store `changed` as the user's own in the old one's place and return its id."""
+    """Replace an observation by `changed`, as the user's own; return the new id."""
     now = to_text(clock.now())
     cycle_id = cycles.insert_edit(db, old.conversation_id, now, notes)
     new = changed._replace(
@@ -116,9 +116,9 @@ def lost_terms(old: str, new: str) -> list[str]:
 
 
 def pin(db: sqlite3.Connection, observation_id: int, *, off: bool = False) -> Observation:
-    """Keep an observation out of the reflector's hands and first in the budget.
+    """Pin an observation: reflectors leave it alone, and it comes first in the budget.
 
-    With `off`, no longer. Raises ConstructError for what was replaced already.
+    `off` unpins it. Raises ConstructError for what was replaced already.
     """
     with transaction(db):
         in_force(db, observation_id)

@@ -1,4 +1,4 @@
-"""What memory work is due: one pure function of the situation.
+"""Decide what memory work is due, purely from the situation.
 
 See memory.md, "One way through".
 """
@@ -29,7 +29,7 @@ LIVES: dict["CacheLife", timedelta] = {"5m": timedelta(minutes=5), "1h": timedel
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """All that decides what is due in one conversation."""
+    """Everything that decides what is due in one conversation."""
 
     unobserved_tokens: int = 0
     window_tokens: int = 0
@@ -47,7 +47,7 @@ class Situation:
 
 
 def due(s: Situation, t: Thresholds) -> tuple[Work, ...]:
-    """Return the work that is due, in the order in which it is done."""
+    """Return the work that is due, in the order to do it."""
     work: list[Work] = []
     if observing_is_due(s, t):
         work.append("observe")
@@ -66,7 +66,7 @@ def observing_is_due(s: Situation, t: Thresholds) -> bool:
 
 
 def compacting_is_due(s: Situation, t: Thresholds) -> bool:
-    """Return whether observations should take their messages' place."""
+    """Return whether observations should replace their messages."""
     return s.compactable and (s.window_tokens >= t.compact or s.cold or s.leaving)
 
 

@@ -1,4 +1,4 @@
-"""Memories: what is kept by itself, stored by hand or promoted from observations.
+"""Memories: facts stored by hand or promoted from observations.
 
 Each fact is kept once. A memory stored by hand stands until the user forgets it. A
 promoted memory follows its observation: it is out of force while the observation is
@@ -100,7 +100,7 @@ def promote(db: sqlite3.Connection, now: str) -> None:
 
 
 def _active_successor(db: sqlite3.Connection, old: Observation) -> Observation | None:
-    """Return the active observation that a superseded one was made into at last."""
+    """Return the active observation that finally replaced a superseded one."""
     found = provenance.successors(db, old, lambda o: o.state != "superseded", outdating=False)
     return next((o for o in found if o.state == "active" and not o.withheld), None)
 
@@ -108,10 +108,10 @@ def _active_successor(db: sqlite3.Connection, old: Observation) -> Observation |
 def _promote(
     db: sqlite3.Connection, o: Observation, now: str, category: str | None = None
 ) -> int | None:
-    """Give an observation its memory, and return the memory's id.
+    """Store the memory of an observation, and return the memory's id.
 
-    It is out of force where another one says the same. None where the user's rules
-    forbid it.
+    It is not in force if another memory says the same. None if the user's rules forbid
+    it.
     """
     if not category:
         category = "plan" if o.stance == Stance.PLANNED else category_of(o.content)

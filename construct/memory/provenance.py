@@ -1,7 +1,7 @@
-"""Where an observation comes from, and what became of it.
+"""Trace an observation to its messages through every generation, and list its history.
 
-Down through every generation to the messages; and its history: said, noted, joined,
-checked, kept back, replaced, edited, undone.
+The history says when it was said, noted, joined, checked, kept back, replaced, edited or
+undone.
 """
 
 import sqlite3
@@ -42,7 +42,7 @@ class LifeEvent:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """All that an observation rests on, and what became of it."""
+    """All that an observation rests on, and its history."""
 
     observation: Observation
     sources: tuple[Observation, ...]
@@ -51,7 +51,7 @@ class Trace:
     """All messages it rests on, through every generation, oldest first."""
     tree: Node
     life: tuple[LifeEvent, ...]
-    """All that happened to it, oldest first."""
+    """Its history, oldest first."""
     attachments: tuple[Attached, ...] = ()
     """The files that came with the messages."""
 
@@ -74,7 +74,7 @@ def why(db: sqlite3.Connection, observation_id: int) -> Trace:
 def drawn(tree: Node) -> Iterator[tuple[int, Node, bool]]:
     """Yield (depth, node, seen before) in the order of drawing.
 
-    What stands below a node that was seen before is not yielded again.
+    Nodes below one that was seen before are not yielded again.
     """
     seen: set[int] = set()
     stack = [(0, tree)]

@@ -1,4 +1,4 @@
-"""From the database to the request of one turn.
+"""Build the request of one turn from the database.
 
 Refreshes what a conversation's model is shown where that is due (compacting included),
 reads it, and assembles the request. All of it runs inside the caller's transaction.
@@ -31,7 +31,7 @@ from construct.store.usage import token_factor
 
 STAND_IN = "(your next message)"
 UnstoredFiles = Mapping[int, Sequence[File]]
-"""The attachments of messages that are in no database, by message."""
+"""Attachments of messages that are not stored, by message."""
 _REPLY_TOKENS = 8192
 _REPLY_SHARE = 8
 """The reply gets this part of the context window at most.
@@ -47,7 +47,7 @@ _MARGIN = 300
 
 @dataclass(frozen=True, slots=True)
 class RequestBuilder:
-    """Builds the main model's requests, by the settings of one process."""
+    """Builds the main model's requests with the settings of one process."""
 
     settings: Settings
     config: MemoryConfig
@@ -58,7 +58,7 @@ class RequestBuilder:
         return self.settings.memory != "off"
 
     def situation(self, db: sqlite3.Connection, conversation_id: int) -> policy.Situation | None:
-        """Return what decides whether to compact before a turn; None without memory."""
+        """Return the situation that decides about compacting; None without memory."""
         return read_window(db, conversation_id, self.config) if self._uses_memory else None
 
     def refresh(
@@ -174,7 +174,7 @@ class RequestBuilder:
     def _files(
         self, db: sqlite3.Connection, messages: Sequence[Message], unstored: UnstoredFiles
     ) -> context.Files:
-        """Return what the model is sent of the messages' attachments."""
+        """Return the attachments of these messages that the model is sent."""
         if not any(m.attached for m in messages):
             return {}
         stored = with_data(db, [m for m in messages if m.id > 0])
@@ -222,7 +222,7 @@ class RequestBuilder:
 def unstored_message(
     role: str, words: str, now: str, id: int = 0, attachments: Sequence[NewAttachment] = ()
 ) -> Message:
-    """Return a message that is in no database; its id is not above 0."""
+    """Return a message that is not stored; its id is 0 or negative."""
     return Message(
         id=id,
         uid="",

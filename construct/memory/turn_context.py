@@ -1,4 +1,4 @@
-"""What holds for one turn only: the time, due plans and recalled passages.
+"""The context of one turn only: the time, due plans and recalled passages.
 
 It stands behind the last cache mark of the request, in `<ambient>…</ambient>`, and is
 never stored (memory.md, "What the main model sees").
@@ -45,7 +45,7 @@ class DuePlan:
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """All that the ambient block says."""
+    """The content of the ambient block."""
 
     now: datetime
     """The user's wall clock."""
@@ -62,7 +62,7 @@ def gather(
     config: MemoryConfig,
     answering: tuple[int, ...] = (),
 ) -> TurnContext:
-    """Return what holds for a turn that begins with `text`.
+    """Return the context for a turn that begins with `text`.
 
     `answering` are messages that must not come back as passages: where a message is
     answered anew, the message itself and the replies it had.
@@ -90,7 +90,7 @@ def gather(
 def without_forgotten(
     db: sqlite3.Connection, conversation_id: int, gathered: TurnContext
 ) -> TurnContext:
-    """Return what was gathered a while ago without what has been forgotten since."""
+    """Return a context without the items that were forgotten since it was gathered."""
     gone = {(item.kind, item.id) for item in forgotten_items(db, context_items(gathered))}
     task = get_conversation(db, conversation_id).current_task
     return replace(
@@ -154,7 +154,7 @@ def render(context: TurnContext) -> str:
 
 
 def context_items(context: TurnContext) -> tuple[ContextItem, ...]:
-    """Return what of memory the block says, in its order."""
+    """Return the remembered items in the block, in its order."""
     due = [ContextItem(Way.DUE, ItemKind.OBSERVATION, plan.observation_id) for plan in context.due]
     return (*due, *(ContextItem(Way.PASSAGE, p.kind, p.id) for p in context.passages))
 

@@ -1,10 +1,10 @@
-"""Undo: the newest memory cycle that changed something is taken back, and so on down.
+"""Undo memory cycles, newest first.
 
-What it made is superseded by the cycle itself, what it superseded is active again, and
-the watermarks go back to before its messages. A cycle that another one builds on is
-never taken back before that one, whatever the clocks said. Graph runs change nothing of
-what is remembered, so they go with the cycle before them: an undo with nothing to see
-would seem to do nothing.
+Observations made by the cycle are superseded by the cycle itself, those it superseded
+are active again, and the watermarks go back to before its messages. A cycle is never
+undone before the cycles that build on it, whatever the clocks said. Graph cycles do not
+change what is remembered, so they are undone with the cycle before them: an undo
+without a visible effect would seem not to work.
 """
 
 import sqlite3
@@ -27,14 +27,14 @@ from construct.vocabulary import CycleKind
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What taking back a cycle changed."""
+    """What undoing a cycle changed."""
 
     cycle: Cycle
-    """As it is now: reverted."""
+    """The cycle after the undo, with status reverted."""
     deactivated: tuple[Observation, ...]
-    """What it had made."""
+    """The observations it had made."""
     reactivated: tuple[Observation, ...]
-    """What it had superseded: active again, or pending as it was."""
+    """The observations it had superseded, now active or pending again."""
     relations: int
     """What graph cycles had drawn."""
     given_back: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Undone:
 
     @property
     def cycle_ids(self) -> tuple[int, ...]:
-        """All that were taken back."""
+        """The ids of all cycles that were undone."""
         return (self.cycle.id, *(one.id for one in self.along))
 
 

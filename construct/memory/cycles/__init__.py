@@ -1,1 +1,1 @@
-"""The memory at work: what is due, and who does it."""
+"""Memory cycles: what is due, and what runs it."""

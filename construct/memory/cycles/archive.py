@@ -1,4 +1,4 @@
-"""Imported talk: what observing it may cost, and making it due a batch at a time."""
+"""Imported messages: estimate what observing them costs, and make batches due."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -23,15 +23,15 @@ _WRITTEN, _READ_AGAIN, _CONDENSED = 0.4, 0.2, 0.2
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What observing a backlog will take, roughly."""
+    """A rough estimate of what observing a backlog takes."""
 
     calls: int
     usd: float | None
-    """None where the model's prices are not known."""
+    """None if the model's prices are unknown."""
 
 
 def estimate(waiting: Sequence[Backlog], model: Model | None) -> Estimate:
-    """Return what observing a backlog may take, reflections included."""
+    """Estimate what observing a backlog takes, reflections included."""
     if model is None:
         return Estimate(0, 0.0)
     talked = sum(b.tokens for b in waiting)
@@ -46,18 +46,18 @@ def estimate(waiting: Sequence[Backlog], model: Model | None) -> Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Revived:
-    """Messages that are archived no more."""
+    """The messages that were taken out of the archive."""
 
     messages: int
     until: int
-    """The message up to which an observer may read: behind it others are archived."""
+    """The last message an observer may read: later ones are still archived."""
 
 
 def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived | None:
-    """Make about `most` tokens, the oldest of a backlog, part of the living talk.
+    """Unarchive the oldest messages of a backlog, about `most` tokens, so they are due.
 
-    So they are due. Where the talk has gone on since, it is all of them at once: an
-    observer's batch must not step over what is still archived.
+    If the conversation has gone on since the import, all are unarchived at once: a batch
+    of the observer must not skip messages that are still archived.
     """
     waiting = backlog.waiting_above_mark(db, conversation_id)
     if not waiting:

@@ -1,6 +1,6 @@
-"""What cycles and compacting write. Each function runs inside the caller's transaction.
+"""Write the results of cycles and compactions, inside the caller's transaction.
 
-A cycle whose basis has changed meanwhile writes nothing (StaleError).
+A cycle whose input has changed meanwhile writes nothing (StaleError).
 """
 
 import sqlite3
@@ -30,12 +30,12 @@ from construct.vocabulary import Relation, WatermarkName
 
 
 class StaleError(Exception):
-    """What the cycle was based on was changed by another process, or by the user."""
+    """Another process or the user changed the cycle's input meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What became of an observer's notes."""
+    """How many of an observer's notes were stored, and how many were forbidden."""
 
     observations: int
     left_out: int
@@ -50,11 +50,11 @@ def store_extraction(
     based_on: int,
     now: str,
 ) -> Stored:
-    """Store an observer's pending observations, move `observed` over the batch.
+    """Store an observer's notes as pending and move `observed` past the batch.
 
-    What they replace, and what is to be forgotten, is
-    kept with the cycle until they are committed. A batch of archived messages is one
-    that the mark has passed: the mark stays where it is.
+    What they replace, and what the user asked to forget, is kept with the cycle until
+    they are committed. The watermark does not move for archived messages: it has passed
+    them already.
     """
     conversation_id = batch[0].conversation_id
     must_run(db, cycle_id)
@@ -119,9 +119,7 @@ def store_reflection(
         o.state == "active" and o._replace(asked_at=None) == unasked[o.id] for o in present.values()
     ):
         raise StaleError
-    if found.gone & forget_requests.waiting(
-        db
-    ):  # asked for meanwhile: a new line would go on saying it
+    if found.gone & forget_requests.waiting(db):  # asked for meanwhile: a new line would repeat it
         raise StaleError
     done = []
     for change in found.changes:
@@ -145,10 +143,10 @@ def store_reflection(
 
 
 def _task(db: sqlite3.Connection, given: str | None, before: str | None) -> str | None:
-    """Return what an observer's answer leaves of a task.
+    """Return the task to store after an observer's answer.
 
-    One it did not give stays. An empty one clears it, and so does one that the user's
-    rules forbid.
+    No answer keeps the old task. An empty one clears it, and so does one that the
+    user's rules forbid.
     """
     if given is None:
         return before
@@ -156,7 +154,7 @@ def _task(db: sqlite3.Connection, given: str | None, before: str | None) -> str 
 
 
 def must_run(db: sqlite3.Connection, cycle_id: int) -> None:
-    """Raise StaleError when a cycle does not run any more.
+    """Raise StaleError when a cycle is no longer running.
 
     Another process may have abandoned it, or deleted its conversation.
     """
@@ -165,9 +163,9 @@ def must_run(db: sqlite3.Connection, cycle_id: int) -> None:
 
 
 def _as_now(db: sqlite3.Connection, batch: Sequence[Message], based_on: int) -> list[Message]:
-    """Return the messages a cycle steps over as they are now.
+    """Return the current state of the messages a cycle read.
 
-    Archived messages may have become part of the living talk.
+    Archived messages may have been unarchived meanwhile.
     """
     if batch[0].archived:
         return [get_message(db, m.id) for m in batch]

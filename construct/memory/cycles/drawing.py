@@ -1,7 +1,7 @@
-"""One graph cycle: a call reads all unread memories, entities and relations come back.
+"""Run a graph cycle: extract entities and relations from unread memories.
 
-The extractive worker draws no graph. After a cycle that failed or was undone, the
-memories it had read are due again only together with new ones.
+The extractive worker draws no graph. Memories read by a cycle that failed or was undone
+are read again only together with new ones.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ from construct.text import one_line
 from construct.vocabulary import CycleKind, CycleStatus
 
 BETWEEN_TURNS = 20
-"""Unread memories that are worth a call between turns; at other times one is."""
+"""Unread memories needed for a call between turns; at other times one is enough."""
 _MOST = 200
-"""Memories for one call: the relations of more do not fit the answer."""
+"""Limit of memories per call: the relations of more do not fit into the answer."""
 _MOST_AFTER_FAILURE = 40
 _ATTEMPTS = 2
 _REPLY_TOKENS = 8_192
@@ -65,10 +65,10 @@ def is_due(db: sqlite3.Connection, enough: int = 1) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class GraphBatch:
-    """The memories that a graph cycle reads, and what was known when it began."""
+    """The memories that a graph cycle reads, and the graph when it began."""
 
     memories: dict[str, Memory]
-    """By their anchors, P1, P2 …."""
+    """Memories by anchor: P1, P2 …"""
     entities: list[Entity]
     predicates: list[str]
 
@@ -86,8 +86,8 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
     def choose(self, db: sqlite3.Connection) -> GraphBatch | None:
         """Return the unread memories that fit one call, at least one however long."""
         last = cycles.last_cycle(db, self.kind, None)
-        # A memory may be what made the last cycle fail, so the newest go first: in time
-        # without it.
+        # The last cycle may have failed because of one memory. With the newest first, later
+        # cycles get by without it.
         failed = last is not None and last.status == CycleStatus.FAILED
         unread = rows.unread(db, _MOST_AFTER_FAILURE if failed else _MOST, newest=failed)
         if not unread:
@@ -128,7 +128,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
         found: GraphProposal | None,
         now: str,
     ) -> Outcome[None]:
-        """Store what was drawn."""
+        """Store the extracted entities and relations."""
         must_run(db, cycle.id)
         if found is None:
             rows.note_tried(db)
@@ -155,7 +155,7 @@ def graph_request(model: Model, batch: GraphBatch) -> WorkRequest:
 def known_names(
     entities: Sequence[Entity], predicates: Sequence[str], texts: Iterable[str]
 ) -> list[str]:
-    """Return known names and predicates, those first that share words with the texts.
+    """Return known names and predicates; those that share words with the texts first.
 
     `entities`: oldest first; `predicates`: most used first.
     """

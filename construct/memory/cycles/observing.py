@@ -1,4 +1,4 @@
-"""One observer cycle: messages go to the worker, pending observations come back."""
+"""Run an observer cycle: turn a batch of messages into pending observations."""
 
 import asyncio
 import json
@@ -55,7 +55,7 @@ _MOST_WORDS = 40
 _CANDIDATES = 80
 _MOST_PLANS = 20
 _QUOTED = 120
-"""Characters of a note in a cycle's problems."""
+"""Characters of a note that are quoted in a cycle's problems."""
 
 Find = Callable[[sqlite3.Connection, int], list[Message]]
 """Returns which messages of a conversation should be observed."""
@@ -73,7 +73,7 @@ async def run_observer(runner: CycleRunner, conversation_id: int, find: Find) ->
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Messages with what came with them, as a model reads them."""
+    """Messages and their attachments, as a model reads them."""
 
     messages: list[Message]
     pictures: Pictures
@@ -109,7 +109,7 @@ class _Batch:
     """The `observed` watermark."""
     known: list[Observation]
     replaceable: frozenset[int]
-    """Those of the known notes that lines of this conversation may replace."""
+    """The known notes that this conversation's lines may replace."""
     said: Said
 
 
@@ -216,10 +216,9 @@ def known_notes(
 ) -> list[Observation]:
     """Return the stored notes to show an observer, at most `most` tokens of them.
 
-    So it does not write them again, and can replace them. Of the active and pending
-    ones first those that share names or subject with the messages, then those of high
-    priority, then plans, which what is said now may settle in other words or in another
-    language, then the newest.
+    It can replace these and need not write them again. The order among active and
+    pending notes: those that share names or subject with the messages; high priority;
+    plans, which the messages may settle in other words or another language; the newest.
     """
     named = Counter(term for m in messages for term in sorted(terms(m.content)))
     said: set[str] = set()
@@ -249,8 +248,8 @@ def fallback_reason(
 ) -> str | None:
     """Return why the newest batch was read by rule and not by the worker model.
 
-    None when the model read it, or when it is not newer than the cycle `since`. Only to
-    be asked where a model is the worker.
+    None when the model read it, or when it is not newer than the cycle `since`. Call it
+    only if there is a worker model.
     """
     cycle = cycles.last_cycle(db, CycleKind.OBSERVER, conversation_id, (CycleStatus.SUCCEEDED,))
     if cycle is None or cycle.id <= since or cycle.model != EXTRACTIVE:

@@ -1,4 +1,4 @@
-"""One reflector cycle: observations go to the worker, what passes replaces them."""
+"""Run a reflector cycle: replace observations by fewer and shorter ones."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ async def run_reflector(runner: CycleRunner, conversation_id: int) -> Reflection
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """What a reflector reads, and when the newest message under each note was said."""
+    """The notes a reflector reads, each with the time of its newest message."""
 
     given: list[Observation]
     said: Said
@@ -122,7 +122,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
 
 
 def _notes(found: Reflection, given: Sequence[Observation]) -> list[str]:
-    """Return in words what was refused, with the beginning of each note that stays."""
+    """Describe the refused proposals, with the beginning of each note that stays."""
     contents = {o.id: o.content[: provenance.NOTED_LENGTH] for o in given}
     return [
         f"refused: {refusal.what[:200]} ({refusal.reason}); kept: "

@@ -1,7 +1,7 @@
-"""One way to run a cycle of the observer, the reflector or the graph extractor.
+"""Run a cycle of the observer, the reflector or the graph extractor.
 
-The runner takes the lease, keeps its heartbeat, commits what the job found in one
-transaction and books the calls. What is special to a kind of cycle stands in its job.
+The runner takes the lease, keeps its heartbeat, commits the results in one transaction
+and records the usage of the calls. Each kind of cycle implements a CycleJob.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Something the worker began or finished, for the screen."""
+    """A worker's step that began or finished, for the screen."""
 
     kind: str
     """`observing`, `reflecting`, `drawing`, `compacted`, `remembered`, `condensed`,
@@ -42,7 +42,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class RunningCycle(Generic[Batch]):
-    """A cycle that has been started, what it reads, and its calls so far."""
+    """A started cycle, its input and its calls so far."""
 
     id: int
     batch: Batch
@@ -51,40 +51,40 @@ class RunningCycle(Generic[Batch]):
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[Result]):
-    """How a cycle ends, and what the one who asked for it is told."""
+    """How a cycle ended, as reported to the caller."""
 
     result: Result | None = None
     status: CycleStatus = CycleStatus.SUCCEEDED
     notes: Sequence[str] = ()
     base_tokens: int | None = None
-    """The active tokens that the next reflection waits to see grow; None: no wait."""
+    """Active tokens that must grow before the next reflection; None for no wait."""
     count: int = 0
-    """How many observations it made or superseded."""
+    """Number of observations it made or superseded."""
 
 
 @dataclass(frozen=True)
 class CycleJob(ABC, Generic[Batch, Found, Result]):
     """What one kind of cycle reads, does and writes.
 
-    Methods that are given a connection run inside a transaction.
+    Methods with a connection parameter run inside a transaction.
     """
 
     kind: ClassVar[CycleKind]
     progress: ClassVar[str]
-    """What is reported when it begins."""
+    """The progress reported when it begins."""
     done: ClassVar[str]
-    """What is reported at its end."""
+    """The progress reported when it ends."""
     model: Model | None
     """None: the extractive worker."""
     home: int | None
-    """The conversation that the cycle is stored under."""
+    """The conversation that the cycle is recorded for."""
 
     @abstractmethod
     def choose(self, db: sqlite3.Connection) -> Batch | None:
-        """Return what to read, None when there is nothing."""
+        """Return the cycle's input, or None when there is nothing to read."""
 
     def span(self, batch: Batch) -> tuple[int, int] | None:
-        """Return the first and the last message of a batch; None: not of messages."""
+        """Return a batch's first and last message id; None if it has no messages."""
         del batch
         return None
 
@@ -96,20 +96,20 @@ class CycleJob(ABC, Generic[Batch, Found, Result]):
     def commit(
         self, db: sqlite3.Connection, cycle: RunningCycle[Batch], found: Found, now: str
     ) -> Outcome[Result]:
-        """Write what was found.
+        """Write the results.
 
-        Raises StaleError, before anything is written, when its basis has changed.
+        Raises StaleError, before anything is written, when the input has changed.
         """
 
     def give_up(self, db: sqlite3.Connection, batch: Batch, found: Found) -> Outcome[Result]:
-        """Return how the cycle ends when its basis has changed."""
+        """Return the outcome for a cycle whose input has changed."""
         del db, batch, found
         return Outcome(status=CycleStatus.FAILED)
 
 
 @dataclass(slots=True)
 class CycleRunner:
-    """Runs the cycles of one process, and holds what they share."""
+    """Runs the cycles of one process and holds their shared state."""
 
     store: Store
     model: Model | None
@@ -118,7 +118,7 @@ class CycleRunner:
     report: Callable[[Progress], None]
 
     def now(self) -> str:
-        """Return the time as it is stored."""
+        """Return the current time in the stored format."""
         return to_text(self.config.clock.now())
 
     @asynccontextmanager
@@ -218,7 +218,7 @@ class CycleRunner:
         cycle: RunningCycle[Batch],
         outcome: Outcome[Result],
     ) -> None:
-        """End a cycle and book its calls, which were paid for however it ends."""
+        """End a cycle and record the usage of its calls, even if it failed."""
         account, now = cycle.account, self.now()
         error = None
         if outcome.status == CycleStatus.FAILED:

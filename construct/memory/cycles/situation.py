@@ -1,4 +1,4 @@
-"""Reading from the database what the policy decides on."""
+"""Read from the database the state that the policy decides on."""
 
 import sqlite3
 from dataclasses import dataclass, field, replace
@@ -29,25 +29,25 @@ from construct.vocabulary import CycleKind, CycleStatus, Role
 
 @dataclass(frozen=True, slots=True)
 class MemoryConfig:
-    """What memory work goes by in one process; the thresholds fit the main model."""
+    """Settings of memory work in one process, with thresholds for the main model."""
 
     thresholds: Thresholds
     scope: str
     clock: Clock
     daily_usd: float
     rules_file: Path | None = None
-    """What the user wants remembered or left out; there may be none."""
+    """The user's rules for what to remember or leave out; may be empty."""
     meaning: Meaning | None = field(default=None, compare=False)
-    """How recall compares by meaning; None: by words alone."""
+    """Compares by meaning in recall; None for words alone."""
 
     @property
     def frame(self) -> Frame:
-        """What decides which observations are shown."""
+        """The settings that decide which observations are shown."""
         return Frame(self.scope, self.thresholds.budget)
 
     @property
     def retained(self) -> int:
-        """Tokens that stay raw after compacting."""
+        """Tokens of messages that stay verbatim after compacting."""
         return int(self.thresholds.retain * self.thresholds.compact)
 
 
@@ -92,9 +92,9 @@ def read_situation(
 def read_window(
     db: sqlite3.Connection, conversation_id: int, config: MemoryConfig, *, leaving: bool = False
 ) -> Situation:
-    """Return the situation without what reflecting goes by.
+    """Return the situation without the counts that only reflecting needs.
 
-    Counting all that is remembered takes longer the more of it there is.
+    Counting all observations takes longer the more there are.
     """
     marks = get_watermarks(db, conversation_id)
     unobserved, shown = tokens_above(db, conversation_id, marks)
@@ -114,9 +114,9 @@ def read_window(
 
 
 def held_tokens(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> int:
-    """Return the tokens to be said before what was undone is observed again.
+    """Return how many tokens of talk are missing until undone messages are read again.
 
-    0 when nothing is held.
+    0 when none are held back.
     """
     observed = get_watermarks(db, conversation_id).observed
     last = cycles.last_of_living_talk(db, conversation_id)
@@ -131,9 +131,9 @@ def held_tokens(db: sqlite3.Connection, conversation_id: int, config: MemoryConf
 def holds_against(
     db: sqlite3.Connection, parent_id: int, fork_id: int, config: MemoryConfig
 ) -> bool:
-    """Return whether what was undone in a talk is held from its fork too.
+    """Return whether messages undone in a conversation are held back in its fork too.
 
-    New tokens are those said in either since.
+    Messages said since in either of them count as new.
     """
     undone = cycles.last_of_living_talk(db, parent_id)
     since = (undone and undone.reverted_at) or ""
@@ -143,7 +143,7 @@ def holds_against(
 
 
 def reflect_from(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> int:
-    """Return the active tokens from which the last reflection lets another run."""
+    """Return the active tokens at which another reflection may run."""
     last = cycles.last_cycle(
         db, CycleKind.REFLECTOR, reflector_scope(config.scope, conversation_id)
     )
@@ -155,14 +155,14 @@ def reflect_from(db: sqlite3.Connection, conversation_id: int, config: MemoryCon
 
 
 def reflector_scope(scope: str, conversation_id: int) -> int | None:
-    """Return the conversation of a reflector cycle; None when it is over all."""
+    """Return the conversation a reflector cycle reads; None for all conversations."""
     return None if scope == "user" else conversation_id
 
 
 def conversations_at_rest(
     db: sqlite3.Connection, config: MemoryConfig, but: int | None
 ) -> list[int]:
-    """Return cold conversations with more unobserved than may be left, but one."""
+    """Return cold conversations, except one, with too many unobserved tokens."""
     now, life = config.clock.now(), max(LIVES.values())
     return unread_at_rest(db, to_text(now - life), to_text(now + life), LEFTOVER_TOKENS, but)
 
@@ -170,12 +170,12 @@ def conversations_at_rest(
 def spent_today(db: sqlite3.Connection, config: MemoryConfig) -> float:
     """Return the US dollars that memory work has cost since the user's midnight.
 
-    What a wrong clock booked on a later day does not count.
+    Usage recorded on a later day, by a wrong clock, does not count.
     """
     clock = config.clock
     return spent_on_memory(db, to_text(clock.midnight()), to_text(clock.midnight(1)))
 
 
 def is_over_limit(db: sqlite3.Connection, config: MemoryConfig) -> bool:
-    """Return whether the worker has cost what it may cost in the user's day."""
+    """Return whether the worker has reached the user's daily cost limit."""
     return spent_today(db, config) >= config.daily_usd

@@ -1,7 +1,7 @@
-"""The memory at work in the background, one cycle after the other.
+"""Run due memory work in the background, one cycle after the other.
 
-What is due is asked of the policy before every step, so that it does not matter which
-process does it, or how often this is called.
+The policy decides before every step what is due, so it does not matter which process
+does the work or how often this is called.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ class MemoryWorker:
 
     @property
     def config(self) -> MemoryConfig:
-        """What the memory work goes by."""
+        """The settings of memory work."""
         return self._runner.config
 
     @config.setter
@@ -178,9 +178,9 @@ class MemoryWorker:
     def _judge(
         self, db: sqlite3.Connection, conversation_id: int, leaving: bool
     ) -> tuple[int, policy.Situation]:
-        """Return the newest message and the situation.
+        """Return the newest message and the situation up to it.
 
-        What is said behind that message may still wait for its answer.
+        Later messages may still be waiting for a reply.
         """
         newest = last_message_id(db, conversation_id)
         return newest, read_situation(db, conversation_id, self.config, leaving=leaving)

@@ -1,4 +1,4 @@
-"""Calls of a worker model, and the account kept of them for one cycle."""
+"""Call a worker model and keep account of the calls of one cycle."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -21,11 +21,11 @@ async def _nobody_listens(_purpose: str) -> None:
 
 @dataclass(slots=True)
 class Account:
-    """The calls made so far for one cycle, and what went wrong with them."""
+    """The calls made so far for one cycle, and the problems they had."""
 
     purpose: str
     on_call: Callable[[str], Awaitable[None]] = _nobody_listens
-    """Is told the purpose of each call before it is made."""
+    """Called with the purpose of each call before it is made."""
     calls: list[Call] = field(default_factory=list)
     attempts: int = 0
     problems: list[str] = field(default_factory=list)
@@ -64,11 +64,9 @@ async def ask(
 
 
 def repeats_itself(answer: str) -> str | None:
-    """Return why an answer, or its beginning, is a model's endless repetition.
+    """Return why an answer looks like endless repetition, or None if it is sound.
 
-    None when it is sound.
-
-    It is when one line does not end, or when over 40 % of sampled windows of 200
+    It does when one line does not end, or when over 40 % of sampled windows of 200
     characters occur in it again, as Mastra's observer samples them (seeds/003, section
     15).
     """
@@ -89,7 +87,7 @@ def repeats_itself(answer: str) -> str | None:
 def sound_part(answer: str) -> str:
     """Return the answer up to its first line that repeats another or does not end.
 
-    Cut so, an answer has no closing tag: it counts as broken off.
+    An answer that was cut has no closing tag, so it counts as broken off.
     """
     if repeats_itself(answer) is None:
         return answer

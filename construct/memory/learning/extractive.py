@@ -1,8 +1,8 @@
-"""The observer by rule, for when there is no worker model.
+"""Observe by fixed rules, without a worker model.
 
 It keeps the user's own sentences, word for word, that hold a name, a number, a date or
 a statement in the first person. It understands no grammar: missing something is better
-than misreading it. Pure.
+than misreading it. No I/O.
 """
 
 import re
@@ -33,7 +33,7 @@ from construct.vocabulary import Priority, Role, Stance
 _LONGEST_MESSAGE = 100_000
 _LONGEST_SENTENCE = 400
 _TOKENS_PER_OBSERVATION = 15
-_FEWEST = 5  # observations that even a short batch may give
+_FEWEST = 5  # limit of observations from even the shortest batch
 _A_YEAR = timedelta(days=366)
 _TITLE_LENGTH = 40
 
@@ -92,7 +92,7 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
 def _observed(
     sentence: str, message_id: int, day: date
 ) -> tuple[float, ProposedObservation] | None:
-    """Return how much a sentence tells and its observation; None: not kept."""
+    """Return a sentence's score and its observation, or None if it is not kept."""
     said = set(words(sentence))
     telling = len(said - _SAYS_LITTLE)
     names = len(terms(sentence))

@@ -49,9 +49,9 @@ An observer works dates out: "in June" from "last month" is no invention.
 
 
 def ungrounded_terms(content: str, heard: Iterable[str], days: Iterable[str]) -> frozenset[str]:
-    """Return the terms of a fact that it cannot have from what it was heard in.
+    """Return the terms of a fact that its source texts do not support.
 
-    They are neither in those texts nor worked out from the days. `days` are those of
+    They are neither in those texts nor derived from the days. `days` are those of
     the texts and those the line itself gives, each a date, month or year. A day beside
     the name of its month was worked out too. A name may have an ending that its text
     does not ("Annas"). In German every noun has a capital, so a capital proves nothing
@@ -99,7 +99,7 @@ def least_stance(content: str, sources: Sequence[Message], heard: Sequence[Messa
 def rests_on_files(
     content: str, sources: Sequence[Message], heard: Sequence[Message], days: Iterable[str]
 ) -> bool:
-    """Return whether a fact comes from a picture or PDF rather than from the user's words.
+    """Return whether a fact comes from a picture or PDF and not from the user's words.
 
     It does when one of its sources came with such a file, and the user did not say its
     terms, or without terms none of its words.
@@ -114,19 +114,20 @@ def rests_on_files(
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names for a sentence: in quotation marks, in order."""
+    """Return names as they stand in a sentence: quoted and sorted."""
     return ", ".join(f"“{name}”" for name in sorted(names))
 
 
 def at_least(stance: str, limit: str) -> str:
-    """Return the later of two stances in their order."""
+    """Return the one of two stances that comes later in their order."""
     return max(stance, limit, key=STANCES.index)
 
 
 def _years(said: Iterable[str], dates: Iterable[str]) -> frozenset[int]:
     """Return the years a line may name.
 
-    Those of its days, their neighbours, and as many years off as was said.
+    They are the years of its days, the years beside them, and those as many years away
+    as the text says.
     """
     near = {
         0,
@@ -172,22 +173,22 @@ _ALIKE_ONLY = {Stance.QUOTED, Stance.HYPOTHETICAL, Stance.INFERRED, Stance.ASSIS
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One thing that a reflection does."""
+    """One change that a reflection makes."""
 
     kind: Literal["line", "same", "outdated", "drop"]
     retired: tuple[int, ...]
-    """The notes that it supersedes."""
+    """The notes it supersedes."""
     line: ProposedObservation | None = None
-    """What takes their place, for a line."""
+    """The new line that replaces them, if there is one."""
     stays: int | None = None
-    """The note that says the same, or what holds now."""
+    """The note that says the same or is newer, if there is one."""
     new_tokens: int = 0
     old_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A proposal that is not done: what it was, why, and the notes that stay."""
+    """A refused proposal: what it was, why it was refused, and the notes that stay."""
 
     what: str
     reason: str
@@ -196,7 +197,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Reflection:
-    """What a reflection does, and what was kept back."""
+    """The changes of a reflection, and the proposals that were refused."""
 
     changes: tuple[Change, ...] = ()
     refused: tuple[Refusal, ...] = ()
@@ -208,7 +209,7 @@ class Reflection:
 
     @property
     def gone(self) -> frozenset[int]:
-        """All notes that it supersedes."""
+        """All notes it supersedes."""
         return frozenset(i for change in self.changes for i in change.retired)
 
     @property
@@ -231,7 +232,7 @@ def checked(
     said: Said,
     settled: Sequence[Change] = (),
 ) -> Reflection:
-    """Return what of a proposal the floor lets pass.
+    """Return the part of a proposal that passes the floor's checks.
 
     `settled` are the changes of an earlier answer, which stay. Where a note is named
     twice the first use counts, in the order new lines, same, outdated, drop.
@@ -251,10 +252,7 @@ def checked(
 def why_not_outdated(
     old: Observation, new: Note, old_said: tuple[str, int], new_said: tuple[str, int]
 ) -> str | None:
-    """Return why a note does not make another outdated, as far as code can tell.
-
-    None when it may.
-    """
+    """Return why a note cannot make another outdated, or None if it may."""
     if old.is_protected:
         return "it is pinned or the user's own"
     if new_said <= old_said:
@@ -268,7 +266,7 @@ def why_not_outdated(
 
 @dataclass(slots=True)
 class _Floor:
-    """The state of one check: what stands so far."""
+    """The state of one check: the changes accepted so far."""
 
     notes: Mapping[int, Observation]
     said: Said
@@ -354,14 +352,14 @@ class _Floor:
             self.refused.append(Refusal(what, reason, change.retired))
 
     def _rank(self, o: Observation) -> tuple[bool, int, tuple[str, int], int]:
-        """Return what decides which of two notes stays: the greater."""
+        """Return the sort key of a note: of two, the greater one stays."""
         return o.is_protected, -PRIORITIES.index(o.priority), self.said[o.id], o.id
 
 
 def _derived(proposed: ProposedObservation, sources: Sequence[Observation]) -> ProposedObservation:
-    """Return a line with what follows from its sources.
+    """Return a line with the priority, days and stance that follow from its sources.
 
-    That is its priority and days, and its stance where they all have the same.
+    The stance follows only if all sources have the same one.
     """
     stances = {o.stance for o in sources}
     last = max(o.observation_date for o in sources)
@@ -378,10 +376,7 @@ def _derived(proposed: ProposedObservation, sources: Sequence[Observation]) -> P
 
 
 def _why_not_line(line: ProposedObservation, sources: Sequence[Observation]) -> str | None:
-    """Return what code can prove against a line in the place of its sources.
-
-    None when it passes.
-    """
+    """Return why a line may not replace its sources, or None if it passes."""
     if any(o.is_protected for o in sources):
         return "it would replace a note that is pinned or the user's own"
     stances = {o.stance for o in sources}

@@ -55,37 +55,37 @@ _AGAIN = (
 
 Pictures = Mapping[int, Sequence[File]]
 Known = Observation | ProposedObservation
-"""A note the observer is told of: stored, or of an earlier part of its batch."""
+"""A note shown to the observer: stored, or from an earlier part of its batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The messages an observer reads, and what else it is told."""
+    """The messages an observer reads, and the context given with them."""
 
     messages: Sequence[Message]
     before: Sequence[Message]
     """The two messages before these: a line may take its names from them."""
     known: Sequence[Observation]
-    """Notes that are there already, the most relevant first."""
+    """Existing notes, the most relevant first."""
     clock: Clock
     wishes: str = ""
     """The user's rules for what is worth a note."""
     earlier: tuple[ProposedObservation, ...] = ()
-    """What was written about what was said before, and is not stored (yet)."""
+    """Notes on earlier messages that are not stored (yet)."""
     most_notes: int = KNOWN_TOKENS
-    """Tokens of notes that it is told of."""
+    """Limit of tokens for notes in the prompt."""
     pictures: Pictures = field(default_factory=dict)
-    """What the model sees of the messages, by message."""
+    """Attachments that the model sees, by message."""
 
     @property
     def notes(self) -> dict[str, Known]:
-        """The notes it is told of, by anchor; first those written a moment ago."""
+        """The notes in the prompt by anchor; those written a moment ago come first."""
         notes: list[Known] = [*reversed(self.earlier), *self.known]
         fits = fitting(notes, self.most_notes)
         return {f"K{number}": note for number, note in enumerate(fits, 1)}
 
     def part(self, messages: Sequence[Message], found: Sequence[Extraction]) -> "Reading":
-        """Return the reading of a later part, told what the parts before it gave."""
+        """Return the reading of a later part, with the notes of the parts before it."""
         at = [m.id for m in self.messages].index(messages[0].id)
         return replace(
             self,
@@ -125,15 +125,15 @@ def known_tokens(model: Model) -> int:
 
 
 def _room(model: Model) -> int:
-    """Return how much of the model's window messages and answer may each take."""
+    """Return how many tokens of the window messages and answer may each take."""
     return max(200, (model.context_window - _PROMPT_TOKENS - known_tokens(model)) // 2)
 
 
 def joined(parts: Sequence[Extraction]) -> Extraction:
     """Merge several extractions into one.
 
-    The task is the last one that was given, the title the first. A model's title comes
-    before a rule's.
+    The last task and the first title are kept. A model's title is preferred to one made
+    by rule.
     """
     tasks = [p.current_task for p in parts if p.current_task is not None]
     responses = [p.suggested_response for p in parts if p.suggested_response is not None]
@@ -160,7 +160,7 @@ def system_prompt(wishes: str) -> str:
 
 
 def fitting_wishes(wishes: str, model: Model) -> str:
-    """Return as many lines of the user's rules as fit into a call."""
+    """Return the lines of the user's rules that fit into a call."""
     lines = wishes.splitlines()
     most = min(WISHES_TOKENS, model.context_window // 16)
     return "\n".join(lines[: tokens.how_many_fit([tokens.count(line) + 1 for line in lines], most)])
@@ -280,7 +280,7 @@ def _grounded(
     known: Mapping[str, Known],
     account: Account,
 ) -> ProposedObservation | None:
-    """Return a line with ids for anchors, stance and date as its sources allow.
+    """Return a line with ids for anchors, and the stance and date its sources allow.
 
     None when it invents something.
     """
@@ -293,7 +293,7 @@ def _grounded(
     days = [_day(m, reading) for m in heard]
     for dated in (note, *replaced):
         days += [dated.observation_date, dated.referenced_date or ""]
-    # What stands in a picture that the model saw, no code can look up.
+    # Code cannot check text that the model read in a picture.
     strange = ungrounded_terms(note.content, texts, days)
     if strange and not any(m.attached and m.id in reading.pictures for m in sources):
         account.problems.append(
@@ -319,7 +319,7 @@ def _day(message: Message, reading: Reading) -> str:
 
 
 def _by_kind(notes: Sequence[Known]) -> tuple[list[Observation], list[ProposedObservation]]:
-    """Split notes into stored ones and others, which cannot be replaced yet."""
+    """Split notes into stored and unstored ones, which cannot be replaced yet."""
     stored = [o for o in notes if isinstance(o, Observation)]
     return stored, [o for o in notes if isinstance(o, ProposedObservation)]
 
@@ -338,9 +338,9 @@ def _heard(ids: Sequence[int], reading: Reading) -> list[Message]:
 
 
 def _sized(messages: Sequence[Message], most: int) -> list[list[Message]]:
-    """Return the messages in parts that fit one call.
+    """Split messages into parts that fit one call.
 
-    A message larger than that is cut inside.
+    A message that is larger is split itself.
     """
     parts: list[list[Message]] = []
     size = 0

@@ -1,7 +1,7 @@
-"""What a worker proposes, before it is checked and stored.
+"""A worker's proposals, before they are checked and stored.
 
-Ids are database ids: anchors are translated on the way in, and what was no anchor that
-was sent is gone.
+Ids are database ids: anchors are translated when an answer is read, and unknown anchors
+are dropped.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class ProposedObservation(NoteFields):
     replaces: tuple[int, ...] = ()
     """Observations that this one makes untrue or settles."""
     borrowed: tuple[int, ...] = ()
-    """Observations it may have names from: those it was to replace, agreed or not."""
+    """Observations whose names it may use: those it proposed to replace, agreed or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class Extraction:
     forget_messages: tuple[int, ...] = ()
     """Messages of the batch that the user asked to forget or not to keep."""
     withdrawn: tuple[ProposedObservation, ...] = ()
-    """What an earlier part of the batch gave, and a later part says to forget."""
+    """Observations from an earlier part of the batch that a later part says to forget."""
     by_rule: bool = False
-    """Whether no model read it: its title then serves a conversation without one."""
+    """True if rules read it: its title is used only if the conversation has none."""
     is_whole: bool = True
     """False when the answer broke off."""
 
     @property
     def says_something(self) -> bool:
-        """Whether it notes anything, or names something to forget."""
+        """True if it notes anything or names something to forget."""
         return bool(self.observations or self.forget_observations or self.forget_messages)
 
 
@@ -58,7 +58,7 @@ class ReflectionProposal:
 
     observations: tuple[ProposedObservation, ...] = ()
     same: tuple[tuple[int, int], ...] = ()
-    """Pairs of notes that say the same, in the order they were named."""
+    """Pairs of notes that say the same, in the order of the answer."""
     outdated: tuple[tuple[int, int], ...] = ()
     """Pairs of (stale id, newer id)."""
     drop: tuple[int, ...] = ()

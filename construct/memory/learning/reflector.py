@@ -1,4 +1,4 @@
-"""The reflector: fewer and shorter observations, as far as floor and verifier agree."""
+"""The reflector: condense observations, as far as floor and verifier agree."""
 
 import asyncio
 import re
@@ -29,9 +29,9 @@ from construct.store.records import Observation
 
 INPUT_TOKENS = 16_000
 TARGET = 0.6
-"""Share of the tokens it is given to which a reflector is asked to come."""
+"""Share of its input tokens that a reflector is asked to reduce them to."""
 _KNOWN_TOKENS = 4_000
-"""Of notes that a reflector has read before."""
+"""Tokens of notes that a reflector has read before."""
 _REPLY_TOKENS = 8_192
 _WORD = re.compile(r"\w+")
 
@@ -63,7 +63,7 @@ async def reflect(
 def choose(
     active: Sequence[Observation], read_until: str = "", most: int = INPUT_TOKENS
 ) -> list[Observation]:
-    """Return what a reflector is given, at most `most` tokens, in order of age.
+    """Return the observations for a reflector, oldest first, at most `most` tokens.
 
     First what was committed after `read_until`, the stored time of the last reading:
     those condensed least, and of them the oldest. Then some thousand tokens of the
@@ -83,7 +83,7 @@ def choose(
 
 
 def input_tokens(model: Model | None) -> int:
-    """Return the most observation tokens one call is given."""
+    """Return the limit of observation tokens for one call."""
     return INPUT_TOKENS if model is None else max(200, min(INPUT_TOKENS, model.context_window // 3))
 
 
@@ -92,7 +92,7 @@ def _fitting(observations: Sequence[Observation], most: int) -> Sequence[Observa
 
 
 def _related(rest: Sequence[Observation], unread: Sequence[Observation]) -> list[Observation]:
-    """Return the observations; first those that share rare words with unread ones."""
+    """Return the observations, those that share rare words with unread ones first."""
     spread = Counter(word for o in unread for word in _words(o))
     for o in rest:  # read twice, and not kept: there are ever more of them
         spread.update(_words(o) & spread.keys())
@@ -213,7 +213,7 @@ def _what(change: Change, by_id: Mapping[int, Observation]) -> str:
 
 
 def condense(observations: Sequence[Observation]) -> ReflectionProposal:
-    """Return what retires near-duplicates, for when there is no worker model.
+    """Return a proposal that retires near-duplicates, without a worker model.
 
     Its pairs are (the one to retire, the one that stays).
     """
@@ -228,9 +228,9 @@ def condense(observations: Sequence[Observation]) -> ReflectionProposal:
 
 
 def _precedence(o: Observation) -> tuple[bool, int, int, int]:
-    """Return what sorts first what stays.
+    """Return a sort key that puts the note that stays first.
 
-    The user's own and pinned, then the higher priority, then the later.
+    The user's own and pinned notes come first, then higher priority, then later ones.
     """
     day = int(o.observation_date.replace("-", ""))
     return not o.is_protected, PRIORITIES.index(o.priority), -day, -o.id

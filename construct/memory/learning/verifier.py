@@ -1,4 +1,4 @@
-"""The verifier: a further call of the worker model that checks what a line still says.
+"""The verifier: another call of the worker model that checks a condensed line.
 
 It sees only the notes and the line, not who wrote it or why (memory.md, "What keeps it
 honest").
@@ -73,11 +73,10 @@ def _group(number: int, group: Group) -> str:
 
 
 def _read(checks: Section | None, count: int) -> dict[int, str | None]:
-    """Return the answers by group, of several to one group a no.
+    """Return the answers by group; empty when there are none.
 
-    Empty when there are none.
-
-    A yes with words after it is no yes: they would be an objection.
+    If a group has several answers, a no wins. A yes with words after it counts as a no:
+    they are probably an objection.
     """
     found: dict[int, str | None] = {}
     for line in checks.lines if checks else ():

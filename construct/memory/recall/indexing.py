@@ -1,8 +1,7 @@
-"""Make the vectors that are missing, a few at a time.
+"""Compute missing vectors, a few at a time.
 
-Two programs with different models would each delete what the other makes. So a file has
-the vectors of one model, that which came first, until `construct reindex` chooses
-another.
+A file has the vectors of one model only, or two programs with different models would
+each delete the other's. The first model stays until `construct reindex` chooses another.
 """
 
 import asyncio
@@ -17,14 +16,14 @@ from construct.store.database import transaction
 from construct.store.in_thread import Store
 from construct.store.vectors import Text
 
-BATCH = 16  # entries: a tenth of a second of one core, and the write lock for a millisecond
-_DROPPED = 2_000  # vectors of another model that are deleted at once
+BATCH = 16  # entries: 100 ms of one core, and 1 ms of holding the write lock
+_DROPPED = 2_000  # vectors of another model deleted in one transaction
 OTHER_MODEL = "the vectors here were made by another model: `construct reindex` makes them anew"
-_KINDS = ("observation", "memory", "message")  # few and worth most, first
+_KINDS = ("observation", "memory", "message")  # the fewest and most useful first
 
 
 def is_others(db: sqlite3.Connection, name: str) -> bool:
-    """Return whether another model than this one has been chosen for the file."""
+    """Return whether a different model has been chosen for the file."""
     return vectors.chosen(db) not in {None, name}
 
 
@@ -34,7 +33,7 @@ def _expect_own(db: sqlite3.Connection, name: str) -> None:
 
 
 def choose(db: sqlite3.Connection, name: str) -> None:
-    """Have the file's vectors made by this model from now on."""
+    """Make this the model of the file's vectors from now on."""
     with transaction(db):
         vectors.choose(db, name)
 
@@ -46,9 +45,9 @@ def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[Text
 
 
 def store(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Text]) -> None:
-    """Make and store the vectors of these entries.
+    """Compute and store the vectors of these entries.
 
-    Those that changed meanwhile are left out.
+    Entries that changed meanwhile are skipped.
     """
     keep(db, embedder, texts, encode(embedder, texts))
 
@@ -67,7 +66,7 @@ def keep(
 ) -> None:
     """Store the vectors of entries.
 
-    Raises ConstructError when the file has those of another model.
+    Raises ConstructError when the file has vectors of another model.
     """
     with transaction(db):
         _expect_own(db, embedder.name)
@@ -76,9 +75,9 @@ def keep(
 
 
 def drop_others(db: sqlite3.Connection, name: str) -> bool:
-    """Delete some vectors of other models; False when there are none.
+    """Delete some vectors of other models; return False when there are none.
 
-    Raises ConstructError when one of those has been chosen meanwhile.
+    Raises ConstructError when one of those models has been chosen meanwhile.
     """
     if not vectors.has_others(db, name):
         return False

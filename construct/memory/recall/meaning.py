@@ -1,7 +1,7 @@
-"""What is near a query in meaning, by the vectors of what was said and noted.
+"""Find entries similar in meaning to a query by comparing vectors.
 
 The newest vectors of each kind are kept in memory and all compared: 25 ms of CPU for
-100,000, where reading them takes 300 once.
+100,000. Reading them takes 300 ms, once.
 """
 
 import logging
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("construct.meaning")
 
-KEPT = 100_000  # newest vectors of each kind that are compared
-_BLOCK = 1024  # vectors compared at once: they fit the processor's cache
+KEPT = 100_000  # newest vectors of each kind that are kept and compared
+_BLOCK = 1024  # vectors compared at once, so that they fit the CPU cache
 _WORD = re.compile(r"[^\W_]+(?:['’]s\b)?")
 
 
@@ -46,7 +46,7 @@ class Meaning:
     def ready(self) -> bool:
         """Load the model and try it, once, in the calling thread.
 
-        False when it is of no use: words alone will do.
+        Returns False when it does not work: recall then goes by words alone.
         """
         with self._lock:
             if self._is_ready is None:
@@ -58,7 +58,7 @@ class Meaning:
             return self._is_ready
 
     def near(self, db: sqlite3.Connection, text: str, kinds: Iterable[str]) -> "Near | None":
-        """Return what is near a text.
+        """Return how similar entries are to a text.
 
         None while there are no vectors, or when the model cannot be loaded.
         """
@@ -84,9 +84,9 @@ def _meaning(weights: Weights) -> Meaning:
 
 
 def meaning_for(settings: Settings) -> Meaning | None:
-    """Return how this process compares by meaning.
+    """Return this process's comparison by meaning.
 
-    None without the extra or its weights.
+    None if the extra or the model's weights are not installed.
 
     Raises UsageError when CONSTRUCT_SEMANTIC_MODEL names no model.
     """
@@ -95,7 +95,7 @@ def meaning_for(settings: Settings) -> Meaning | None:
 
 
 def without(text: str, names: Collection[str]) -> str:
-    """Return a text without names: what it says of anybody is what is compared."""
+    """Return a text without these names, so that only what it says is compared."""
     kept = _WORD.sub(
         lambda word: "" if fold(re.split("['’]", word[0])[0]) in names else word[0], text
     )
@@ -104,18 +104,18 @@ def without(text: str, names: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """How near entries are to a query, from -1 to 1."""
+    """Similarity of entries to a query, from -1 to 1."""
 
     compared: "dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]"
-    """By kind, ids rising, with the nearness of each."""
+    """By kind: ids in ascending order with the similarity of each."""
 
     def nearest(self, kind: str, most: int) -> list[int]:
-        """Return the entries of a kind that are nearest, at most so many."""
+        """Return the ids of the most similar entries of a kind."""
         ids, scores = self.compared[kind]
         return [int(i) for i in ids[(-scores).argsort(kind="stable")[:most]]]
 
     def of_all(self, entries: Iterable[Entry]) -> dict[tuple[str, int], float]:
-        """Return how near these entries are, those that have a vector in memory."""
+        """Return the similarity of each of these entries that has a vector in memory."""
         found = {}
         for entry in entries:
             ids, scores = self.compared[entry.kind]
@@ -126,7 +126,7 @@ class Near:
 
 
 class _Vectors:
-    """Vectors in order of their entries, an entry's parts one after the other."""
+    """Vectors in the order of their entries; the parts of an entry are adjacent."""
 
     def __init__(self) -> None:
         import numpy as np
@@ -159,7 +159,7 @@ class _Vectors:
     def compared(
         self, query: "NDArray[np.int8]"
     ) -> "tuple[NDArray[np.int64], NDArray[np.float32]]":
-        """Return the entries, ids rising, and how near the nearest part of each is."""
+        """Return the entry ids, ascending, and the similarity of each one's best part."""
         import numpy as np
 
         if not len(self.ids):

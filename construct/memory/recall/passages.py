@@ -27,16 +27,16 @@ from construct.memory.recall.speakers import CALLS, Speakers, called_in, speaker
 from construct.store import search as store
 from construct.store.search import Entry, Filters
 
-FLOOR = 0.6  # share of the weight of the words looked for that must have been said
-CHANCE = 3.0  # rows that would hold the same words by chance, at most
+FLOOR = 0.6  # share of the query's word weight that a passage must have
+CHANCE = 3.0  # at most this many rows may be expected to have the same words by chance
 BUDGET = 120  # tokens; they stand behind the last cache mark, so every turn pays for them in full
 MOST_PASSAGES = 3
-SENTENCES = 2  # of a message are looked at, questions first, then the last ones
-WORDS = 8  # of a sentence
-CANDIDATES = 20  # of those that are good enough are ranked
-SURE = 0.85  # so near in meaning needs no words
-HALVED = 0.5  # what words count where nearness counts too
-SIMILAR = 5  # of each kind are looked at for their meaning
+SENTENCES = 2  # sentences of a message that are searched: questions first, then the last
+WORDS = 8  # words of a sentence that are searched
+CANDIDATES = 20  # entries above the floor that are ranked
+SURE = 0.85  # similarity from which on no words are needed
+HALVED = 0.5  # weight of the words when similarity counts too
+SIMILAR = 5  # entries of each kind considered for their similarity of meaning
 SNIPPET = 240  # characters
 OVERHEAD = 12  # tokens of a passage's date and speaker
 READ = 50  # rows with a word; how common more are is told by how close together they lie
@@ -52,7 +52,7 @@ _ASKS_ON = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class DocumentFrequency:
-    """How often words were said.
+    """How many messages have each word.
 
     Messages tell how rare a word is, and what is remembered only of a word that no
     message has: it says what was said.
@@ -128,7 +128,7 @@ def _found(
     filters: Filters,
     meaning: Meaning | None,
 ) -> list[tuple[float, Hit]]:
-    """Return what is good enough for one sentence, with its weight."""
+    """Return the entries above the floor for one sentence, with its weight."""
     rows = frequency.rows
     often = tuple(word for word in query.words if rows[word] >= CALLS)
     called = called_in(db, replace(query, words=often))
@@ -177,7 +177,7 @@ def _worded(
 ) -> list[Entry]:
     """Return the newest rows with the rarest word.
 
-    Where there are others, those of them with one of these.
+    If other words are given, only rows with one of them.
     """
     entries: list[Entry] = []
     for kind in filters.kinds():
@@ -215,7 +215,7 @@ def _worth(entry: Entry, asked: Asked, enough: float) -> float:
 def _unseen(
     db: sqlite3.Connection, good: Sequence[Entry], matcher: Matcher, known: set[tuple[str, int]]
 ) -> list[Entry]:
-    """Leave out what a line in sight says already."""
+    """Drop passages that repeat an observation the model already sees."""
     noted = store.noted(db, [entry.id for entry in good if entry.kind == "message"])
     promoted = store.promoted_from(db, [entry.id for entry in good if entry.kind == "memory"])
 
@@ -229,7 +229,7 @@ def _unseen(
 
 
 def _within(hits: Iterable[Hit]) -> list[Hit]:
-    """Return the first hits that fit, none of them twice in the same words."""
+    """Return the first hits that fit the budget, each wording once."""
     kept: list[Hit] = []
     budget = BUDGET
     for one in hits:
@@ -269,7 +269,7 @@ def _newest(db: sqlite3.Connection, kind: str, words: Sequence[str]) -> Mapping[
 
 
 def _estimate(newest: Sequence[int], total: int) -> int:
-    """Return how many of so many rows have a word, given the newest that have it."""
+    """Estimate how many rows have a word from the newest ones that have it."""
     if len(newest) < READ:
         return len(newest)
     return max(READ, min(int(COMMON * total), READ * total // (total - newest[-1] + 1)))

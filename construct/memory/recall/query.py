@@ -1,4 +1,4 @@
-"""What a query asks for, in words, phrases and cues, and where a text has it. Pure."""
+"""Parse a query into words, phrases and cues, and find them in texts. No I/O."""
 
 import re
 from bisect import bisect_left
@@ -14,8 +14,8 @@ from construct.language.periods import Period
 from construct.language.wordlists import STOP_WORDS
 from construct.text import one_line
 
-MOST_WORDS = 48  # of a query are looked for: a pasted page is none
-MOST_PAIRED = 6  # of the words of which two are enough
+MOST_WORDS = 48  # words of a query that are searched; more is a pasted page
+MOST_PAIRED = 6  # words of which a row must have two (`gated`)
 
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
 # "Do you remember what I said": the opening is not whom the question is about.
@@ -42,19 +42,19 @@ _WHEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query, taken apart."""
+    """A parsed query."""
 
-    words: tuple[str, ...]  # content words, folded, one of each stem; all, if there are no others
-    phrases: tuple[str, ...]  # quoted words: these must be there as they are
+    words: tuple[str, ...]  # folded content words, one of each stem; else the stop words
+    phrases: tuple[str, ...]  # quoted words, which must occur verbatim
     pieces: tuple[str, ...]  # pairs of characters of scripts without spaces
-    capitals: frozenset[str]  # words that may be names: with a capital, or all when nothing has one
-    role: str | None  # whose words are meant, as far as "I" and "you" tell
+    capitals: frozenset[str]  # words that may be names: capitalised ones, or all if none is
+    role: str | None  # whose words are meant, judged by "I" and "you"
     asks_when: bool
-    dates: tuple[Period, ...]  # times that are named
-    bare: bool  # there are stop words only
+    dates: tuple[Period, ...]  # times that the query names
+    bare: bool  # the query has only stop words
     text: str = ""
-    unsaid: int = 0  # how many more words were asked for that nothing holds
-    spelt: tuple[str, ...] = ()  # words spelt almost like some of these (spelling.py)
+    unsaid: int = 0  # number of further words that occur nowhere
+    spelt: tuple[str, ...] = ()  # words searched for misspelt ones (spelling.py)
 
     @property
     def has_more_than_phrases(self) -> bool:
@@ -93,7 +93,7 @@ def analyse(text: str, today: date | None = None) -> Query:
 
 
 def outside_quotes(text: str, change: Callable[[str], str]) -> str:
-    """Return a query's text, changed wherever it is not in quotation marks."""
+    """Apply a change to a query's text outside quotation marks."""
     parts: list[str] = []
     end = 0
     for match in _PHRASE.finditer(text):
@@ -103,12 +103,12 @@ def outside_quotes(text: str, change: Callable[[str], str]) -> str:
 
 
 def is_cue(word: str) -> bool:
-    """Return whether a folded word says by itself whose words are meant."""
+    """Return whether a folded word shows by itself whose words are meant."""
     return any(pattern.search(f"the {word}") for pattern in _SPEAKERS.values())
 
 
 def is_stop_word(word: str) -> bool:
-    """Return whether a folded word is a stop word of any language."""
+    """Return whether a folded word is a stop word in any language."""
     return any(word in stops for stops in _stop_words().values())
 
 
@@ -121,7 +121,7 @@ def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
 
 
 def with_one_of(word: str, others: Sequence[str]) -> str:
-    """Return the expression for a word and one of others."""
+    """Return the FTS5 expression for a word together with one of the others."""
     return f"{_either(word)} AND ({_or(others)})"
 
 
@@ -161,7 +161,7 @@ def _either(word: str) -> str:
 
 
 def akin(word: str, form: str) -> bool:
-    """Return whether two words of one stem are one word: "in" and "Inês" are not."""
+    """Return whether words with the same stem are related: "in" and "Inês" are not."""
     return min(len(word), len(form)) > 2 or abs(len(word) - len(form)) < 2
 
 
@@ -210,7 +210,7 @@ _WORD = re.compile(r"[^\W_]+")
 def word_spans(
     line: str, words: Sequence[str], pieces: Sequence[str] = ()
 ) -> Iterator[tuple[int, int]]:
-    """Yield (begin, end) of the words, in any form, and of the pieces of words."""
+    """Yield (start, end) of each word, in any form, and of each piece of a word."""
     wanted = {stem(form): form for word in words for form in word_forms(word)}
     for match in _WORD.finditer(line):
         word = fold(match[0])
@@ -222,7 +222,7 @@ def word_spans(
 
 
 def excerpt(text: str, words: Sequence[str], size: int, pieces: Sequence[str] = ()) -> str:
-    """Return the part of a text that has most of the words, as one line."""
+    """Return the part of a text that has the most words of the query, as one line."""
     line = one_line(text)
     if len(line) <= size:
         return line

@@ -31,23 +31,20 @@ from construct.memory.recall.spelling import Respelt, as_said
 from construct.store import search as store
 from construct.store.search import Entry, Filters
 
-CANDIDATES = 200  # of each kind are taken from the index
-SHORTLIST = 30  # of them are read with the turns around them
-NEARBY = 3  # neighbours are looked for among so many ids to each side: conversations may interleave
-NEWEST_PIECES = 20_000  # rows looked through for scripts without spaces
-REQUIRED_ROWS, WEIGHED_ROWS = (
-    5_000,
-    100_000,
-)  # the gate of a large file (query.gated; benchmarks/README.md, "Is it fast")
-SIMILAR, SIMILAR_IN_PART = (
-    60,
-    1000,
-)  # of each kind are taken for their meaning; looked through under narrow filters
-ALONE = 0.3  # so near in meaning must the best be when no word is found
-ALIKE = 0.45  # so near in meaning is no loose match, whatever words it has
-MOST_GATES = 4  # words are given up, the rarest first, when they let nothing in
-HALF = 0.5  # nor is what holds more than this share of the words
-
+CANDIDATES = 200  # entries of each kind taken from the index
+SHORTLIST = 30  # entries of each kind ranked together with the turns around them
+NEARBY = 3  # ids searched on each side for neighbours: conversations may interleave
+NEWEST_PIECES = 20_000  # rows scanned for scripts without spaces
+# Rows that the gate of a large file lets through, and rows whose words add to the score
+# (query.gated; benchmarks/README.md, "Is it fast").
+REQUIRED_ROWS = 5_000
+WEIGHED_ROWS = 100_000
+SIMILAR = 60  # entries of each kind taken for their similarity of meaning
+SIMILAR_IN_PART = 1000  # entries of each kind compared when filters are narrow
+ALONE = 0.3  # similarity that the best entry needs when no word is found
+ALIKE = 0.45  # from this similarity on a match is direct, whatever words it has
+MOST_GATES = 4  # rarest words dropped, one at a time, while the gate lets nothing through
+HALF = 0.5  # a direct match has more than this share of the words
 
 Match = Literal["direct", "related", "loose", "respelt"]
 MATCH_MEANS: dict[Match, str] = {
@@ -56,27 +53,25 @@ MATCH_MEANS: dict[Match, str] = {
     "respelt": "only a word spelt almost like one of these",
 }
 
-SHARE = 4  # of so many places one is kept for what is only related
-_ALONE = -3.0  # the standing of what is related where nothing else is found
+SHARE = 4  # one result in this many may be a memory related through the graph
+_RELATED_STANDING = -3.0  # standing of related memories when nothing else is found
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An entry with its standing: higher is better."""
+    """An entry that was found, with its standing: higher is better."""
 
     entry: Entry
     standing: float
     match: Match = "direct"
-    """How it was found by the words that are said anywhere: what stands where goes by
-    this.
-    """
+    """How it was found, judged by the query's words that occur anywhere. Decides the order."""
     lacks_unsaid: bool = False
-    """Loose all the same, counting the words that nothing holds."""
+    """True if it is loose once words that occur nowhere are counted too."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One thing found; `date` is the day in the user's zone."""
+    """One search result; `date` is the day in the user's zone."""
 
     kind: str
     id: int
@@ -91,16 +86,12 @@ class Hit:
     stance: str | None = None
     state: str | None = None
     match: Match = "direct"
-    """`related`: found by way of the graph.
-
-    `loose`: only in part, or by what stands around it; `respelt`: only by a word that
-    is spelt almost like one of the query's.
-    """
+    """How it was found; MATCH_MEANS explains each kind but `direct`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What a search found, best first, and which words it respelt."""
+    """The results of a search, best first, and the words it respelt."""
 
     hits: list[Hit]
     respelt: tuple[Respelt, ...] = ()
@@ -115,25 +106,23 @@ def searched(
     today: date | None = None,
     meaning: Meaning | None = None,
 ) -> Results:
-    """Return what matches best, best first; the same each time.
+    """Return the best matches, best first. Deterministic.
 
-    `today` is what "yesterday" is counted from.
-
-    A word that nothing holds changes nothing in what is found; one that is spelt almost
-    like it is searched too, and what has only that ranks below. With `meaning` what
-    says the same in other words is found too. Raises ValueError when the query is
-    blank.
+    A word of the query that occurs nowhere is ignored. A word with almost the same
+    spelling is searched instead; entries that have only that one rank below the others.
+    With `meaning`, entries that say the same in other words are found too. `today` is
+    the day that "yesterday" refers to. Raises ValueError when the query is blank.
     """
     asked = analyse(query, today)
     frequency = _frequencies(db, asked.words, filters)
     unsaid = [word for word in asked.words if not frequency[word]]
     asked, respelt = as_said(db, asked, unsaid, filters, today)
     if meaning and asked.bare and asked.unsaid:
-        # What the query means tells more than its little words.
+        # The meaning of the query says more than the stop words left in it.
         asked = replace(asked, words=())
     found = _once(db, rank(db, asked, filters, max(0, limit), meaning))
     if not found and asked.has_more_than_phrases:
-        # Quoted from memory, or a title: the words will do.
+        # A phrase quoted from memory, or a title: search for its words instead.
         found = _once(db, rank(db, replace(asked, phrases=()), filters, max(0, limit), meaning))
         found = [replace(f, match="loose") for f in found]
     found = _with_related(db, asked, filters, found, limit)
@@ -147,9 +136,9 @@ def rank(
     limit: int,
     meaning: Meaning | None = None,
 ) -> list[Found]:
-    """Find and rank what holds something of the query, or is near it in meaning.
+    """Find and rank entries that have words of the query or a similar meaning.
 
-    Twice the limit at most.
+    Returns at most twice the limit.
     """
     called = called_in(db, query)
     wanted = tuple(word for word in query.words if word not in called) or query.words
@@ -157,7 +146,7 @@ def rank(
     looked_for = tuple(dict.fromkeys((*wanted, *in_quotes, *query.spelt)))
     frequency = _frequencies(db, looked_for, filters)
     found = _matching(db, query, wanted, frequency, filters)
-    by_spelling = []
+    by_spelling: list[Entry] = []
     if query.spelt and not query.phrases:
         unaided = replace(query, pieces=())
         by_spelling = _without(_matching(db, unaided, query.spelt, frequency, filters), found)
@@ -181,21 +170,23 @@ def rank(
         turns = chain.from_iterable((c.entry, *c.before, *c.after) for c in read)
         asked = replace(asked, near=near.of_all(turns))
     most = len(read) if query.spelt else 2 * limit
-    judged = [_judged(*one, asked) for one in ranked(read, asked, most)]
+    judged = [
+        _judged(candidate, features, asked) for candidate, features in ranked(read, asked, most)
+    ]
     return _respelt_last(judged, asked) if query.spelt else judged
 
 
 def _respelt_last(found: Sequence[Found], asked: Asked) -> list[Found]:
-    """Put what has a word of the query only in another spelling below all else.
+    """Rank entries that match only through a respelt word below all others.
 
-    Of that, what merely stands around it is loose.
+    Those whose neighbours have the word, and not they themselves, become loose.
     """
     typed = [f for f in found if f.match != "respelt"]
     respelt = [f for f in found if f.match == "respelt"]
     lower = min(0.0, typed[-1].standing - respelt[0].standing) if typed and respelt else 0.0
     for f in respelt:
-        holds = not asked.matcher.counts(f.entry).keys().isdisjoint(asked.query.spelt)
-        match: Match = "respelt" if holds else "loose"
+        words = asked.matcher.counts(f.entry).keys()
+        match: Match = "loose" if words.isdisjoint(asked.query.spelt) else "respelt"
         typed.append(replace(f, standing=f.standing + lower, match=match))
     return typed
 
@@ -212,10 +203,10 @@ def _matching(
     frequency: Mapping[str, int],
     filters: Filters,
 ) -> list[Entry]:
-    """Return what the index finds for a query's phrases, or for some words.
+    """Return the entries that the index finds for the query's phrases, else its words.
 
-    Where no row that the gate of a large file lets in may be found (they were undone,
-    say, or are of other days), the rarest word is left out, as one that no row has is.
+    When the filters exclude every row that the gate of a large file lets through (all
+    were undone, say), the rarest word is dropped and the search repeated.
     """
     left = sorted(wanted, key=lambda word: frequency.get(word, 0))
     required = WEIGHED_ROWS if filters.narrow() else REQUIRED_ROWS
@@ -233,9 +224,9 @@ def _matching(
 
 
 def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: bool) -> list[Entry]:
-    """Return the entries that are nearest in meaning.
+    """Return the entries most similar in meaning, best first by kind.
 
-    None where no word was found and nothing is near.
+    Empty if the search by words found nothing (`alone`) and nothing is similar enough.
     """
     found: list[Entry] = []
     for kind in filters.kinds():
@@ -249,7 +240,7 @@ def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: boo
 
 
 def _judged(candidate: Candidate, features: Features, asked: Asked) -> Found:
-    """Return whether it answers the query as a whole, in part or by what is around it."""
+    """Return the candidate with its standing and how well it matches the query."""
     query, near = asked.query, asked.near.get(candidate.entry.key, 0.0)
     standing = score(features)
     if query.phrases or near >= ALIKE:
@@ -259,10 +250,11 @@ def _judged(candidate: Candidate, features: Features, asked: Asked) -> Found:
         return Found(candidate.entry, standing, "respelt")
     if not asked.matcher.counts(candidate.entry) or len(words) <= HALF * max(1, known):
         return Found(candidate.entry, standing, "loose")
-    # A word searched in the place of another counts as that one.
-    others = query.unsaid - len(query.spelt)
-    lacks = len(words) <= HALF * max(1, known + others) or (query.bare and query.unsaid > 0)
-    return Found(candidate.entry, standing, lacks_unsaid=lacks)
+    # A respelt word already counts for the one it replaces.
+    unsaid = query.unsaid - len(query.spelt)
+    has_few_words = len(words) <= HALF * max(1, known + unsaid)
+    lacks_unsaid = has_few_words or (query.bare and query.unsaid > 0)
+    return Found(candidate.entry, standing, lacks_unsaid=lacks_unsaid)
 
 
 def _of(kind: str, entries: Iterable[Entry]) -> list[Entry]:
@@ -274,7 +266,7 @@ def read_around(
 ) -> list[Candidate]:
     """Return entries with the turns around them.
 
-    Those are results too, unless a phrase is wanted.
+    With `results`, the turns around them may become results themselves.
     """
     ids = {entry.id for entry in best if entry.kind == "message"}
     nearby = chain.from_iterable(range(i - NEARBY, i + NEARBY + 1) for i in ids)
@@ -294,9 +286,9 @@ def _entries(
 
 
 def _frequencies(db: sqlite3.Connection, wanted: Sequence[str], filters: Filters) -> dict[str, int]:
-    """Return in how many rows of all kinds each word occurs, in any of its forms.
+    """Return how many rows of all kinds have each word, in any of its forms.
 
-    What is left out does not count.
+    Messages that the filters leave out do not count.
     """
     roots = {word: [stem(form) for form in word_forms(word)] for word in wanted}
     all_roots = list(chain.from_iterable(roots.values()))
@@ -310,7 +302,7 @@ def _frequencies(db: sqlite3.Connection, wanted: Sequence[str], filters: Filters
 
 
 def _once(db: sqlite3.Connection, found: Sequence[Found]) -> list[Found]:
-    """Leave out the memories whose observation was found too."""
+    """Drop memories whose observation was found too."""
     promoted = store.promoted_from(db, [f.entry.id for f in found if f.entry.kind == "memory"])
     there = {f.entry.id for f in found if f.entry.kind == "observation"}
     return [f for f in found if f.entry.kind != "memory" or promoted.get(f.entry.id) not in there]
@@ -319,7 +311,7 @@ def _once(db: sqlite3.Connection, found: Sequence[Found]) -> list[Found]:
 def _with_related(
     db: sqlite3.Connection, query: Query, filters: Filters, found: Sequence[Found], limit: int
 ) -> list[Found]:
-    """Put the memories that the graph leads to below what was found directly."""
+    """Insert memories reached through the graph below the direct matches."""
     if limit <= 0:
         return []
     known = {f.entry.key for f in found[:limit]}
@@ -340,9 +332,9 @@ def _with_related(
 
 
 def _reached(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Entry]:
-    """Return the memories that the graph leads to, nearest first.
+    """Return the memories reached through the graph, nearest first.
 
-    Of the past it knows nothing.
+    Empty for a search as of an earlier time: the graph has no history.
     """
     if "memory" not in filters.kinds() or filters.as_of is not None or query.phrases:
         return []
@@ -356,11 +348,11 @@ def _between(before: Sequence[Found], after: Sequence[Found]) -> float:
         return (before[-1].standing + after[0].standing) / 2
     if before:
         return before[-1].standing - 1
-    return after[0].standing if after else _ALONE
+    return after[0].standing if after else _RELATED_STANDING
 
 
 def hit(found: Found, zone: tzinfo | None) -> Hit:
-    """Return what was found as it is handed out."""
+    """Return a found entry as a search result."""
     entry = found.entry
     return Hit(
         kind=entry.kind,

@@ -1,6 +1,6 @@
-"""Words of a query that nothing holds, and the words spelt almost like them.
+"""Replace words of a query that occur nowhere by the most similar spelling.
 
-A search goes on without such a word, and with the word spelt most like it: one slip
+A search drops such a word and uses the one spelt most like it: one slip
 away, or two in a long word whose beginning is right. The index files words under their
 stems (language/index_words.py), so their texts are read to learn how they are written.
 What it costs does not grow with the file.
@@ -36,7 +36,7 @@ _OWNED = re.compile(rf"({_WORD.pattern})(?:['’]s\b)?")
 
 @dataclass(frozen=True, slots=True)
 class Respelt:
-    """A word that nothing holds, as typed, and the word searched in its place."""
+    """A word that occurs nowhere, as typed, and the word searched instead."""
 
     typed: str
     searched: str
@@ -52,10 +52,10 @@ def as_said(
     filters: Filters,
     today: date | None = None,
 ) -> tuple[Query, tuple[Respelt, ...]]:
-    """Return the query without words that nothing holds, and what replaces them.
+    """Return the query with words that occur nowhere replaced, and the replacements.
 
-    What the query asks beside its words (times, whose words, what it means) stays.
-    `today` is what "yesterday" is counted from.
+    Everything else about the query (times, whose words, its meaning) stays. `today` is
+    the day that "yesterday" refers to.
     """
     dropped = [word for word in unsaid if not is_cue(word)]
     if not dropped:
@@ -82,14 +82,14 @@ def as_said(
 
 
 def _taken_out(text: str, dropped: Sequence[str]) -> str:
-    """Return a query's text without these words, except in quotation marks."""
+    """Return a query's text without these words, quoted ones excepted."""
     return outside_quotes(
         text, lambda part: _OWNED.sub(lambda m: "" if fold(m[1]) in dropped else m[0], part)
     )
 
 
 def _nearest(db: sqlite3.Connection, word: str, filters: Filters) -> str | None:
-    """Return the word spelt most like this one, as what can be found writes it."""
+    """Return the most similarly spelt word, as the searchable entries write it."""
     if not SHORTEST <= len(word) <= LONGEST or not word.isalpha() or is_unspaced(word):
         return None
     near = one_slip_away(word)
@@ -113,7 +113,7 @@ def _nearest(db: sqlite3.Connection, word: str, filters: Filters) -> str | None:
 
 
 def one_slip_away(word: str) -> frozenset[str]:
-    """Return what a word becomes by one slip.
+    """Return all the spellings one slip away from a word.
 
     A slip is a letter too many, missing or wrong, or two exchanged.
     """

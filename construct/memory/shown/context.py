@@ -1,11 +1,8 @@
-"""What the main model is sent, and in which order.
+"""Assemble the main model's request (memory.md, "What the main model sees"). No I/O.
 
-Pure (memory.md, "What the main model sees").
-
-Static text first, then the observations in blocks, then the raw messages, then what
-holds for this one turn. Marks stand where a later request begins alike: behind the
-system text, behind the last block of observations, behind the newest words of the
-user's.
+The order is static text, observations in blocks, raw messages, and the context of this
+one turn. Cache marks stand where later requests have the same beginning: after the
+system text, after the last block of observations, and after the user's newest words.
 """
 
 import json
@@ -40,7 +37,7 @@ INTERRUPTED = "[The reply was interrupted here.]"
 EMPTY = "[An empty message.]"
 _OPENING = "[Earlier messages are not shown.]"
 Files = Mapping[int, Sequence[Block]]
-"""What a model is sent of the attachments of messages, by message."""
+"""The attachments that a model is sent, by message."""
 
 
 def system_text(persona: str, guide: str, continuation: str) -> tuple[Text, ...]:
@@ -78,7 +75,7 @@ def assemble(
 
 
 def alternating(parts: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """Return messages with neighbours of one role joined, blocks as they were."""
+    """Return messages with neighbours of the same role joined, their blocks unchanged."""
     joined: list[ChatMessage] = []
     for part in parts:
         if joined and joined[-1].role == part.role:
@@ -89,7 +86,7 @@ def alternating(parts: Iterable[ChatMessage]) -> list[ChatMessage]:
 
 
 def fit(messages: Sequence[Message], most: int) -> list[Message]:
-    """Return the messages without the oldest turns that would not fit `most` tokens.
+    """Drop the oldest turns until the messages fit `most` tokens.
 
     The last turn always stays.
     """
@@ -126,7 +123,7 @@ def block_tokens(block: Block) -> int:
 
 
 def block_text(block: Block) -> str:
-    """Return a block's words, or its JSON when it has none."""
+    """Return a block's text, or its JSON when it has no text."""
     match block:
         case Text(text=text) | ToolResult(content=text):
             return text
@@ -151,9 +148,9 @@ def block_kind(block: Block) -> str:
 
 @lru_cache(maxsize=1)
 def _observation_blocks(blocks: Blocks) -> tuple[Text, ...]:
-    """Return one text block a commit, the mark on the last.
+    """Return one text block for each commit, with a cache mark on the last.
 
-    Most turns send the same as the one before.
+    Most turns send the same blocks as the turn before.
     """
     texts = [
         "<observations>\n" + "\n".join(shown_line(o) for o in block) + "\n</observations>"
@@ -165,7 +162,7 @@ def _observation_blocks(blocks: Blocks) -> tuple[Text, ...]:
 def _rendered(
     message: Message, previous: Message | None, clock: Clock, files: Sequence[Block]
 ) -> list[ChatMessage]:
-    """Return a stored message as the API's: several when tools were used."""
+    """Return a stored message in the API's form: several messages if tools were used."""
     if message.role == "assistant":
         rounds = stored_rounds(message.blocks)
         end = f"\n\n{INTERRUPTED}" if message.status == "interrupted" else ""
@@ -205,7 +202,7 @@ def _with_mark(message: ChatMessage) -> ChatMessage:
 def stored_rounds(blocks: str | None) -> list[ChatMessage]:
     """Return the tool rounds kept in a message's `blocks`.
 
-    An import may bring what the API would refuse: then there are none.
+    Empty for imported rounds that the API would refuse.
     """
     try:
         parts = [
@@ -221,7 +218,7 @@ _ROLES: dict[str, Literal["user", "assistant"]] = {"user": "user", "assistant": 
 
 
 def _can_be_sent(rounds: Sequence[ChatMessage]) -> bool:
-    """Return whether parts alternate, the assistant's first, and calls have results."""
+    """Return whether roles alternate, assistant first, and every call has a result."""
     around = [ChatMessage("user", ()), *rounds]
     return (
         all(before.role != part.role for before, part in pairwise(around))

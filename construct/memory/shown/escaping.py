@@ -1,7 +1,6 @@
-"""Untrusted text in prompts: nothing in it may look like our tags or notes. Pure.
+"""Escape untrusted text in prompts, so that none of it looks like our tags or notes.
 
-`escape` disarms what does, and `unescape` takes that back out of a worker's answer
-(contract.md, "Escaping").
+`unescape` restores the text in a worker's answer (contract.md, "Escaping"). No I/O.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What is sent of a file: as it is to a model that reads it, else its text or its line. Pure."""
+"""Choose what a model is sent of a file: the file, its text or a line. No I/O."""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
@@ -43,7 +43,7 @@ def sent_as(file: File, reads: Reads) -> File | Text:
 
 
 def with_material(message: Message, files: Sequence[File]) -> Message:
-    """Return a message as an observer reads it: lines and quoted texts above the words."""
+    """Return a message for an observer: attachment lines and texts above its words."""
     parts = []
     for file in files:
         kind = AttachmentKind.of(file.media_type)
@@ -54,5 +54,5 @@ def with_material(message: Message, files: Sequence[File]) -> Message:
 
 
 def text_of(file: File) -> str:
-    """Return what a text file says."""
+    """Return the text of a text file."""
     return file.data.decode("utf-8", "replace")

@@ -35,7 +35,7 @@ from construct.store.shown import copy_shown
 def fork(
     db: sqlite3.Connection, conversation_id: int, clock: Clock, title: str | None = None
 ) -> int:
-    """Begin a conversation that goes on from this one, and return its id.
+    """Create a conversation that goes on from this one, and return its id.
 
     Raises NotFoundError. Its prompt begins as the parent's does, and so the life of the
     cache that holds it is the same.
@@ -110,9 +110,9 @@ def last_said(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[
 
 
 def marks(db: sqlite3.Connection, conversation_id: int) -> tuple[Watermarks, Watermarks]:
-    """Return a talk's watermarks, and how many messages stand above each.
+    """Return a conversation's watermarks, and how many messages lie above each.
 
-    What a fork has from its parent counts.
+    Messages that a fork inherits from its parent count.
     """
     here, members = get_conversation(db, conversation_id), list(descent(db, conversation_id))
     own = get_watermarks(db, conversation_id)
@@ -187,7 +187,7 @@ def uncommitted_below(db: sqlite3.Connection, conversation_id: int) -> list[int]
 def condensable(
     db: sqlite3.Connection, conversation_id: int, active: Sequence[Observation]
 ) -> list[Observation]:
-    """Return what a reflector of one conversation may be given.
+    """Return the observations a reflector of one conversation may read.
 
     Only its own, and never lines from before and after a fork together: the fork would
     lose the former. Of the stretches between forks the one with most tokens is taken.

@@ -24,7 +24,7 @@ STANCES = tuple(Stance)
 """Where a line names several, the last of these counts."""
 SIGNS: Mapping[str, str] = {Priority.HIGH: "!", Priority.MEDIUM: "-", Priority.LOW: "~"}
 MOST_REPLACED = 3
-"""Notes that one line can make outdated."""
+"""Limit of notes that one line can make outdated."""
 
 _PRIORITY_OF = {sign: priority for priority, sign in SIGNS.items()}
 _HEAD = re.compile(
@@ -38,7 +38,7 @@ _SENTENCE_PAIR = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NoteFields:
-    """What a note says: each field is a column of `observations`."""
+    """The content of a note: each field is a column of `observations`."""
 
     content: str
     priority: str
@@ -74,9 +74,9 @@ def anchored_lines(letter: str, notes: Iterable[Note]) -> list[str]:
 
 
 def fitting(notes: Sequence[N], most: int) -> list[N]:
-    """Return the first of the notes, as many as so many tokens hold with their anchors.
+    """Return the first notes that fit a number of tokens, anchors included.
 
-    What is too long is skipped.
+    Notes that are too long are skipped.
     """
     found = []
     for note in notes:
@@ -145,7 +145,7 @@ def section_lines(answer: str, name: str) -> Sequence[str]:
 
 
 def phrase(answer: str, name: str, most: int) -> str | None:
-    """Return a section of one line, at most so many characters.
+    """Return a one-line section, cut to a number of characters.
 
     "" when it is empty, None when it is missing.
     """
@@ -164,13 +164,13 @@ def _lines(text: str) -> tuple[str, ...]:
 
 
 def note_columns(note: NoteFields) -> dict[str, Any]:
-    """Return what a note says by column, without what else is known of it."""
+    """Return a note's content by column."""
     return {column.name: getattr(note, column.name) for column in fields(NoteFields)}
 
 
 @dataclass(frozen=True, slots=True)
 class ReadNote(NoteFields):
-    """One line of an answer, its anchors those that were sent."""
+    """A line of an answer, with only the anchors that were sent."""
 
     anchors: tuple[str, ...]
     replaces: tuple[str, ...]
@@ -181,7 +181,7 @@ def read_notes(
 ) -> list[ReadNote]:
     """Return the notes in an answer's lines.
 
-    What cannot be read, or names no anchor that was sent, is left out. `letter` begins
+    Lines that cannot be read, or name no anchor that was sent, are left out. `letter` begins
     the anchors of this call, such as M. `known` are the K anchors that `replaces` may
     name.
     """

@@ -1,6 +1,6 @@
-"""What an observer reads: messages behind anchors, with their markup escaped.
+"""Render messages for an observer, with anchors and escaped markup, and group them.
 
-And how messages are grouped. Pure.
+No I/O.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def turns(messages: Sequence[Message]) -> list[list[Message]]:
 def batches(messages: Sequence[Message], most: int) -> list[list[Message]]:
     """Return the messages in batches of at most `most` tokens, cut between turns.
 
-    A larger turn is one by itself.
+    A turn that is larger is a batch by itself.
     """
     found: list[list[Message]] = []
     size = 0
@@ -61,9 +61,9 @@ def batches(messages: Sequence[Message], most: int) -> list[list[Message]]:
 
 
 def halves(messages: Sequence[Message]) -> list[list[Message]]:
-    """Return the messages cut in two, between turns where there are several.
+    """Split messages in two, between turns if there are several.
 
-    One message is not cut.
+    A single message is not split.
     """
     units = turns(messages)
     if len(units) == 1:

@@ -1,8 +1,8 @@
-"""What a conversation's model is shown of the observations.
+"""The blocks of observations that a conversation's model is shown.
 
-The blocks stay put between compactions; they are redone only when something shown is
-gone (superseded elsewhere, edited, forgotten), since then the prefix has changed
-anyway.
+The blocks do not change between compactions, to keep the prompt cache. They are redone
+only if an observation in them is gone (superseded elsewhere, edited, forgotten), since
+the prefix has then changed anyway.
 """
 
 import sqlite3
@@ -23,14 +23,14 @@ Blocks = tuple[tuple[Observation | Line, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What decides which observations may be shown, and how many."""
+    """Settings that decide which observations may be shown, and how many."""
 
     scope: str
     budget: int
 
 
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
-    """Return what is shown, taking in what replaced a line that is gone."""
+    """Return the shown blocks, with replacements for lines that are gone."""
     found = shown.shown(db, conversation_id)
     return found.blocks if found.all_active else take_in(db, conversation_id, frame)
 
@@ -56,7 +56,7 @@ def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Block
 def show_again(db: sqlite3.Connection, ids: Sequence[int]) -> None:
     """Show observations that are active again, in each conversation's last block.
 
-    Not where nothing is shown yet, nor where they fell off the budget.
+    Conversations that show nothing yet, or dropped them for the budget, are left alone.
     """
     for conversation_id, scope in shown.scopes(db).items():
         in_scope = rows.in_scope(db, ids, reach(db, scope, conversation_id))
@@ -64,7 +64,7 @@ def show_again(db: sqlite3.Connection, ids: Sequence[int]) -> None:
 
 
 def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:
-    """Return what a conversation that does not exist yet would be shown."""
+    """Return the blocks that a new conversation would be shown."""
     if frame.scope != Scope.USER:
         return ()
     active = dict(rows.by_urgency(db, None))
@@ -75,7 +75,7 @@ def opening_blocks(db: sqlite3.Connection, frame: Frame) -> Blocks:
 
 
 def with_new(blocks: Mapping[int, int], new: Iterable[int]) -> dict[int, int]:
-    """Return what is shown with one block more, of what is new."""
+    """Return the shown blocks and one more block with the new observations."""
     last = max(blocks.values(), default=0)
     return {**blocks, **dict.fromkeys(new, last + 1)}
 
