@@ -45,6 +45,7 @@ _MOST_BYTES = {
 _TOO_MANY_PIXELS = "{} has more than 50 megapixels. Make it smaller, and attach that."
 _MOST_PICTURE_BYTES = 37 * MB // 10  # 5 MB as base64
 _MOST_PAGES = 100
+_LONGEST_NAME = 255  # of a file, on every system
 _PIXELS_PER_TOKEN = 750
 _TOKENS_PER_PAGE = 3_000  # its text, and a picture of it
 _ACCEPTED = "only PNG, JPEG, GIF and WebP pictures, PDF and UTF-8 text can"
@@ -120,25 +121,20 @@ def attachment_name(name: str) -> str:
 
 
 def is_kept(attachment: Attachment) -> bool:
-    """Return whether this could have been kept: its data is of its type, and not too large."""
-    data = attachment.data
-    match MEDIA_TYPES.get(attachment.media_type):
-        case AttachmentKind.IMAGE:
-            is_of_type = attachment.media_type == f"image/{_picture_format(data).lower()}"
-            return is_of_type and len(data) <= _MOST_PICTURE_BYTES
-        case AttachmentKind.PDF:
-            kind = AttachmentKind.PDF
-            return _kind(data) is kind and len(data) <= _MOST_BYTES[kind]
-        case AttachmentKind.TEXT:
-            return len(data) <= _MOST_BYTES[AttachmentKind.TEXT] and _is_utf8(data)
-    return False
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        return not _CONTROL.search(data.decode())
-    except UnicodeDecodeError:
+    """Return whether reading a file could have kept this: it is of its type, and whole."""
+    name, data = attachment.name, attachment.data
+    if MEDIA_TYPES.get(attachment.media_type) is not _kind(data) or len(name) > _LONGEST_NAME:
         return False
+    if attachment.kind is AttachmentKind.IMAGE:
+        is_of_type = attachment.media_type == f"image/{_picture_format(data).lower()}"
+        return is_of_type and len(data) <= _MOST_PICTURE_BYTES and _is_picture_as_kept(data)
+    if len(data) > _MOST_BYTES[attachment.kind]:
+        return False
+    try:
+        (_read_pdf if attachment.kind is AttachmentKind.PDF else _read_text)(data, name)
+    except AttachmentError:
+        return False
+    return True
 
 
 def _in_a_line(character: str) -> str:
@@ -357,7 +353,7 @@ def _picture_format(data: bytes) -> str:
 
 def _read_picture(data: bytes, name: str) -> Attachment:
     """Return the first frame of a picture, drawn anew."""
-    if sum(marker == _SCAN for marker, _ in _jpeg_segments(data)) > _MOST_SCANS:
+    if _has_too_many_scans(data):
         raise AttachmentError(f"{name} is damaged: it cannot be read as a picture.")
     import PIL.Image  # noqa: F401 - a missing Pillow is not the picture's fault
 
@@ -367,6 +363,24 @@ def _read_picture(data: bytes, name: str) -> Attachment:
         raise
     except Exception:  # noqa: BLE001 - what Pillow raises for a damaged file is without limit
         raise AttachmentError(f"{name} is damaged: it cannot be read as a picture.") from None
+
+
+def _is_picture_as_kept(data: bytes) -> bool:
+    """Return whether a picture can be decoded and is no larger than one drawn anew."""
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(data), formats=[_picture_format(data)]) as picture:
+            if max(picture.size) > LONGEST_SIDE or _has_too_many_scans(data):
+                return False
+            picture.load()
+    except Exception:  # noqa: BLE001 - what Pillow raises for a damaged file is without limit
+        return False
+    return True
+
+
+def _has_too_many_scans(data: bytes) -> bool:
+    return sum(marker == _SCAN for marker, _ in _jpeg_segments(data)) > _MOST_SCANS
 
 
 def _decode(data: bytes, name: str) -> "Image.Image":

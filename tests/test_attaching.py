@@ -6,12 +6,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from construct.llm.providers import choose_models
 from construct.memory.shown import forks
 from construct.memory.shown.context import request_tokens
 from construct.offrecord import OffRecord
-from construct.store.attachments import attachment_violations
+from construct.store.attachments import attachment_violations, digest
 from construct.store.database import open_database
 from construct.store.invariants import index_violations, violations
 from construct.turn import Noticed
@@ -19,6 +20,7 @@ from tests.support.attaching import attachments, cat, lease, notes, shapes
 from tests.support.fake_api import FakeApi, faults
 from tests.support.fake_types import blocks_of
 from tests.support.fake_worker import note, observer_answer
+from tests.support.files import pdf, picture
 from tests.support.model_servers import ModelServer, ollama
 from tests.support.program import Program
 from tests.support.talks import LOW, Talk, facts, settings_for, talking
@@ -237,23 +239,45 @@ def test_why_leads_to_the_file(program: Program, api: FakeApi, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "way", [("memory", "forget", "1", "--words"), ("conversations", "delete", "1")]
+    "way",
+    [
+        ("memory", "forget", "message:1"),
+        ("memory", "forget", "message:1", "--words"),
+        ("conversations", "delete", "1"),
+    ],
 )
 def test_not_a_byte_stays(program: Program, api: FakeApi, way: tuple[str, ...]) -> None:
-    """Forgetting the words, or deleting the conversation, takes the files along. Undo does not."""
+    """Forgetting a message, or deleting the conversation, takes the files along. Undo does not."""
     lived(program, api)
     assert program.run("undo", "--yes").returncode == 0
     kept = attachments(program.folder / "miso.png")[0].data
     assert kept in whole(program)
     assert program.run("undo", "--yes").returncode == 1
-    if way[0] == "memory":
-        way = ("memory", "forget", "message:1", "--words")
     assert program.run(*way, "--yes").returncode == 0
     left = whole(program)
     assert kept[-200:] not in left
     assert SECRET.encode() not in left
     assert b"miso.png" not in left
     assert program.run("attachment", "1", "-o", "-").returncode == 1
+
+
+def test_forgetting_says_first_which_files_go(program: Program, api: FakeApi) -> None:
+    """They go with a note that rests on their message, also where its words stay."""
+    lived(program, api)
+    plan = program.run("memory", "forget", "1", stdin="").stderr
+    assert "These files would be deleted: [image: miso.png], [text: notes.txt]," in plan
+    done = program.run("memory", "forget", "1", "--yes")
+    assert done.stdout == "Deleted: 1 observation, 3 attached files.\n"
+    assert SECRET.encode() not in whole(program)
+    assert "My cat is called Miso." in program.run("conversations", "show", "1").stdout
+    assert program.run("doctor").returncode == 0
+
+
+def test_a_file_alone_is_deleted_for_good(program: Program, api: FakeApi) -> None:
+    """Nothing was noted of it; it is counted in the JSON."""
+    program.run("ask", "-a", str(notes(program.folder)))
+    gone = program.json("memory", "forget", "message:1", "--yes")["forgotten"]
+    assert (gone["attachments"], gone["observations"]) == (1, 0)
 
 
 def whole(program: Program) -> bytes:
@@ -295,6 +319,35 @@ def test_what_was_forgotten_does_not_come_back(
 
 
 @pytest.mark.parametrize(
+    "data",
+    [
+        b"\x89PNG\r\n\x1a\n and no picture",
+        picture(Image.new("L", (1600, 4)), "PNG"),
+        b"\xff\xd8\xff",
+        pdf(101),
+        pdf(1).replace(b"trailer <<", b"trailer <</Encrypt 9 0 R"),
+        b"<svg xmlns='http://www.w3.org/2000/svg'/>",
+        b" \n",
+    ],
+)
+def test_an_import_takes_no_file_that_could_not_be_attached(
+    program: Program, api: FakeApi, tmp_path: Path, data: bytes
+) -> None:
+    """One that a server refuses would make every request of its conversation fail."""
+    lived(program, api)
+    path = tmp_path / "export.jsonl"
+    program.run("export", "-o", str(path))
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    one = next(line for line in lines if line["type"] == "attachment")
+    kind = {b"\x89": "image/png", b"\xff": "image/jpeg", b"%": "application/pdf"}
+    one["media_type"] = kind.get(data[:1], "text/plain")
+    one |= {"data": base64.b64encode(data).decode(), "size": len(data), "sha256": digest(data)}
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = program.run("--db", str(tmp_path / "other.db"), "import", str(path))
+    assert (done.returncode, "Nothing was imported" in done.stderr) == (1, True)
+
+
+@pytest.mark.parametrize(
     ("key", "value"),
     [
         ("data", "!!"),
@@ -304,6 +357,7 @@ def test_what_was_forgotten_does_not_come_back(
         ("media_type", "image/svg+xml"),
         ("media_type", "application/pdf"),
         ("name", "a]b"),
+        ("name", "a" * 256),
     ],
 )
 def test_what_does_not_hold_is_refused(

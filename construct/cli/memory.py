@@ -218,8 +218,8 @@ def forget(
 
     A message goes with all that was drawn from it. It says first what goes, and asks.
     Not a byte of it stays in the file, and the same messages are not observed again.
-    Without --words the messages themselves are kept, out of recall and out of the
-    context.
+    Without --words the messages themselves are kept, without the files attached to
+    them, out of recall and out of the context.
     """
     from construct.cli.progress import searchable
     from construct.operations import forgetting

@@ -81,7 +81,7 @@ def reactivate(db: sqlite3.Connection, ids: Iterable[int]) -> None:
 def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, words: bool) -> None:
     """Keep messages out of every window, recall and observer for good.
 
-    With `words`, what they said is removed.
+    Their attachments are deleted; with `words`, what they said too.
     """
     ids = given(message_ids)
     db.execute(
@@ -91,8 +91,8 @@ def withhold(db: sqlite3.Connection, message_ids: Iterable[int], now: str, *, wo
     )
     db.execute(f"DELETE FROM briefed WHERE message_id IN {GIVEN}", (ids,))
     db.execute(f"DELETE FROM forget_requests WHERE message_id IN {GIVEN}", (ids,))
+    db.execute(f"DELETE FROM attachments WHERE message_id IN {GIVEN}", (ids,))
     if words:
-        db.execute(f"DELETE FROM attachments WHERE message_id IN {GIVEN}", (ids,))
         db.execute(
             f"""UPDATE messages SET withheld = 1, content = ?, blocks = NULL, token_count = ?
                 WHERE id IN {GIVEN}""",

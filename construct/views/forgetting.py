@@ -49,7 +49,7 @@ def forget_plan_view(plan: ForgetPlan, today: date) -> RenderableType:
 
 def forget_question(plan: ForgetPlan) -> str:
     """Return what to ask beforehand. What is only withheld is not deleted."""
-    deletes = plan.words or plan.observations or plan.memories
+    deletes = plan.words or plan.observations or plan.memories or plan.attachments
     return "Delete this for good?" if deletes else "Keep this from the model for good?"
 
 
@@ -59,6 +59,7 @@ def forgotten_view(gone: Forgotten) -> str:
         (gone.observations, "observation"),
         (gone.memories, "memory"),
         (gone.relations, "relation"),
+        (gone.attachments, "attached file"),
     )
     parts = [counted(number, noun) for number, noun in counts if number]
     parts += [f"every word of {counted(gone.emptied, 'message')}"] if gone.emptied else []
@@ -168,6 +169,11 @@ def _consequences(plan: ForgetPlan) -> Iterator[str]:
             yield f"{_beside(plan.beside)} would stay."
     elif concerned:
         yield f"{messages} would leave the window and recall; --words empties them too."
+    if plan.attachments:
+        files = ", ".join(plan.attachments[:_MOST_LISTED])
+        left_out = len(plan.attachments) - _MOST_LISTED
+        more_of_them = f" and {left_out} more" if left_out > 0 else ""
+        yield f"These files would be deleted: {files}{more_of_them}."
     if plan.threads:
         threads = counted(len(plan.threads), "conversation")
         yield f"{threads} would lose a title or note that holds it."

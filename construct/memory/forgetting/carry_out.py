@@ -36,6 +36,8 @@ class Forgotten:
     """Messages withheld or emptied, replies too."""
     emptied: int
     """How many of the messages lost every word."""
+    attachments: int
+    """Files that came with them: deleted, with `--words` or without."""
     replies: int
     threads: int
     """Conversations whose title, task or suggested response went."""
@@ -94,6 +96,7 @@ def forget(
         entities=entities,
         messages=len(plan.message_ids),
         emptied=len(plan.message_ids) if words else 0,
+        attachments=len(plan.attachments),
         replies=len(plan.replies),
         threads=len(plan.threads),
         cycles=len(plan.cycles),

@@ -76,6 +76,11 @@ class ForgetPlan(Removal):
         """The messages concerned, replies too."""
         return [m.id for m in (*self.messages, *self.replies)]
 
+    @property
+    def attachments(self) -> list[str]:
+        """The lines of the files that are deleted with their messages."""
+        return [line for m in self.messages if m.attached for line in m.attached.split("\n")]
+
 
 @dataclass(frozen=True, slots=True)
 class DeletionPlan(Removal):
