@@ -93,7 +93,7 @@ def main() -> None:
 def _measured(db: sqlite3.Connection, path: Path, sizes: list[int], queries: int) -> Iterator[Row]:
     talk = Zipf()
     for size in sizes:
-        count = size - store.total(db, "message")
+        count = size - store.highest_id(db, "message")
         rate = count / fill(db, talk, count)
         single = fill(db, talk, SINGLY, batch=1) / SINGLY * 1000
         while merge_some(db):  # as a chat does in the background

@@ -29,7 +29,7 @@ from pathlib import Path
 
 from benchmarks.madeup import fill
 from benchmarks.measured import p50_p95
-from benchmarks.turns import Spoken
+from benchmarks.turns import PricedMessage
 from benchmarks.world import Played, Speech, observer, playing, reflector, settings_in
 from construct.cli import COLLECT_AFTER
 from construct.llm.catalog import main_model, worker_model
@@ -113,11 +113,13 @@ class StandIn:
         self.played: Played | None = None
         self.spent = 0.0
 
-    def stream(self, request: Request) -> Spoken:
+    def stream(self, request: Request) -> PricedMessage:
         """Return the reply that the played talk has next."""
         assert self.played is not None
         text = self.played.reply
-        return Spoken(Reply(text, usage=Usage(2_000, 0, 0, by_bytes(text)), stop_reason="end_turn"))
+        return PricedMessage(
+            Reply(text, usage=Usage(2_000, 0, 0, by_bytes(text)), stop_reason="end_turn")
+        )
 
     async def complete(self, request: WorkRequest) -> WorkReply:
         """Answer as the benchmarks' workers do."""

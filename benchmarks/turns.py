@@ -18,7 +18,7 @@ from construct.vocabulary import AttachmentKind
 WARMING = 5
 
 
-class Spoken:
+class PricedMessage:
     """A reply that is there at once, in one piece."""
 
     def __init__(self, reply: Reply) -> None:
@@ -39,10 +39,10 @@ class Nodding:
     parameters: int | None = None
     reads: frozenset[AttachmentKind] = frozenset()
 
-    def stream(self, request: Request) -> Spoken:
+    def stream(self, request: Request) -> PricedMessage:
         """Return the same reply to everything."""
         words = "I see, go on."
-        return Spoken(Reply(words, [Text(words)], Usage(1_000, 0, 0, 5), "end_turn"))
+        return PricedMessage(Reply(words, [Text(words)], Usage(1_000, 0, 0, 5), "end_turn"))
 
     async def complete(self, request: WorkRequest) -> WorkReply:
         """Never asked: the worker goes by rule."""

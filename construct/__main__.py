@@ -1,4 +1,4 @@
-"""`python -m construct` is `construct`."""
+"""Lets `python -m construct` run the same as `construct`."""
 
 from construct.cli import main
 

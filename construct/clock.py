@@ -1,7 +1,7 @@
-"""Now, and the user's days.
+"""The current time, in UTC and in the user's time zone.
 
-`CONSTRUCT_NOW` stands for now in all that is remembered; leases use the real clock
-(`time.time`) and never come here.
+`CONSTRUCT_NOW` replaces the current time in everything that is remembered. Leases use
+`time.time` instead, as they need the real time.
 """
 
 from dataclasses import dataclass
@@ -10,39 +10,36 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time that is remembered, and the zone its days are counted in."""
+    """Tells the current time, and converts times to the user's time zone."""
 
     fixed: datetime | None = None
+    """The time that `now` always returns; None for the real time."""
     zone: tzinfo | None = None
-    """None: the system's zone, with its own daylight saving rules."""
+    """None for the system's time zone, daylight saving included."""
 
     def now(self) -> datetime:
         """Return the present moment in UTC."""
         return self.fixed.astimezone(UTC) if self.fixed else datetime.now(UTC)
 
     def local(self, moment: datetime) -> datetime:
-        """Return the same moment as the user's wall clock shows it.
-
-        As it is where no calendar holds that.
-        """
+        """Return the same moment in the user's time zone."""
         try:
             return moment.astimezone(self.zone)
-        except OverflowError:  # an import may speak of the first and the last hours there are
+        except OverflowError:  # an imported time in the first or last hours of the calendar
             return moment
 
     def day(self, moment: str) -> date:
-        """Return the user's day of a stored time."""
+        """Return the date of a stored time in the user's time zone."""
         return self.local(from_text(moment)).date()
 
     def midnight(self, days: int = 0) -> datetime:
-        """Return the moment at which the user's day began, or one so many days off."""
+        """Return the beginning of today, or of the day `days` later, for the user."""
         start = datetime.combine(self.today() + timedelta(days=days), time(), self.zone)
-        return (
-            start if start.tzinfo else start.astimezone()
-        )  # the system's zone, as it was at that moment
+        # Without a zone, astimezone() applies the system's offset as it is on that day.
+        return start if start.tzinfo else start.astimezone()
 
     def today(self) -> date:
-        """Return the user's date."""
+        """Return today's date in the user's time zone."""
         return self.local(self.now()).date()
 
 
@@ -52,25 +49,30 @@ def to_text(moment: datetime) -> str:
 
 
 def from_text(text: str) -> datetime:
-    """Return the moment that `to_text` wrote; a time without offset is taken as UTC.
+    """Return the moment of a stored time; one without an offset is in UTC.
 
-    Raises ValueError when it is no ISO 8601 time.
+    Raises ValueError if it is not an ISO 8601 time.
     """
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+_UNITS = (
+    ("year", 31_557_600, 0.95),
+    ("month", 2_629_800, 1.9),
+    ("week", 604_800, 1.9),
+    ("day", 86_400, 0.95),
+    ("hour", 3_600, 0.95),
+)
+"""Units of time, their seconds, and from how many of them on they are used. People say
+"9 days" and "5 weeks" sooner than "1 week" and "1 month"."""
+
+
 def gap_words(gap: timedelta) -> str:
-    """Return a length of time in the largest fitting unit, rounded."""
+    """Return a length of time in words, rounded, in the largest unit that fits."""
     seconds = gap.total_seconds()
-    for unit, size in (
-        ("year", 31_557_600),
-        ("month", 2_629_800),
-        ("week", 604_800),
-        ("day", 86_400),
-        ("hour", 3_600),
-    ):
-        if seconds >= 0.95 * size and (unit not in {"week", "month"} or seconds >= 1.9 * size):
+    for unit, size, minimum in _UNITS:
+        if seconds >= minimum * size:
             count = round(seconds / size)
             return f"{count} {unit}" + ("s" if count != 1 else "")
     minutes = max(1, round(seconds / 60))

@@ -1,4 +1,4 @@
-"""The companion: its settings, its models and its database, while a talk lasts."""
+"""What every turn works with: the settings, the models, the database and the memory worker."""
 
 import asyncio
 import sqlite3
@@ -10,8 +10,8 @@ from construct.clock import to_text
 from construct.config import Settings
 from construct.llm.providers import Models
 from construct.llm.types import Request
+from construct.memory.config import MemoryConfig, memory_config_for
 from construct.memory.cycles.runner import Progress
-from construct.memory.cycles.situation import MemoryConfig, memory_config_for
 from construct.memory.cycles.worker import MemoryWorker
 from construct.memory.request_builder import (
     STAND_IN,
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from construct.attachments import Attachment
 
 _WORKER_PATIENCE = 10.0
-"""Seconds: memory work can be done later, and who leaves waits for it."""
+"""Seconds the memory worker waits for a locked database. Short, since its work can be
+done later and closing the program waits for it.
+"""
 
 
 class Companion:
@@ -49,16 +51,16 @@ class Companion:
             self._worker_store, models.worker, self.memory_config, report or (lambda _: None)
         )
         self.forget: Forget | None = None
-        """Asks the user and forgets an observation, for the model's tool.
+        """Asks the user, then forgets an observation: the model's tool for forgetting.
 
-        None where nobody can be asked.
+        None without a terminal to ask on.
         """
-        self._told: set[tuple[str, AttachmentKind]] = set()
-        """Which model's user knows that it does not read which files."""
+        self._unread_noticed: set[tuple[str, AttachmentKind]] = set()
+        """Models and file kinds they cannot read, as far as the user has been told."""
 
     @property
     def now(self) -> str:
-        """This moment, as it is stored."""
+        """The present moment, in the form that is stored."""
         return to_text(self.settings.clock.now())
 
     @property
@@ -85,9 +87,9 @@ class Companion:
         new: Message,
         files: UnstoredFiles = MappingProxyType({}),
     ) -> Request:
-        """Return the request for words that are not stored, after others (`said`).
+        """Return the request for a message that is not stored. Writes nothing.
 
-        Writes nothing.
+        `said` are earlier messages off the record, `files` their attachments.
         """
         with rehearsal(db):
             return self.builder.unstored(db, conversation_id, said, new, files)
@@ -98,33 +100,36 @@ class Companion:
         said: Sequence[Message] = (),
         files: UnstoredFiles = MappingProxyType({}),
     ) -> Request:
-        """Return what would be sent now, without a new message.
+        """Return the request that would be sent now, with a stand-in for the new message.
 
-        It stands behind what was `said` off the record.
+        `said` are the messages off the record so far, `files` their attachments.
         """
         new = unstored_message(Role.USER, STAND_IN, self.now)
         return await self.store.call(self.unstored, conversation_id, said, new, files)
 
     async def sized(self, attachments: Sequence["Attachment"]) -> tuple[NewAttachment, ...]:
-        """Return files about to be stored, with the tokens they take."""
+        """Return attachments ready to be stored, with their size in tokens."""
         reads = self.models.main.reads
         return await asyncio.to_thread(
             lambda: tuple(new_attachment(file, reads) for file in attachments)
         )
 
     def unread_notice(self, attachments: Sequence["Attachment"]) -> str:
-        """Return, once for each model, that it is sent only the names of some of these files."""
+        """Return a notice that the model cannot read some of these files.
+
+        Empty if it can, or if the user has been told so of this model before.
+        """
         model = self.models.main
         if self.models.is_notebook:
             return ""
         unread = {file.kind for file in attachments} - model.reads - {AttachmentKind.TEXT}
-        news = sorted(unread - {kind for name, kind in self._told if name == model.name})
-        if not news:
+        new = sorted(kind for kind in unread if (model.name, kind) not in self._unread_noticed)
+        if not new:
             return ""
-        self._told |= {(model.name, kind) for kind in news}
-        example = next(file.line for file in attachments if file.kind in news)
-        what = " or ".join({"image": "pictures", "pdf": "PDF"}[kind] for kind in news)
-        return f"{model.name} cannot read {what}: it is sent only the name, {example}."
+        self._unread_noticed |= {(model.name, kind) for kind in new}
+        example = next(file.line for file in attachments if file.kind in new)
+        kinds = " or ".join({"image": "pictures", "pdf": "PDFs"}[kind] for kind in new)
+        return f"{model.name} cannot read {kinds}: it is sent only the name, {example}."
 
     async def close(self) -> None:
         """Close models and database."""

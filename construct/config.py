@@ -1,8 +1,8 @@
-"""Settings, by precedence: the environment, `.env` here, `config.env` in its folder.
+"""Read the settings from the environment, `.env` and `config.env`, in this order.
 
-The environment and `config.env` are the user's own. A `.env` may have come with somebody
-else's repository, so most of it counts only once the user has trusted it (contract.md,
-"Files of settings and trust").
+`.env` is in the working directory, `config.env` in the configuration directory. A `.env`
+may have come with somebody else's repository, so most of it counts only once the user
+has trusted it (contract.md, "Files of settings and trust").
 """
 
 import math
@@ -10,8 +10,9 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from itertools import chain
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 from urllib.parse import urlsplit
 
 from platformdirs import user_config_path, user_data_path
@@ -45,18 +46,18 @@ HARMLESS_IN_ENV_FILE = frozenset(
         "MEMORY_WORKER_MODEL",
     }
 )
-"""What a `.env` may set before anybody has trusted it."""
+"""Settings that count in a `.env` even if the user has not trusted it."""
 LOOK_FOR = "CONSTRUCT_LOOK_FOR"
-CHOSEN = "CONSTRUCT_SETUP"
-"""Names, in `config.env`, the settings there that `construct setup` wrote, with commas."""
-_LEAST_WINDOW = 2_048
-# Beyond these, dates a few days off could not be told.
+WRITTEN_BY_SETUP = "CONSTRUCT_SETUP"
+"""The setting in `config.env` that lists the settings `construct setup` wrote there."""
+_MIN_WINDOW = 2_048
+# Closer to the ends of the calendar, dates some days before or after could not be computed.
 _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """When memory work is due, in tokens (contract.md, "Settings")."""
+    """When memory work is due: tokens, or shares of them (contract.md, "Settings")."""
 
     observer: int = 3000
     compact: int = 6000
@@ -68,18 +69,18 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class UntrustedFile:
-    """A `.env` that the user has not trusted, and what it would set."""
+    """A `.env` that the user has not trusted, and the settings in it that do not count."""
 
     file: EnvFile
     ignored: Mapping[str, str] = field(repr=False, hash=False)
-    """The settings that were ignored, with their values."""
+    """The ignored settings and their values."""
     is_refused: bool = False
-    """Whether the user was asked and said no."""
+    """Whether the user was asked to trust it and refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One process's settings; nothing reads the environment after this is made."""
+    """The settings of one process. Nothing reads the environment after they are loaded."""
 
     db: Path
     config_dir: Path
@@ -88,7 +89,7 @@ class Settings:
     provider: str = "auto"
     model: str | None = None
     context_window: int | None = None
-    """Tokens that the main model can be sent; None: what the server or the catalog says."""
+    """The main model's context window in tokens; None for what the server or catalog says."""
     worker_model: str | None = None
     local_model: Path | None = None
     semantic_model: Path | None = None
@@ -96,55 +97,57 @@ class Settings:
     auth_token: str | None = None
     base_url: str | None = None
     persona: Path | None = None
-    """The file that CONSTRUCT_PERSONA names."""
+    """The file named by CONSTRUCT_PERSONA."""
     recent_messages: int = 20
     scope: str = Scope.USER
     memory: str = "on"
     memory_rules: Path | None = None
-    """The file with what the user wants remembered or left out; there may be none."""
+    """The file with the user's rules for the memory; it need not exist."""
     worker_daily_usd: float = 1.0
     theme: str = "auto"
     editing_mode: str = "auto"
     unknown: tuple[str, ...] = ()
-    """Names like those of settings that are none: misspelt, or of a newer version."""
+    """Names that look like settings but are not: misspelt, or of a newer version."""
     untrusted: UntrustedFile | None = None
-    """The `.env` whose settings were partly ignored, because the user has not trusted it."""
+    """The `.env`, if the user has not trusted it and some of its settings were ignored."""
     setup_names: frozenset[str] = frozenset()
-    """Names of settings in `config.env` that `construct setup` wrote."""
+    """Names of the settings in `config.env` that `construct setup` wrote."""
     is_chosen_by_setup: bool = False
-    """Whether these count: no credentials come from before `config.env`."""
+    """Whether these settings count, because no other source has credentials."""
     is_address_from_env_file: bool = False
-    """Whether the server's address comes from a `.env`: no key from elsewhere is sent to it."""
+    """Whether the server's address comes from `.env`. Then no key from elsewhere is sent to it."""
 
-    def must_learn(self) -> None:
-        """Raise UsageError where the memory is not to learn anything."""
+    def require_learning(self) -> None:
+        """Raise UsageError if learning is switched off."""
         if self.memory != "on":
             raise UsageError(
-                f"CONSTRUCT_MEMORY is {self.memory}: nothing is learned. Set it to on for that."
+                f"CONSTRUCT_MEMORY is {self.memory}, so nothing is learned. Set it to on first."
             )
 
     @property
     def persona_file(self) -> Path:
-        """The file that says how the companion talks; without it the shipped one does."""
-        own = self.config_dir / "persona.md"
-        before = self.config_dir / "companion.md"  # its name in older versions
-        return self.persona or (before if before.is_file() and not own.exists() else own)
+        """The user's own persona file. If it does not exist, the shipped one is used."""
+        if self.persona is not None:
+            return self.persona
+        current = self.config_dir / "persona.md"
+        old = self.config_dir / "companion.md"  # its name in older versions
+        return old if old.is_file() and not current.exists() else current
 
     @property
     def is_configured(self) -> bool:
-        """Whether anything says where replies come from."""
+        """Whether any setting says where replies come from."""
         return self.has_credentials or self.is_chosen_by_setup or self.local_model is not None
 
     @property
     def has_credentials(self) -> bool:
-        """Whether an Anthropic-speaking server can be asked."""
+        """Whether there is a key or an address for a server with the Messages API."""
         return bool(self.api_key or self.auth_token or self.base_url)
 
 
 def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None = None) -> Settings:
-    """Return the settings in force; `db` is the command line's `--db`.
+    """Load the settings; `db` is the command line's `--db`.
 
-    Raises UsageError naming the variable when a setting is wrong.
+    Raises UsageError, which names the variable, if a setting is invalid.
     """
     environ = os.environ if environ is None else environ
     config_dir = user_config_path("construct", appauthor=False)
@@ -156,30 +159,30 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         read_env_file(config_dir / "config.env"),
         is_trusted=trust is Trust.TRUSTED,
     )
-    usual = Settings(user_data_path("construct", appauthor=False) / "construct.db", config_dir)
-    limits = usual.thresholds
+    default = Settings(user_data_path("construct", appauthor=False) / "construct.db", config_dir)
+    thresholds = default.thresholds
     zone = values.get("CONSTRUCT_TZ", _zone, None)
     credentials = values.credentials()
-    values.pass_over(LOOK_FOR)  # read where servers are looked for, from the environment only
+    values.mark_known(LOOK_FOR)  # read from the environment only, where servers are looked for
     if db is None:
-        db = values.get("CONSTRUCT_DB", _path, usual.db)
+        db = values.get("CONSTRUCT_DB", _path, default.db)
     else:
-        values.pass_over("CONSTRUCT_DB")
+        values.mark_known("CONSTRUCT_DB")
     return Settings(
         db=db,
         config_dir=config_dir,
         clock=Clock(values.get("CONSTRUCT_NOW", _moment(zone), None), zone),
         thresholds=Thresholds(
-            observer=values.get("CONSTRUCT_OBSERVER_THRESHOLD", _positive, limits.observer),
-            compact=values.get("CONSTRUCT_COMPACT_THRESHOLD", _positive, limits.compact),
-            reflector=values.get("CONSTRUCT_REFLECTOR_THRESHOLD", _positive, limits.reflector),
-            budget=values.get("CONSTRUCT_OBSERVATION_BUDGET", _positive, limits.budget),
-            retain=values.get("CONSTRUCT_RETAIN", _number(0, 1), limits.retain),
+            observer=values.get("CONSTRUCT_OBSERVER_THRESHOLD", _positive, thresholds.observer),
+            compact=values.get("CONSTRUCT_COMPACT_THRESHOLD", _positive, thresholds.compact),
+            reflector=values.get("CONSTRUCT_REFLECTOR_THRESHOLD", _positive, thresholds.reflector),
+            budget=values.get("CONSTRUCT_OBSERVATION_BUDGET", _positive, thresholds.budget),
+            retain=values.get("CONSTRUCT_RETAIN", _number(0, 1), thresholds.retain),
             block_after=values.get(
-                "CONSTRUCT_BLOCK_AFTER", _number(1, math.inf), limits.block_after
+                "CONSTRUCT_BLOCK_AFTER", _number(1, math.inf), thresholds.block_after
             ),
         ),
-        provider=values.get("CONSTRUCT_PROVIDER", _one_of(PROVIDERS), usual.provider),
+        provider=values.get("CONSTRUCT_PROVIDER", _one_of(PROVIDERS), default.provider),
         model=values.get("CONSTRUCT_MODEL", model_name, None),
         context_window=values.get("CONSTRUCT_CONTEXT_WINDOW", _window, None),
         worker_model=values.get("MEMORY_WORKER_MODEL", model_name, None),
@@ -189,16 +192,16 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         auth_token=credentials.auth_token,
         base_url=credentials.base_url,
         persona=values.get("CONSTRUCT_PERSONA", _readable_file, None),
-        recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, usual.recent_messages),
-        scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), usual.scope),
-        memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_MODES), usual.memory),
+        recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, default.recent_messages),
+        scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), default.scope),
+        memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_MODES), default.memory),
         memory_rules=values.get("CONSTRUCT_MEMORY_RULES", _path, config_dir / "memory-rules.md"),
         worker_daily_usd=values.get(
-            "CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), usual.worker_daily_usd
+            "CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), default.worker_daily_usd
         ),
-        theme=values.get("CONSTRUCT_THEME", _one_of(THEMES), usual.theme),
+        theme=values.get("CONSTRUCT_THEME", _one_of(THEMES), default.theme),
         editing_mode=values.get(
-            "CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), usual.editing_mode
+            "CONSTRUCT_EDITING_MODE", _one_of(EDITING_MODES), default.editing_mode
         ),
         unknown=values.unknown(),
         untrusted=UntrustedFile(env_file, values.ignored, trust is Trust.REFUSED)
@@ -219,44 +222,52 @@ class _Credentials:
 
 
 class _Values:
-    """The settings as text, from all sources, in their order of precedence."""
+    """Looks up settings as text in all sources, in their order of precedence."""
 
     def __init__(
         self, environ: Mapping[str, str], env_file: EnvFile, config: EnvFile, *, is_trusted: bool
     ) -> None:
         self._env_file = env_file.values
         self._is_trusted = is_trusted
-        self._asked: set[str] = {CHOSEN}
+        self._known: set[str] = {WRITTEN_BY_SETUP}
         self.ignored: dict[str, str] = {}
-        """What the `.env` sets and may not."""
-        given = [environ, *([env_file.values] if is_trusted else [])]
-        named = frozenset(filter(None, config.values.get(CHOSEN, "").split(",")))
-        is_over = any(source.get(name, "").strip() for source in given for name in CREDENTIALS)
-        self.setup_names = named
-        self.is_chosen_by_setup = bool(named) and not is_over
-        # The choice is one thing: a key of yours must not go to an address that setup wrote.
-        dormant = named if is_over else frozenset(CREDENTIALS) - named if named else frozenset()
-        kept = {name: value for name, value in config.values.items() if name not in dormant}
-        self._sources = [environ, env_file.values, kept]
+        """Settings in an untrusted `.env` that do not count, as far as they were looked up."""
+        listed = config.values.get(WRITTEN_BY_SETUP, "").split(",")
+        self.setup_names = frozenset(filter(None, listed))
+        has_credentials = _has_credentials(environ) or (
+            is_trusted and _has_credentials(env_file.values)
+        )
+        self.is_chosen_by_setup = bool(self.setup_names) and not has_credentials
+        # What setup wrote counts as a whole or not at all: a key from elsewhere must not be
+        # sent to an address that setup wrote, nor the other way round.
+        unused: frozenset[str] = frozenset()
+        if has_credentials:
+            unused = self.setup_names
+        elif self.setup_names:
+            unused = frozenset(CREDENTIALS) - self.setup_names
+        used = {name: value for name, value in config.values.items() if name not in unused}
+        self._sources = [environ, env_file.values, used]
 
     def get(self, name: str, parse: Callable[[str], T], default: T) -> T:
-        """Return the parsed value of a setting, its default when no source has one."""
-        found = self._find(name)
-        return default if found is None else _parsed(name, found[0], parse)
+        """Return the parsed value of a setting, or its default if no source has it."""
+        value = self._first_value(name)
+        return default if value is None else _parsed(name, value.text, parse)
 
     def credentials(self) -> _Credentials:
-        """Return the server's address and the key for it.
+        """Return the server's address and its keys.
 
-        An address from a `.env` gets a key from that same file or none: whoever wrote
-        the file decides where the key goes.
+        If the address comes from `.env`, so must the keys: whoever wrote that file decides
+        where they are sent.
         """
-        address = self._find("ANTHROPIC_BASE_URL")
-        is_from_env_file = address is not None and address[1] is self._env_file
-        secrets = {}
+        address = self._first_value("ANTHROPIC_BASE_URL")
+        is_from_env_file = address is not None and address.source is self._env_file
+        secrets: dict[str, str | None] = {}
         for name in SECRETS:
-            found = self._find(name)
-            value = self._usable(name, self._env_file) if is_from_env_file else found and found[0]
-            secrets[name] = _parsed(name, value, _secret, is_secret=True) if value else None
+            value = self._first_value(name)
+            text = value.text if value else None
+            if is_from_env_file:
+                text = self._value_in(name, self._env_file)
+            secrets[name] = _parsed(name, text, _secret, is_secret=True) if text else None
         return _Credentials(
             base_url=self.get("ANTHROPIC_BASE_URL", server_address, None),
             api_key=secrets["ANTHROPIC_API_KEY"],
@@ -264,28 +275,25 @@ class _Values:
             is_address_from_env_file=is_from_env_file,
         )
 
-    def pass_over(self, name: str) -> None:
-        """Note that a setting exists, though the command line has gone before it."""
-        self._asked.add(name)
+    def mark_known(self, name: str) -> None:
+        """Record that a setting exists, although it is not looked up here."""
+        self._known.add(name)
 
     def unknown(self) -> tuple[str, ...]:
-        """Return the names that look like a setting of ours and that nothing has asked for."""
-        given = {name for source in self._sources for name in source if name.startswith(_PREFIXES)}
-        return tuple(sorted(given - self._asked))
+        """Return the names that look like a setting of ours but were never looked up."""
+        names = {name for name in chain(*self._sources) if name.startswith(_PREFIXES)}
+        return tuple(sorted(names - self._known))
 
-    def _find(self, name: str) -> tuple[str, Mapping[str, str]] | None:
-        """Return the first value of a setting and the source it comes from.
-
-        Blank values count as not set.
-        """
-        self._asked.add(name)
+    def _first_value(self, name: str) -> "_Value | None":
+        """Return a setting from the first source that has it. Blank values are skipped."""
+        self._known.add(name)
         for source in self._sources:
-            value = self._usable(name, source)
-            if value is not None:
-                return value, source
+            text = self._value_in(name, source)
+            if text is not None:
+                return _Value(text, source)
         return None
 
-    def _usable(self, name: str, source: Mapping[str, str]) -> str | None:
+    def _value_in(self, name: str, source: Mapping[str, str]) -> str | None:
         value = source.get(name, "").strip()
         if not value:
             return None
@@ -295,10 +303,21 @@ class _Values:
         return value
 
 
+class _Value(NamedTuple):
+    """A setting as text, and the source it comes from."""
+
+    text: str
+    source: Mapping[str, str]
+
+
 _PREFIXES = ("CONSTRUCT_", "MEMORY_WORKER_")
 SECRETS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 CREDENTIALS = (*SECRETS, "ANTHROPIC_BASE_URL")
-"""Where any of these is set in the environment, what `construct setup` chose does not count."""
+"""If any of these is set in the environment, what `construct setup` wrote does not count."""
+
+
+def _has_credentials(source: Mapping[str, str]) -> bool:
+    return any(source.get(name, "").strip() for name in CREDENTIALS)
 
 
 def _parsed(name: str, text: str, parse: Callable[[str], T], *, is_secret: bool = False) -> T:
@@ -323,8 +342,8 @@ def _positive(text: str) -> int:
 
 def _window(text: str) -> int:
     tokens = _positive(text)
-    if tokens < _LEAST_WINDOW:
-        raise ValueError(f"it must be at least {_LEAST_WINDOW}")
+    if tokens < _MIN_WINDOW:
+        raise ValueError(f"it must be at least {_MIN_WINDOW}")
     return tokens
 
 
@@ -355,7 +374,7 @@ def _one_of(allowed: tuple[str, ...]) -> Callable[[str], str]:
 
 def _path(text: str) -> Path:
     if "\0" in text:
-        raise ValueError("it must not have a NUL in it")
+        raise ValueError("it must not contain a NUL byte")
     try:
         return Path(text).expanduser()
     except RuntimeError:
@@ -372,7 +391,7 @@ def _readable_file(text: str) -> Path:
 
 
 def model_name(text: str) -> str:
-    """Return the name of a model; raises ValueError for what can be none."""
+    """Return the name of a model; raises ValueError if it cannot be one."""
     if not text.strip() or not text.isprintable():
         raise ValueError("it must be the name of a model")
     return text.strip()
@@ -380,12 +399,12 @@ def model_name(text: str) -> str:
 
 def _secret(text: str) -> str:
     if not text.isascii() or not text.isprintable():
-        raise ValueError("it holds characters that a key cannot have")
+        raise ValueError("it has characters in it that a key cannot have")
     return text
 
 
 def server_address(text: str) -> str:
-    """Return the address of a server; raises ValueError when it is none."""
+    """Return the address of a server; raises ValueError if it is not an HTTP address."""
     parts = urlsplit(text)
     if (
         parts.scheme not in {"http", "https"}
@@ -394,7 +413,7 @@ def server_address(text: str) -> str:
         or " " in text
     ):
         raise ValueError("it must be an address that begins with http:// or https://")
-    _ = parts.port  # raises ValueError
+    _ = parts.port  # raises ValueError if it is not a port
     return text
 
 
@@ -403,16 +422,12 @@ def _moment(zone: tzinfo | None) -> Callable[[str], datetime | None]:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            moment = datetime.min  # noqa: DTZ901 (no year that is taken)
+            moment = datetime.min  # noqa: DTZ901 - refused below
         if not _FIRST_YEAR <= moment.year <= _LAST_YEAR:
             raise ValueError("it must be an ISO 8601 time such as 2026-03-01T14:30:00+01:00")
-        return (
-            moment
-            if moment.tzinfo
-            else moment.replace(tzinfo=zone)
-            if zone
-            else moment.astimezone()
-        )
+        if moment.tzinfo:
+            return moment
+        return moment.replace(tzinfo=zone) if zone else moment.astimezone()
 
     return parse
 
@@ -422,9 +437,5 @@ def _zone(text: str) -> tzinfo | None:
 
     try:
         return cast(tzinfo, ZoneInfo(text))
-    except (
-        KeyError,
-        ValueError,
-        OSError,
-    ):  # ZoneInfoNotFoundError is a KeyError; a folder's name an OSError
+    except (KeyError, ValueError, OSError):  # KeyError: not found; OSError: the name of a folder
         raise ValueError("it must be a time zone such as Europe/Lisbon") from None

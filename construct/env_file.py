@@ -1,8 +1,8 @@
-"""Files of NAME=VALUE lines, and whether the user has trusted one of them.
+"""Read and write files of NAME=VALUE lines, and record whether the user trusts a `.env`.
 
-What the user answered is kept in `trusted-env.jsonl` in the configuration directory: a
-line for each answer, with the file's path and the digest of what was in it. A file that
-has changed since is a file nobody has been asked about.
+The user's answers are in `trusted-env.jsonl` in the configuration directory, one per
+line, with the file's path and the digest of its content. A file that has changed since
+needs a new answer.
 """
 
 import json
@@ -16,12 +16,12 @@ from pathlib import Path
 
 from construct.errors import UsageError
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./:@+,-]+")
-_OURS = re.compile(r"\b(?:CONSTRUCT_|ANTHROPIC_|MEMORY_WORKER_)")
+_NEEDS_NO_QUOTES = re.compile(r"[A-Za-z0-9_./:@+,-]+")
+_OUR_NAME = re.compile(r"\b(?:CONSTRUCT_|ANTHROPIC_|MEMORY_WORKER_)")
 
 
 class Trust(StrEnum):
-    """What the user has said of a `.env` in its present state."""
+    """The user's answer about a `.env` with its present content."""
 
     TRUSTED = "trusted"
     REFUSED = "refused"
@@ -30,7 +30,7 @@ class Trust(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EnvFile:
-    """A file of settings as it was read; `digest` is of those very bytes."""
+    """A file of settings as it was read, with the digest of its content."""
 
     path: Path
     digest: str
@@ -38,9 +38,9 @@ class EnvFile:
 
 
 def read_env_file(path: Path) -> EnvFile:
-    """Return what a file sets, nothing when there is none.
+    """Return the settings in a file, empty if there is no file.
 
-    Raises UsageError when it cannot be read.
+    Raises UsageError if it cannot be read, or if a line with a name of ours is malformed.
     """
     try:
         if not path.is_file():
@@ -55,37 +55,40 @@ def read_env_file(path: Path) -> EnvFile:
 
     from dotenv.parser import parse_stream
 
-    found = list(parse_stream(StringIO(text, newline=None)))
-    for line in (one.original for one in found if one.error):
-        if _OURS.search(line.string):  # what other programs keep in `.env` is none of our business
+    values: dict[str, str] = {}
+    for binding in parse_stream(StringIO(text, newline=None)):
+        line = binding.original
+        if binding.error and _OUR_NAME.search(line.string):  # lines of other programs may be odd
             raise UsageError(f"{path}, line {line.line}: that is not NAME=VALUE. Correct it.")
-    values = {one.key: one.value for one in found if one.key is not None and one.value is not None}
+        if binding.key is not None and binding.value is not None:
+            values[binding.key] = binding.value
     return EnvFile(path, sha256(content).hexdigest(), values)
 
 
 def write_settings(path: Path, values: Mapping[str, str | None]) -> None:
     """Set names in a file of settings, and remove those whose value is None.
 
-    All other lines stay as they are. The file is replaced in one step and is 0600; the
-    folder must be there. Raises OSError, UsageError when the file is no text.
+    All other lines stay as they are. The file is replaced in one step, with the mode 0600;
+    its folder must exist. Raises OSError, and UsageError if the file is not UTF-8.
     """
-    kept = ""
-    if path.exists():
-        kept = _without(_text(path.read_bytes(), path), values)
-    if kept and not kept.endswith("\n"):
-        kept += "\n"
-    given = ((name, value) for name, value in values.items() if value is not None)
     import tempfile
 
-    lines = [f"{name}={_quoted(value)}\n" for name, value in given]
-    place = path.resolve()  # keeps a link, to another disk too
-    descriptor, new = tempfile.mkstemp(dir=place.parent, prefix=".config-")  # 0600
+    content = ""
+    if path.exists():
+        content = _without(_text(path.read_bytes(), path), values)
+    if content and not content.endswith("\n"):
+        content += "\n"
+    for name, value in values.items():
+        if value is not None:
+            content += f"{name}={_quoted(value)}\n"
+    target = path.resolve()  # if it is a link, what it points to is replaced
+    descriptor, new = tempfile.mkstemp(dir=target.parent, prefix=".config-")  # 0600
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
-            stream.write(kept + "".join(lines))
+            stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(new).replace(place)
+        Path(new).replace(target)
     except BaseException:
         Path(new).unlink(missing_ok=True)
         raise
@@ -94,12 +97,12 @@ def write_settings(path: Path, values: Mapping[str, str | None]) -> None:
 def _without(text: str, names: Collection[str]) -> str:
     from dotenv.parser import parse_stream
 
-    found = parse_stream(StringIO(text, newline=""))
-    return "".join(one.original.string for one in found if one.key not in names)
+    bindings = parse_stream(StringIO(text, newline=""))
+    return "".join(b.original.string for b in bindings if b.key not in names)
 
 
 def _quoted(value: str) -> str:
-    if _PLAIN.fullmatch(value):
+    if _NEEDS_NO_QUOTES.fullmatch(value):
         return value
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
@@ -114,15 +117,12 @@ def _text(content: bytes, path: Path) -> str:
 
 
 def answers_file(config_dir: Path) -> Path:
-    """Return the file in which the answers are kept."""
+    """Return the path of the file with the user's answers."""
     return config_dir / "trusted-env.jsonl"
 
 
 def trust_in(file: EnvFile, config_dir: Path) -> Trust:
-    """Return what the user has said of this file in this state.
-
-    A later answer replaces an earlier one.
-    """
+    """Return the user's latest answer about this file with this content."""
     if not file.digest:
         return Trust.UNASKED
     try:
@@ -133,28 +133,25 @@ def trust_in(file: EnvFile, config_dir: Path) -> Trust:
     for line in lines:
         try:
             answer = json.loads(line)
-            if (answer["path"], answer["sha256"]) == (_place(file), file.digest):
+            if (answer["path"], answer["sha256"]) == (_resolved_path(file), file.digest):
                 trust = Trust.TRUSTED if answer["trusted"] is True else Trust.REFUSED
         except (ValueError, TypeError, KeyError, RecursionError):  # not a line of ours
             continue
     return trust
 
 
-def keep_answer(file: EnvFile, config_dir: Path, *, trusted: bool) -> None:
-    """Keep what the user said of this file in this state, in a folder that exists.
+def record_answer(file: EnvFile, config_dir: Path, *, trusted: bool) -> None:
+    """Record the user's answer about this file with this content.
 
-    Raises OSError.
+    The configuration directory must exist. Raises OSError.
     """
-    line = json.dumps({"path": _place(file), "sha256": file.digest, "trusted": trusted})
+    line = json.dumps({"path": _resolved_path(file), "sha256": file.digest, "trusted": trusted})
     descriptor = os.open(answers_file(config_dir), os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         answers_file(config_dir).chmod(0o600)
         stream.write(f"{line}\n")
 
 
-def _place(file: EnvFile) -> str:
-    """Return the file's path, links resolved.
-
-    JSON escapes what could otherwise begin a line of its own.
-    """
+def _resolved_path(file: EnvFile) -> str:
+    """Return the file's absolute path, with links resolved."""
     return os.path.realpath(file.path)

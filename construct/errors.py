@@ -1,7 +1,7 @@
-"""Everything that can go wrong in a way the user can do something about.
+"""The errors that a user can do something about.
 
-Each error carries the process's exit status (contract.md, "Exit status") and says in
-one or two plain lines what happened and what to do next.
+Each has the exit status of the process (contract.md, "Exit status") and a message of one
+or two lines: what happened, and what to do next.
 """
 
 import re
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 def with_note(text: str, note: str) -> str:
-    """Return an error's text with a sentence more, still one or two lines."""
+    """Return an error message with one more sentence, in no more than two lines."""
     separator = " " if "\n" in text else "\n"
     return f"{text}{separator}{note}"
 
@@ -26,15 +26,15 @@ class ExitStatus(IntEnum):
 
 
 class StoppedError(SystemExit):
-    """The process was told to stop by a signal other than Ctrl-C's."""
+    """A signal other than that of Ctrl-C told the process to stop."""
 
-    def __init__(self, number: int) -> None:
-        self.status = 128 + number  # as a shell says it
+    def __init__(self, signal_number: int) -> None:
+        self.status = 128 + signal_number  # the exit status that shells use
         super().__init__(self.status)
 
 
 class ConstructError(Exception):
-    """Base of all expected errors; `str()` of it is fit to be shown."""
+    """Base of all expected errors; `str()` gives the message for the user."""
 
     status = ExitStatus.FAILED
 
@@ -46,48 +46,48 @@ class UsageError(ConstructError):
 
 
 class NotConfiguredError(ConstructError):
-    """Neither credentials nor a local model are there."""
+    """There are neither credentials nor a local model."""
 
     status = ExitStatus.NOT_CONFIGURED
 
 
 class DatabaseUnusableError(ConstructError):
-    """The database is newer, foreign, damaged, read-only or locked."""
+    """The database is too new, not Construct's, damaged, read-only or locked."""
 
     status = ExitStatus.DATABASE_UNUSABLE
 
 
 class AttachmentError(ConstructError):
-    """A file that cannot be attached."""
+    """A file cannot be attached."""
 
 
 class NotFoundError(ConstructError):
-    """An id that names nothing."""
+    """Nothing has the given id or name."""
 
 
 class ModelError(ConstructError):
-    """A model call failed. The subclasses are the kinds a caller may tell apart."""
+    """A model call failed; the subclasses say how."""
 
     @property
     def in_short(self) -> str:
-        """What happened, without details, advice and the last full stop."""
+        """The first clause of the message, without details, advice or full stop."""
         return re.split(r" \(|\. |\.?\n|\.$", str(self))[0]
 
 
 class ModelRejectedError(ModelError):
-    """The key or the request was rejected: asking again changes nothing."""
+    """The key or the request was rejected; trying again would not help."""
 
 
 class ModelBusyError(ModelError):
-    """Rate limit or overload: asking again later helps."""
+    """The rate limit was reached or the server is overloaded; trying later helps."""
 
 
 class ModelUnreachableError(ModelError):
-    """No connection, or none in time."""
+    """The server could not be reached, or not in time."""
 
 
 class ModelBrokenError(ModelError):
-    """The connection broke, or what came was no answer."""
+    """The connection broke, or the response was invalid."""
 
 
 class ContextOverflowError(ModelError):

@@ -1,4 +1,4 @@
-"""How this copy of the program was installed, to name the command that adds an extra."""
+"""Find out how the program was installed, to suggest the command that installs an extra."""
 
 import json
 import shlex
@@ -11,60 +11,57 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-_NAME = "construct-companion"
-_BRINGS = {"local": "xllamacpp", "mcp": "mcp", "semantic": "onnxruntime"}
+_PACKAGE = "construct-companion"
+_MODULE_OF_EXTRA = {"local": "xllamacpp", "mcp": "mcp", "semantic": "onnxruntime"}
+"""The module that tells whether an extra is installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """One copy of the program."""
+    """How one copy of the program was installed."""
 
     kind: Literal["clone", "tool", "environment"]
     source: str | None
-    """Where it was installed from, a folder or what pip takes as an address.
-
-    None for the package index.
-    """
+    """The folder or pip URL it was installed from; None for the package index."""
     extras: frozenset[str] = frozenset()
-    """Those it has."""
+    """The extras that are installed."""
 
     def with_extra(self, extra: str) -> str:
-        """Return the command that adds an extra, as a shell takes it.
-
-        In a clone the one that runs with it.
-        """
+        """Return the shell command that installs an extra; in a clone, that runs with it."""
         if self.kind == "clone":
             return f"uv run --extra {extra} construct"
-        # A tool that is installed anew has no other extras than those named.
+        # Installing a tool again drops the extras that are not named.
         extras = f"[{','.join(sorted({*self.extras, extra}))}]"
-        is_address = self.source is not None and "://" in self.source
-        wanted = (
-            f"{_NAME}{extras} @ {self.source}" if is_address else f"{self.source or _NAME}{extras}"
-        )
-        return (
-            f"{'uv tool install' if self.kind == 'tool' else 'pip install'} {shlex.quote(wanted)}"
-        )
+        if self.source is not None and "://" in self.source:
+            requirement = f"{_PACKAGE}{extras} @ {self.source}"
+        else:
+            requirement = f"{self.source or _PACKAGE}{extras}"
+        install = "uv tool install" if self.kind == "tool" else "pip install"
+        return f"{install} {shlex.quote(requirement)}"
 
 
 def this_installation() -> Installation:
-    """Return the copy that runs."""
+    """Return how the running program was installed."""
     origin = _origin()
     kind: Literal["clone", "tool", "environment"] = "environment"
     if origin.get("dir_info", {}).get("editable"):
         kind = "clone"
     elif (Path(sys.prefix) / "uv-receipt.toml").exists():
         kind = "tool"
-    extras = frozenset(extra for extra, module in _BRINGS.items() if find_spec(module) is not None)
+    extras = frozenset(
+        extra for extra, module in _MODULE_OF_EXTRA.items() if find_spec(module) is not None
+    )
     return Installation(kind, _source(origin), extras)
 
 
 def _origin() -> dict[str, Any]:
-    """Return what the installer recorded of this package's origin (PEP 610)."""
+    """Return the installer's `direct_url.json` (PEP 610); empty if there is none."""
     try:
-        found: dict[str, Any] = json.loads(distribution(_NAME).read_text("direct_url.json") or "{}")
+        text = distribution(_PACKAGE).read_text("direct_url.json")
+        origin: dict[str, Any] = json.loads(text or "{}")
     except (PackageNotFoundError, ValueError):
         return {}
-    return found
+    return origin
 
 
 def _source(origin: dict[str, Any]) -> str | None:
@@ -72,6 +69,7 @@ def _source(origin: dict[str, Any]) -> str | None:
     if url.startswith("file:"):
         return url2pathname(urlsplit(url).path)
     if repository := origin.get("vcs_info"):
-        wanted = repository.get("requested_revision")
-        return f"{repository['vcs']}+{url}{f'@{wanted}' if wanted else ''}"
+        revision = repository.get("requested_revision")
+        suffix = f"@{revision}" if revision else ""
+        return f"{repository['vcs']}+{url}{suffix}"
     return url or None

@@ -1,8 +1,8 @@
-"""Talk that is answered and never stored: it lives in this process's memory only.
+"""Turns with a model off the record: answered, but never stored.
 
-The model sees what it would see anyway, then what was said off the record. Nothing of
-it is written, observed or recalled. Only its cost is stored, summed over the day:
-nothing else can be told by it.
+The messages live in this process only. The model is sent what it would be sent anyway,
+followed by the messages off the record. Only their cost is stored, as one sum for the
+day, so that it does not show when or how often something was said.
 """
 
 import asyncio
@@ -24,9 +24,16 @@ from construct.onrecord import OnRecord, last_unanswered
 from construct.store.database import transaction
 from construct.store.messages import is_shown
 from construct.store.records import DROPPED, REFUSED, Message
-from construct.store.usage import Call, book_off_record
+from construct.store.usage import Call, record_off_record_usage
 from construct.tokens import Usage
-from construct.turn import COMPLETE, Delta, Listener, Noticed, TurnResult, reporting_retries
+from construct.turn import (
+    COMPLETE_STOP_REASONS,
+    Delta,
+    Listener,
+    Noticed,
+    TurnResult,
+    reporting_retries,
+)
 from construct.vocabulary import Role
 
 if TYPE_CHECKING:
@@ -35,12 +42,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OffRecord:
-    """What has been said off the record, and how the next message is answered."""
+    """Answers messages with the model, and keeps both in this process alone."""
 
     companion: Companion
     said: list[Message]
+    """The messages off the record so far; each turn adds to it."""
     files: dict[int, tuple[File, ...]] = field(default_factory=dict)
-    """The attachments of what was said, by message."""
+    """Attachments by message id."""
 
     async def turn(
         self,
@@ -49,18 +57,15 @@ class OffRecord:
         listen: Listener,
         attachments: Sequence["Attachment"] = (),
     ) -> TurnResult:
-        """Ask the model.
-
-        What comes is kept for the turns that follow, however it ends.
-        """
-        said, new = self._sent(), await self._attach(text, attachments)
+        """Ask the model. The message and what arrives of the reply are kept for later turns."""
+        sent, new = self._sent_messages(), await self._new_message(text, attachments)
         if attachments and (notice := self.companion.unread_notice(attachments)):
             listen(Noticed(notice))
         request = await self.companion.store.call(
-            self.companion.unstored, conversation_id, said, new, self.files
+            self.companion.unstored, conversation_id, sent, new, self.files
         )
-        request = replace(request, tools=())  # one of them stores
-        at = len(self.said)
+        request = replace(request, tools=())  # tools can write to the memory
+        start = len(self.said)
         self.said.append(new)
         error: ModelError | None = None
         stream = self.companion.models.main.stream(reporting_retries(request, listen))
@@ -72,84 +77,90 @@ class OffRecord:
         finally:
             self._keep_reply(stream.reply)
             if stream.reply.stop_reason == REFUSED:
-                self.said[at:] = [m._replace(stop_reason=REFUSED) for m in self.said[at:]]
+                self.said[start:] = [m._replace(stop_reason=REFUSED) for m in self.said[start:]]
             await asyncio.shield(self._end(stream, request.cache_life))
         reply = stream.reply
         return TurnResult(
-            conversation_id or 0, reply.text.strip(), None, reply.stop_reason, reply.usage, error,
+            conversation_id or 0,
+            reply.text.strip(),
+            None,
+            reply.stop_reason,
+            reply.usage_with_retries,
+            error,
             left_out=reply.stop_reason == REFUSED,
-        )  # fmt: skip
+        )
 
     async def preview(self, conversation_id: int | None) -> Request:
-        """Return what would be sent now, without a new message."""
-        request = await self.companion.preview(conversation_id, self._sent(), self.files)
+        """Return the request that would be sent now, with a stand-in for the new message."""
+        request = await self.companion.preview(conversation_id, self._sent_messages(), self.files)
         return replace(request, tools=())
 
     async def last_reply(self, conversation_id: int | None) -> str | None:
-        """Return the last reply here, or the last stored one if there is none yet."""
-        at = max((i for i, m in enumerate(self.said) if m.role == Role.ASSISTANT), default=None)
-        if at is None:
+        """Return the last reply off the record, or the last stored one if there is none yet."""
+        replies = [i for i, m in enumerate(self.said) if m.role == Role.ASSISTANT]
+        if not replies:
             return await OnRecord(self.companion).last_reply(conversation_id)
-        return await self.companion.store.call(self._words, self.said[at - 1], self.said[at])
+        question, reply = self.said[replies[-1] - 1 : replies[-1] + 1]
+        return await self.companion.store.call(self._text_of, question, reply)
 
-    def _words(self, db: sqlite3.Connection, question: Message, reply: Message) -> str:
-        """Return a reply's words, without quotes of what was forgotten meanwhile."""
+    def _text_of(self, db: sqlite3.Connection, question: Message, reply: Message) -> str:
+        """Return a reply's text; the notebook's without quotes forgotten meanwhile."""
         if reply.quotes is None:
             return reply.content
-        quotes, clock = notebook.quoted(db, reply), self.companion.settings.clock
-        return notebook.worded(notebook.NOT_KEPT, quotes, question.content, clock)
+        quotes, clock = notebook.quoted_messages(db, reply), self.companion.settings.clock
+        return notebook.reply_text(notebook.NOT_KEPT, quotes, question.content, clock)
 
     async def drop(self, conversation_id: int | None) -> str | None:
-        """Leave the last message that got no whole reply out of requests.
+        """Leave the last message without a complete reply out of later requests.
 
-        Return its text, None when there is none.
+        Returns its text, or None if there is no such message.
         """
         turn = last_unanswered([m for m in self.said if m.left_out is None])
         self.said[:] = [
-            m._replace(stop_reason=DROPPED) if any(m is one for one in turn) else m
+            m._replace(stop_reason=DROPPED) if any(m is dropped for dropped in turn) else m
             for m in self.said
         ]
         return turn[0].text if turn else None
 
     async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
-        """Ask for another reply to the last message. Returns None if there is none.
+        """Ask for another reply to the last message; None if there is no message.
 
-        A broken one does not replace another.
+        A reply that breaks off does not replace an earlier one.
         """
-        asked = (
+        questions = [
             i for i, m in enumerate(self.said) if m.role == Role.USER and m.left_out != DROPPED
-        )
-        at = max(asked, default=None)
-        if at is None:
+        ]
+        if not questions:
             return None
-        before = self.said[at:]
-        del self.said[at:]
+        start = questions[-1]
+        question, *replies = earlier = self.said[start:]
+        del self.said[start:]
         result = None
         try:
-            result = await self.turn(
-                conversation_id, before[0].content, listen, self._attached_to(before[0])
-            )
+            attachments = self._attached_to(question)
+            result = await self.turn(conversation_id, question.content, listen, attachments)
         finally:
-            if len(before) > 1 and (result is None or not result.complete):
-                self.said[at:] = before
+            was_not_asked = len(self.said) == start
+            if was_not_asked or (replies and (result is None or not result.complete)):
+                self.said[start:] = earlier
         return result
 
     async def _end(self, stream: ReplyStream, life: CacheLife) -> None:
         await stream.aclose()
-        await self.companion.store.call(self._book, stream.reply.usage, life)
+        await self.companion.store.call(self._add_usage, stream.reply.usage_with_retries, life)
 
     def _keep_reply(self, reply: Reply) -> None:
         text = reply.text.strip()
         if text:
-            end = "" if reply.stop_reason in COMPLETE else f"\n\n{INTERRUPTED}"
+            end = "" if reply.stop_reason in COMPLETE_STOP_REASONS else f"\n\n{INTERRUPTED}"
             self.said.append(self._unstored(Role.ASSISTANT, text + end))
 
-    def _sent(self) -> tuple[Message, ...]:
-        """Return the messages said here, except those left out of requests."""
+    def _sent_messages(self) -> tuple[Message, ...]:
+        """Return the messages off the record, except those left out of requests."""
         return tuple(filter(is_shown, self.said))
 
-    async def _attach(self, text: str, attachments: Sequence["Attachment"]) -> Message:
-        """Return words about to be said, with their files kept beside."""
+    async def _new_message(self, text: str, attachments: Sequence["Attachment"]) -> Message:
+        """Return a message about to be sent, and keep its attachments in `files`."""
         sized = await self.companion.sized(attachments) if attachments else ()
         new = unstored_message(Role.USER, text, self.companion.now, -1 - len(self.said), sized)
         self.files[new.id] = tuple(map(new_file, sized))
@@ -163,12 +174,12 @@ class OffRecord:
         files = self.files[message.id]
         return tuple(Attachment(file.name, file.media_type, file.data) for file in files)
 
-    def _unstored(self, role: str, words: str) -> Message:
-        return unstored_message(role, words, self.companion.now)
+    def _unstored(self, role: str, text: str) -> Message:
+        return unstored_message(role, text, self.companion.now)
 
-    def _book(self, db: sqlite3.Connection, usage: Usage, life: CacheLife) -> None:
+    def _add_usage(self, db: sqlite3.Connection, usage: Usage, life: CacheLife) -> None:
         if usage != Usage():
             name = self.companion.models.main.name
             call = Call("chat", name, usage, cost_usd(name, usage, life))
             with transaction(db):
-                book_off_record(db, call, to_text(self.companion.settings.clock.midnight()))
+                record_off_record_usage(db, call, to_text(self.companion.settings.clock.midnight()))

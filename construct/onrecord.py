@@ -1,7 +1,7 @@
-"""Talk with a model, on the record: context, model, tools, store.
+"""Turns with a model on the record: build the request, run tools, store the reply.
 
-The user's words are stored before anything is sent; what arrives of a reply is stored
-however the stream ends.
+The user's message is stored before anything is sent. Whatever arrives of the reply is
+stored too, even if the turn fails or is cancelled.
 """
 
 import asyncio
@@ -22,30 +22,30 @@ from construct.memory.shown.context import dump_rounds, request_tokens
 from construct.memory.shown.transcript import turns
 from construct.memory.tools import ToolBox, summary
 from construct.memory.turn_context import TurnContext, context_items, without_forgotten
-from construct.store import observations as rows
-from construct.store.attachments import with_data
+from construct.store import observations
+from construct.store.attachments import attachments_with_data
 from construct.store.conversations import enter_conversation, get_watermarks, note_request
 from construct.store.database import snapshot, transaction
 from construct.store.messages import (
     NewMessage,
     add_message,
-    leave_out,
+    exclude_from_requests,
+    include_again,
     mark_retried,
     message_stands,
     newest_messages,
-    take_back_in,
 )
 from construct.store.records import DROPPED, REFUSED, Message
 from construct.store.reply_context import ReplyContext, forgotten_items, store_reply_context
 from construct.store.shown import count_shown
-from construct.store.usage import Call, book_usage, learn_token_factor
+from construct.store.usage import Call, learn_token_factor, record_usage
 from construct.tokens import Usage
 from construct.turn import (
-    COMPLETE,
+    COMPLETE_STOP_REASONS,
     Delta,
     Listener,
     Noticed,
-    Replying,
+    ReplyInProgress,
     Storing,
     ToolCalled,
     TurnResult,
@@ -59,45 +59,46 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("construct.companion")
 
-_SEARCHED_FOR_DROP = 50
-"""Messages in which `/drop` looks for one without a whole reply."""
+_SEARCHED_FOR_QUESTION = 50
+"""How many of the newest messages `/retry` and `/drop` search for the user's last one."""
 _SEARCHED_FOR_REPLY = 20
-_MOST_TOOL_ROUNDS = 6
-_ENOUGH_TOOLS = "No more tools in this turn: answer with what you have."
+"""How many of the newest messages are searched for the last reply."""
+_MAX_TOOL_ROUNDS = 6
+_NO_MORE_TOOLS = "No more tools in this turn: answer with what you have."
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """A request about to be sent."""
+class PreparedTurn:
+    """A stored user message and the request that asks for a reply to it."""
 
     request: Request
-    words: Message
+    message: Message
     turn_context: TurnContext
-    estimated: int
-    plans: tuple[int, ...]
-    """Plans of unknown outcome that it brings up."""
-    context: ReplyContext
-    """What of memory it holds."""
+    estimated_tokens: int
+    plans_asked_about: tuple[int, ...]
+    """Ids of the plans of unknown outcome that the request brings up."""
+    reply_context: ReplyContext
+    """The memory items in the request."""
     replaces: tuple[Message, ...] = ()
-    """Earlier replies to the same words."""
+    """Earlier replies to the same message."""
 
     @property
-    def has_answer(self) -> bool:
-        """Whether an earlier reply to the same words is whole."""
+    def has_complete_reply(self) -> bool:
+        """Whether an earlier reply to the same message is complete."""
         return any(m.status == MessageStatus.COMPLETE for m in self.replaces)
 
 
 @dataclass(frozen=True, slots=True)
-class Anew:
-    """Words to be said once more, as a message of their own."""
+class ResentMessage:
+    """A user message that is sent once more, as a new message."""
 
-    words: str
+    text: str
     attachments: tuple["Attachment", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OnRecord:
-    """Talk with a model that is stored, observed and recalled."""
+    """Answers messages with the model, and stores both for the memory."""
 
     companion: Companion
 
@@ -108,73 +109,76 @@ class OnRecord:
         listen: Listener,
         attachments: Sequence["Attachment"] = (),
     ) -> TurnResult:
-        """Store the user's words and files, ask the model, store its reply.
+        """Store the user's message, ask the model, and store its reply.
 
-        Cancelling keeps what has arrived and passes the cancellation on.
+        Cancelling stores what has arrived and passes the cancellation on.
         """
-        assert conversation_id is not None  # what is stored has its place
-        said = await self._said(text, attachments)
+        assert conversation_id is not None  # the caller creates a conversation first
+        new = await self._new_message(text, attachments)
         if attachments and (notice := self.companion.unread_notice(attachments)):
             listen(Noticed(notice))
-        prepared = await self.companion.store.call(self._begin, conversation_id, said)
+        prepared = await self.companion.store.call(self._begin, conversation_id, new)
         if prepared is None:
-            prepared = await self._begin_when_read(conversation_id, said, listen)
+            prepared = await self._begin_after_observing(conversation_id, new, listen)
         return await self._answer(prepared, listen)
 
     async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
-        """Ask for another reply to the user's last words; None when there are none."""
+        """Ask for another reply to the user's last message; None if there is no message."""
         if conversation_id is None:
             return None
-        again = await self.companion.store.call(self._begin_again, conversation_id)
-        if isinstance(again, Anew):
-            return await self.turn(conversation_id, again.words, listen, again.attachments)
-        return None if again is None else await self._answer(again, listen)
+        begun = await self.companion.store.call(self._begin_retry, conversation_id)
+        if begun is None:
+            return None
+        if isinstance(begun, ResentMessage):
+            return await self.turn(conversation_id, begun.text, listen, begun.attachments)
+        return await self._answer(begun, listen)
 
     async def drop(self, conversation_id: int | None) -> str | None:
-        """Leave the last message that got no whole reply out of requests.
+        """Leave the last message without a complete reply out of later requests.
 
-        Return its text, None when there is none.
+        Returns its text, or None if there is no such message.
         """
         if conversation_id is None:
             return None
         return await self.companion.store.call(_drop, conversation_id)
 
     async def last_reply(self, conversation_id: int | None) -> str | None:
-        """Return the text of the newest reply, None when there is none."""
+        """Return the text of the newest reply, or None if there is none."""
         if conversation_id is None:
             return None
         return await self.companion.store.call(self._last_reply, conversation_id)
 
     def _last_reply(self, db: sqlite3.Connection, conversation_id: int) -> str | None:
-        said = forks.last_said(db, conversation_id, _SEARCHED_FOR_REPLY)
-        replies = [m for m in said if m.role == Role.ASSISTANT]
-        words = notebook.with_words(db, replies[-1:], self.companion.settings.clock)
-        return words[0].content if words else None
+        newest = forks.last_said(db, conversation_id, _SEARCHED_FOR_REPLY)
+        replies = [m for m in newest if m.role == Role.ASSISTANT]
+        if not replies:
+            return None
+        return notebook.with_text(db, replies[-1:], self.companion.settings.clock)[0].content
 
     async def preview(self, conversation_id: int | None) -> Request:
-        """Return what would be sent now, without a new message."""
+        """Return the request that would be sent now, with a stand-in for the new message."""
         return await self.companion.preview(conversation_id)
 
-    async def _said(self, text: str, attachments: Sequence["Attachment"]) -> NewMessage:
+    async def _new_message(self, text: str, attachments: Sequence["Attachment"]) -> NewMessage:
         files = await self.companion.sized(attachments) if attachments else ()
         return NewMessage(Role.USER, text, attachments=files)
 
-    async def _begin_when_read(
-        self, conversation_id: int, said: NewMessage, listen: Listener
-    ) -> Prepared:
-        """Store the words of a turn whose window is too full, then wait for the observer."""
-        words, gathered = await self.companion.store.call(self._keep, conversation_id, said)
+    async def _begin_after_observing(
+        self, conversation_id: int, new: NewMessage, listen: Listener
+    ) -> PreparedTurn:
+        """Begin a turn whose window is too full: store the message, wait for the observer."""
+        message, turn_context = await self.companion.store.call(self._store, conversation_id, new)
         listen(Waiting())
         try:
             await self.companion.worker.observe_before_turn(conversation_id)
-        except ConstructError as error:  # a reply is never lost to memory trouble
+        except ConstructError as error:  # trouble with the memory must not cost the reply
             log.warning("the turn goes on without the observer: %s", type(error).__name__)
-        return await self.companion.store.call(self._prepare_kept, words, gathered)
+        return await self.companion.store.call(self._prepare_stored, message, turn_context)
 
     def _begin(
-        self, db: sqlite3.Connection, conversation_id: int, said: NewMessage
-    ) -> Prepared | None:
-        """Begin a turn; None, with nothing done, when its window is too full."""
+        self, db: sqlite3.Connection, conversation_id: int, new: NewMessage
+    ) -> PreparedTurn | None:
+        """Begin a turn; None, with nothing stored, if the window is too full."""
         with transaction(db):
             situation = self.companion.builder.situation(db, conversation_id)
             if (
@@ -184,122 +188,131 @@ class OnRecord:
             ):
                 return None
             self.companion.builder.refresh(db, conversation_id, situation)
-        # Recall takes a moment: no other process should wait for it to write.
-        gathered = self.companion.builder.turn_context(db, conversation_id, said.content)
+        # Recall takes a moment, so it runs outside the transaction: other processes can write.
+        turn_context = self.companion.builder.turn_context(db, conversation_id, new.content)
         with transaction(db):
-            return self._prepare(db, self._store_words(db, conversation_id, said), gathered)
+            return self._prepare(db, self._store_message(db, conversation_id, new), turn_context)
 
-    def _keep(
-        self, db: sqlite3.Connection, conversation_id: int, said: NewMessage
+    def _store(
+        self, db: sqlite3.Connection, conversation_id: int, new: NewMessage
     ) -> tuple[Message, TurnContext]:
-        gathered = self.companion.builder.turn_context(db, conversation_id, said.content)
+        turn_context = self.companion.builder.turn_context(db, conversation_id, new.content)
         with transaction(db):
-            return self._store_words(db, conversation_id, said), gathered
+            return self._store_message(db, conversation_id, new), turn_context
 
-    def _prepare_kept(
-        self, db: sqlite3.Connection, words: Message, gathered: TurnContext
-    ) -> Prepared:
+    def _prepare_stored(
+        self, db: sqlite3.Connection, message: Message, turn_context: TurnContext
+    ) -> PreparedTurn:
         with transaction(db):
-            situation = self.companion.builder.situation(db, words.conversation_id)
-            self.companion.builder.refresh(db, words.conversation_id, situation)
-            return self._prepare(db, words, gathered)
+            situation = self.companion.builder.situation(db, message.conversation_id)
+            self.companion.builder.refresh(db, message.conversation_id, situation)
+            return self._prepare(db, message, turn_context)
 
-    def _store_words(
-        self, db: sqlite3.Connection, conversation_id: int, said: NewMessage
+    def _store_message(
+        self, db: sqlite3.Connection, conversation_id: int, new: NewMessage
     ) -> Message:
         enter_conversation(db, conversation_id)
-        return add_message(db, conversation_id, said, self.companion.now)
+        return add_message(db, conversation_id, new, self.companion.now)
 
-    def _begin_again(self, db: sqlite3.Connection, conversation_id: int) -> Prepared | Anew | None:
-        """Return the request for the user's last words.
+    def _begin_retry(
+        self, db: sqlite3.Connection, conversation_id: int
+    ) -> PreparedTurn | ResentMessage | None:
+        """Prepare another reply to the user's last message; None if there is none.
 
-        Those from before a fork are returned, to be said in it.
+        The message is returned to be sent again as a new one if it is from before a fork,
+        or was left out of requests and is already behind the observer.
         """
-        last = newest_messages(db, conversation_id, 50, with_refused=True)
-        words = next((m for m in reversed(last) if m.role == Role.USER), None)
-        if words is None:
+        newest = newest_messages(db, conversation_id, _SEARCHED_FOR_QUESTION, with_refused=True)
+        message = next((m for m in reversed(newest) if m.role == Role.USER), None)
+        if message is None:
             with transaction(db):
-                before = forks.step_back(db, conversation_id)
-            return None if before is None else _anew(db, before)
-        if words.left_out and words.id <= get_watermarks(db, conversation_id).observed:
-            return _anew(db, words)  # the observer has passed it: said anew it is read
-        replaced = tuple(m for m in last if m.id > words.id)
-        answering = (words.id, *(m.id for m in replaced))
-        gathered = self.companion.builder.turn_context(
-            db, conversation_id, words.content, answering
+                before_fork = forks.step_back(db, conversation_id)
+            return None if before_fork is None else _resent(db, before_fork)
+        if message.left_out and message.id <= get_watermarks(db, conversation_id).observed:
+            return _resent(db, message)
+        replaced = tuple(m for m in newest if m.id > message.id)
+        answering = (message.id, *(m.id for m in replaced))
+        turn_context = self.companion.builder.turn_context(
+            db, conversation_id, message.content, answering
         )
         with transaction(db):
-            prepared = self._prepare(db, words, gathered)
+            prepared = self._prepare(db, message, turn_context)
         return replace(prepared, replaces=replaced)
 
-    def _prepare(self, db: sqlite3.Connection, words: Message, gathered: TurnContext) -> Prepared:
-        request, current = self._request(db, words, gathered)
-        note_request(db, words.conversation_id, self.companion.now, request.cache_life)
+    def _prepare(
+        self, db: sqlite3.Connection, message: Message, turn_context: TurnContext
+    ) -> PreparedTurn:
+        request, current = self._request(db, message, turn_context)
+        note_request(db, message.conversation_id, self.companion.now, request.cache_life)
         today = self.companion.settings.clock.today()
-        plans = tuple(plan.observation_id for plan in current.due if plan.day < today)
-        blocks, lines = (
-            (0, 0)
-            if self.companion.settings.memory == "off"
-            else count_shown(db, words.conversation_id)
-        )
-        context = ReplyContext(blocks, lines, context_items(current))
-        return Prepared(
-            request, words, current, sum(request_tokens(request).values()), plans, context
+        blocks = lines = 0
+        if self.companion.settings.memory != "off":
+            blocks, lines = count_shown(db, message.conversation_id)
+        return PreparedTurn(
+            request=request,
+            message=message,
+            turn_context=current,
+            estimated_tokens=sum(request_tokens(request).values()),
+            plans_asked_about=tuple(p.observation_id for p in current.due if p.day < today),
+            reply_context=ReplyContext(blocks, lines, context_items(current)),
         )
 
     def _request(
-        self, db: sqlite3.Connection, words: Message, gathered: TurnContext
+        self, db: sqlite3.Connection, message: Message, turn_context: TurnContext
     ) -> tuple[Request, TurnContext]:
-        """Return the request and its turn context, without what was forgotten meanwhile."""
-        if not message_stands(db, words.id):
-            raise ConstructError("What you said has been forgotten meanwhile: it is not answered.")
-        current = without_forgotten(db, words.conversation_id, gathered)
-        return self.companion.builder.request(db, words, current), current
+        """Return the request and its turn context, without items forgotten meanwhile."""
+        if not message_stands(db, message.id):
+            raise ConstructError("Your message was forgotten meanwhile, so it is not answered.")
+        current = without_forgotten(db, message.conversation_id, turn_context)
+        return self.companion.builder.request(db, message, current), current
 
-    def _next_round(self, db: sqlite3.Connection, prepared: Prepared, so_far: Replying) -> Request:
-        """Return the request that follows the tools' results.
+    def _next_round(
+        self, db: sqlite3.Connection, prepared: PreparedTurn, so_far: ReplyInProgress
+    ) -> Request:
+        """Return the next request, with the tools' results.
 
-        It is read anew, since something may have been forgotten.
+        It is built again from the database: something may have been forgotten meanwhile.
         """
         with snapshot(db):
-            request, _ = self._request(db, prepared.words, prepared.turn_context)
-            so_far.forget(forgotten_items(db, so_far.items))
+            request, _ = self._request(db, prepared.message, prepared.turn_context)
+            so_far.blank_results_with(forgotten_items(db, so_far.items))
         return replace(request, messages=request.messages + so_far.marked_rounds)
 
-    async def _answer(self, prepared: Prepared, listen: Listener) -> TurnResult:
-        """Stream the reply, run the tools it calls, and store what came, however it ends."""
-        so_far = Replying()
+    async def _answer(self, prepared: PreparedTurn, listen: Listener) -> TurnResult:
+        """Stream the reply, run the tools it calls, and store it however it ends."""
+        so_far = ReplyInProgress()
         error: ModelError | None = None
-        request, rounds_left = prepared.request, _MOST_TOOL_ROUNDS
+        request, rounds_left = prepared.request, _MAX_TOOL_ROUNDS
+        reply = Reply()
         try:
             while True:
                 stream = self.companion.models.main.stream(reporting_retries(request, listen))
+                reply = stream.reply
                 gap = "\n\n" if so_far.texts else ""
                 try:
                     async for piece in stream:
                         listen(Delta(gap + piece))
                         gap = ""
-                except BaseException:  # cancelled too: what came is kept; it is raised again
-                    so_far.finish(stream.reply)
-                    raise
                 finally:
-                    so_far.book(stream.reply.usage)
+                    so_far.add_usage(reply)
                     await asyncio.shield(stream.aclose())
-                if not (rounds_left and stream.reply.calls_tools):
-                    so_far.finish(stream.reply)
+                if not (rounds_left and reply.calls_tools):
+                    so_far.finish(reply)
                     break
-                request = await self._use_tools(prepared, so_far, stream.reply, rounds_left, listen)
+                request = await self._use_tools(prepared, so_far, reply, rounds_left, listen)
                 rounds_left -= 1
         except ModelError as failure:
+            so_far.finish(reply)
             error = failure
-        except BaseException:  # cancelled, or nobody hears it any more: what came is kept
+        except BaseException:  # cancelled, or `listen` failed: store what has arrived
+            so_far.finish(reply)
             so_far.stop_reason = None
             await self.companion.store.call(self._end, prepared, so_far)
             raise
         listen(Storing())
         message_id = await self.companion.store.call(self._end, prepared, so_far)
         return TurnResult(
-            prepared.words.conversation_id,
+            prepared.message.conversation_id,
             "\n\n".join(so_far.texts),
             message_id,
             so_far.stop_reason,
@@ -310,17 +323,17 @@ class OnRecord:
 
     async def _use_tools(
         self,
-        prepared: Prepared,
-        so_far: Replying,
+        prepared: PreparedTurn,
+        so_far: ReplyInProgress,
         reply: Reply,
         rounds_left: int,
         listen: Listener,
     ) -> Request:
-        answering = (prepared.words.id, *(m.id for m in prepared.replaces))
+        answering = (prepared.message.id, *(m.id for m in prepared.replaces))
         tools = ToolBox(
             self.companion.store,
             self.companion.memory_config,
-            prepared.words.conversation_id,
+            prepared.message.conversation_id,
             self.companion.learns,
             self.companion.forget,
             answering,
@@ -329,94 +342,95 @@ class OnRecord:
         for call in reply.tool_calls:
             listen(ToolCalled(call.name, summary(call)))
             if rounds_left == 1:
-                results.append(ToolResult(call.id, _ENOUGH_TOOLS, is_error=True))
+                results.append(ToolResult(call.id, _NO_MORE_TOOLS, is_error=True))
             else:
-                brought = so_far.items_by_call[call.id].extend
-                results.append(await replace(tools, brought=brought).use(call))
+                keep_items = so_far.items_by_call[call.id].extend
+                results.append(await replace(tools, brought=keep_items).use(call))
         so_far.add_round(reply, results)
         return await self.companion.store.call(self._next_round, prepared, so_far)
 
-    def _end(self, db: sqlite3.Connection, prepared: Prepared, so_far: Replying) -> int | None:
-        """Store what came, and book what it cost.
-
-        Return the reply's id, None when nothing came.
-        """
-        conversation_id = prepared.words.conversation_id
+    def _end(
+        self, db: sqlite3.Connection, prepared: PreparedTurn, so_far: ReplyInProgress
+    ) -> int | None:
+        """Store the reply and its usage. Returns the reply's id, or None if it was empty."""
+        conversation_id = prepared.message.conversation_id
         name, usage = self.companion.models.main.name, so_far.usage
-        done = so_far.stop_reason in COMPLETE
+        is_complete = so_far.stop_reason in COMPLETE_STOP_REASONS
         now = self.companion.now
         message_id = None
         with transaction(db):
-            # What it answers may have been forgotten meanwhile.
-            is_there = message_stands(db, prepared.words.id)
+            # The user's message, or an item that a tool returned, may be forgotten by now.
+            message_exists = message_stands(db, prepared.message.id)
             holds_forgotten = forgotten_items(db, so_far.items)
             blocks = dump_rounds(so_far.rounds) if so_far.rounds and not holds_forgotten else None
-            if is_there and (so_far.texts or blocks):
+            if message_exists and (so_far.texts or blocks):
                 reply = NewMessage(
                     Role.ASSISTANT,
                     "\n\n".join(so_far.texts),
                     blocks,
-                    status=MessageStatus.COMPLETE if done else MessageStatus.INTERRUPTED,
+                    status=MessageStatus.COMPLETE if is_complete else MessageStatus.INTERRUPTED,
                     stop_reason=so_far.stop_reason,
                     model=name,
                 )
                 message_id = add_message(db, conversation_id, reply, now).id
-                mark_retried(db, _outdone(message_id, prepared.replaces, done=done))
-                context = prepared.context
+                hidden = _replies_to_hide(message_id, prepared.replaces, is_complete=is_complete)
+                mark_retried(db, hidden)
+                context = prepared.reply_context
                 items = (*context.items, *so_far.items)
                 store_reply_context(db, message_id, replace(context, items=items))
             if _is_left_out(prepared, so_far):
-                leave_out(db, [prepared.words.id], REFUSED)
-            if done:
-                take_back_in(db, prepared.words.id)
-                rows.note_asked(db, prepared.plans, now)
+                exclude_from_requests(db, [prepared.message.id], REFUSED)
+            if is_complete:
+                include_again(db, prepared.message.id)
+                observations.note_asked(db, prepared.plans_asked_about, now)
             if usage != Usage():
                 cost = cost_usd(name, usage, prepared.request.cache_life)
-                book_usage(db, Call("chat", name, usage, cost), now, conversation_id)
-                learn_token_factor(db, name, prepared.estimated, so_far.first.prompt_tokens)
+                record_usage(db, Call("chat", name, usage, cost), now, conversation_id)
+                actual_tokens = so_far.first_request_usage.prompt_tokens
+                learn_token_factor(db, name, prepared.estimated_tokens, actual_tokens)
         return message_id
 
 
-def _anew(db: sqlite3.Connection, words: Message) -> Anew:
-    if not words.attached:
-        return Anew(words.content, ())
+def _resent(db: sqlite3.Connection, message: Message) -> ResentMessage:
+    if not message.attached:
+        return ResentMessage(message.content, ())
     from construct.attachments import Attachment
 
-    files = with_data(db, [words])[words.id]
-    return Anew(
-        words.content, tuple(Attachment(one.name, one.media_type, data) for one, data in files)
-    )
+    files = attachments_with_data(db, [message])[message.id]
+    attachments = tuple(Attachment(file.name, file.media_type, data) for file, data in files)
+    return ResentMessage(message.content, attachments)
 
 
 def last_unanswered(messages: Sequence[Message]) -> list[Message]:
-    """Return the user's last message that got no whole reply, with what came of one.
+    """Return the user's last message without a complete reply, and its partial replies.
 
-    Nothing when all got theirs.
+    Empty if every message has a complete reply.
     """
     for turn in reversed(turns(messages)):
-        words, *replies = turn
-        if words.role == Role.USER and not any(m.status == MessageStatus.COMPLETE for m in replies):
+        first, *replies = turn
+        has_reply = any(m.status == MessageStatus.COMPLETE for m in replies)
+        if first.role == Role.USER and not has_reply:
             return turn
     return []
 
 
 def _drop(db: sqlite3.Connection, conversation_id: int) -> str | None:
     with transaction(db):
-        turn = last_unanswered(newest_messages(db, conversation_id, _SEARCHED_FOR_DROP))
-        leave_out(db, [m.id for m in turn], DROPPED)
+        turn = last_unanswered(newest_messages(db, conversation_id, _SEARCHED_FOR_QUESTION))
+        exclude_from_requests(db, [m.id for m in turn], DROPPED)
     return turn[0].text if turn else None
 
 
-def _is_left_out(prepared: Prepared, so_far: Replying) -> bool:
-    """Return whether the words were refused, and no earlier reply answers them."""
-    return so_far.stop_reason == REFUSED and not prepared.has_answer
+def _is_left_out(prepared: PreparedTurn, so_far: ReplyInProgress) -> bool:
+    """Return whether the model refused the message and no earlier reply answers it."""
+    return so_far.stop_reason == REFUSED and not prepared.has_complete_reply
 
 
-def _outdone(message_id: int, before: Sequence[Message], *, done: bool) -> list[int]:
-    """Return the replies to take out of sight: a broken new one after a whole one.
+def _replies_to_hide(new_id: int, earlier: Sequence[Message], *, is_complete: bool) -> list[int]:
+    """Return the ids of the replies that no longer count once there is a new one.
 
-    Else those before.
+    The new one replaces the earlier ones, unless it broke off and one of them is complete.
     """
-    if not done and any(m.status == MessageStatus.COMPLETE for m in before):
-        return [message_id]
-    return [m.id for m in before]
+    if not is_complete and any(m.status == MessageStatus.COMPLETE for m in earlier):
+        return [new_id]
+    return [m.id for m in earlier]

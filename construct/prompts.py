@@ -1,6 +1,6 @@
-"""The files that ship with the program: prompts and data.
+"""Find and read the files that ship with the program: prompts and data.
 
-They stand at the top of the checkout, and inside the package in a wheel.
+In a checkout they are at the top; in a wheel they are inside the package.
 """
 
 import re
@@ -24,10 +24,10 @@ def prompt(name: str) -> str:
 
 
 def persona(own: Path, default: str = "companion") -> str:
-    """Return how the companion talks: what the user's own file says, else the prompt `default`.
+    """Return the persona: the text of the user's own file, or else the prompt `default`.
 
-    A comment at the beginning of the file is for the user, not for the model. What is saved
-    counts from the next message.
+    A comment at the beginning of the file is for the user and left out. The file is read
+    each time, so that changes count from the next message.
     """
     if own.is_file():
         text = _COMMENT.sub("", own.read_text("utf-8", errors="replace")).strip()

@@ -1,22 +1,22 @@
-"""Ids as they are typed: an observation's number, `message:N` or `memory:N`."""
+"""Parse and format ids: an observation's number, `message:N` or `memory:N`."""
 
 from construct.errors import UsageError
 from construct.text import shorten
 from construct.vocabulary import ItemKind
 
 Reference = tuple[str, int]
-"""`observation`, `message` or `memory`, and its number."""
+"""The kind (`observation`, `message` or `memory`) and number of an item."""
 
 
 def parse_reference(text: str) -> Reference:
     """Return the kind and number that an id names.
 
-    Raises UsageError when it is none.
+    Raises UsageError if it is not an id.
     """
     kind, _, number = text.strip().rpartition(":")
     if (kind and kind not in tuple(ItemKind)) or not (number.isascii() and number.isdigit()):
         raise UsageError(
-            f"{shorten(text, 40)!r} is no id: "
+            f"{shorten(text, 40)!r} is not an id: "
             "give an observation's number, message:N or memory:N.\n"
             "`construct memory list` shows them."
         )
@@ -24,6 +24,6 @@ def parse_reference(text: str) -> Reference:
 
 
 def written(reference: Reference) -> str:
-    """Return an id as it is typed: `5` for an observation, `message:12`, `memory:3`."""
+    """Format an id as it is typed: `5` for an observation, `message:12`, `memory:3`."""
     kind, number = reference
     return str(number) if kind == ItemKind.OBSERVATION else f"{kind}:{number}"

@@ -1,4 +1,4 @@
-"""Who answers: a model or the notebook, which goes by rule, on the record or off it."""
+"""Choose who answers: a model or the notebook, on or off the record."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ from construct.vocabulary import Role
 if TYPE_CHECKING:
     from construct.attachments import Attachment
 
-_THE_SAME = (
-    "The notebook replies by rule: asked again, it would say the same.\n"
+_SAME_REPLY = (
+    "The notebook replies by fixed rules: trying again gives the same reply.\n"
     "Run `construct setup` to choose a model."
 )
 
 
 class NotebookOnRecord(OnRecord):
-    """The notebook, where what is said is stored, observed and searchable."""
+    """The notebook on the record: messages are stored, observed and searchable."""
 
     async def turn(
         self,
@@ -37,35 +37,37 @@ class NotebookOnRecord(OnRecord):
         listen: Listener,
         attachments: Sequence["Attachment"] = (),
     ) -> TurnResult:
-        """Store the user's words and which messages the reply quotes."""
-        assert conversation_id is not None  # what is stored has its place
-        said = await self._said(text, attachments)
-        reply, words = await self.companion.store.call(self._note, conversation_id, said)
-        listen(Delta(words))
-        return TurnResult(conversation_id, words, reply.id, "end_turn", Usage())
+        """Store the user's message, and which messages the reply quotes."""
+        assert conversation_id is not None  # the caller creates a conversation first
+        new = await self._new_message(text, attachments)
+        reply, reply_text = await self.companion.store.call(
+            self._store_with_reply, conversation_id, new
+        )
+        listen(Delta(reply_text))
+        return TurnResult(conversation_id, reply_text, reply.id, "end_turn", Usage())
 
     async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
         """Raise UsageError: the reply would be the same."""
-        raise UsageError(_THE_SAME)
+        raise UsageError(_SAME_REPLY)
 
-    def _note(
+    def _store_with_reply(
         self, db: sqlite3.Connection, conversation_id: int, new: NewMessage
     ) -> tuple[Message, str]:
         companion = self.companion
         with transaction(db):
-            said = self._store_words(db, conversation_id, new)
+            message = self._store_message(db, conversation_id, new)
             note_request(db, conversation_id, companion.now, NO_CACHE)
-        quotes = _quotes(db, companion, new.content, conversation_id, said.id)
+        quotes = _relevant_messages(db, companion, new.content, conversation_id, message.id)
         answer = NewMessage(
-            Role.ASSISTANT, "", notebook.dump(quotes), model=companion.models.main.name
+            Role.ASSISTANT, "", notebook.dump_quotes(quotes), model=companion.models.main.name
         )
         with transaction(db):
             reply = add_message(db, conversation_id, answer, companion.now)
-        return reply, notebook.rendered(db, reply, companion.settings.clock)
+        return reply, notebook.stored_reply_text(db, reply, companion.settings.clock)
 
 
 class NotebookOffRecord(OffRecord):
-    """The notebook, where nothing that is said is stored."""
+    """The notebook off the record: nothing is stored."""
 
     async def turn(
         self,
@@ -74,54 +76,56 @@ class NotebookOffRecord(OffRecord):
         listen: Listener,
         attachments: Sequence["Attachment"] = (),
     ) -> TurnResult:
-        """Quote what bears on the words, and say that they are not kept."""
-        reply, words = await self.companion.store.call(self._answer_by_rule, conversation_id, text)
-        self.said.extend([await self._attach(text, attachments), reply])
-        listen(Delta(words))
-        return TurnResult(conversation_id or 0, words, None, "end_turn", Usage())
+        """Quote earlier messages about the same, and say that this one is not kept."""
+        reply, reply_text = await self.companion.store.call(self._reply_to, conversation_id, text)
+        self.said.extend([await self._new_message(text, attachments), reply])
+        listen(Delta(reply_text))
+        return TurnResult(conversation_id or 0, reply_text, None, "end_turn", Usage())
 
     async def retry(self, conversation_id: int | None, listen: Listener) -> TurnResult | None:
         """Raise UsageError: the reply would be the same."""
-        raise UsageError(_THE_SAME)
+        raise UsageError(_SAME_REPLY)
 
-    def _answer_by_rule(
+    def _reply_to(
         self, db: sqlite3.Connection, conversation_id: int | None, text: str
     ) -> tuple[Message, str]:
         companion = self.companion
-        quotes = _quotes(db, companion, text, conversation_id)
-        reply = self._unstored(Role.ASSISTANT, "")._replace(blocks=notebook.dump(quotes))
-        words = notebook.worded(notebook.NOT_KEPT, quotes, text, companion.settings.clock)
-        return reply, words
+        quotes = _relevant_messages(db, companion, text, conversation_id)
+        reply = self._unstored(Role.ASSISTANT, "")._replace(blocks=notebook.dump_quotes(quotes))
+        clock = companion.settings.clock
+        return reply, notebook.reply_text(notebook.NOT_KEPT, quotes, text, clock)
 
 
 Responder = OnRecord | OffRecord
-"""A way to answer. `conversation_id` is None in a new conversation.
-
-What is stored has one before `turn`.
+"""Answers messages. On the record a conversation must exist before `turn` is called;
+off the record `conversation_id` may be None.
 """
 
 
 def on_record(companion: Companion) -> Responder:
     """Return the responder for messages that are stored."""
-    way = NotebookOnRecord if companion.models.is_notebook else OnRecord
-    return way(companion)
+    return (NotebookOnRecord if companion.models.is_notebook else OnRecord)(companion)
 
 
 def off_record(
     companion: Companion, said: list[Message], files: dict[int, tuple[File, ...]] | None = None
 ) -> Responder:
-    """Return who answers what is not stored, after what has been `said` so, with which files."""
-    way = NotebookOffRecord if companion.models.is_notebook else OffRecord
-    return way(companion, said, {} if files is None else files)
+    """Return the responder for messages that are not stored.
+
+    `said` holds the messages off the record so far and grows with each turn; `files`
+    holds their attachments by message id.
+    """
+    responder = NotebookOffRecord if companion.models.is_notebook else OffRecord
+    return responder(companion, said, {} if files is None else files)
 
 
-def _quotes(
+def _relevant_messages(
     db: sqlite3.Connection,
     companion: Companion,
     text: str,
     conversation_id: int | None,
-    *but: int,
+    *excluded: int,
 ) -> list[Message]:
     if companion.settings.memory == "off" or not text.strip():
         return []
-    return notebook.bearing_on(db, text, companion.memory_config, conversation_id, *but)
+    return notebook.relevant_messages(db, text, companion.memory_config, conversation_id, *excluded)

@@ -1,11 +1,11 @@
-"""Tasks that have done enough."""
+"""Stop asyncio tasks."""
 
 import asyncio
 from contextlib import suppress
 
 
 async def stop(*tasks: "asyncio.Task[None] | None") -> None:
-    """Cancel the tasks that there are, each when the one before has ended."""
+    """Cancel the tasks one after the other, waiting for each to end; None is skipped."""
     for task in tasks:
         if task is not None:
             task.cancel()

@@ -1,24 +1,28 @@
-"""Text that is not trusted: cleaned for the terminal, quoted for prompts."""
+"""Make untrusted text safe: for the terminal, for storage, and for prompts."""
 
 import re
 
-# C0 without newline and tab, DEL, C1; the bidirectional controls; lone surrogates.
+# C0 controls other than newline and tab, DEL, C1 controls, bidirectional controls, the
+# byte order mark, and lone surrogates.
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
-# What ends a line for str.splitlines() and not for a terminal: a space, so that words
-# stay apart.
+# Characters that end a line for str.splitlines() but not for a terminal. They become
+# spaces, so that the words around them stay apart.
 _ODD_SPACE = str.maketrans(dict.fromkeys("\x0b\x0c\x85\u2028\u2029", " "))
 
-# Whole escape sequences go, so that their parameters are not left behind as words. All
-# are bounded: what does not end is no sequence, and takes no time, whether it comes at
-# once or in pieces.
+# Escape sequences are removed whole, so that their parameters do not remain as text.
+# Lengths are limited, so that a sequence that never ends can neither slow down matching
+# nor hold back streamed text.
+# OSC (set a title, a link): ESC ] … BEL or ST.
 _OSC = r"(?:\x1b\]|\x9d)[^\x07\x1b\x90\x98\x9b-\x9f]{0,4096}+"
 _PLAIN = r"[^\x1b\x90\x98\x9b-\x9f]"
+# DCS, SOS, PM and APC (strings for devices and applications): ESC P, X, ^ or _ … ST.
 _STRING = (
     rf"(?:\x1b[PX^_]|[\x90\x98\x9e\x9f]){_PLAIN}{{0,4096}}+"
     rf"(?:\x1b(?:\x1b|(?![\\\]PX^_])){_PLAIN}{{0,1024}}+){{0,16}}+"
 )
+# CSI (colours, cursor movement): ESC [ 31 m. Its last byte is matched in _SEQUENCE.
 _CSI = r"(?:\x1b\[|\x9b)[0-?]{0,256}+[ -/]{0,16}+"
 _ESCAPE = r"\x1b[ -/]{0,16}+"
 _SEQUENCE = re.compile(
@@ -29,16 +33,16 @@ _INTRODUCER = re.compile(r"[\x1b\x90\x98\x9b\x9d-\x9f]")
 
 
 def printable(text: str) -> str:
-    """Return text without control characters and bidirectional overrides.
+    """Return text without escape sequences, control characters and bidirectional overrides.
 
-    Newline and tab stay.
+    Newlines and tabs stay.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _UNPRINTABLE.sub("", _SEQUENCE.sub("", text).translate(_ODD_SPACE))
 
 
 def one_line(text: str) -> str:
-    """Return printable `text` as one line, runs of white space made one space."""
+    """Return `text` as one printable line, with each run of white space as one space."""
     return " ".join(printable(re.sub(r"[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", " ", text)).split())
 
 
@@ -49,59 +53,56 @@ def shorten(text: str, width: int) -> str:
 
 
 def storable(text: str) -> str:
-    """Return `text` as SQLite and JSON can hold it: lone surrogates replaced, NUL removed."""
+    """Return `text` in a form that SQLite and JSON accept, without NULs and lone surrogates."""
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode()
     return text.replace("\x00", "")
 
 
 def is_blank(text: str) -> bool:
-    """Return whether a message is white space, or NULs, alone."""
+    """Return whether a message has nothing but white space and NULs."""
     return not storable(text).strip()
 
 
 def as_pasted(text: str) -> str:
-    """Return text with every line marked as somebody else's words by `> `, as mails quote.
+    """Return text with `> ` before every line, which marks it as somebody else's words.
 
-    A line ends wherever `str.splitlines()` says, so that no reader finds one without its mark.
+    Lines end wherever `str.splitlines()` ends them, so that none is left without a mark.
     """
     lines = text.splitlines(keepends=True)
     return "".join(f"> {line}" if line.strip() else f">{line}" for line in lines)
 
 
 class PrintableStream:
-    """`printable` for text that arrives in pieces: an escape sequence cut in two is still one."""
+    """Makes text printable as it arrives in pieces, even if an escape sequence is cut in two."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._pending = ""
 
     def feed(self, piece: str) -> str:
-        """Return what can be printed now.
+        """Return the text that can be printed now.
 
-        A carriage return at the end waits for the newline that may follow.
+        A carriage return at the end waits, because a newline may follow.
         """
-        text = self._held + piece
+        text = self._pending + piece
         carriage_return = "\r" if text.endswith("\r") else ""
         text = text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
-        cut = _open_sequence(text)
-        self._held = text[cut:] + carriage_return
-        return printable(text[:cut])
+        end = _start_of_unfinished_sequence(text)
+        self._pending = text[end:] + carriage_return
+        return printable(text[:end])
 
     def finish(self) -> str:
-        """Return the rest."""
-        rest, self._held = self._held, ""
+        """Return the rest of the text."""
+        rest, self._pending = self._pending, ""
         return printable(rest)
 
 
-def _open_sequence(text: str) -> int:
-    """Return where a sequence begins that may go on in the next piece.
-
-    Else the text's length.
-    """
-    at = 0
-    while (found := _INTRODUCER.search(text, at)) is not None:
-        if _UNFINISHED.match(text, found.start()):
-            return found.start()
-        whole = _SEQUENCE.match(text, found.start())
-        at = whole.end() if whole else found.end()
+def _start_of_unfinished_sequence(text: str) -> int:
+    """Return where an escape sequence starts that is cut off at the end; else `len(text)`."""
+    position = 0
+    while (introducer := _INTRODUCER.search(text, position)) is not None:
+        if _UNFINISHED.match(text, introducer.start()):
+            return introducer.start()
+        sequence = _SEQUENCE.match(text, introducer.start())
+        position = sequence.end() if sequence else introducer.end()
     return len(text)

@@ -1,7 +1,8 @@
-"""How many tokens a text has, about.
+"""Estimate how many tokens a text has.
 
-tiktoken's vocabulary is used when it is on disk already, and never fetched; else UTF-8
-bytes / 4 (facts.md, "Tokens"). The store keeps a factor per model that corrects either.
+tiktoken is used if its vocabulary is on disk already; it is never downloaded. Otherwise
+the estimate is a quarter of the UTF-8 bytes (facts.md, "Tokens"). The store keeps a
+factor for each model that corrects either.
 """
 
 import os
@@ -17,7 +18,7 @@ _VOCABULARY = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.t
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call, as the server counts them."""
+    """The tokens of one or more requests, as counted by the server."""
 
     input_tokens: int = 0
     cache_read_tokens: int = 0
@@ -30,7 +31,7 @@ class Usage:
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Return the tokens of both."""
+        """Return the sum of both."""
         return Usage(
             self.input_tokens + other.input_tokens,
             self.cache_read_tokens + other.cache_read_tokens,
@@ -39,20 +40,20 @@ class Usage:
         )
 
 
-_COUNTED = 200_000
-"""Characters.
+_MAX_COUNTED = 200_000
+"""How many characters are counted at most; the rest of a text is extrapolated.
 
-Tiktoken takes a second for ten megabytes, and half a minute where they are one word.
+tiktoken takes a second for ten megabytes, and half a minute if they are a single word.
 """
 
 
 def by_bytes(text: str) -> int:
-    """Return a quarter of the UTF-8 bytes, rounded up."""
+    """Estimate the tokens of `text` as a quarter of its UTF-8 bytes, rounded up."""
     return -(-len(text.encode("utf-8", "surrogatepass")) // 4)
 
 
 def _has_vocabulary() -> bool:
-    """Return whether tiktoken would find its vocabulary whole, where it looks for it."""
+    """Return whether tiktoken's vocabulary is complete and where tiktoken looks for it."""
     import hashlib
     import tempfile
 
@@ -78,15 +79,14 @@ def _counter() -> Callable[[str], int]:
 
 
 def count(text: str) -> int:
-    """Return the estimated tokens of `text`; 0 only for the empty text.
+    """Return the estimated tokens of `text`; 0 only for the empty text."""
+    head = text[:_MAX_COUNTED]
+    head_tokens = _counter()(head)
+    if len(head) == len(text):
+        return head_tokens
+    return -(-head_tokens * by_bytes(text) // by_bytes(head))  # rounded up
 
-    Of a long one the beginning is counted.
-    """
-    head = text[:_COUNTED]
-    counted = _counter()(head)
-    return counted if len(head) == len(text) else -(-counted * by_bytes(text) // by_bytes(head))
 
-
-def how_many_fit(sizes: Iterable[int], most: int) -> int:
-    """Return how many of the first of these sizes fit so many tokens together."""
-    return sum(together <= most for together in accumulate(sizes))
+def how_many_fit(sizes: Iterable[int], max_tokens: int) -> int:
+    """Return how many of the sizes, from the first on, fit `max_tokens` together."""
+    return sum(total <= max_tokens for total in accumulate(sizes))

@@ -16,22 +16,25 @@ from construct.store.records import REMOVED
 from construct.store.reply_context import ContextItem
 from construct.tokens import Usage
 
+COMPLETE_STOP_REASONS = frozenset({"end_turn", "stop_sequence", "max_tokens"})
+"""Stop reasons of a reply that is complete, or as long as the model allows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """The next words of the reply."""
+    """The next piece of the reply's text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The turn waits until the observer has made room in the window."""
+    """The turn is waiting for the observer to make room in the window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Storing:
-    """The reply is complete, but another program holds the database."""
+    """The reply is complete and is being stored, which may wait for another program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +45,16 @@ class ToolCalled:
     summary: str
 
 
-COMPLETE = frozenset({"end_turn", "stop_sequence", "max_tokens"})
-"""Stop reasons of a reply that is complete, or as long as the model allows."""
-
-
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """The request is sent again; `why` says in a few words what went wrong."""
+    """A request failed and is sent again; `reason` says in a few words what went wrong."""
 
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """Something that the user should know, in one sentence."""
+    """A notice for the user, in one sentence."""
 
     text: str
 
@@ -66,15 +65,15 @@ Listener = Callable[[Event], None]
 
 def reporting_retries(request: Request, listen: Listener) -> Request:
     """Return a copy of the request that reports each retry to `listen`."""
-    return replace(request, on_retry=lambda why: listen(Retrying(why)))
+    return replace(request, on_retry=lambda reason: listen(Retrying(reason)))
 
 
 @dataclass(frozen=True, slots=True)
 class TurnResult:
     """How a turn ended.
 
-    `error` is set if the model failed. `message_id` is None if no part of a reply
-    arrived, so that nothing was stored.
+    `error` is set if the model failed. `message_id` is None if no part of a reply was
+    stored.
     """
 
     conversation_id: int
@@ -89,21 +88,22 @@ class TurnResult:
     @property
     def complete(self) -> bool:
         """Whether the whole reply arrived."""
-        return self.error is None and self.stop_reason in COMPLETE
+        return self.error is None and self.stop_reason in COMPLETE_STOP_REASONS
 
 
 @dataclass(slots=True)
-class Replying:
-    """A reply in progress: finished tool rounds, the text so far, and how it ended."""
+class ReplyInProgress:
+    """The tool rounds and text of a reply so far, what they cost, and how it ended."""
 
     rounds: list[ChatMessage] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     items_by_call: dict[str, list[ContextItem]] = field(default_factory=lambda: defaultdict(list))
     """Memory items that tools returned, by the id of the tool call."""
     usage: Usage = Usage()
-    first: Usage = Usage()
-    """Usage of the first request alone, to compare with its estimated size."""
+    first_request_usage: Usage = Usage()
+    """Kept apart to compare the actual size of the first request with its estimate."""
     stop_reason: str | None = None
+    _newest_recorded: Reply | None = None
 
     @property
     def items(self) -> list[ContextItem]:
@@ -112,54 +112,57 @@ class Replying:
 
     @property
     def marked_rounds(self) -> tuple[ChatMessage, ...]:
-        """The finished tool rounds, with a cache mark on the newest result."""
-        *before, results = self.rounds
-        *others, last = results.blocks
-        assert isinstance(last, ToolResult)
-        return (*before, ChatMessage("user", (*others, replace(last, mark=True))))
+        """The finished tool rounds, at least one, with a cache mark on the newest result."""
+        *earlier_messages, results = self.rounds
+        *earlier_results, newest = results.blocks
+        assert isinstance(newest, ToolResult)
+        marked = ChatMessage("user", (*earlier_results, replace(newest, mark=True)))
+        return (*earlier_messages, marked)
 
-    def forget(self, gone: Collection[ContextItem]) -> None:
-        """Blank the tool results that hold items which have been forgotten since."""
-        forgotten = set(gone)
-        to_blank = {
+    def blank_results_with(self, forgotten: Collection[ContextItem]) -> None:
+        """Blank the tool results that contain any of these items."""
+        call_ids = {
             call_id
             for call_id, items in self.items_by_call.items()
-            if not forgotten.isdisjoint(items)
+            if not set(forgotten).isdisjoint(items)
         }
         self.rounds = [
-            replace(part, blocks=tuple(_blanked(block, to_blank) for block in part.blocks))
-            for part in self.rounds
+            replace(message, blocks=tuple(_blanked(block, call_ids) for block in message.blocks))
+            for message in self.rounds
         ]
 
-    def book(self, usage: Usage) -> None:
-        """Add the usage of one request."""
-        self.first = self.first if self.usage != Usage() else usage
-        self.usage = self.usage + usage
+    def add_usage(self, reply: Reply) -> None:
+        """Add the usage of one request, with that of its failed attempts."""
+        if self.usage == Usage():
+            self.first_request_usage = reply.usage
+        self.usage = self.usage + reply.usage_with_retries
 
     def add_round(self, reply: Reply, results: Sequence[ToolResult]) -> None:
         """Record the assistant's tool calls and their results."""
-        self._keep_words(reply)
+        self._newest_recorded = reply
+        self._add_text(reply)
         self.rounds.append(ChatMessage("assistant", tuple(reply.blocks)))
         self.rounds.append(ChatMessage("user", tuple(results)))
 
     def finish(self, reply: Reply) -> None:
-        """Record the last words and the stop reason.
+        """Record the last text and the stop reason, without tool calls that got no result.
 
-        Tool calls that were never answered are left out.
+        Does nothing for a reply that is recorded already.
         """
-        self._keep_words(reply)
+        if reply is self._newest_recorded:
+            return
+        self._newest_recorded = reply
+        self._add_text(reply)
         self.stop_reason = reply.stop_reason
         if self.rounds and reply.text.strip():
             self.rounds.append(ChatMessage("assistant", (Text(reply.text.strip()),)))
 
-    def _keep_words(self, reply: Reply) -> None:
+    def _add_text(self, reply: Reply) -> None:
         if reply.text.strip():
             self.texts.append(reply.text.strip())
 
 
 def _blanked(block: Block, call_ids: Collection[str]) -> Block:
-    return (
-        replace(block, content=REMOVED)
-        if isinstance(block, ToolResult) and block.tool_use_id in call_ids
-        else block
-    )
+    if isinstance(block, ToolResult) and block.tool_use_id in call_ids:
+        return replace(block, content=REMOVED)
+    return block

@@ -1,7 +1,4 @@
-"""The user's rules for the memory: prose for the observer, and words that are never written.
-
-Pure, but for `read_rules`.
-"""
+"""The user's rules for the memory: wishes for the observer, and words it must never write."""
 
 import re
 import unicodedata
@@ -12,16 +9,17 @@ from construct.errors import ConstructError
 
 _MOST_BYTES = 100_000
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_NEVER = re.compile(r"[\s>*+_#\d.)-]*never[\s*_]*[:：](.*)", re.IGNORECASE)
-_COMMA = re.compile("[,;，、；،؛]")
-_AROUND = " \t*_`.\"'“”„‘’«»"
-# Scripts that put no spaces between words. In Korean particles cling to their noun.
-_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
+_NEVER_LINE = re.compile(r"[\s>*+_#\d.)-]*never[\s*_]*[:：](.*)", re.IGNORECASE)
+_SEPARATOR = re.compile("[,;，、；،؛]")
+_DECORATION = " \t*_`.\"'“”„‘’«»"
+"""Characters to strip from around a `never:` word: white space, Markdown, quotation marks."""
+# Scripts without spaces between words, and Korean, where particles are joined to nouns.
+_UNSPACED_SCRIPTS = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
 
 EXAMPLE = """\
 <!--
-What Construct should remember of you, and what it should leave out, in your own words.
-What stands in a comment like this one does not count. Write below it, for example:
+What Construct should remember about you, and what it should leave out, in your own words.
+Text in a comment like this one does not count. Write below it, for example:
 
 Note what I cook, and how it turned out.
 Leave out what I say about colleagues.
@@ -29,50 +27,53 @@ Leave out what I say about colleagues.
 never: salary, Dr. Meier
 
 The memory worker reads the prose, which cannot change how it works. A line that begins
-with "never:" is enforced by code: no note that holds one of its words, whole and in any
-letter case, is written. What you type with /remember or /edit is kept all the same.
+with "never:" is enforced by code: no note is written that has one of these words in it,
+as a whole word, in upper or lower case. What you type with /remember or /edit is always kept.
 To see what your rules would change: construct observe --dry-run
 -->
 """
-"""What a new file holds."""
+"""The content of a new rules file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the user wants remembered or left out."""
+    """What the user wants to be remembered or left out."""
 
     prose: str = ""
-    """All of the file but its comments."""
+    """The text of the file without comments."""
     never: tuple[str, ...] = ()
-    """The words that nothing in memory may hold, as they were written."""
+    """The words of the `never:` lines, as the user wrote them."""
 
     def forbidden_in(self, *texts: str | None) -> str | None:
-        """Return the first of the `never` words that one of these texts holds."""
+        """Return the first `never` word that is in one of these texts, or None."""
         folded = [_folded(text) for text in texts if text]
         for word in self.never:
-            if any(_holds(text, _folded(word)) for text in folded):
+            if any(_contains_word(text, _folded(word)) for text in folded):
                 return word
         return None
 
 
 def parse_rules(text: str) -> Rules:
-    """Return the rules that a file's text states."""
+    """Return the rules in the text of a rules file."""
     prose = _COMMENT.sub("", text).strip()
-    lines = [match[1] for line in prose.splitlines() if (match := _NEVER.match(line))]
-    words = [word.strip(_AROUND) for line in lines for word in _COMMA.split(line)]
-    return Rules(prose, tuple(dict.fromkeys(word for word in words if _folded(word))))
+    words: dict[str, None] = {}
+    for line in prose.splitlines():
+        if match := _NEVER_LINE.match(line):
+            listed = (word.strip(_DECORATION) for word in _SEPARATOR.split(match[1]))
+            words |= dict.fromkeys(word for word in listed if _folded(word))
+    return Rules(prose, tuple(words))
 
 
 def read_rules(path: Path | None) -> Rules:
-    """Return the rules in a file; none without one.
+    """Return the rules in a file, empty if there is no file.
 
-    Raises ConstructError for one that cannot be read: its words could not be kept out.
+    Raises ConstructError if it cannot be read, since its words could not be kept out then.
     """
     if path is None:
         return Rules()
     try:
         if path.exists() and not path.is_file():
-            raise ConstructError(f"{path} is no file.\nMove it, or set CONSTRUCT_MEMORY_RULES.")
+            raise ConstructError(f"{path} is not a file.\nMove it, or set CONSTRUCT_MEMORY_RULES.")
         with path.open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
     except FileNotFoundError:
@@ -80,7 +81,7 @@ def read_rules(path: Path | None) -> Rules:
     except OSError as error:
         raise ConstructError(
             f"{path} cannot be read: {error.strerror or error}.\n"
-            "Nothing is remembered until it can: it may name words to keep out."
+            "Nothing is remembered until it can be read, as it may name words to leave out."
         ) from error
     if len(content) > _MOST_BYTES:
         raise ConstructError(f"{path} is larger than 100 kB.\nMake your memory rules shorter.")
@@ -88,23 +89,25 @@ def read_rules(path: Path | None) -> Rules:
 
 
 def _folded(text: str) -> str:
-    """Return a text as it is compared: without case, invisible characters and line ends."""
+    """Return a text without letter case, invisible characters and line ends, to compare."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     folded = folded.replace("i\u0307", "i").replace("ı", "i").replace("’", "'")
     return " ".join("".join(c for c in folded if unicodedata.category(c) != "Cf").split())
 
 
-def _holds(text: str, word: str) -> bool:
-    at = text.find(word)
-    while at >= 0:
-        end = at + len(word)
-        if not (_joined(text[at - 1 : at], word[0]) or _joined(word[-1], text[end : end + 1])):
+def _contains_word(text: str, word: str) -> bool:
+    """Return whether a folded text contains a folded word as a whole word."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        before, after = text[start - 1 : start], text[end : end + 1]
+        if not (_is_inside_word(before, word[0]) or _is_inside_word(word[-1], after)):
             return True
-        at = text.find(word, at + 1)
+        start = text.find(word, start + 1)
     return False
 
 
-def _joined(left: str, right: str) -> bool:
+def _is_inside_word(left: str, right: str) -> bool:
     """Return whether two neighbouring characters belong to one word."""
     return (
         _is_letter(left) and _is_letter(right) and not (_is_unspaced(left) or _is_unspaced(right))
@@ -116,4 +119,4 @@ def _is_letter(character: str) -> bool:
 
 
 def _is_unspaced(character: str) -> bool:
-    return unicodedata.name(character, "").startswith(_UNSPACED)
+    return unicodedata.name(character, "").startswith(_UNSPACED_SCRIPTS)

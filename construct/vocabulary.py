@@ -1,31 +1,31 @@
-"""The closed sets of words: what a column, a setting or a mark may hold.
+"""Enumerations of the words that columns, settings and marks can have.
 
-Every member is the text that stands in the database, in JSON and in prompts. The schema's
-CHECKs list the same words; `tests/store/test_vocabulary.py` compares them.
+Each member's value is the word used in the database, in JSON and in prompts. The schema's
+CHECKs list the same words, which `tests/store/test_vocabulary.py` verifies.
 """
 
 from enum import StrEnum
 
 EXTRACTIVE = "extractive"
-"""The worker's name where memory is made by rule, without a model."""
+"""The worker's name if observations are extracted by fixed rules, without a model."""
 
 
 class Role(StrEnum):
-    """Who said a message."""
+    """Who wrote a message."""
 
     USER = "user"
     ASSISTANT = "assistant"
 
 
 class MessageStatus(StrEnum):
-    """Whether a message came whole."""
+    """Whether a message arrived completely."""
 
     COMPLETE = "complete"
     INTERRUPTED = "interrupted"
 
 
 class Priority(StrEnum):
-    """How much an observation matters, the highest first."""
+    """How important an observation is, the highest first."""
 
     HIGH = "high"
     MEDIUM = "medium"
@@ -33,7 +33,7 @@ class Priority(StrEnum):
 
 
 class Stance(StrEnum):
-    """How firmly, and by whom, a fact was put; the weakest last."""
+    """How firmly a fact was stated, and by whom; the weakest last."""
 
     STATED = "stated"
     PLANNED = "planned"
@@ -45,7 +45,7 @@ class Stance(StrEnum):
 
 
 class WatermarkName(StrEnum):
-    """The marks of a conversation, the highest first."""
+    """The watermarks of a conversation, the highest first."""
 
     OBSERVED = "observed"
     COMPACTED = "compacted"
@@ -53,7 +53,7 @@ class WatermarkName(StrEnum):
 
 
 class CycleKind(StrEnum):
-    """What a cycle did."""
+    """What kind of work a cycle did."""
 
     OBSERVER = "observer"
     REFLECTOR = "reflector"
@@ -62,7 +62,7 @@ class CycleKind(StrEnum):
 
 
 class CycleStatus(StrEnum):
-    """How a cycle stands."""
+    """Whether a cycle is running, and how it ended."""
 
     RUNNING = "running"
     SUCCEEDED = "succeeded"
@@ -72,7 +72,7 @@ class CycleStatus(StrEnum):
 
 
 class Purpose(StrEnum):
-    """What a model was asked for: the `purpose` of a line of usage."""
+    """What a model was called for, as recorded with its usage."""
 
     CHAT = "chat"
     OBSERVER = "observer"
@@ -82,7 +82,7 @@ class Purpose(StrEnum):
 
 
 class MemoryOrigin(StrEnum):
-    """Who kept a memory."""
+    """Who created a memory."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -90,7 +90,7 @@ class MemoryOrigin(StrEnum):
 
 
 class Relation(StrEnum):
-    """Why one observation stands in another's place."""
+    """Why one observation replaced another."""
 
     OUTDATED = "outdated"
     SAME = "same"
@@ -98,7 +98,7 @@ class Relation(StrEnum):
 
 
 class AgendaState(StrEnum):
-    """Where something with a date stands."""
+    """The state of an agenda item."""
 
     AHEAD = "ahead"
     TODAY = "today"
@@ -106,14 +106,14 @@ class AgendaState(StrEnum):
 
 
 class Settled(StrEnum):
-    """How the user settled something on the agenda."""
+    """How the user settled an agenda item."""
 
     DONE = "done"
     CANCELLED = "cancelled"
 
 
 class Way(StrEnum):
-    """How something of memory came into a request."""
+    """How a memory item got into a request."""
 
     DUE = "due"
     PASSAGE = "passage"
@@ -122,14 +122,14 @@ class Way(StrEnum):
 
 
 class Scope(StrEnum):
-    """Of which conversations a conversation is shown the observations."""
+    """Whose observations a conversation sees: all of the user's, or its own."""
 
     USER = "user"
     CONVERSATION = "conversation"
 
 
 class ItemKind(StrEnum):
-    """What recall finds, and what a reference names."""
+    """The kinds of items that recall finds and ids refer to."""
 
     MESSAGE = "message"
     OBSERVATION = "observation"
@@ -137,7 +137,7 @@ class ItemKind(StrEnum):
 
 
 class AttachmentKind(StrEnum):
-    """What an attached file is."""
+    """The kinds of files that can be attached."""
 
     IMAGE = "image"
     PDF = "pdf"
@@ -145,14 +145,14 @@ class AttachmentKind(StrEnum):
 
     @classmethod
     def of(cls, media_type: str) -> "AttachmentKind":
-        """Return what data of a media type is."""
+        """Return the kind of files with this media type."""
         if media_type.startswith("image/"):
             return cls.IMAGE
         return cls.PDF if media_type == "application/pdf" else cls.TEXT
 
 
 class Mode(StrEnum):
-    """How the memory stands: open in a chat, at rest, or switched off."""
+    """The state of the memory: in use by a chat, at rest, read-only or switched off."""
 
     ACTIVE = "active"
     PASSIVE = "passive"
@@ -161,7 +161,7 @@ class Mode(StrEnum):
 
 
 class Phase(StrEnum):
-    """What memory work is going on."""
+    """The memory work that is running."""
 
     IDLE = "idle"
     OBSERVING = "observing"

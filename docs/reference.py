@@ -10,7 +10,7 @@ from typing import Any
 from typer.main import get_command
 
 from construct.chat.commands import all_commands
-from construct.chat.help_view import KEYS
+from construct.chat.commands.help import KEYS
 from construct.cli.app import app
 
 PAGE = Path(__file__).parent / "commands.md"

@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from construct.errors import ModelRejectedError
+from construct.errors import ConstructError, ModelRejectedError
+from construct.llm.anthropic_stream import AnthropicStream
 from construct.llm.types import ToolUse
 from construct.memory.forgetting import delete_conversation
 from construct.memory.tools import ToolBox
 from construct.offrecord import OffRecord
+from construct.responders import off_record
 from construct.store.conversations import create_conversation
 from construct.store.messages import messages_of
+from construct.store.records import Message
 from construct.store.search import Filters
-from construct.turn import Delta, Waiting
+from construct.store.usage import usage_lines
+from construct.turn import Delta, ToolCalled, Waiting
 from tests.memory.recall.hits import search
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.fake_types import Answer, Answerer, Json
@@ -260,6 +264,75 @@ async def test_cancelling_keeps_what_arrived(tmp_path: Path, api: FakeApi) -> No
         assert "one two three four five six seven eight".startswith(kept.content)
         assert (await t.say("Go on.")).complete
     assert any("[The reply was interrupted here.]" in text for text in texts(api.of("chat")[-1]))
+
+
+async def test_cancelling_a_tool_keeps_what_was_said_before(tmp_path: Path, api: FakeApi) -> None:
+    """The words before a tool call that never ended are stored, without the call."""
+    api.enqueue("chat", Reply("Let me look.", tool_calls=(("recall", {"query": "x"}),)))
+    async with talking(tmp_path, api) as t:
+
+        def listen(event: object) -> None:
+            if isinstance(event, ToolCalled):
+                turn.cancel()
+
+        turn = asyncio.create_task(t.responder.turn(t.id, "Look.", listen))
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        kept = (await t.companion.store.call(messages_of, t.id))[-1]
+        assert (kept.content, kept.status) == ("Let me look.", "interrupted")
+        assert (await t.say("Go on.")).complete
+
+
+async def test_cancelling_at_the_very_end_keeps_the_reply(
+    tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reply is kept even if the user interrupts while its connection is closed."""
+    close = AnthropicStream.aclose
+
+    async def interrupted(stream: AnthropicStream) -> None:
+        turn.cancel()
+        await close(stream)
+
+    monkeypatch.setattr(AnthropicStream, "aclose", interrupted)
+    api.enqueue("chat", "A whole answer.")
+    async with talking(tmp_path, api) as t:
+        turn = asyncio.create_task(t.say("Look."))
+        with pytest.raises(asyncio.CancelledError):
+            await turn
+        assert (await t.companion.store.call(messages_of, t.id))[-1].content == "A whole answer."
+
+
+async def test_usage_of_failed_attempts_counts(tmp_path: Path, api: FakeApi) -> None:
+    """What a server has counted before it broke off is paid for too."""
+    api.fail("chat", faults.drop_during(0))
+    async with talking(tmp_path, api) as t:
+        result = await t.say("Look. " * 50)
+        (stored,) = await t.companion.store.call(usage_lines)
+    assert result.complete
+    first, second = (request.usage for request in api.of("chat"))
+    assert first is not None
+    assert second is not None
+    assert stored.cache_write_tokens == first.cache_written + second.cache_written > 0
+    assert stored.input_tokens == first.input_tokens + second.input_tokens
+
+
+async def test_off_the_record_a_failed_retry_keeps_the_words(
+    tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message without a reply is still there if asking again fails before it begins."""
+    said: list[Message] = []
+    async with talking(tmp_path, api) as t:
+        private = off_record(t.companion, said, {})
+        api.fail("chat", faults.http(400))
+        await private.turn(None, "Secret words.", t.heard.append)
+
+        def fail(*_: object) -> None:
+            raise ConstructError("The database is locked.")
+
+        monkeypatch.setattr(type(t.companion), "unstored", fail)
+        with pytest.raises(ConstructError):
+            await private.retry(None, t.heard.append)
+    assert [message.content for message in said] == ["Secret words."]
 
 
 async def test_retry_asks_again_and_hides_the_first_reply(tmp_path: Path, api: FakeApi) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from construct.config import Settings, Thresholds, load_settings
-from construct.env_file import answers_file, keep_answer, read_env_file
+from construct.env_file import answers_file, read_env_file, record_answer
 from construct.errors import ExitStatus, UsageError
 
 DEFAULTS = Settings(db=Path(), config_dir=Path())
@@ -250,7 +250,7 @@ def env_file(settings: dict[str, str]) -> None:
 
 def trust(config_dir: Path, *, trusted: bool = True) -> None:
     """Answer for the `.env` in the working directory, as it is now."""
-    keep_answer(read_env_file(Path(".env")), config_dir, trusted=trusted)
+    record_answer(read_env_file(Path(".env")), config_dir, trusted=trusted)
 
 
 def test_by_itself_an_env_file_sets_what_is_harmless() -> None:

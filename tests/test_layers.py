@@ -55,7 +55,9 @@ FOREIGN = {
     "starlette": {"mcp"},
     "uvicorn": {"mcp"},
 }
-ROOMS = "policy shown learning graph recall promotion forgetting corrections undo cycles".split()
+ROOMS = (
+    "policy shown learning graph recall config promotion forgetting corrections undo cycles".split()
+)
 """Of the memory, the lowest first.
 
 What stands beside them is its front: it uses them all, and they nothing of it.

@@ -18,8 +18,8 @@ from construct.memory.promotion import promote, remember
 from construct.prompts import prompt
 from construct.store import cycles
 from construct.store.database import transaction
+from construct.store.forbidden import count_left_out, set_rules_file
 from construct.store.memories import list_memories
-from construct.store.never import count_left_out, keep_to
 from construct.text import one_line
 from construct.user_rules import EXAMPLE, Rules, parse_rules, read_rules
 from tests.memory.builders import Life, stated
@@ -59,7 +59,7 @@ def rules(tmp_path: Path) -> Path:
 def life(tmp_path: Path, rules: Path) -> Iterator[Life]:
     """A life whose memory keeps to those rules."""
     life = Life(tmp_path)
-    keep_to(life.db, rules)
+    set_rules_file(life.db, rules)
     yield life
     life.db.close()
 
@@ -126,7 +126,7 @@ def test_what_a_file_says() -> None:
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     """None is no rules. A folder or a huge file is an error, since it may forbid something."""
     assert read_rules(tmp_path / "none.md") == read_rules(None) == Rules()
-    with pytest.raises(ConstructError, match="is no file"):
+    with pytest.raises(ConstructError, match="is not a file"):
         read_rules(tmp_path)
     (tmp_path / "huge.md").write_bytes(b"x" * 200_000)
     with pytest.raises(ConstructError, match="larger than 100 kB"):
@@ -188,11 +188,11 @@ def test_promotion(tmp_path: Path, rules: Path) -> None:
     here = life.talk()
     said = life.exchange(here, "My salary is 4,000.")
     (found,) = life.observe(here, stated("User's salary is 4,000", [said.id]))
-    keep_to(life.db, rules)
+    set_rules_file(life.db, rules)
     life.compact(here)
     assert life.read(found).state == "active"
     assert list_memories(life.db) == []
-    keep_to(life.db, None)
+    set_rules_file(life.db, None)
     with transaction(life.db):
         promote(life.db, life.tick())
     assert len(list_memories(life.db)) == 1
@@ -202,7 +202,7 @@ def test_promotion(tmp_path: Path, rules: Path) -> None:
 async def test_the_graph(tmp_path: Path, rules: Path) -> None:
     """A relation is not drawn when its predicate, an end of it or an alias is forbidden."""
     graph = Graph(tmp_path)
-    keep_to(graph.db, rules)
+    set_rules_file(graph.db, rules)
     await graph.draw(
         answer(
             "User | has | Salary | P1", "User | sees | Dr. Meier | P1", "User | owns | Boat | P1"
@@ -336,7 +336,7 @@ def test_a_dry_run(program: Program, rules: Path, api: FakeApi) -> None:
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("Reads 4 messages again, about ")
     assert "about $" in done.stderr
-    assert "Learned only then\n  - " in done.stdout
+    assert "Learned only before\n  - " in done.stdout
     assert "(never: salary)\n" in done.stdout
     assert "1 kept out by your rules. Nothing was stored." in one_line(done.stdout)
     assert len(api.of("observer")) > asked
@@ -388,7 +388,7 @@ def test_a_dry_run_in_other_words(program: Program, api: FakeApi) -> None:
     shown = program.run("observe", "--dry-run").stdout
     assert "Learned only" not in shown
     assert "User's boat is called Gaivota\n  +" in shown
-    assert "1 as before, 1 noted differently, 0 only then, 0 only now." in one_line(shown)
+    assert "1 as before, 1 noted differently, 0 only before, 0 only now." in one_line(shown)
 
 
 @pytest.mark.parametrize("scope", ["user", "conversation"])
@@ -409,8 +409,8 @@ def test_a_dry_run_at_an_unknown_price(program: Program, api: FakeApi) -> None:
     program.run("ask", "--no-wait", "My boat is called Gaivota.")
     done = program.run("observe", "--dry-run", more={"MEMORY_WORKER_MODEL": "claude-new-9"})
     assert done.stderr.startswith("Reads 2 messages again")
-    assert done.stderr.endswith("; what that costs is not known.\n")
-    assert "What it cost is not known." in one_line(done.stdout)
+    assert done.stderr.endswith("; the cost is unknown.\n")
+    assert "Its cost is unknown." in one_line(done.stdout)
 
 
 def test_a_dry_run_of_nothing(program: Program) -> None:

@@ -13,7 +13,7 @@ from construct.config import load_settings
 from construct.llm.notebook import Notebook
 from construct.llm.providers import choose_models
 from construct.memory.shown.context import stored_rounds
-from construct.notebook import NOTED, is_question, rendered
+from construct.notebook import NOTED, is_question, stored_reply_text
 from construct.responders import off_record, on_record
 from construct.store.conversations import create_conversation
 from construct.store.database import open_database, transaction
@@ -106,16 +106,24 @@ async def test_what_is_forgotten_disappears_from_it(notes: Notes) -> None:
     await notes.say("My dentist is Dr. Sousa.")
     await notes.say("Who is my dentist?")
     *_, answer = await notes.messages()
-    assert "Sousa" in await notes.store.call(rendered, answer, notes.clock)
+    assert "Sousa" in await notes.store.call(stored_reply_text, answer, notes.clock)
     await notes.store.call(lambda db: db.execute("UPDATE messages SET withheld = 1 WHERE id = 1"))
-    after = await notes.store.call(rendered, answer, notes.clock)
+    after = await notes.store.call(stored_reply_text, answer, notes.clock)
     assert after.startswith(NOTED)
     assert "Sousa" not in after
 
 
 @pytest.mark.parametrize(
     ("text", "asks"),
-    [("Who?", True), ("Who? ", True), ("“Who?”", True), ("どこ？", True), ("Who? Me.", False)],
+    [
+        ("Who?", True),
+        ("Who? ", True),
+        ("“Who?”", True),
+        ("どこ？", True),
+        ("Who? Me.", False),
+        ("Ποιος;", True),
+        ("x = 1;", False),
+    ],
 )
 def test_questions(text: str, asks: bool) -> None:
     """A message asks when it ends in a question mark of any script."""
@@ -132,7 +140,7 @@ async def test_a_long_message_is_quoted_where_it_bears_on_the_words(notes: Notes
     assert "The plumber is Rui Costa." in reply
     assert len(reply) < 320
     *_, answer = await notes.messages()
-    assert await notes.store.call(rendered, answer, notes.clock) == reply
+    assert await notes.store.call(stored_reply_text, answer, notes.clock) == reply
 
 
 async def test_a_reply_costs_a_model_nothing(notes: Notes) -> None:
@@ -220,7 +228,7 @@ def test_the_talk_goes_on(asked: Program) -> None:
 def test_retry_says_why_not(asked: Program) -> None:
     """The reply would be the same, and nothing is stored."""
     done = asked.run("chat", "--commands", stdin="/retry")
-    assert "asked again, it would say the same" in done.stderr
+    assert "trying again gives the same reply" in done.stderr
     assert "`construct setup`" in done.stderr
     with closing(open_database(asked.db)) as db:
         assert len(messages_of(db, 1)) == 6
@@ -233,10 +241,10 @@ PRIVATE = "Who is my dentist?\nMy secret is xylophone.\n/retry\n/drop\n"
 def test_private_talk_is_answered_and_not_kept(asked: Program, more: tuple[str, ...]) -> None:
     """The reply quotes what was stored before, and says that it is not kept."""
     done = asked.run("chat", "--private", "--commands", *more, stdin=PRIVATE)
-    quoting, secret = done.stdout.split("Not kept: this talk is private.")[1:]
+    quoting, secret = done.stdout.split("Not kept: this conversation is private.")[1:]
     assert QUOTE in quoting
     assert "From before" not in secret
-    assert "asked again, it would say the same" in done.stderr
+    assert "trying again gives the same reply" in done.stderr
     assert "every message here has its reply" in done.stderr
     assert b"xylophone" not in asked.db.read_bytes()
     with closing(open_database(asked.db)) as db:
@@ -256,7 +264,7 @@ async def test_private_words_go_on_with_a_model_and_the_replies_do_not(
         aside = off_record(t.companion, said)
         await aside.turn(t.id, "Who is my dentist?", t.heard.append)
         assert await aside.last_reply(t.id) == (
-            "Not kept: this talk is private. From before:\n\n"
+            "Not kept: this conversation is private. From before:\n\n"
             f"- {t.companion.settings.clock.today()}, you: {QUOTE} (message:1)"
         )
         t.companion.use_models(with_model)
@@ -378,5 +386,5 @@ async def test_a_question_that_nothing_answers(notes: Notes) -> None:
     """It is told so, and an earlier question is no answer to it."""
     await notes.say("Who is my dentist?")
     reply = await notes.say("Who is my dentist in Lisbon?")
-    assert "Nothing you wrote before was found" in reply
+    assert "Nothing you wrote before matches" in reply
     assert "message:" not in reply

@@ -10,7 +10,7 @@ import pytest
 from construct.clock import to_text
 from construct.store.conversations import create_conversation, set_watermark
 from construct.store.memories import list_memories
-from construct.store.messages import NewMessage, add_message, leave_out, messages_of
+from construct.store.messages import NewMessage, add_message, exclude_from_requests, messages_of
 from construct.turn import Delta, ToolCalled
 from tests.support.fake_api import FakeApi, Reply, faults
 from tests.support.talks import LOW, facts, talking
@@ -271,7 +271,7 @@ async def test_source_leaves_out_what_was_dropped(tmp_path: Path, api: FakeApi) 
         api.enqueue("chat", call("source", observation=1), "Trieste.")
         await t.say("Where from?")
         assert "Trieste" in last_result(api)
-        await t.companion.store.call(leave_out, [1], "dropped")
+        await t.companion.store.call(exclude_from_requests, [1], "dropped")
         api.enqueue("chat", call("source", observation=1), "I do not know.")
         await t.say("Where from?")
         assert "Trieste" not in last_result(api)

@@ -1,4 +1,4 @@
-"""The chat in a terminal: the prompt first, everything else after it is drawn."""
+"""The chat in a terminal. The prompt is drawn first; everything else loads after it."""
 
 import asyncio
 import os
@@ -14,8 +14,7 @@ from prompt_toolkit.output import Output
 from prompt_toolkit.utils import is_dumb_terminal
 
 from construct.chat.around_prompt import NEW, ToolbarState
-from construct.chat.completer import CommandCompleter
-from construct.chat.path_completer import PathCompleter
+from construct.chat.completion import CommandCompleter, PathCompleter
 from construct.chat.prompt import wants_vi
 from construct.chat.screen import Screen
 from construct.errors import ConstructError, ExitStatus
@@ -35,13 +34,15 @@ if TYPE_CHECKING:
     from construct.memory.cycles.runner import Progress
 
 WARM_AFTER_SECONDS = 0.05
+"""Pause between drawing the prompt and importing the rest."""
 _PATIENCE_SECONDS = 0.3
+"""How long memory work may take on leaving before a notice says so."""
 _RUNNING = {
     "observing": "observing",
     "reflecting": "condensing",
     "drawing": "linking names",
 }
-"""How the toolbar calls what the memory worker does."""
+"""The toolbar's words for the kinds of memory work."""
 
 
 def run_chat(opening: Opening) -> int:
@@ -59,7 +60,7 @@ def run_chat(opening: Opening) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What is there once the prompt is drawn and the rest has been imported."""
+    """The parts that are loaded after the prompt is drawn."""
 
     chat: "Chat"
     out: "TerminalOutput"
@@ -111,7 +112,7 @@ class Session:
         self._starting = asyncio.create_task(self._start(), name="start")
 
     async def _start(self) -> None:
-        """Load and begin what the prompt did not wait for."""
+        """Load the rest of the chat, then begin to answer lines."""
         await asyncio.sleep(WARM_AFTER_SECONDS)
         try:
             await asyncio.to_thread(_import_the_rest)
@@ -152,7 +153,7 @@ class Session:
                 loaded.out.show(due_view(plans, chat.clock.today()))
 
     async def _answer_all(self, loaded: _Loaded) -> None:
-        """Run the lines that are sent, one after the other."""
+        """Run the lines that are sent, one at a time."""
         clock = loaded.chat.clock
         spoken_at = clock.local(clock.now())
         await loaded.dialogue.before_prompt()
@@ -197,7 +198,7 @@ class Session:
             self._finishing.cancel()
 
     def _show_progress(self, progress: "Progress") -> None:
-        """Show what the memory worker began or finished."""
+        """Show that the memory worker has begun or finished something."""
         loaded = self._loaded
         if loaded is None:
             return
@@ -216,7 +217,7 @@ class Session:
             self._refreshing = asyncio.create_task(self._refresh(loaded), name="refresh")
 
     async def _refresh(self, loaded: _Loaded) -> None:
-        """Bring the toolbar up to date, if that can be read now."""
+        """Update the toolbar. Keeps the old one when the database cannot be read now."""
         chat = loaded.chat
         try:
             here, meters = await chat.conversation(), await chat.meters()
@@ -245,7 +246,7 @@ class Session:
         return loaded.dialogue.registry, loaded.chat
 
     async def _end(self) -> None:
-        """Stop the reply, finish the memory work that is due, close everything."""
+        """Stop the reply, finish the memory work that is due, and close everything."""
         self._leaving = True
         await stop(self._starting)
         loaded = self._loaded
@@ -271,7 +272,7 @@ class Session:
             await loaded.chat.close()
 
     async def _finish_memory(self, loaded: _Loaded) -> None:
-        """Do what is due on leaving, visibly when it takes longer than a moment.
+        """Do the memory work due on leaving, with a notice when it takes a while.
 
         Ctrl-C leaves it to the next start.
         """
@@ -294,7 +295,7 @@ class Session:
 
 @contextmanager
 def _on_signals(act: Callable[[], object], *names: str) -> Iterator[None]:
-    """Call `act` when one of these signals comes, as far as the system has them."""
+    """Call `act` when one of the named signals arrives, if the system has it."""
     loop = asyncio.get_running_loop()
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
     with suppress(NotImplementedError):  # Windows
@@ -309,13 +310,13 @@ def _on_signals(act: Callable[[], object], *names: str) -> Iterator[None]:
 
 
 def _import_the_rest() -> None:
-    """Import what the chat is made of; in a thread, while the user types."""
+    """Import the rest of the chat. Runs in a thread while the user types."""
     import construct.chat.dialogue
     import construct.chat.terminal  # noqa: F401
 
 
 def _warm(chat: "Chat") -> None:
-    """Import and build what the first reply needs; errors come again later."""
+    """Import and build what the first reply needs. Errors show up again when it is used."""
     from construct import tokens
     from construct.views import markdown
 

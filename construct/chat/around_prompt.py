@@ -1,6 +1,6 @@
-"""What stands around the prompt for now: replies and notes above it, the toolbar below.
+"""The lines around the prompt: replies and notes above it, the toolbar below it.
 
-Pure: each part is a function of its state and the terminal's width.
+No I/O: each part is a function of its state and the terminal's width.
 """
 
 import time
@@ -13,50 +13,56 @@ from prompt_toolkit.utils import get_cwidth
 
 from construct.chat.attaching import Chip
 from construct.chat.prompt import SentLine
-from construct.views.wrapping import fitted, wrapped
+from construct.views.wrapping import ellipsized, wrapped
 
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_A_SECOND = 8
 _SHOW_SECONDS_FROM = 2
+"""Seconds of waiting after which the time is shown too."""
 _MOST_QUEUED = 3
+"""Lines waiting to be sent that are shown."""
 _TAKE_BACK = " · ↑ takes it back"
 _MOST_CHIPS = 4
+"""Attached files that are shown, the newest ones."""
 _DETACH = " · /detach takes it off"
 _BETWEEN = " · "
 _TITLE_WIDTH = 32
 _SHORTEST_TITLE = 12
+"""Columns that the toolbar's first part keeps, however narrow the terminal is."""
 NEW = "new conversation"
-"""The title of what nothing has been said in yet."""
+"""The toolbar's title before anything is said."""
 
 
 @dataclass(slots=True)
 class Live:
-    """What stands above the prompt; a part without anything to show is empty."""
+    """The lines above the prompt. A part with nothing to show is empty."""
 
     tail: str = ""
-    """The unfinished end of a reply, as ANSI text."""
+    """The end of a reply that may still change, as ANSI text."""
     tail_gap: bool = False
     """Whether a blank line belongs before the tail."""
     panel: str = ""
-    """A view that changes, as ANSI text; whole lines."""
+    """A view that is being watched, as whole lines of ANSI text."""
     status: str = ""
-    """What is waited for."""
+    """What the user is waiting for."""
     since: float = 0.0
+    """When `status` begins to be shown, by the monotonic clock."""
     hint: str = ""
     queued: Sequence[SentLine] = ()
-    """What waits to be sent, oldest first."""
+    """Lines waiting to be sent, oldest first."""
 
     def wait(self, status: str, delay: float = 0.0) -> None:
-        """Say what is waited for, in `delay` seconds; an empty text ends it."""
+        """Show after `delay` seconds what the user is waiting for; an empty text hides it."""
         self.status = status
         self.since = time.monotonic() + delay
 
     def fragments(
         self, width: int, chips: Sequence[Chip] = (), offer: str = ""
     ) -> StyleAndTextTuples:
-        """Return what is shown; it ends with the start of the prompt's own line.
+        """Return the styled lines above the prompt.
 
-        Closest to the prompt is what would be sent with the line, and what is offered.
+        The files attached to the line (`chips`) and what Tab would attach (`offer`) come
+        last, closest to the prompt.
         """
         shown: StyleAndTextTuples = []
         if self.tail:
@@ -72,26 +78,26 @@ class Live:
         return shown or [("", "")]
 
     def _notes(self, width: int) -> Iterator[str]:
-        """Yield what is waited for, the oldest and newest queued lines, the hint."""
+        """Yield the status, the oldest and the newest queued lines, and the hint."""
         passed = time.monotonic() - self.since
         if self.status and passed >= 0:
             frame = _SPINNER[int(passed * _FRAMES_A_SECOND) % len(_SPINNER)]
             seconds = f" {int(passed)} s" if passed >= _SHOW_SECONDS_FROM else ""
-            yield fitted(f"{frame} {self.status}{seconds} · Ctrl-C stops", width)
+            yield ellipsized(f"{frame} {self.status}{seconds} · Ctrl-C stops", width)
         if self.queued:
             *before, last = self.queued
             for line in before[: _MOST_QUEUED - 1]:
-                yield fitted(f"queued: {line.text}", width)
+                yield ellipsized(f"queued: {line.text}", width)
             if len(before) >= _MOST_QUEUED:
                 yield f"and {len(before) - _MOST_QUEUED + 1} more"
             room = max(_MOST_QUEUED, width - len(_TAKE_BACK))
-            yield fitted(f"queued: {last.text}", room) + _TAKE_BACK
+            yield ellipsized(f"queued: {last.text}", room) + _TAKE_BACK
         if self.hint:
-            yield fitted(self.hint, width)
+            yield ellipsized(self.hint, width)
 
 
 def _attached(chips: Sequence[Chip], offer: str, width: int) -> Iterator[tuple[str, str]]:
-    """Yield the newest files of the line, each with its style, and what is offered."""
+    """Yield a style and a text for each of the line's newest files, and for the offer."""
     if len(chips) > _MOST_CHIPS:
         yield "class:dim", f"and {len(chips) - _MOST_CHIPS} more"
     for chip in chips[-_MOST_CHIPS:]:
@@ -103,7 +109,7 @@ def _attached(chips: Sequence[Chip], offer: str, width: int) -> Iterator[tuple[s
         for line in wrapped(text, width).splitlines():
             yield style, line
     if offer:
-        yield "class:dim", fitted(offer, width)
+        yield "class:dim", ellipsized(offer, width)
 
 
 @lru_cache(maxsize=4)
@@ -113,25 +119,29 @@ def _parsed(text: str) -> StyleAndTextTuples:
 
 @dataclass(frozen=True, slots=True)
 class ToolbarState:
-    """What the toolbar says."""
+    """The content of the toolbar."""
 
     title: str = NEW
     model: str = ""
     observe: float | None = None
-    """How near the next observation is, 1 when it is due. None: nothing is learned."""
+    """Share of the observer's threshold that is reached, 1 when it is due.
+
+    None while the memory is off, like `compact`.
+    """
     compact: float | None = None
     running: str = ""
+    """The memory work that is running now."""
     private: bool = False
     held: bool = False
-    """Whether what was undone is held, however near the next observation looks."""
+    """Whether undone messages wait for more talk, whatever `observe` is."""
     keys: str = ""
-    """Which keys are in force, unless it is emacs's."""
+    """The editing mode, unless it is emacs."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
     rank: int
-    """The part with the highest rank goes first when there is no room."""
+    """When there is too little room, the part with the highest rank is left out first."""
     text: str
     style: str = "class:dim"
 
@@ -142,7 +152,7 @@ def toolbar(state: ToolbarState, width: int) -> StyleAndTextTuples:
     while len(parts) > 1 and _width(parts) > width:
         parts.remove(max(parts, key=lambda part: part.rank))
     if _width(parts) > width:
-        parts = [_Part(0, fitted(parts[0].text, max(_SHORTEST_TITLE, width - 2)), "")]
+        parts = [_Part(0, ellipsized(parts[0].text, max(_SHORTEST_TITLE, width - 2)), "")]
     line: StyleAndTextTuples = [("class:dim", " ")]
     for number, part in enumerate(parts):
         if number:
@@ -154,9 +164,9 @@ def toolbar(state: ToolbarState, width: int) -> StyleAndTextTuples:
 def _parts(state: ToolbarState) -> Iterator[_Part]:
     if state.private:
         yield _Part(0, "private: nothing is stored", "class:high")
-    yield _Part(2, fitted(state.title, _TITLE_WIDTH))
+    yield _Part(2, ellipsized(state.title, _TITLE_WIDTH))
     if state.model:
-        yield _Part(4, fitted(state.model, _TITLE_WIDTH))
+        yield _Part(4, ellipsized(state.model, _TITLE_WIDTH))
     if state.observe is not None and not state.private:
         yield _Part(3, f"observe {'held' if state.held else _how_near(state.observe)}")
     if state.compact is not None and not state.private:

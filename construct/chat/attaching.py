@@ -1,7 +1,7 @@
-"""The files that the line names with `@`, read in threads while it is typed.
+"""The files that a line names with `@`, read in threads while the line is typed.
 
-What is attached follows from the line's words alone: a word that is deleted takes its
-file along, and a line that comes back brings its files with it.
+The line's words alone decide what is attached: deleting a word detaches its file, and a
+line that comes back brings its files with it.
 """
 
 import asyncio
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from construct.attachments import Attachment
 
 _PAUSE_SECONDS = 0.12
-"""How long no key is pressed before the disk is looked at."""
+"""Pause in typing after which the disk is looked at."""
 _SHORTEST_NAME = 8
+"""Columns of a file's name that a chip keeps, however narrow the terminal is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message that is ready to be sent."""
+    """A message ready to be sent."""
 
     words: str
     attachments: tuple["Attachment", ...] = ()
@@ -42,22 +43,22 @@ class Outgoing:
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """A file that will be sent with the line, or why it cannot be."""
+    """The label of a file that will be sent with the line, or why it cannot be."""
 
     text: str
     is_error: bool = False
     name: str = ""
-    """The part of the text that may be cut."""
+    """The part of `text` that may be shortened."""
 
     def fitting(self, width: int) -> str:
-        """Return the text, its name cut where it would not fit into a line."""
+        """Return the text, with the name shortened to fit into `width` columns."""
         room = max(_SHORTEST_NAME, width - len(self.text) + len(self.name))
         return self.text.replace(self.name, shorten(self.name, room), 1) if self.name else self.text
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """What a path named when it was last looked at."""
+    """A file as it was when it was last looked at."""
 
     path: str
     version: tuple[int, ...]
@@ -74,13 +75,13 @@ class _Offer:
 
     @property
     def words(self) -> str:
-        """What the key does."""
+        """The hint that says what Tab does."""
         count = len(self.paths)
         return f"Tab attaches {Path(self.paths[0]).name if count == 1 else f'{count} files'}"
 
 
 class Attaching:
-    """What goes with the line being typed."""
+    """The files of the line being typed."""
 
     def __init__(self, redraw: Callable[[], None]) -> None:
         self._redraw = redraw
@@ -92,7 +93,7 @@ class Attaching:
         self._offering: asyncio.Task[None] | None = None
 
     def watch(self, text: str) -> None:
-        """Look, after a pause, for the files that the line names now."""
+        """After a pause, look for the files that the line names now."""
         if self._looking is not None:
             self._looking.cancel()
             self._looking = None
@@ -100,37 +101,37 @@ class Attaching:
             self._looking = asyncio.create_task(self._look_soon(text), name="attach")
 
     def chips(self, text: str) -> list[Chip]:
-        """Return what would go with the line, the newest last."""
+        """Return a chip for each file of the line, newest last."""
         return [file.chip for file in self._named_in(text)]
 
     def take_off(self, text: str) -> bool:
-        """Leave the line's newest file out: its path is text. False when there is none."""
+        """Detach the line's newest file; its path stays as text. False when there is none."""
         named = self._named_in(text)
         if named:
             self._plain.add(named[-1].path)
         return bool(named)
 
     def read(self, text: str) -> asyncio.Task[Outgoing] | None:
-        """Begin to read the line as it is sent, its files as they are now.
+        """Start reading the line's files as they are now, and return the task.
 
-        The task ends with AttachmentError for one that cannot be attached. None: the line
-        names no files.
+        The task raises AttachmentError when a file cannot be attached. None when the
+        line names no files.
         """
         wanted = self._wanted(text)
         return asyncio.create_task(self._outgoing(text, wanted), name="read") if wanted else None
 
     def sent(self) -> frozenset[str]:
-        """Begin with a new line; return which paths of this one were text."""
+        """Start a new line. Return the paths that were plain text in this one."""
         plain = frozenset(self._plain)
         self._plain.clear()
         return plain
 
     def taken_back(self, plain: Iterable[str]) -> None:
-        """Go on with a line that was sent, with what `sent` returned for it."""
+        """Return to a line that was sent. `plain` is what `sent` returned for it."""
         self._plain |= set(plain)
 
     def add_picture(self, picture: "Attachment") -> str:
-        """Keep a picture from the clipboard; return the word that names it."""
+        """Keep a picture from the clipboard. Return the `@` word that names it."""
         number = len(self._pictures) + 1
         name = f"{picture.name}-{number}" if number > 1 else picture.name
         self._pictures[name] = replace(picture, name=name)
@@ -138,7 +139,7 @@ class Attaching:
         return mention_of(name)
 
     def pasted(self, text: str) -> None:
-        """Attach nothing that a pasted text names, but offer it."""
+        """Offer to attach the files that a pasted text names."""
         named = [mention.path for mention in mentions(text)]
         self._plain.update(path for path in named if path not in self._files)
         self._offer = None
@@ -146,11 +147,11 @@ class Attaching:
             self._offering = asyncio.create_task(self._make_offer(text, paths), name="offer")
 
     def offer(self, text: str) -> str:
-        """Return what is offered for the line; empty if nothing is."""
+        """Return the hint about files offered for the line, empty if there are none."""
         return self._offer.words if self._offer and self._offer.pasted in text else ""
 
     def take_offer(self, text: str) -> str:
-        """Return the line with what is offered attached."""
+        """Return the line with the offered files attached."""
         offer, self._offer = self._offer, None
         if offer is None:
             return text
@@ -208,14 +209,14 @@ class Attaching:
 
 
 def _reading(mention: Mention, files: Mapping[str, _File]) -> Mention | None:
-    """Return how a word is read, if it names a file."""
+    """Return the reading of a word that names a file, or None."""
     return next((reading for reading in mention.readings if reading.path in files), None)
 
 
 def _read_all(
     wanted: list[Mention], known: Mapping[str, _File], pictures: Mapping[str, "Attachment"]
 ) -> dict[str, _File]:
-    """Return the regular files that words name, by their paths; in a thread."""
+    """Return the regular files that the words name, by path. Runs in a thread."""
     found = {}
     for mention in wanted:
         for path in (reading.path for reading in mention.readings):
@@ -226,7 +227,7 @@ def _read_all(
 
 
 def _read(path: str, known: _File | None, picture: "Attachment | None") -> _File | None:
-    """Return what a path names; what is known of it, if the file has not changed."""
+    """Return the file at a path: `known` if it has not changed, None if there is none."""
     version = () if picture else _version(path)
     if version is None or (known and known.version == version):
         return known if version is not None else None
@@ -241,7 +242,7 @@ def _read(path: str, known: _File | None, picture: "Attachment | None") -> _File
 
 
 def _version(path: str) -> tuple[int, ...] | None:
-    """Return what changes when a file does; None for what is no regular file."""
+    """Return values that change whenever the file does. None if it is not a regular file."""
     try:
         status = os.stat(Path(path).expanduser())  # noqa: PTH116 - `~` may name nobody
     except (OSError, ValueError, RuntimeError):

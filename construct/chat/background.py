@@ -1,4 +1,4 @@
-"""Memory work beside a chat: one job after the other, never in the chat's way."""
+"""Memory work in the background of a chat, one job at a time."""
 
 import asyncio
 import logging
@@ -10,14 +10,14 @@ from construct.errors import ConstructError, NotFoundError
 from construct.memory.cycles.worker import MemoryWorker
 from construct.tasks import stop
 
-# Between two pieces of work on the indexes: the chat and other programs come first.
 _PAUSE_SECONDS = 0.05
+"""Pause between two pieces of work on the indexes: the chat and other programs come first."""
 log = logging.getLogger("construct.memory")
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Do what is due in a conversation; `elsewhere`: in all but that one."""
+    """The memory work due in a conversation, or with `elsewhere` in all other ones."""
 
     conversation_id: int | None
     leaving: bool = False
@@ -25,7 +25,7 @@ class Job:
 
 
 class BackgroundWork:
-    """The memory work of one chat; `complain` gets one line when some of it fails."""
+    """Runs the memory work of one chat. `complain` is called with one line on a failure."""
 
     def __init__(
         self, worker: MemoryWorker, complain: Callable[[str], None], *, learns: bool
@@ -44,7 +44,7 @@ class BackgroundWork:
         return self._working is not None and not self._working.done()
 
     def add(self, job: Job) -> None:
-        """Run a job after those before it."""
+        """Queue a job, once however often it is added."""
         if self._learns:
             self._jobs[job] = None
         if self._jobs and not self.busy:
@@ -53,7 +53,7 @@ class BackgroundWork:
             self._indexing = asyncio.create_task(self._index(), name="indexes")
 
     async def finish(self, seconds: float | None = None) -> bool:
-        """Wait at most `seconds` for all jobs; false when some were left undone."""
+        """Wait at most `seconds` for all jobs. Return whether all were done."""
         try:
             async with asyncio.timeout(seconds):
                 while self._working is not None and not self._working.done():
@@ -64,7 +64,7 @@ class BackgroundWork:
         return True
 
     async def stop(self) -> None:
-        """Leave what is not done to the next start."""
+        """Stop now. The next start does the rest."""
         self._jobs.clear()
         await stop(self._indexing, self._working)
 
@@ -82,7 +82,7 @@ class BackgroundWork:
                 self._report(error)
 
     async def _index(self) -> None:
-        """Keep the indexes in order while no job runs. Nobody ever waits for it."""
+        """Update the search indexes while no job runs."""
         try:
             while True:
                 if self._working is not None:

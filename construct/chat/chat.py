@@ -1,6 +1,6 @@
-"""One open chat: its conversation, the companion, and the memory work beside it.
+"""One open chat: its conversation, the companion, and memory work in the background.
 
-It knows no screen.
+It knows nothing of the screen.
 """
 
 import asyncio
@@ -51,16 +51,18 @@ BEAT_SECONDS = 20.0
 LEAVING_SECONDS = 20.0
 """How long leaving waits for the memory work that is due."""
 _COLD_MARGIN_SECONDS = 5.0
-# Whoever leaves while another program holds the file should not wait for its end. The
-# session of a process that is gone is closed by the next one.
-_BRIEFLY = 1.0
+_SESSION_PATIENCE_SECONDS = 1.0
+"""How long recording the session waits for another program's write.
+
+Leaving must not wait longer: the next process closes sessions that were left open.
+"""
 _SHARED = "this conversation is open in another terminal too; /new begins another"
 
 
 class Chat:
     """A chat in a terminal or over a pipe.
 
-    `conversation_id` is None until something is said in a new one.
+    `conversation_id` is None in a new conversation until something is said.
     """
 
     def __init__(
@@ -73,7 +75,7 @@ class Chat:
         self.companion = Companion(opening.settings, opening.models, report)
         self.conversation_id = opening.conversation_id
         self.shown: Reference | None = None
-        """What a command showed last; `/why` and the like mean it when given no id."""
+        """What a command showed last: `/why` and other commands use it when given no id."""
         self._said_in_private: list[Message] | None = [] if opening.private else None
         self._files_in_private: dict[int, tuple[File, ...]] = {}
         self.background = BackgroundWork(
@@ -91,12 +93,12 @@ class Chat:
 
     @property
     def clock(self) -> Clock:
-        """Now, and the user's days."""
+        """The current time in the user's time zone."""
         return self.settings.clock
 
     @property
     def store(self) -> Store:
-        """The database."""
+        """The database, used in a thread."""
         return self.companion.store
 
     @property
@@ -106,14 +108,14 @@ class Chat:
 
     @property
     def responder(self) -> Responder:
-        """Who answers."""
+        """What answers messages: with storing them, or in private without."""
         if self._said_in_private is None:
             return on_record(self.companion)
         return off_record(self.companion, self._said_in_private, self._files_in_private)
 
     @property
     def model_name(self) -> str:
-        """The model that talks."""
+        """The name of the main model."""
         return self.companion.models.main.name
 
     async def run(
@@ -136,7 +138,7 @@ class Chat:
         return await self.store.call(run)
 
     async def start(self) -> None:
-        """Open the session, clean up after dead processes, begin what is due."""
+        """Record the session, clean up after dead processes, and begin the work that is due."""
         await self.store.call(self._open_session)
         await self._arrive()
         self._beat = asyncio.create_task(self._keep_beating(), name="session")
@@ -162,9 +164,9 @@ class Chat:
             await self._spoken()
 
     async def drop(self) -> str | None:
-        """Leave the last message without a whole reply out of requests.
+        """Exclude the last message from requests if it has no complete reply.
 
-        Returns its text, None when there is no such message.
+        Returns its text, or None when there is no such message.
         """
         return await self.responder.drop(self.conversation_id)
 
@@ -174,7 +176,7 @@ class Chat:
         return here is not None and not await self.store.call(conversation_exists, here)
 
     async def move(self, conversation_id: int | None) -> None:
-        """Continue in another conversation (None: a new one); observe the one left."""
+        """Continue in another conversation (None: a new one) and observe the one left."""
         left, self.conversation_id = self.conversation_id, conversation_id
         self._cold_at = None
         self.set_private(self.is_private)
@@ -186,24 +188,27 @@ class Chat:
         await self._arrive()
 
     def begin_anew(self) -> None:
-        """Continue in a new conversation: this one was deleted."""
+        """Continue in a new conversation after this one was deleted."""
         self.conversation_id = self._cold_at = None
 
     async def conversation(self) -> ConversationSummary | None:
-        """Return the conversation, None while a new one has nothing in it."""
+        """Return the conversation, or None while nothing has been said in it."""
         if self.conversation_id is None:
             return None
         return await self.store.call(conversation_summary, self.conversation_id)
 
     async def ensure_conversation(self) -> int:
-        """Return the conversation's id; store a new one if there is none any more."""
+        """Return the conversation's id. Creates one if it is new or was deleted."""
         if self.conversation_id is None or await self.is_gone():
             self.conversation_id = await self.store.call(self._create)
             await self._arrive()
         return self.conversation_id
 
     async def use_model(self, name: str) -> None:
-        """Continue with another model; NotConfiguredError if it is out of reach."""
+        """Continue with another model.
+
+        Raises NotConfiguredError when it cannot be reached.
+        """
         before = self.companion.models
         found = await asyncio.to_thread(all_models, self.settings)
         here = next((m for m in found if m.answers_to(name) and m.source in ON_THIS_MACHINE), None)
@@ -213,29 +218,29 @@ class Chat:
             await before.main.close()
 
     async def last_reply(self) -> str | None:
-        """Return the last reply's text, None when there is none."""
+        """Return the text of the last reply, or None when there is none."""
         return await self.responder.last_reply(self.conversation_id)
 
     def refuse_in_private(self) -> None:
-        """Raise UsageError in private talk, for commands that store what is typed."""
+        """Raise UsageError in private talk. For commands that store what is typed."""
         if self.is_private:
             raise UsageError("Private talk is on: nothing is stored. /private off ends it.")
 
     def set_private(self, wanted: bool) -> None:
-        """Begin or end private talk; what was said in private before is gone."""
+        """Begin or end private talk. Discards what was said in private before."""
         self._said_in_private = [] if wanted else None
         self._files_in_private = {}
 
     async def next_request(self) -> Request:
-        """Return what the next message would send."""
+        """Return the request that the next message would send."""
         return await self.responder.preview(self.conversation_id)
 
     async def meters(self) -> Meters:
-        """Return how near the next steps of memory are."""
+        """Return how near the next memory cycles are."""
         return await self.run(meters)
 
     async def due(self) -> list[DuePlan]:
-        """Return the plans that are due."""
+        """Return the plans that are due now."""
         if self.conversation_id is None or self.settings.memory == "off":
             return []
         return await self.store.call(due_plans, self.conversation_id, self.companion.memory_config)
@@ -251,13 +256,13 @@ class Chat:
         return bool(policy.due(situation, config.thresholds))
 
     async def finish(self, seconds: float | None = None) -> bool:
-        """Do the memory work due on leaving; false when the time was too short."""
+        """Do the memory work due on leaving. Return whether the time was enough."""
         if self.conversation_id is not None:
             self.background.add(Job(self.conversation_id, leaving=True))
         return await self.background.finish(seconds)
 
     async def close(self) -> None:
-        """Stop the work beside the chat and close everything."""
+        """Stop the background work and close everything."""
         await stop(self._beat)
         await self.background.stop()
         with suppress(ConstructError):
@@ -265,7 +270,7 @@ class Chat:
         await self.companion.close()
 
     async def _spoken(self) -> None:
-        """Begin the work a turn made due; note when the prompt cache will be cold."""
+        """After a turn, begin the work that is due and note when the prompt cache expires."""
         if self.conversation_id is None or self.is_private:
             return
         self.background.add(Job(self.conversation_id))
@@ -293,23 +298,23 @@ class Chat:
 
     def _open_session(self, db: sqlite3.Connection) -> None:
         with transaction(db):
-            cycles.abandon_dead(db, to_text(self.clock.now()))
+            cycles.abandon_orphaned(db, to_text(self.clock.now()))
             self._session_id = cycles.open_session(db, self.conversation_id)
 
     def _close_session(self, db: sqlite3.Connection) -> None:
-        """Close the session that was opened, even if nobody waited for it to open."""
+        """Close the session, even when it was opened after the chat had stopped waiting."""
         if self._session_id is not None:
-            with patience(db, _BRIEFLY):
+            with patience(db, _SESSION_PATIENCE_SECONDS):
                 cycles.close_session(db, self._session_id)
             self._session_id = None
 
     def _beat_once(self, db: sqlite3.Connection) -> bool:
-        """Record where the chat is open; return whether another is open there."""
+        """Record that the chat is alive. Return whether another has this conversation open."""
         here, session = self.conversation_id, self._session_id
         if session is None:
             return False
-        with patience(db, _BRIEFLY):
-            cycles.beat_session(db, session, here)
+        with patience(db, _SESSION_PATIENCE_SECONDS):
+            cycles.renew_session(db, session, here)
         return here is not None and cycles.is_open_elsewhere(db, here, session)
 
     def _create(self, db: sqlite3.Connection) -> int:

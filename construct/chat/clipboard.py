@@ -1,4 +1,4 @@
-"""What is on the clipboard, by the tools that a platform has for it."""
+"""Reads the clipboard with the platform's own tools."""
 
 import shutil
 import subprocess
@@ -20,7 +20,7 @@ _NO_CLIPBOARD = "No clipboard is within reach here. Type @ and a file's path to 
 
 
 def read_clipboard(environ: Mapping[str, str]) -> "Attachment | str":
-    """Return the picture on the clipboard, else its text; takes up to some seconds.
+    """Return the picture on the clipboard, else its text. May take a few seconds.
 
     Raises UsageError where no tool can read it, AttachmentError for a damaged picture.
     """
@@ -65,7 +65,7 @@ def _picture_on_macos() -> bytes:
 
 
 def _output(*command: str) -> bytes:
-    """Return what a program prints; nothing if it fails or takes too long."""
+    """Return a program's output, empty if it fails or takes too long."""
     try:
         with subprocess.Popen(  # noqa: S603 - our own words, found on the user's path
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

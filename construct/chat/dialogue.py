@@ -1,4 +1,4 @@
-"""What happens to a line the user sent: a message is answered, a command is run."""
+"""Runs the lines the user sends: answers messages, runs slash commands."""
 
 import asyncio
 import logging
@@ -60,13 +60,13 @@ class Dialogue:
         return self._task is not None
 
     def stop(self) -> None:
-        """Interrupt what is running; what has arrived of a reply is kept."""
+        """Interrupt what is running. The part of a reply that has arrived is kept."""
         if self._task is not None and not self._stopped:
             self._stopped = True
             self._task.cancel()
 
     async def line(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
-        """Run a line; false when the chat is to end."""
+        """Run a line. Return False when the chat should end."""
         after = await self._run(self._answer_or_command(text, attachments))
         if after is AfterCommand.RETRY:
             await self._run(self._answer(self._chat.again))
@@ -76,7 +76,7 @@ class Dialogue:
         return True
 
     async def show_last_exchange(self) -> None:
-        """Show somebody who comes back what was said last."""
+        """Show the last message and reply to a user who comes back."""
         if self._out.interactive:
             await self._run(self._replay_last_exchange())
 
@@ -87,7 +87,7 @@ class Dialogue:
             self._out.say(_SMALL_MODEL)
 
     async def before_prompt(self) -> None:
-        """Ask what the user has to decide, before the next prompt."""
+        """Ask the questions that the user has to answer before the next prompt."""
         await self._run(ask_about_withheld(self._chat, self._out))
 
     async def _answer_or_command(
@@ -137,7 +137,7 @@ class Dialogue:
             self._out.notice("the reply reached its limit; say “go on” for the rest")
 
     async def _run(self, work: Coroutine[None, None, AfterCommand | None]) -> AfterCommand | None:
-        """Do something that `stop` can interrupt; no error ends the chat."""
+        """Run something that `stop` can interrupt. Errors are shown and do not end the chat."""
         self._stopped = self._unanswered = False
         self._task = asyncio.create_task(work)
         try:
@@ -168,6 +168,6 @@ class Dialogue:
         self._out.error(_COMMAND_LINE.sub(self._as_slash_command, text))
 
     def _as_slash_command(self, match: re.Match[str]) -> str:
-        """Return the slash command for a shell command, itself if there is none."""
+        """Return the slash command for a shell command, or the command itself."""
         name = _SLASH_COMMANDS.get(match[1]) or match[1].rpartition(" ")[2]
         return match[0] if self.registry.find(name) is None else f"/{name}"

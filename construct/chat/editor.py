@@ -1,4 +1,4 @@
-"""The user's own editor."""
+"""Opens the user's own editor."""
 
 import os
 import shlex
@@ -29,9 +29,10 @@ def edit_text(text: str, environ: Mapping[str, str] = os.environ) -> str:
 
 
 def edit_file(file: Path, environ: Mapping[str, str] = os.environ) -> bool:
-    """Open the user's editor on a file; false when the editor failed.
+    """Open the user's editor on a file. Return whether it succeeded.
 
-    It is what VISUAL or EDITOR name, else a usual one. Raises UsageError when there is none.
+    It is the one in VISUAL or EDITOR, else a common one. Raises UsageError when there is
+    none.
     """
     for command in _editors(environ):
         try:

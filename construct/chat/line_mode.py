@@ -1,4 +1,4 @@
-"""The chat line by line: piped input, and terminals that can only print (TERM=dumb)."""
+"""A chat line by line: for piped input and for terminals that only print (TERM=dumb)."""
 
 import asyncio
 import codecs
@@ -19,21 +19,21 @@ from construct.views.greeting import greeting
 
 _CHUNK = 1 << 16
 _LINES_AHEAD = 64
-"""Lines that are read before they are wanted."""
+"""Lines read ahead of the one being answered."""
 
 
 def run_piped(opening: Opening, *, runs_commands: bool = False) -> int:
     """Answer every line of standard input and return the exit status.
 
-    Piped text is data: `runs_commands` is only for a user who asked for it, since the
-    text may come from anybody. At the end the memory work that is due is finished. The
-    status is 1 when a line failed, 130 when interrupted.
+    Piped text may come from anybody, so slash commands run only with `runs_commands`.
+    Finishes the memory work that is due. The status is 1 when a line failed and 130 when
+    interrupted.
     """
     return _run(_piped(opening, runs_commands=runs_commands))
 
 
 def run_on_dumb_terminal(opening: Opening) -> int:
-    """Chat on a terminal that only prints lines; return the exit status."""
+    """Chat on a terminal that only prints lines. Return the exit status."""
     return _run(_on_dumb_terminal(opening))
 
 
@@ -93,10 +93,10 @@ async def _answer_all(
 
 
 async def read_lines(descriptor: int) -> AsyncIterator[str]:
-    """Yield the lines of a file as they come, without their ends; replace broken UTF-8.
+    """Yield lines as they arrive, without line ends and with broken UTF-8 replaced.
 
-    Reads the descriptor itself, in a thread that nobody has to wait for at exit: one
-    that waits inside Python's own file object cannot be left behind.
+    A thread reads the descriptor directly. The program can exit while it waits, which it
+    could not if the thread waited inside a Python file object.
     """
     lines: asyncio.Queue[str | None] = asyncio.Queue()
     room = threading.Semaphore(_LINES_AHEAD)

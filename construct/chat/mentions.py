@@ -1,7 +1,4 @@
-"""Files that a line names with `@`: which words do, and what is sent for them.
-
-Pure: nothing here looks at the disk.
-"""
+"""Words that name files with `@`: finding, writing and removing them. No I/O."""
 
 import re
 import shlex
@@ -9,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
-# Compiled when they are first needed: most talks have none.
+# Compiled on first use: most chats never attach a file.
 _MENTION = r'(?<!\S)@(?:"([^"\n]+)"|([^\s"]\S*))'
 _BEING_TYPED = r'(?<!\S)@("[^"\n]*|[^\s"]?\S*)\Z'
 _BEHIND_A_WORD = ".,;:!?)'”»"
 _DETACH_BEFORE = r"/detach\s+(?=\S)"
 _DETACH_BEHIND = r"(?<=\S)\s+/detach\s*\Z"
 _MOST_OFFERED = 8
+"""Paths in a pasted text beyond which none is offered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A word that begins with `@`, and where it stands."""
+    """A word that begins with `@`, and its place in the text."""
 
     path: str
     start: int
@@ -28,7 +26,7 @@ class Mention:
 
     @property
     def readings(self) -> tuple["Mention", ...]:
-        """Itself, and without what may end a sentence."""
+        """The word itself, and the word without punctuation that may end a sentence."""
         bare = self.path.rstrip(_BEHIND_A_WORD)
         is_quoted = self.end - self.start > len(self.path) + 1
         if is_quoted or bare in {"", self.path}:
@@ -45,23 +43,26 @@ def mentions(text: str) -> list[Mention]:
 
 
 def path_being_typed(before_cursor: str) -> str | None:
-    """Return what is typed so far of a path behind `@`, its quotation mark included."""
+    """Return the path being typed after an `@`, with its opening quotation mark."""
     match = re.search(_BEING_TYPED, before_cursor) if "@" in before_cursor else None
     return match[1] if match else None
 
 
 def mention_of(path: str) -> str:
-    """Return the word that names a file."""
+    """Return the `@` word for a path, in quotes if it has spaces."""
     return f'@"{path}"' if re.search(r"\s", path) else f"@{path}"
 
 
 def can_be_named(path: str) -> bool:
-    """Return whether a word can name a file: not with a space and a quotation mark."""
+    """Return whether an `@` word can name this path (not one with a space and a quote)."""
     return [mention.path for mention in mentions(mention_of(path))] == [path]
 
 
 def without_mentions(text: str, names: Mapping[Mention, str]) -> str:
-    """Return a message in which files stand by their names; empty without other words."""
+    """Return the message with each mention replaced by its file's name.
+
+    Empty when the message has no other words.
+    """
     words, rest, at = "", "", 0
     for mention, name in names.items():
         rest += text[at : mention.start]
@@ -71,7 +72,7 @@ def without_mentions(text: str, names: Mapping[Mention, str]) -> str:
 
 
 def without_detach(text: str) -> str | None:
-    """Return the message that a `/detach` was typed before or behind; None without one."""
+    """Return the message without a `/detach` before or after it. None if it has none."""
     if "/detach" not in text:
         return None
     if before := re.match(_DETACH_BEFORE, text):
@@ -81,7 +82,10 @@ def without_detach(text: str) -> str | None:
 
 
 def pasted_paths(text: str) -> list[str]:
-    """Return the absolute paths that a pasted text consists of, as terminals write them."""
+    """Return the absolute paths in a pasted text that has nothing else.
+
+    Terminals paste dragged files quoted, escaped, as file:// addresses, or bare.
+    """
     text = text.strip()
     if not text.startswith(("/", "~", "'", '"', "file://")) or "\n" in text:
         return []

@@ -1,4 +1,4 @@
-"""Where a chat shows things: the terminal in raw mode, or plain streams."""
+"""What a chat can do with its screen, whether a terminal or plain streams."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -21,72 +21,71 @@ _NEEDS_TERMINAL = "That needs a terminal."
 
 
 class ReplyView(Protocol):
-    """One reply while it comes."""
+    """One reply while it streams in."""
 
     def listen(self, event: Event) -> None:
-        """Show what has just come."""
+        """Show what has just arrived."""
 
     def end(self, result: TurnResult | None) -> None:
-        """Show the rest; None when the reply was interrupted."""
+        """Show the rest. `result` is None when the reply was interrupted."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveView:
-    """A view as it is at this moment."""
+    """A view at one moment."""
 
     view: "RenderableType"
     is_moving: bool
-    """Whether it will soon change."""
+    """Whether it may change soon, so that watching it makes sense."""
 
 
 GetView = Callable[[], Awaitable[LiveView]]
 
 
 class Output(Protocol):
-    """The screen, as commands know it. All texts are made printable here.
+    """The screen as commands see it. Makes all texts printable.
 
-    What needs a terminal does nothing or says so, unless a class overrides it.
+    By default, what needs a terminal does nothing or raises UsageError.
     """
 
     interactive: bool = False
     """Whether there is somebody who can be asked."""
 
     def show(self, view: "RenderableType") -> None:
-        """Show the answer to a command."""
+        """Show a command's result."""
 
     def say(self, text: str) -> None:
-        """Show a line or two that answer a command."""
+        """Show a command's result as plain lines."""
 
     def error(self, text: str) -> None:
-        """Show what went wrong."""
+        """Show an error."""
 
     def replay(self, messages: Sequence["Message"], clock: Clock) -> None:
-        """Show what was said before, as it was shown then."""
+        """Show earlier messages as they looked when they were new."""
 
     def reply(self) -> ReplyView:
         """Begin a reply."""
 
     async def watch(self, look: GetView) -> None:
-        """Show a view for as long as it changes; here, once."""
+        """Show a view, updated for as long as it changes. By default it is shown once."""
         self.show((await look()).view)
 
     def notice(self, text: str) -> None:
-        """Show in a quiet line what happened in the background."""
+        """Show a dim line about something that happened in the background."""
         return
 
     def echo(self, text: str) -> None:
-        """Show the user's line that is now being run."""
+        """Show the user's line that is about to be run."""
         return
 
     def busy(self, text: str) -> AbstractContextManager[None]:
-        """Show that something takes its time."""
+        """Show `text` while the block runs."""
         return nullcontext()
 
     async def ask(self, question: str) -> bool:
-        """Ask for a yes; false where nobody can be asked.
+        """Ask a yes-or-no question. False when there is no terminal to ask on.
 
-        What is neither yes nor no, such as a command, is not run, and not taken for a no
-        either: the question is asked again.
+        Asks again after any other answer, such as a command typed too early.
         """
         while self.interactive:
             answer = (await self.answer_to(f"{question} [y/N]")).strip()
@@ -96,7 +95,7 @@ class Output(Protocol):
         return False
 
     async def ask_key(self, question: str, keys: str) -> str:
-        """Ask for one of these keys; empty where the user gives none or cannot be asked."""
+        """Ask for one of `keys`. Empty when the user declines or there is no terminal."""
         while self.interactive:
             answer = (await self.answer_to(question, keys)).strip()
             if len(answer) < 2 and answer.lower() in keys:
@@ -105,14 +104,14 @@ class Output(Protocol):
         return ""
 
     async def answer_to(self, question: str, keys: str = "") -> str:
-        """Return what the user types at a question; empty when they decline it.
+        """Return what the user types at a question, empty when they decline.
 
-        One of `keys` is an answer at once, where the terminal can tell.
+        In a terminal, pressing one of `keys` answers at once, without Enter.
         """
         return ""
 
     async def edit(self, text: str) -> None:
-        """Open the user's editor; what is written there comes to the prompt."""
+        """Open the user's editor on a text and bring the result to the prompt."""
         raise UsageError(_NEEDS_TERMINAL)
 
     async def edit_file(self, path: Path) -> None:
@@ -120,7 +119,7 @@ class Output(Protocol):
         raise UsageError(f"Open it in your editor: {path}")
 
     def prefill(self, text: str) -> None:
-        """Put a text at the prompt, to be changed and sent."""
+        """Put a text at the prompt for the user to change and send."""
         raise UsageError(f"Give the text too, on the same line, such as: {one_line(text)}")
 
     def copy(self, text: str) -> None:
@@ -128,5 +127,5 @@ class Output(Protocol):
         raise UsageError(_NEEDS_TERMINAL)
 
     def forgotten(self) -> None:
-        """Read the prompt's history again: something in it was deleted."""
+        """Reload the prompt's history after something in it was deleted."""
         return

@@ -1,4 +1,4 @@
-"""Long pastes: read without delay, shown folded at the prompt, sent whole."""
+"""Long pastes: read fast, shown folded at the prompt, sent whole."""
 
 import re
 from collections.abc import Callable
@@ -15,13 +15,13 @@ _END_OF_PASTE = "\x1b[201~"
 
 
 class Pastes:
-    """The texts behind the folds of one chat."""
+    """The pasted texts of one chat that are shown folded."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
 
     def fold(self, text: str) -> str:
-        """Return what to show for a pasted text: the text itself when it is short."""
+        """Return what the prompt shows for a pasted text: the text itself if it is short."""
         lines = text.count("\n") + 1
         if lines < _FOLD_FROM_LINES and len(text) < _FOLD_FROM_CHARACTERS:
             return text
@@ -40,18 +40,18 @@ class Pastes:
 
 
 class PasteParser(Vt100Parser):
-    """Reads a paste in pieces and looks at each piece once.
+    """Collects a paste piece by piece, searching each piece once for its end.
 
-    prompt_toolkit searches the whole paste again with every kilobyte that arrives.
+    prompt_toolkit's parser searches the whole paste again with every kilobyte.
     """
 
     def __init__(self, feed_key_callback: Callable[[KeyPress], None]) -> None:
         super().__init__(feed_key_callback)
         self._pieces: list[str] = []
-        self._seam = ""  # the end of what has come: the mark may come in two parts
+        self._seam = ""  # the last characters: the end mark may arrive in two parts
 
     def feed(self, data: str) -> None:
-        """Take what has come from the terminal; pass a paste on at its end."""
+        """Take input from the terminal. A paste is passed on once it is complete."""
         if self._in_bracketed_paste:
             self._pieces.append(data)
             joined = self._seam + data
@@ -63,9 +63,9 @@ class PasteParser(Vt100Parser):
 
 
 def read_long_pastes(terminal: Input) -> None:
-    """Read a terminal's input with `PasteParser`.
+    """Make a terminal's input use `PasteParser`.
 
-    Windows' own console hands a paste over in one piece.
+    Not needed for the Windows console, which delivers a paste in one piece.
     """
     if isinstance(terminal, Vt100Input):
         terminal.vt100_parser = PasteParser(terminal.vt100_parser.feed_key_callback)

@@ -1,4 +1,4 @@
-"""A chat over plain streams: replies on standard output, errors on standard error."""
+"""A chat's output on plain streams: replies on stdout, errors on stderr."""
 
 import shutil
 import sys
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class PlainReply:
-    """A reply printed as it comes, and ended by a newline."""
+    """A reply printed as it arrives, followed by a newline."""
 
     def __init__(self, stream: PrintableStream) -> None:
         self._stream = stream
         self._last_piece = ""
 
     def listen(self, event: Event) -> None:
-        """Print what has come."""
+        """Print what has arrived."""
         if isinstance(event, Delta):
             self._write(self._stream.feed(event.text))
 
@@ -41,7 +41,7 @@ class PlainReply:
 
 
 class PlainOutput(Output):
-    """Plain streams, with nobody to ask."""
+    """Output on plain streams, with no user to ask."""
 
     def show(self, view: "RenderableType") -> None:
         """Print the answer to a command."""
@@ -59,7 +59,7 @@ class PlainOutput(Output):
         print(printable(text), file=sys.stderr, flush=True)
 
     def replay(self, messages: Sequence["Message"], clock: Clock) -> None:
-        """Print what was said before."""
+        """Print earlier messages."""
         from construct.views.console import PLAIN_WIDTH
         from construct.views.messages import replayed
         from construct.views.themes import PLAIN
@@ -72,7 +72,7 @@ class PlainOutput(Output):
 
 
 class DumbTerminalOutput(PlainOutput):
-    """Plain lines, broken between words, on a terminal whose user can be asked."""
+    """Plain lines, wrapped between words, on a terminal whose user can be asked."""
 
     interactive = True
 
@@ -99,7 +99,7 @@ class DumbTerminalOutput(PlainOutput):
         super().error(self._wrapped(text))
 
     def notice(self, text: str) -> None:
-        """Print a quiet line."""
+        """Print a line about something that happened in the background."""
         self.say(f"· {text}")
 
     def reply(self) -> PlainReply:
@@ -109,7 +109,7 @@ class DumbTerminalOutput(PlainOutput):
         return PlainReply(WrappedStream(self.width))
 
     async def answer_to(self, question: str, keys: str = "") -> str:
-        """Ask; the next line answers."""
+        """Print the question. The next line of input is the answer."""
         write(f"{question} ")
         return await anext(self._typed, "")
 
@@ -120,7 +120,7 @@ class DumbTerminalOutput(PlainOutput):
 
 
 def write(text: str) -> None:
-    """Write to standard output at once, whatever its encoding can hold."""
+    """Write to standard output and flush. Replaces characters its encoding lacks."""
     encoding = sys.stdout.encoding or "utf-8"
     sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The prompt: the line being typed, its keys and history, the lines that were sent."""
+"""The prompt: the line being typed, its keys and history, and the lines sent."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping
@@ -28,7 +28,7 @@ from prompt_toolkit.key_binding.vi_state import InputMode
 from prompt_toolkit.keys import Keys
 
 from construct.chat.attaching import Attaching, Chip, Outgoing
-from construct.chat.completer import is_command
+from construct.chat.completion import is_command
 from construct.chat.mentions import (
     mention_of,
     pasted_paths,
@@ -41,21 +41,24 @@ from construct.text import is_blank
 if TYPE_CHECKING:
     from construct.attachments import Attachment
 
-# Characters typed before an earlier line is suggested: a sentence that merely begins
-# with the same word would be in the way.
-_SUGGEST_FROM, _SUGGEST_COMMAND_FROM = 12, 3
+_SUGGEST_FROM = 12
+"""Characters typed before an earlier message is suggested.
+
+With fewer, sentences that only share their first word would get in the way.
+"""
+_SUGGEST_COMMAND_FROM = 3
 
 
 @dataclass(eq=False, slots=True)
 class SentLine:
-    """A line that waits for its turn."""
+    """A line waiting to be run."""
 
     text: str
-    """With long pastes folded."""
+    """The line as typed, with long pastes folded."""
     reading: asyncio.Task[Outgoing] | None = None
-    """What reads the files it names, if it names any."""
+    """Reads the files that the line names. None if it names none."""
     plain: frozenset[str] = frozenset()
-    """Paths in it that are text."""
+    """Paths in the line that are plain text and attach nothing."""
 
 
 class Prompt:
@@ -68,7 +71,7 @@ class Prompt:
         redraw: Callable[[], None],
     ) -> None:
         self.sent: list[SentLine] = []
-        """Lines that wait for their turn, oldest first."""
+        """Lines waiting to be run, oldest first."""
         self.attaching = Attaching(redraw)
         self.question = ""
         self._answer: asyncio.Future[str] | None = None
@@ -99,30 +102,30 @@ class Prompt:
 
     @property
     def text(self) -> str:
-        """The line as it will be sent, pastes whole."""
+        """The line with its pastes unfolded."""
         return self._pastes.unfold(self.buffer.text)
 
     def fill(self, text: str) -> None:
-        """Replace the line, with the cursor behind it."""
+        """Replace the line and put the cursor at its end."""
         self.buffer.document = Document(text, len(text))
 
     @property
     def chips(self) -> list[Chip]:
-        """What would be sent with the line."""
+        """The files that would be sent with the line."""
         return [] if self.question else self.attaching.chips(self.buffer.text)
 
     @property
     def offer(self) -> str:
-        """What Tab would attach; empty if nothing is offered."""
+        """What Tab would attach, in words. Empty if nothing is offered."""
         return "" if self.question else self.attaching.offer(self.buffer.text)
 
     def take_offer(self) -> None:
-        """Attach what is offered."""
+        """Attach the files that are offered."""
         self.fill(self.attaching.take_offer(self.buffer.text))
         self.attaching.watch(self.buffer.text)
 
     async def next_line(self) -> Outgoing:
-        """Wait for a line that was sent, and return it whole, with its files."""
+        """Wait for the next line that was sent. Return its whole text and its files."""
         while True:
             while not self.sent:
                 self._line_sent.clear()
@@ -138,7 +141,7 @@ class Prompt:
             return replace(outgoing, words=self._pastes.unfold(outgoing.words))
 
     def send(self) -> bool:
-        """Send the line, or answer the question with it; true if a line was sent."""
+        """Send the line, or answer the question with it. Return whether a line was sent."""
         text = self.buffer.text
         if self.question:
             self.buffer.reset()
@@ -164,7 +167,7 @@ class Prompt:
         return True
 
     def _read(self, line: SentLine) -> None:
-        """Give a line back whose files cannot be attached; its chip says why."""
+        """Return a line to the prompt if its files cannot be attached. Its chip says why."""
         assert line.reading is not None
         if not line.reading.cancelled() and line.reading.exception() and line in self.sent:
             self.sent.remove(line)
@@ -177,14 +180,14 @@ class Prompt:
         self.fill(f"{line.text}\n{written}" if written else line.text)
 
     def take_back(self) -> None:
-        """Bring the newest line that still waits back to the prompt."""
+        """Bring the newest waiting line back to the prompt."""
         line = self.sent.pop()
         if line.reading is not None:
             line.reading.cancel()
         self._give_back(line)
 
     def paste(self, text: str) -> None:
-        """Insert a pasted text, a long one folded. What it names is not attached by itself."""
+        """Insert a pasted text, folded if it is long. Paths in it are offered, not attached."""
         text = text.replace("\r\n", "\n").replace("\r", "\n")
         paths = pasted_paths(text)
         if paths and path_being_typed(self.buffer.document.text_before_cursor) == "":
@@ -195,15 +198,15 @@ class Prompt:
         self.buffer.insert_text(self._pastes.fold(text))
 
     def insert_picture(self, picture: "Attachment") -> None:
-        """Put the word for a picture from the clipboard where the cursor is."""
+        """Insert at the cursor the `@` word for a picture from the clipboard."""
         document = self.buffer.document
         gap = " " if document.char_before_cursor.strip() else ""
         self.buffer.insert_text(f"{gap}{self.attaching.add_picture(picture)} ")
 
     async def ask(self, question: str, keys: str = "") -> str:
-        """Return the user's answer; empty when they declined.
+        """Ask at the prompt and return the answer, empty when the user declines.
 
-        One of `keys` is an answer at once.
+        Pressing one of `keys` answers at once, without Enter.
         """
         before = self.buffer.document
         self._answer_keys = keys
@@ -225,24 +228,24 @@ class Prompt:
             self.answer(key)
 
     def answer(self, text: str) -> None:
-        """Answer the question that stands at the prompt; an empty text declines it."""
+        """Answer the current question. An empty text declines it."""
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(text)
 
     def forget_history(self) -> None:
-        """Read the history again: something in it was deleted."""
+        """Reload the history after something in it was deleted."""
         self._history.forget()
         self.buffer.reset(self.buffer.document)
 
     def count_key(self) -> None:
-        """Count the keys that arrive in one go."""
+        """Count the keys that arrive in one read of the terminal."""
         self._keys_at_once += 1
         if self._keys_at_once == 1:
             asyncio.get_running_loop().call_soon(setattr, self, "_keys_at_once", 0)
 
     @property
     def typed_at_once(self) -> bool:
-        """Whether the key came together with those before it."""
+        """Whether this key arrived together with others, as when a program types."""
         return self._keys_at_once > 1
 
     def _may_suggest(self) -> bool:
@@ -251,9 +254,9 @@ class Prompt:
 
 
 class MessageHistory(History):
-    """What was typed before: in this process, commands too, then stored messages.
+    """Earlier input: what was typed in this process, then the messages stored.
 
-    These are read from the database when they are first wanted. Nothing is written.
+    Stored messages are read from the database on first use. Nothing is written here.
     """
 
     def __init__(self, read: Callable[[], Awaitable[list[str]]]) -> None:
@@ -275,10 +278,10 @@ class MessageHistory(History):
         return ()
 
     def store_string(self, string: str) -> None:
-        """Write nothing: messages are stored when they are sent, commands never."""
+        """Do nothing: messages are stored when they are sent, commands never."""
 
     def forget(self) -> None:
-        """Read everything again the next time."""
+        """Forget what was loaded; the next use reads it again."""
         self._loaded_strings = []
         self._loaded = False
 
@@ -291,7 +294,7 @@ def key_bindings(
     on_edit: Callable[[], Awaitable[None]],
     on_paste: Callable[[], Coroutine[None, None, None]],
 ) -> KeyBindings:
-    """Return what the keys do beyond what emacs and vi users know anyway."""
+    """Return the key bindings beyond prompt_toolkit's own for emacs and vi."""
     keys = KeyBindings()
     at_prompt = buffer_has_focus & ~is_searching
     at_empty_prompt = at_prompt & Condition(lambda: not prompt.buffer.text)
@@ -315,7 +318,7 @@ def key_bindings(
         else:
             new_line(event)
 
-    # Terminals paste nothing for a picture.
+    # For a picture on the clipboard, terminals paste an empty text.
     keys.add(Keys.BracketedPaste, filter=at_prompt)(
         lambda event: prompt.paste(event.data) if event.data else on_paste()
     )
@@ -349,9 +352,9 @@ def key_bindings(
 
 
 def _change_word(event: KeyPressEvent, *, WORD: bool) -> None:  # noqa: N803 - vi's own name
-    """Delete to the end of a word, and type: as in vi, the space behind it stays.
+    """Delete to the end of the word and enter insert mode, keeping the space after it.
 
-    prompt_toolkit's own `cw` takes the space along, as `dw` does. On a space it is right.
+    prompt_toolkit's own `cw` deletes that space too, as `dw` does.
     """
     buffer = event.current_buffer
     document = buffer.document
@@ -381,7 +384,7 @@ def wants_vi(setting: str, environ: Mapping[str, str]) -> bool:
 
 
 def vi_state_words(app: "Application[None]") -> str:
-    """Return what the toolbar says of vi keys; nothing for emacs keys."""
+    """Return the toolbar's words for the vi mode, empty with emacs keys."""
     if app.editing_mode != EditingMode.VI:
         return ""
     return "vi" if app.vi_state.input_mode == InputMode.INSERT else "vi normal"

@@ -1,7 +1,7 @@
-"""A prompt whose window changes its width.
+"""A prompt_toolkit application that survives changes of the window's width.
 
-Most terminals wrap their lines again then, and the prompt stands on more rows than were
-drawn: those have to be erased.
+Most terminals re-wrap their lines on a resize, so the prompt may cover more rows than
+were drawn. All of them have to be erased.
 """
 
 import asyncio
@@ -13,19 +13,20 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.data_structures import Size
 
 Reflow = Literal["no", "shown", "ever shown"]
-"""What a terminal wraps again: nothing, what a line shows, or ever showed (tmux)."""
+"""What a terminal re-wraps: nothing, what a line shows, or all it ever showed (tmux)."""
 
 SETTLE_SECONDS = 0.1
+"""How long the size must stay the same before the prompt is drawn again."""
 _SAVE, _RESTORE, _ERASE_LINE_AND_GO_DOWN = "\x1b7", "\x1b8", "\x1b[2K\x1b[B"
-# Terminals that cut lines off instead of wrapping them.
 _CUTTING = ("linux", "rxvt", "vt")
+"""How TERM begins for terminals that cut long lines off instead of wrapping them."""
 
 
 class ResizableApplication(Application[None]):
-    """Waits until the size stays the same, then erases all its rows and is drawn again.
+    """Waits until the size has settled, then erases all its rows and redraws.
 
-    Nothing may be printed while it waits. `on_resized` is called before it is drawn,
-    `on_settled` afterwards.
+    Nothing may be printed while it waits (`resizing`). `on_resized` is called before it
+    is drawn again, `on_settled` afterwards.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class ResizableApplication(Application[None]):
         self._settling: asyncio.TimerHandle | None = None
         self._drawn_size: Size | None = None
         self._widths: list[int] = []
-        """How far each row of the prompt is filled, or ever was if that matters."""
+        """Columns filled in each row of the prompt, or ever filled if the terminal keeps them."""
 
     @property
     def resizing(self) -> bool:
@@ -51,7 +52,7 @@ class ResizableApplication(Application[None]):
         return self._settling is not None
 
     def erase(self) -> None:
-        """Take the prompt off the screen; the cursor is where it began."""
+        """Erase the prompt and leave the cursor where it began."""
         self._erase_lines()
         self.renderer.erase()
 
@@ -74,9 +75,9 @@ class ResizableApplication(Application[None]):
         self._on_settled()
 
     def _erase_lines(self) -> None:
-        """Empty the lines one by one for tmux.
+        """In tmux, erase the lines one by one.
 
-        It moves to the scrollback what is erased all at once.
+        It moves lines that are erased all at once into the scrollback.
         """
         if self._reflow != "ever shown":
             return
@@ -90,7 +91,7 @@ class ResizableApplication(Application[None]):
         size = self.output.get_size()
         if not render_as_done:
             if self._drawn_size not in (None, size) and not self.resizing:
-                self._on_resize()  # the size has changed, and nobody has told us yet
+                self._on_resize()  # the size has changed and no signal has come yet
             if self.resizing:
                 return
         self._drawn_size = size
@@ -100,7 +101,7 @@ class ResizableApplication(Application[None]):
         self._widths = [max(pair) for pair in zip_longest(before, self._row_widths(), fillvalue=0)]
 
     def _row_widths(self) -> list[int]:
-        """Return the columns of each row drawn, up to the last that is not blank."""
+        """Return how many columns of each drawn row are filled."""
         drawn = self.renderer.last_rendered_screen
         if drawn is None:
             return []
@@ -115,15 +116,15 @@ class ResizableApplication(Application[None]):
 
 
 def more_rows(widths: list[int], cursor_x: int, columns: int) -> int:
-    """Return how far a cursor moves down when the rows above it are wrapped again.
+    """Return how many rows the cursor moves down when the rows above it are re-wrapped.
 
-    `widths` are those rows', `columns` the new width of the terminal.
+    `widths` has the filled columns of those rows; `columns` is the terminal's new width.
     """
     return sum(max(0, width - 1) // columns for width in widths) + cursor_x // columns
 
 
 def reflow_of(environ: Mapping[str, str]) -> Reflow:
-    """Return what the terminal wraps again when its width changes."""
+    """Return what the terminal re-wraps when its width changes."""
     if environ.get("TMUX"):
         return "ever shown"
     if environ.get("STY") or environ.get("XTERM_VERSION"):  # GNU screen; xterm itself

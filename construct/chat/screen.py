@@ -1,8 +1,8 @@
-"""The terminal while a chat is open: a prompt at the bottom, all else printed above it.
+"""The terminal during a chat: the prompt at the bottom, output printed above it.
 
-The prompt is one application that runs from beginning to end, so that the terminal
-stays in raw mode: what is typed while a reply comes in is neither echoed into it nor
-lost. Printing erases the prompt, writes, and draws the prompt again, within one call.
+The prompt is one prompt_toolkit application that runs for the whole chat. The terminal
+stays in raw mode, so that text typed during a reply is neither lost nor mixed into it.
+Printing erases the prompt, writes the output and draws the prompt again, in one call.
 """
 
 import asyncio
@@ -57,16 +57,16 @@ from construct.views.themes import Theme, prompt_style
 R = TypeVar("R")
 _HINT_SECONDS = 3.0
 _TICK_SECONDS = 0.125
-# Seconds to wait after Escape for the rest of a key sequence; longer would be felt.
 _ESCAPE_SECONDS = 0.05
+"""How long Escape waits for the rest of a key sequence. Longer would be felt."""
 _KEY_SEQUENCE_SECONDS = 0.5
 _TAIL_ROWS = 8
 _MENU_ROWS = 8
 _FEWEST_INPUT_ROWS = 3
-_BESIDE_TAIL = 6
-"""Rows that a reply's tail leaves free: blank lines, status, queue, prompt, toolbar."""
-_BESIDE_PANEL = 4
-"""Rows: a blank line on either side, the prompt, the toolbar."""
+_ROWS_OUTSIDE_TAIL = 6
+"""Rows left free by a reply's tail: blank lines, status, queue, prompt, toolbar."""
+_ROWS_OUTSIDE_PANEL = 4
+"""Rows left free by a panel: a blank line on either side, the prompt, the toolbar."""
 _MENU_STYLE = {
     "completion-menu": "bg:default",
     "completion-menu.completion": "bg:default fg:default",
@@ -96,7 +96,7 @@ class Screen:
         self.live = Live(queued=self.prompt.sent)
         self.toolbar = ToolbarState()
         self.on_resized: Callable[[], None] = lambda: None
-        """Called when the width may have changed, before the prompt is drawn again."""
+        """Called after a resize, before the prompt is drawn again."""
         self._editing = False
         self._held: list[tuple[str, object]] = []
         self._last_group: object = None
@@ -133,14 +133,14 @@ class Screen:
 
     @property
     def tail_rows(self) -> int:
-        """Rows for the unfinished end of a reply: a third of a tall terminal."""
+        """Rows for the part of a reply that may still change: a third of a tall terminal."""
         rows = self.app.output.get_size().rows
-        return max(1, min(max(_TAIL_ROWS, rows // 3), rows - _BESIDE_TAIL))
+        return max(1, min(max(_TAIL_ROWS, rows // 3), rows - _ROWS_OUTSIDE_TAIL))
 
     @property
     def panel_rows(self) -> int:
-        """Rows that a panel may take above the prompt."""
-        return self.app.output.get_size().rows - _BESIDE_PANEL
+        """Rows that a panel above the prompt may take."""
+        return self.app.output.get_size().rows - _ROWS_OUTSIDE_PANEL
 
     async def run(self, on_drawn: Callable[[], None]) -> None:
         """Show the prompt until `leave`; call `on_drawn` once it is on the screen."""
@@ -160,14 +160,15 @@ class Screen:
             self.live = Live()
 
     def leave(self) -> None:
-        """Take the prompt away for good."""
+        """End the prompt and the application."""
         if self.app.is_running and not self.app.is_done:
             self.app.exit()
 
     def print(self, text: str, group: object = None) -> None:
         """Print whole lines above the prompt.
 
-        A blank line goes before them unless they continue a group.
+        A blank line separates them from what came before, unless both have the same
+        `group`.
         """
         if self._editing or self.app.resizing:
             self._held.append((text, group))
@@ -181,19 +182,19 @@ class Screen:
         self.app.output.write_raw(text.replace("\n", "\r\n"))
         self.app.output.flush()
         if drawn:
-            # At once: `invalidate` would leave no prompt on the screen for a moment.
+            # Not `invalidate`: it draws later, and the prompt would be gone for a moment.
             self.app._redraw()
 
-    def began(self, group: object) -> bool:
-        """Return whether what was printed last belongs to this group."""
+    def is_last_group(self, group: object) -> bool:
+        """Return whether the last lines printed belong to this group."""
         return self._last_group == group
 
     def redraw(self) -> None:
-        """Draw the prompt again soon."""
+        """Request that the prompt is drawn again."""
         self.app.invalidate()
 
     def hint(self, text: str) -> None:
-        """Show a few words above the prompt for a moment."""
+        """Show a few words above the prompt for three seconds."""
         self.live.hint = text
         self.redraw()
         asyncio.get_running_loop().call_later(_HINT_SECONDS, self._end_hint, text)
@@ -210,7 +211,7 @@ class Screen:
         await self._in_editor(lambda: edit_file(path))
 
     async def _in_editor(self, edit: Callable[[], R]) -> R:
-        """Leave the terminal to an editor; what is printed meanwhile is held back."""
+        """Give the terminal to an editor. Output is held back until it ends."""
         self._editing = True
         try:
             return await run_in_terminal(edit, in_executor=True)
@@ -219,7 +220,7 @@ class Screen:
             self._print_held()
 
     def copy(self, text: str) -> None:
-        """Put a text on the clipboard by way of the terminal (OSC 52)."""
+        """Copy a text to the clipboard through the terminal (OSC 52)."""
         self.app.output.write_raw(f"\x1b]52;c;{b64encode(text.encode()).decode()}\x07")
         self.app.output.flush()
 
@@ -232,7 +233,7 @@ class Screen:
             self.hint(str(error))
 
     async def _paste_clipboard(self) -> None:
-        """Insert what is on the clipboard, a picture or a text."""
+        """Insert the clipboard's picture or text."""
         if self.prompt.question:
             return
         from construct.chat.clipboard import read_clipboard
@@ -264,7 +265,7 @@ class Screen:
             self.redraw()
 
     def _layout(self) -> Layout:
-        """Lay out what is coming in, the line, completions and the toolbar."""
+        """Return the layout: live output, the line, completions, search, the toolbar."""
         buffer = self.prompt.buffer
         search = SearchToolbar(ignore_case=True)
         line = Window(
@@ -299,14 +300,14 @@ class Screen:
                 ConditionalContainer(Window(height=lambda: _menu_height(buffer)), has_completions),
                 search,
                 Window(bottom, height=1, dont_extend_height=True),
-                Window(),  # takes the rows that were needed before and are not now
+                Window(),  # fills the rows that are no longer needed
             ]
         )
         menu = CompletionsMenu(max_height=_MENU_ROWS, scroll_offset=1)
         return Layout(FloatContainer(rows, [Float(menu, xcursor=True, ycursor=True)]), line)
 
     def _line_prefix(self, line: int, wrapped: int) -> StyleAndTextTuples:
-        """Return the prompt sign for the first row, and as wide an indent for the others."""
+        """Return the prompt sign on the first row, and an indent of its width on the others."""
         style = "class:high" if self.toolbar.private else "class:accent"
         sign = "› "
         if self.prompt.question:
@@ -322,7 +323,7 @@ def _menu_height(buffer: Buffer) -> Dimension:
 
 
 def _standard_output() -> Output:
-    """Return standard output, with requests for the cursor's position turned off."""
+    """Return standard output without requests for the cursor's position."""
     output = create_output()
     if isinstance(output, Vt100_Output):
         output.enable_cpr = False

@@ -1,4 +1,4 @@
-"""What a chat shows on a screen: answers to commands, notices, streaming replies."""
+"""A chat's output in a terminal: command results, notices, streaming replies."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -19,17 +19,18 @@ from construct.turn import Delta, Event, Retrying, Storing, ToolCalled, TurnResu
 from construct.views.console import to_ansi
 from construct.views.markdown import MarkdownStream
 from construct.views.messages import echo_view, replayed
-from construct.views.wrapping import fitted
+from construct.views.wrapping import ellipsized
 
 FRAME_SECONDS = 1 / 10
+"""Least time between two drawings of a streaming reply."""
 _NOTICES = "notices"
 _REFRESH_SECONDS = 0.5
 _STORING_SHOWN_AFTER = 0.5
-"""Seconds: only another program that writes for long makes storing take a moment."""
+"""Storing takes this long only while another program writes."""
 
 
 class TerminalOutput(Output):
-    """Prints above the prompt."""
+    """Prints everything above the prompt."""
 
     interactive = True
 
@@ -40,13 +41,13 @@ class TerminalOutput(Output):
         self._watching: asyncio.Task[None] | None = None
 
     def show(self, view: RenderableType) -> None:
-        """Print the answer to a command."""
+        """Print a command's result."""
         self._screen.print(self._drawn(view))
 
     async def watch(self, look: GetView) -> None:
-        """Show the answer above the prompt for as long as it changes, then print it.
+        """Show the view above the prompt for as long as it changes, then print it.
 
-        The next line prints it at once.
+        The user's next line ends the watching.
         """
         now = await look()
         if not now.is_moving or self._drawn(now.view).count("\n") > self._screen.panel_rows:
@@ -56,12 +57,12 @@ class TerminalOutput(Output):
         self._watching = asyncio.create_task(self._follow(look, now), name="watch")
 
     async def settle(self) -> None:
-        """Stop watching, and print what was being watched as it is now."""
+        """Stop watching, and print the watched view as it is now."""
         await stop(self._watching)
         self._watching = None
 
     async def _follow(self, look: GetView, now: LiveView) -> None:
-        """Show a changing view. However that ends, what was seen last is printed."""
+        """Show a changing view. However that ends, print the last state."""
         try:
             with suppress(ConstructError):
                 while now.is_moving:
@@ -77,27 +78,27 @@ class TerminalOutput(Output):
         return to_ansi(view, self._screen.width, self._screen.theme)
 
     def say(self, text: str) -> None:
-        """Print lines that answer a command."""
+        """Print a command's result as plain lines."""
         self.show(Text(printable(text)))
 
     def error(self, text: str) -> None:
-        """Print what went wrong."""
+        """Print an error."""
         self.show(Text(printable(text), style="error"))
 
     def notice(self, text: str) -> None:
-        """Print a quiet line; behind the reply while one is coming in."""
+        """Print a dim line, after the reply if one is streaming in."""
         if self._reply is not None:
             self._held_notices.append(text)
             return
-        line = fitted(f"· {text}", self._screen.width)
+        line = ellipsized(f"· {text}", self._screen.width)
         self._screen.print(self._drawn(Text(line, style="dim")), group=_NOTICES)
 
     def echo(self, text: str) -> None:
-        """Print a line of the user's, shortened when it is long."""
+        """Print the user's line, shortened if it is long."""
         self.show(echo_view(text))
 
     def replay(self, messages: Sequence[Message], clock: Clock) -> None:
-        """Print what was said before."""
+        """Print earlier messages."""
         self._screen.print(replayed(messages, clock, self._screen.width, self._screen.theme))
 
     def reply(self) -> "ScreenReply":
@@ -113,7 +114,7 @@ class TerminalOutput(Output):
 
     @contextmanager
     def busy(self, text: str) -> Iterator[None]:
-        """Show above the prompt that something takes its time."""
+        """Show `text` above the prompt while the block runs."""
         self._screen.live.wait(text)
         self._screen.redraw()
         try:
@@ -135,24 +136,24 @@ class TerminalOutput(Output):
         await self._screen.edit_file(path)
 
     def prefill(self, text: str) -> None:
-        """Put a text at the prompt, unless something stands there."""
+        """Put a text at the prompt, unless the user has typed something."""
         if not self._screen.prompt.buffer.text:
             self._screen.prompt.fill(text)
 
     def copy(self, text: str) -> None:
-        """Put a text on the clipboard."""
+        """Copy a text to the clipboard."""
         self._screen.copy(text)
 
     def forgotten(self) -> None:
-        """Read the prompt's history again."""
+        """Reload the prompt's history."""
         self._screen.prompt.forget_history()
 
 
 class ScreenReply:
     """One reply while it streams in.
 
-    What is final goes to the scrollback, the rest stands above the prompt until it is.
-    First words are drawn when they arrive, later ones at most ten times a second.
+    Finished blocks are printed; the part that may still change stands above the prompt.
+    The first words are drawn when they arrive, later ones at most ten times a second.
     """
 
     def __init__(self, screen: Screen, on_end: Callable[[], None]) -> None:
@@ -168,7 +169,7 @@ class ScreenReply:
         screen.redraw()
 
     def listen(self, event: Event) -> None:
-        """Show what has come."""
+        """Show what has arrived."""
         live = self._screen.live
         match event:
             case Delta(text):
@@ -195,7 +196,7 @@ class ScreenReply:
         self._on_end()
 
     def _flush(self) -> None:
-        """Print all that has come, and begin a new stream."""
+        """Print all that has arrived, and begin a new stream."""
         self._final += self._stream.finish()
         self._stream = MarkdownStream(self._width, self._screen.theme)
         self._draw()
@@ -213,14 +214,14 @@ class ScreenReply:
         live = self._screen.live
         final, self._final = self._final, ""
         live.tail = self._stream.tail(self._screen.tail_rows)
-        live.tail_gap = not final and not self._screen.began(self)
+        live.tail_gap = not final and not self._screen.is_last_group(self)
         if final:
             self._screen.print(final, group=self)
         else:
             self._screen.redraw()
 
     def _resize(self) -> None:
-        """Render what is not final for the new width."""
+        """Render the unfinished part for the new width."""
         self._width = self._screen.width
         self._stream.resize(self._width)
         self._screen.live.tail = self._stream.tail(self._screen.tail_rows)

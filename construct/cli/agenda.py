@@ -1,4 +1,4 @@
-"""`construct agenda …` and `construct brief`: what is ahead, and what became of it."""
+"""The commands `construct agenda …`."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -38,14 +38,14 @@ def bare(
 ) -> None:
     """Show what is ahead, and what became of it.
 
-    Today comes first; at the end stand plans whose day has passed, outcome unknown. The
+    Today comes first; plans whose day has passed with an unknown outcome come last. The
     number is what done, moved and cancelled take. A calendar that reads the output of
     --ics again updates and removes events.
     """
     if context.invoked_subcommand is not None:
         refuse_json_before(context, as_json)
         if as_calendar:
-            raise UsageError(f"--ics does not go with {context.invoked_subcommand}.")
+            raise UsageError(f"--ics cannot be used with {context.invoked_subcommand}.")
         return
     if as_json and as_calendar:
         raise UsageError("Pass --json or --ics, not both.")
@@ -55,22 +55,22 @@ def bare(
 
     with environment(context).reading() as ctx:
         if as_calendar:
-            _write(agenda_calendar(calendar(ctx)))
+            _write_bytes(agenda_calendar(calendar(ctx)))
             return
-        found = operation(ctx)
-    print_json(agenda_json(found)) if as_json else show(agenda_view(found))
+        items = operation(ctx)
+    print_json(agenda_json(items)) if as_json else show(agenda_view(items))
 
 
 @agenda.command(epilog=examples("construct agenda done 12"))
-def done(context: typer.Context, named: Id, as_json: Json = False) -> None:
-    """Say that something was done. `construct undo` takes it back."""
-    _settle(context, named, Settled.DONE, as_json)
+def done(context: typer.Context, reference: Id, as_json: Json = False) -> None:
+    """Mark an item as done. `construct undo` takes it back."""
+    _settle(context, reference, Settled.DONE, as_json)
 
 
 @agenda.command(epilog=examples("construct agenda cancelled 12"))
-def cancelled(context: typer.Context, named: Id, as_json: Json = False) -> None:
-    """Say that something was cancelled. `construct undo` takes it back."""
-    _settle(context, named, Settled.CANCELLED, as_json)
+def cancelled(context: typer.Context, reference: Id, as_json: Json = False) -> None:
+    """Mark an item as cancelled. `construct undo` takes it back."""
+    _settle(context, reference, Settled.CANCELLED, as_json)
 
 
 @agenda.command(
@@ -78,23 +78,23 @@ def cancelled(context: typer.Context, named: Id, as_json: Json = False) -> None:
 )
 def moved(
     context: typer.Context,
-    named: Id,
+    reference: Id,
     day: Annotated[
         list[str],
         typer.Argument(metavar="DATE", help="A day, or a month or a year: 2026-03."),
     ],
     as_json: Json = False,
 ) -> None:
-    """Move something to another day. `construct undo` takes it back."""
+    """Move an item to another day. `construct undo` takes it back."""
     from construct.operations.agenda import move
 
-    _change(context, lambda ctx: move(ctx, parse_reference(named), " ".join(day)), as_json)
+    _change(context, lambda ctx: move(ctx, parse_reference(reference), " ".join(day)), as_json)
 
 
-def _settle(context: typer.Context, named: str, how: Settled, as_json: bool) -> None:
+def _settle(context: typer.Context, reference: str, outcome: Settled, as_json: bool) -> None:
     from construct.operations.agenda import settle
 
-    _change(context, lambda ctx: settle(ctx, parse_reference(named), how), as_json)
+    _change(context, lambda ctx: settle(ctx, parse_reference(reference), outcome), as_json)
 
 
 def _change(
@@ -111,10 +111,10 @@ def _change(
         say(observation_line(new, clock.today()))
 
 
-def _write(file: bytes) -> None:
+def _write_bytes(content: bytes) -> None:
     sys.stdout.flush()
     binary = getattr(sys.stdout, "buffer", None)
-    if binary is None:  # a stream of text that stands in its place
-        sys.stdout.write(file.decode())
+    if binary is None:  # standard output was replaced by a text stream
+        sys.stdout.write(content.decode())
     else:
-        binary.write(file)
+        binary.write(content)

@@ -1,4 +1,7 @@
-"""The commands and their options. Each imports what it does when it runs."""
+"""The commands of the first level and their options.
+
+Each imports its body when it runs, so that `construct --help` starts fast.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,12 +22,13 @@ from construct.cli.options import (
     Yes,
     environment,
     examples,
+    in_range,
 )
 from construct.cli.transfer import transfer
-from construct.cli.values import read_plainly
+from construct.cli.values import convert_without_pydantic
 from construct.errors import UsageError
 
-read_plainly()
+convert_without_pydantic()
 app = typer.Typer(
     name="construct",
     help="A personal companion in your terminal that remembers.",
@@ -57,14 +61,14 @@ def main(
         typer.Option(
             "--log-file",
             metavar="PATH",
-            help="Write a log to this file; none of your words go into it.",
+            help="Write a log to this file; it has none of your words.",
         ),
     ] = None,
 ) -> int:
     """Talk with a companion that remembers. Without a command: `construct chat`.
 
     Everything is kept in one SQLite file. `construct doctor` says where it is, and
-    whether all is well.
+    whether anything is wrong.
     """
     from construct.cli.environment import start_log
 
@@ -98,7 +102,7 @@ def chat(
     model: ModelOption = None,
     private: Annotated[
         bool,
-        typer.Option("--private", help="Store nothing that is said, and learn nothing from it."),
+        typer.Option("--private", help="Store nothing and learn nothing from this chat."),
     ] = False,
     commands: Annotated[
         bool, typer.Option("--commands", help="Run piped lines that begin with `/` as commands.")
@@ -150,8 +154,8 @@ def setup(
     """Choose the model that answers, and try it.
 
     Looks for credentials, and for model servers at their usual ports on this machine.
-    What you choose is written to `config.env` in the configuration directory. Nothing is
-    sent anywhere before you have chosen.
+    What you choose is written to `config.env` in the configuration directory. Nothing
+    is sent anywhere before you have chosen.
     """
     from construct.cli.setup import setup as body
 
@@ -197,7 +201,7 @@ def ask(
         bool,
         typer.Option(
             "--no-wait",
-            help="Exit after the reply; leave memory work to the next start.",
+            help="Exit after the reply; leave memory work for the next start.",
         ),
     ] = False,
     attach: Annotated[
@@ -235,7 +239,7 @@ def ask(
 def status(
     context: typer.Context,
     as_json: Json = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Update it until Ctrl-C.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Keep updating it until Ctrl-C.")] = False,
 ) -> None:
     """Show the memory panel: what is remembered, what is due.
 
@@ -272,8 +276,8 @@ def observe(
         typer.Option(
             "--since",
             metavar="DATE",
-            help="Only conversations that continued after that: 2025-03-01, 90d. "
-            "With --dry-run: only messages said since.",
+            help="Only conversations with messages since then: 2025-03-01, 90d. "
+            "With --dry-run: only messages since then.",
         ),
     ] = None,
     budget: Annotated[
@@ -289,13 +293,17 @@ def observe(
         bool,
         typer.Option(
             "--dry-run",
-            help="Show what would be learned now beside what was; store nothing.",
+            help="Compare what would be learned now with what was; store nothing.",
         ),
     ] = False,
     last: Annotated[
         int | None,
         typer.Option(
-            "--last", metavar="N", min=1, help="With --dry-run: the last N messages (40)."
+            "--last",
+            metavar="N",
+            min=1,
+            callback=in_range,
+            help="With --dry-run: the last N messages (40).",
         ),
     ] = None,
     yes: Yes = False,
@@ -304,10 +312,10 @@ def observe(
     """Learn from imported conversations.
 
     Shows how much there is and what it may cost, then asks. You can stop it at any
-    time; the same command goes on where it was.
+    time; the same command continues where it stopped.
 
-    With --dry-run it reads the last messages of all conversations again, by your
-    memory rules as they are now. It says what that may cost, and does not ask.
+    With --dry-run it reads the last messages of all conversations again, with your
+    current memory rules. It says what that may cost, and does not ask.
     """
     if dry_run:
         from construct.cli.memory_work import dry_run as trial
@@ -315,7 +323,7 @@ def observe(
         trial(environment(context), last, since, as_json=as_json)
         return
     if last is not None:
-        raise UsageError("--last goes with --dry-run.")
+        raise UsageError("--last needs --dry-run.")
     from construct.cli.memory_work import observe as body
 
     body(environment(context), since, budget, yes=yes, as_json=as_json)
@@ -330,8 +338,8 @@ def undo(
     """Take back the last memory cycle that changed something.
 
     A cycle is one run of the observer or the reflector, or one edit of yours. What it
-    made is removed, what it replaced becomes active again, and what was drawn from it in
-    the graph goes with it. On a terminal it first shows what would change, and asks.
+    made is removed, what it replaced becomes active again, and what was drawn from it
+    in the graph goes with it. On a terminal it first shows what would change, and asks.
     Repeat it to go further back; it exits 1 when there is nothing left to undo.
     """
     from construct.cli.memory_work import undo as body

@@ -18,15 +18,16 @@ from construct.operations.conversations import create
 from construct.operations.opening import open_chat
 from construct.responders import on_record
 from construct.text import PrintableStream, as_pasted, is_blank, storable
-from construct.turn import Event, Listener, Noticed
+from construct.turn import Event, Noticed
 from construct.views.reply import reply_json, why_broken
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
 
 _MEMORY_SECONDS = 60
+"""How long memory work after the reply may take."""
 _VECTOR_BATCHES = 4
-"""Enough for one turn. The backlog of an import is left to a chat, or to `reindex`."""
+"""Batches of vectors made after a reply: enough for one turn, not for an import."""
 log = logging.getLogger("construct.ask")
 
 
@@ -42,31 +43,29 @@ def ask(
     files: Sequence[Path] = (),
 ) -> int:
     """Send one message, print the reply, then do the memory work that has come due."""
-    attachments = _attachments(files) if files else ()
-    words = _words(text, attachments)
+    attachments: tuple[Attachment, ...] = ()
+    if files:
+        from construct.attachments import read_attachment
+
+        attachments = tuple(map(read_attachment, files))
+    message = _message(text, attachments)
     opening = open_chat(env.settings, conversation, new=new, model=model, private=False)
     with env.context() as ctx:
         conversation_id = opening.conversation_id or create(ctx).id
     companion = Companion(env.settings, opening.models)
     return asyncio.run(
-        _ask(companion, conversation_id, words, attachments, as_json=as_json, wait=wait)
+        _ask(companion, conversation_id, message, attachments, as_json=as_json, wait=wait)
     )
 
 
-def _attachments(files: Sequence[Path]) -> "tuple[Attachment, ...]":
-    from construct.attachments import read_attachment
-
-    return tuple(map(read_attachment, files))
-
-
-def _words(text: str | None, attachments: "Sequence[Attachment]") -> str:
-    """Return TEXT, piped input, or TEXT and below it piped input as pasted material."""
+def _message(text: str | None, attachments: "Sequence[Attachment]") -> str:
+    """Return TEXT or piped input, or TEXT with piped input as pasted material."""
     typed = "" if text in (None, "-") else text
     piped = standard_input() or ""
     if is_blank(typed):
         typed, piped = piped, ""
     if is_blank(typed) and attachments:
-        return ""  # a file without words is a message
+        return ""  # files alone are a message too
     if is_blank(typed):
         raise UsageError("Nothing to ask. Give a text, or pipe one in.")
     parts = [storable(typed).strip("\n")]
@@ -78,48 +77,41 @@ def _words(text: str | None, attachments: "Sequence[Attachment]") -> str:
 async def _ask(
     companion: Companion,
     conversation_id: int,
-    words: str,
+    message: str,
     attachments: "Sequence[Attachment]",
     *,
     as_json: bool,
     wait: bool,
 ) -> int:
     try:
-        at_rest = companion.learns and await companion.worker.went_cold(conversation_id)
+        after_pause = companion.learns and await companion.worker.went_cold(conversation_id)
+        reply = PlainReply(_stream())
+
+        def listen(event: Event) -> None:
+            if isinstance(event, Noticed):
+                complain(event.text)
+            elif not as_json:
+                reply.listen(event)
+
+        result = await on_record(companion).turn(conversation_id, message, listen, attachments)
         if as_json:
-            result = await on_record(companion).turn(
-                conversation_id, words, _heeded(lambda event: None), attachments
-            )
             print_json(reply_json(result))
         else:
-            reply = PlainReply(_stream())
-            result = await on_record(companion).turn(
-                conversation_id, words, _heeded(reply.listen), attachments
-            )
             reply.end(result)
         sys.stdout.flush()
         if not result.complete:
             complain(why_broken(result))
         if wait:
-            await _finish_memory(companion, conversation_id, at_rest=at_rest)
+            await _finish_memory(companion, conversation_id, after_pause=after_pause)
         return ExitStatus.OK if result.complete else ExitStatus.FAILED
     finally:
         await companion.close()
 
 
-def _heeded(listen: Listener) -> Listener:
-    """Return a listener that says on standard error what the user should know."""
-
-    def heard(event: Event) -> None:
-        complain(event.text) if isinstance(event, Noticed) else listen(event)
-
-    return heard
-
-
-async def _finish_memory(companion: Companion, conversation_id: int, *, at_rest: bool) -> None:
+async def _finish_memory(companion: Companion, conversation_id: int, *, after_pause: bool) -> None:
     """Do the memory work that is due, for a minute at most, or until Ctrl-C.
 
-    Whether it fails does not matter to the reply.
+    Errors are only logged: the reply has been given.
     """
     try:
         async with (
@@ -127,18 +119,19 @@ async def _finish_memory(companion: Companion, conversation_id: int, *, at_rest:
             waiting("finishing memory: Ctrl-C leaves it for the next start"),
         ):
             if companion.learns:
-                await companion.worker.run_due(conversation_id, leaving=at_rest)
+                await companion.worker.run_due(conversation_id, leaving=after_pause)
                 await companion.worker.rest(but=conversation_id)
             for _ in range(_VECTOR_BATCHES):
                 if not await companion.worker.index():
                     break
     except (TimeoutError, asyncio.CancelledError):
         log.info("memory work left for the next start")
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with the memory, the reply was given
+    except Exception as error:  # noqa: BLE001 - whatever fails, the reply was given
         log.warning("memory work failed: %s", type(error).__name__)
 
 
 def _stream() -> PrintableStream:
+    """Return what cleans the reply, and on a terminal breaks it between words."""
     if not sys.stdout.isatty():
         return PrintableStream()
     from construct.views.wrapping import WrappedStream

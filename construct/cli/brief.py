@@ -1,6 +1,6 @@
-"""`construct brief`: a few lines for a shell's start.
+"""`construct brief`: what is due, for a shell's start.
 
-It comes in every new shell, so it imports neither typer nor rich, and asks nothing.
+It runs in every new shell, so it imports neither typer nor rich, and never asks.
 """
 
 import shutil
@@ -13,15 +13,14 @@ from construct.views.brief import brief_lines
 
 
 def brief(db: Path | None = None) -> int:
-    """Print what is due, nothing when nothing is."""
+    """Print what is due; print nothing if nothing is."""
     settings = load_settings(db=db)
     today = settings.clock.today()
-    for line in brief_lines(operation(settings.db, today), today):
-        print(_fitted(line) if sys.stdout.isatty() else line)
+    lines = brief_lines(operation(settings.db, today), today)
+    if sys.stdout.isatty():
+        from construct.views.wrapping import ellipsized
+
+        lines = [ellipsized(line, shutil.get_terminal_size().columns) for line in lines]
+    for line in lines:
+        print(line)
     return 0
-
-
-def _fitted(line: str) -> str:
-    from construct.views.wrapping import fitted
-
-    return fitted(line, shutil.get_terminal_size().columns)

@@ -1,6 +1,6 @@
-"""`chat`: the REPL, or piped lines.
+"""`construct chat`: the REPL, or piped lines.
 
-Apart from `ask`, since the prompt waits for what this imports.
+Imports little: the first prompt waits for it.
 """
 
 import sys
@@ -45,7 +45,7 @@ def chat_with(
     private: bool = False,
     commands: bool = False,
 ) -> int:
-    """Run the REPL, or answer piped lines, with these settings; return the exit status."""
+    """Run the REPL or answer piped lines with `settings`; return the exit status."""
     from construct.operations.opening import open_chat
 
     opening = open_chat(settings, conversation, new=new, model=model, private=private)
@@ -55,8 +55,7 @@ def chat_with(
         return run_chat(opening)
     from construct.chat.line_mode import run_piped
 
-    # With the output alone redirected, the lines are typed, and commands are the user's
-    # own.
+    # When only the output is redirected, the user types the lines and may use commands.
     return run_piped(opening, runs_commands=commands or sys.stdin.isatty())
 
 

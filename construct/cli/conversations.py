@@ -1,4 +1,4 @@
-"""`construct conversations …`."""
+"""The commands `construct conversations …`."""
 
 from typing import Annotated
 
@@ -49,14 +49,14 @@ def list_conversations(
         ),
     ] = None,
 ) -> None:
-    """List conversations, the one last talked in first."""
+    """List conversations, most recently used first."""
     from construct.operations import conversations as operations
     from construct.views.conversations import conversations_json, conversations_view
 
     with environment(context).reading() as ctx:
-        found = operations.conversations(ctx, limit)
-    print_json(conversations_json(found)) if as_json else show_view(
-        conversations_view(found, ctx.clock)
+        summaries = operations.conversations(ctx, limit)
+    print_json(conversations_json(summaries)) if as_json else show_view(
+        conversations_view(summaries, ctx.clock)
     )
 
 
@@ -67,8 +67,8 @@ def show(context: typer.Context, conversation_id: Id, as_json: Json = False) -> 
     from construct.views.conversations import transcript_json, transcript_text
 
     with environment(context).reading() as ctx:
-        found = transcript(ctx, conversation_id)
-    print_json(transcript_json(found)) if as_json else say(transcript_text(found, ctx.clock))
+        messages = transcript(ctx, conversation_id)
+    print_json(transcript_json(messages)) if as_json else say(transcript_text(messages, ctx.clock))
 
 
 @conversations.command(epilog=examples('construct conversations rename 3 "The flat in Porto"'))
@@ -78,7 +78,7 @@ def rename(
     title: Annotated[str, typer.Argument(metavar="TITLE", help="The new title.")],
     as_json: Json = False,
 ) -> None:
-    """Give a conversation a title. The observer does not change it."""
+    """Rename a conversation. The observer will not change its title."""
     from construct.operations import conversations as operations
 
     with environment(context).context() as ctx:
@@ -99,7 +99,7 @@ def fork(
 ) -> None:
     """Begin a new conversation that continues from here.
 
-    From then on neither knows what is said in the other.
+    From then on neither sees what is said in the other.
     """
     from construct.cli.memory_work import compact_conversation
     from construct.operations import conversations as operations
@@ -121,7 +121,8 @@ def delete(
 ) -> None:
     """Delete a conversation for good, and what was learned from it.
 
-    Shows what goes, and asks. `construct memory forget` deletes a single thing instead.
+    Shows what would be deleted, and asks. `construct memory forget` deletes a single
+    item instead.
     """
     from construct.operations import conversations as operations
     from construct.views.conversations import deleted_text, deletion_text
@@ -133,5 +134,5 @@ def delete(
             if not confirmed("Delete this for good?"):
                 complain("Nothing was deleted.")
                 return
-        gone = operations.delete(ctx, conversation_id)
-    print_json({"deleted": gone}) if as_json else say(deleted_text(gone))
+        deleted = operations.delete(ctx, conversation_id)
+    print_json({"deleted": deleted}) if as_json else say(deleted_text(deleted))

@@ -1,4 +1,4 @@
-"""`demo`: a chat over a copy of an invented life, which is gone afterwards."""
+"""`construct demo`: a chat over a temporary copy of an invented life."""
 
 import shutil
 import tempfile
@@ -11,8 +11,8 @@ from construct.errors import UsageError
 from construct.operations.demo import fill
 
 _WELCOME = """\
-This is the demo: a year in the life of Mara, who is invented. You talk over a \
-copy of it, which is gone when you leave; your own file is not touched. Try:
+This is the demo: a year in the life of Mara, who is invented. You work on a \
+copy, which is deleted when you leave; your own file is not touched. Try:
 """
 _SUGGESTIONS = {
     "What is Anna Petrov allergic to?": "there are two Annas",
@@ -21,13 +21,14 @@ _SUGGESTIONS = {
     "/profile": "what it knows of Mara, by subject",
     "/agenda": "what is due, today and later",
 }
-_TWO_COLUMNS = 76
+_TWO_COLUMNS_FROM = 76
+"""Terminal width from which each suggestion is explained."""
 
 
 def demo(env: Environment) -> int:
     """Run the chat over the demo life."""
     if env.db is not None:
-        raise UsageError("The demo keeps to a copy of its own. Leave out --db.")
+        raise UsageError("The demo uses a copy of its own. Leave out --db.")
     with tempfile.TemporaryDirectory(prefix="construct-demo-") as folder:
         settings = replace(env.settings, db=Path(folder) / "demo.db")
         fill(settings)
@@ -38,9 +39,9 @@ def demo(env: Environment) -> int:
 
 
 def _welcome(columns: int) -> str:
-    """Return what to try; on a narrow terminal without what comes of it."""
-    if columns < _TWO_COLUMNS:
-        tries = [f"  {words}" for words in _SUGGESTIONS]
+    """Return what to try; on a narrow terminal without the explanations."""
+    if columns < _TWO_COLUMNS_FROM:
+        lines = [f"  {suggestion}" for suggestion in _SUGGESTIONS]
     else:
-        tries = [f"  {words:<36}{why}" for words, why in _SUGGESTIONS.items()]
-    return "\n".join([_WELCOME, *tries, ""])
+        lines = [f"  {suggestion:<36}{why}" for suggestion, why in _SUGGESTIONS.items()]
+    return "\n".join([_WELCOME, *lines, ""])

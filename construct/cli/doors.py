@@ -1,4 +1,4 @@
-"""`construct mcp`, `serve` and `doors`: other programs at the memory."""
+"""The commands `construct mcp`, `serve` and `doors`: memory for other programs."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 doors = typer.Typer()
 
-_PORT = 8765
+_DEFAULT_PORT = 8765
 
 
 @doors.command(
@@ -74,13 +74,13 @@ def mcp_command(
     if print_config is not None:
         _print_config(env, print_config, conversation, since)
         return
-    _need_extra()
+    _require_mcp_extra()
     with env.reading() as ctx:
         allowed = access(ctx, conversation, since)
     from construct.mcp.server import mcp_server
 
-    # A thread waits for standard input, and an orderly end would wait for it. Nothing
-    # here needs one: each call is over before the next.
+    # A thread blocks on standard input, and a normal exit would wait for it. Exiting at
+    # once is safe: nothing runs between two calls.
     signal.signal(signal.SIGINT, lambda *_: os._exit(ExitStatus.INTERRUPTED))
     if sys.stdin.isatty():
         complain("Waiting for a client. `construct mcp --help` says how to set one up.")
@@ -88,26 +88,28 @@ def mcp_command(
 
 
 def _print_config(
-    env: Environment, wanted: str, conversation: int | None, since: str | None
+    env: Environment, client_name: str, conversation: int | None, since: str | None
 ) -> None:
     from construct.mcp.clients import Client, setting_for
 
     try:
-        client = Client(wanted)
+        client = Client(client_name)
     except ValueError as error:
         raise UsageError(
-            f"--print-config {wanted}: that client is not known.\nKnown are {', '.join(Client)}."
+            f"--print-config {client_name}: unknown client.\nKnown are {', '.join(Client)}."
         ) from error
-    narrowed = [] if conversation is None else ["--conversation", str(conversation)]
-    narrowed += [] if since is None else ["--since", since]
-    command = [*_program(), "--db", str(env.settings.db.absolute()), "mcp", *narrowed]
+    command = [*_program(), "--db", str(env.settings.db.absolute()), "mcp"]
+    if conversation is not None:
+        command += ["--conversation", str(conversation)]
+    if since is not None:
+        command += ["--since", since]
     setting = setting_for(client, command)
     print(setting.text)
-    complain(f"Put this into {setting.file}, beside what is there.")
+    complain(f"Add this to {setting.file}.")
 
 
 def _program() -> list[str]:
-    """Return how another program starts this one, wherever it looks for programs."""
+    """Return the command, with absolute paths, that starts this program."""
     script = Path(sys.executable).with_name("construct")
     return [str(script)] if script.exists() else [sys.executable, "-m", "construct"]
 
@@ -118,16 +120,17 @@ def serve(
     port: Annotated[
         int,
         typer.Option("--port", metavar="N", min=0, max=65535, help="0 picks a free one."),
-    ] = _PORT,
+    ] = _DEFAULT_PORT,
 ) -> None:
     """Show the memory panel over HTTP, on this machine.
 
     GET /api/sessions/ID/memory and /api/sessions/ID/memory/details, POST
-    /api/sessions/ID/compact; ID is a conversation's. Only this machine is answered, and
-    only with the token, which stands in the file that the first line names.
+    /api/sessions/ID/compact; ID is the number of a conversation. Only requests from
+    this machine that carry the token are answered; the first line names the token's
+    file.
     """
-    _need_extra()
-    from construct.cli.memory_work import fitted
+    _require_mcp_extra()
+    from construct.cli.memory_work import with_model_thresholds
     from construct.companion import Companion
     from construct.llm.providers import choose_models
     from construct.mcp.http import HOST, http_app, listening, read_token
@@ -137,51 +140,51 @@ def serve(
 
     env = environment(context)
     with env.reading():
-        pass  # what keeps the file from being read is said now
+        pass  # an unreadable database is reported now, not at the first request
 
     @contextmanager
-    def opened() -> Iterator["Context"]:
+    def open_context() -> Iterator["Context"]:
         with env.reading() as ctx:
-            yield fitted(ctx)
+            yield with_model_thresholds(ctx)
 
-    async def work(conversation_id: int) -> None:
+    async def compact_one(conversation_id: int) -> None:
         companion = Companion(env.settings, choose_models(env.settings))
         try:
             await compact(companion, conversation_id)
         finally:
             await companion.close()
 
-    file = env.settings.config_dir / "token"
+    token_file = env.settings.config_dir / "token"
     try:
-        make_folder(file.parent)
-        token = read_token(file)
+        make_folder(token_file.parent)
+        token = read_token(token_file)
     except OSError as error:
         raise ConstructError(
-            f"The token cannot be kept in {file}: {error.strerror or error}."
+            f"The token cannot be stored in {token_file}: {error.strerror or error}."
         ) from error
-    with listening(port) as on:
-        port = on.getsockname()[1]
-        say(f"Serving on http://{HOST}:{port}. The token is in {file}.")
+    with listening(port) as server_socket:
+        port = server_socket.getsockname()[1]
+        say(f"Serving on http://{HOST}:{port}. The token is in {token_file}.")
         sys.stdout.flush()
-        answer_requests(on, http_app(opened, work, token, port))
+        answer_requests(server_socket, http_app(open_context, compact_one, token, port))
 
 
 @doors.command(name="doors")
 def doors_command(context: typer.Context, as_json: Json = False) -> None:
     """Show which programs asked your memory, and when.
 
-    Their questions are not kept, only that they asked and how much they were given.
+    Their questions are not stored, only the number of calls and results.
     """
     from construct.operations.doors import door_calls
     from construct.views.doors import doors_json, doors_view
 
     env = environment(context)
     with env.reading() as ctx:
-        found = door_calls(ctx)
-    print_json(doors_json(found)) if as_json else show(doors_view(found, env.settings.clock))
+        calls = door_calls(ctx)
+    print_json(doors_json(calls)) if as_json else show(doors_view(calls, env.settings.clock))
 
 
-def _need_extra() -> None:
+def _require_mcp_extra() -> None:
     if find_spec("mcp") is None:
         from construct.installation import this_installation
 

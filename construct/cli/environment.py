@@ -1,4 +1,4 @@
-"""What a command works with: the settings, the database, the log."""
+"""What every command starts from: the settings, the database and the log."""
 
 import logging
 import os
@@ -14,25 +14,25 @@ from typing import TYPE_CHECKING
 from construct.cli.streams import answered_yes, complain
 from construct.clock import to_text
 from construct.config import SECRETS, Settings, UntrustedFile, load_settings
-from construct.env_file import answers_file, keep_answer
+from construct.env_file import answers_file, record_answer
 from construct.errors import ConstructError
 from construct.store import cycles, purge
 from construct.store.conversations import (
     current_conversation,
     is_empty,
 )
-from construct.store.database import look_into, make_folder, open_database, transaction
+from construct.store.database import make_folder, open_database, open_without_creating, transaction
 from construct.store.faults import explain
 from construct.text import shorten
 
 if TYPE_CHECKING:
     from construct.operations.context import Context
 
-_ROOMY = 1_000_000
-"""Tokens: a context window that no threshold is too large for."""
+_UNLIMITED_WINDOW = 1_000_000
+"""Tokens: larger than any threshold, for commands that know no model."""
 _PURGE_SECONDS = 0.5
 _HIDDEN = "(not shown)"
-_LONGEST_VALUE = 200
+_MAX_VALUE_LENGTH = 200
 
 
 @dataclass
@@ -43,10 +43,10 @@ class Environment:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings in force; raises UsageError when one is wrong.
+        """The settings in force. Raises UsageError if one is invalid.
 
-        Where a new `.env` sets something that needs trust, this asks on a terminal;
-        elsewhere it says what was ignored.
+        If a new `.env` sets something that needs the user's trust, this asks on a
+        terminal; otherwise it reports what was ignored.
         """
         settings = load_settings(db=self.db)
         if settings.untrusted is not None and _ask_about(settings.untrusted, settings.config_dir):
@@ -57,26 +57,26 @@ class Environment:
 
     @contextmanager
     def database(
-        self, opened: Callable[[Path, Path | None], sqlite3.Connection] = open_database
+        self, open_function: Callable[[Path, Path | None], sqlite3.Connection] = open_database
     ) -> Iterator[sqlite3.Connection]:
         """Open the database and clean up after processes that were stopped.
 
         Raises ConstructError when it fails.
         """
-        with closing(opened(self.settings.db, self.settings.memory_rules)) as db:
+        with closing(open_function(self.settings.db, self.settings.memory_rules)) as db:
             try:
                 if cycles.has_leases(db):
                     with transaction(db):
-                        cycles.abandon_dead(db, to_text(self.settings.clock.now()))
+                        cycles.abandon_orphaned(db, to_text(self.settings.clock.now()))
                 purge.finish_erasure(db, _PURGE_SECONDS)
                 yield db
             except sqlite3.Error as error:
                 raise explain(error, self.settings.db) from error
 
     @contextmanager
-    def looking(self) -> Iterator[sqlite3.Connection]:
-        """Open the database to read it. Makes no file: without one it is empty."""
-        with self.database(look_into) as db:
+    def database_to_read(self) -> Iterator[sqlite3.Connection]:
+        """Open the database for reading. Without a file it is empty; none is made."""
+        with self.database(open_without_creating) as db:
             yield db
             if self.db is not None and is_empty(db):
                 complain(
@@ -86,52 +86,52 @@ class Environment:
 
     @contextmanager
     def context(self) -> Iterator["Context"]:
-        """Open the database and give what an operation works with."""
+        """Open the database and yield the context for an operation."""
         with self.database() as db:
             yield self._context(db)
 
     @contextmanager
     def reading(self) -> Iterator["Context"]:
-        """Give the same for an operation that only reads. Makes no file."""
-        with self.looking() as db:
+        """Yield the context for an operation that only reads. Makes no file."""
+        with self.database_to_read() as db:
             yield self._context(db)
 
     def _context(self, db: sqlite3.Connection) -> "Context":
-        from construct.memory.cycles.situation import memory_config_for
+        from construct.memory.config import memory_config_for
         from construct.operations.context import Context
 
-        memory = memory_config_for(self.settings, _ROOMY)
+        memory = memory_config_for(self.settings, _UNLIMITED_WINDOW)
         return Context(db, self.settings, memory, current_conversation(db))
 
 
-def _ask_about(found: UntrustedFile, config_dir: Path) -> bool:
-    """Ask whether to trust a `.env`, and keep the answer. False if it was not asked."""
+def _ask_about(untrusted: UntrustedFile, config_dir: Path) -> bool:
+    """Ask whether to trust a `.env`. Return whether an answer was stored."""
     streams = (sys.stdin, sys.stdout, sys.stderr)
-    if found.is_refused or not all(stream.isatty() for stream in streams):
+    if untrusted.is_refused or not all(stream.isatty() for stream in streams):
         return False
-    path = os.path.abspath(found.file.path)  # noqa: PTH100 - keeps links
+    path = os.path.abspath(untrusted.file.path)  # noqa: PTH100 - unlike Path.resolve it keeps links
     complain(f"{path} is not yet trusted. It sets:")
-    for name, value in found.ignored.items():
-        complain(f"  {name}={_HIDDEN if name in SECRETS else shorten(value, _LONGEST_VALUE)}")
+    for name, value in untrusted.ignored.items():
+        complain(f"  {name}={_HIDDEN if name in SECRETS else shorten(value, _MAX_VALUE_LENGTH)}")
     complain("Trust it only if you wrote it. Your other keys are never sent to an address it sets.")
     try:
         trusted = answered_yes("Trust it?")
-    except EOFError:  # no answer: ask again next time
+    except EOFError:  # no answer; it will ask again next time
         complain("")
         return False
     try:
         make_folder(config_dir)
-        keep_answer(found.file, config_dir, trusted=trusted)
+        record_answer(untrusted.file, config_dir, trusted=trusted)
     except OSError as error:
         where = answers_file(config_dir)
-        complain(f"The answer cannot be kept in {where}: {error.strerror or error}.")
+        complain(f"The answer cannot be stored in {where}: {error.strerror or error}.")
         return False
     return True
 
 
-def _what_was_ignored(found: UntrustedFile, config_dir: Path) -> str:
-    ignored = f"Ignored {', '.join(found.ignored)} from {found.file.path}"
-    if found.is_refused:
+def _what_was_ignored(untrusted: UntrustedFile, config_dir: Path) -> str:
+    ignored = f"Ignored {', '.join(untrusted.ignored)} from {untrusted.file.path}"
+    if untrusted.is_refused:
         return (
             f"{ignored}, which you do not trust. "
             f"Remove its line from {answers_file(config_dir)} to be asked again."
@@ -145,10 +145,10 @@ def _what_was_ignored(found: UntrustedFile, config_dir: Path) -> str:
 def start_log(path: Path, db: Path) -> None:
     """Append the program's log to a file that only the user can read.
 
-    It says what happened, and has nothing of what was said and no secrets. Raises
-    UsageError for the database.
+    The log names events; it has no message text and no secrets. Raises UsageError if
+    the file is the database.
     """
-    from construct.store.backup import refuse_database
+    from construct.store.output_file import refuse_database
 
     refuse_database(path, db, "--log-file")
     try:

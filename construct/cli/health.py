@@ -1,35 +1,37 @@
-"""`construct usage`, `doctor` and `reindex`."""
+"""The commands `construct usage`, `doctor` and `reindex`."""
+
+import sys
 
 import typer
 
 from construct.cli.options import Json, environment
-from construct.cli.progress import left_off, progress_bar, searchable
-from construct.cli.streams import print_json, say, show, tell
+from construct.cli.progress import complete_index, interruptible, progress_bar
+from construct.cli.streams import print_json, say, show
 from construct.errors import ExitStatus
 
 health = typer.Typer()
 
-_LEFT_OFF = "Stopped. What is done is kept; run `construct reindex` to continue."
+_INTERRUPTED = "Stopped. What is done is kept; run `construct reindex` to continue."
 
 
 @health.command()
 def usage(context: typer.Context, as_json: Json = False) -> None:
     """Show tokens and money, by purpose, model and day.
 
-    And what the same talk would have cost without a memory: with the last messages
-    alone, or with the whole history.
+    Also shows what the same conversations would have cost without a memory: with only
+    the last messages, or with the whole history.
     """
     from construct.operations.cost_report import cost_report
     from construct.views.usage import usage_json, usage_view
 
     with environment(context).reading() as ctx:
-        found = cost_report(ctx)
-    print_json(usage_json(found)) if as_json else show(usage_view(found))
+        report = cost_report(ctx)
+    print_json(usage_json(report)) if as_json else show(usage_view(report))
 
 
 @health.command()
 def doctor(context: typer.Context, as_json: Json = False) -> int:
-    """Check that all is well, and say what to do if not.
+    """Check for problems, and say what to do about them.
 
     Checks the settings, the credentials, the database file and its invariants, and the
     search index, and asks the model for one word. Exits 1 when something is wrong.
@@ -38,13 +40,15 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
     from construct.views.doctor import checks_json, checks_text, checks_view
 
     env = environment(context)
-    with env.looking() as db:
-        searchable(db)
+    with env.database_to_read() as db:
+        complete_index(db)
         checks = check_everything(db, env.settings)
     if as_json:
         print_json(checks_json(checks))
+    elif sys.stdout.isatty():
+        show(checks_view(checks))
     else:
-        tell(lambda: checks_view(checks), checks_text(checks))
+        say(checks_text(checks))
     return ExitStatus.OK if all(check.ok for check in checks) else ExitStatus.FAILED
 
 
@@ -52,16 +56,16 @@ def doctor(context: typer.Context, as_json: Json = False) -> int:
 def reindex(context: typer.Context, as_json: Json = False) -> None:
     """Make everything searchable.
 
-    Enters the messages of an interrupted import into the search index. With the extra
-    `semantic` it also makes the vectors that are missing; interrupted, it goes on where
-    it was. An open chat does both in the background. Only this command replaces the
+    Adds the messages of an interrupted import to the search index. With the extra
+    `semantic` it also makes missing vectors; after an interruption it continues where
+    it stopped. An open chat does both in the background. Only this command replaces the
     vectors of another model (CONSTRUCT_SEMANTIC_MODEL).
     """
     from construct.operations.indexing import reindex as make_searchable
     from construct.views.doctor import reindexed_json, reindexed_lines
 
-    with environment(context).context() as ctx, left_off(lambda: _LEFT_OFF):
-        entered = searchable(ctx.db)
+    with environment(context).context() as ctx, interruptible(lambda: _INTERRUPTED):
+        entered = complete_index(ctx.db)
         with progress_bar() as advance:
             done = make_searchable(ctx, entered, advance)
     if as_json:

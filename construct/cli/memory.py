@@ -1,4 +1,4 @@
-"""`construct memory …`: look into memory and correct it."""
+"""The commands `construct memory …`: look at memory and correct it."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -7,6 +7,7 @@ import typer
 
 from construct.cli.options import (
     Json,
+    Yes,
     environment,
     examples,
     in_range,
@@ -37,7 +38,7 @@ AsOf = Annotated[
         "--as-of", metavar="DATE", help="As it was then: a date, a time, 7d, 2w, yesterday."
     ),
 ]
-All = Annotated[bool, typer.Option("--all", help="Also what newer observations have replaced.")]
+All = Annotated[bool, typer.Option("--all", help="Include what newer observations have replaced.")]
 Limit = Annotated[
     int,
     typer.Option("--limit", min=1, metavar="N", help="Show at most this many.", callback=in_range),
@@ -61,7 +62,7 @@ def list_memory(
     context: typer.Context,
     wanted: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILTER]", help="Such as: high planned since 2026-03 dentist."),
+        typer.Argument(metavar="[FILTER]", help="For example: high planned since 2026-03 dentist."),
     ] = None,
     as_of: AsOf = None,
     include_all: All = False,
@@ -70,8 +71,8 @@ def list_memory(
 ) -> None:
     """List what is remembered, by day.
 
-    `!` matters much, `-` some, `~` little. The number is what `why`, `edit`, `pin` and
-    `forget` take.
+    `!` marks high priority, `-` medium, `~` low. The number is what `why`, `edit`,
+    `pin` and `forget` take.
 
     FILTER: a priority (high, medium, low), a stance (stated, asked, planned,
     hypothetical, inferred, assistant, quoted), pending, pinned, unknown (outcome),
@@ -82,18 +83,21 @@ def list_memory(
 
     env = environment(context)
     with env.reading() as ctx:
-        found = operation(ctx, " ".join(wanted or ()), as_of, include_all=include_all)
-    clock, for_people = env.settings.clock, sys.stdout.isatty() and not as_json
+        everything = operation(ctx, " ".join(wanted or ()), as_of, include_all=include_all)
+    clock = env.settings.clock
+    for_people = sys.stdout.isatty() and not as_json
     if for_people:
-        found = found.without_promoted()
-    newest = found.newest(limit, clock)
+        everything = everything.without_promoted()
+    newest = everything.newest(limit, clock)
     if as_json:
         print_json(views.memory_list_json(newest, clock))
     elif not newest.observations and not newest.memories:
-        say(views.nothing_listed(found, compact="construct compact"))
+        say(views.nothing_listed(everything, compact="construct compact"))
     elif for_people:
-        kept, rest = newest.memories, "a larger --limit"
-        show(views.memory_list_view(found, most=limit, memories=kept, rest=rest))
+        view = views.memory_list_view(
+            everything, most=limit, memories=newest.memories, rest="a larger --limit"
+        )
+        show(view)
     else:
         for line in views.memory_list_lines(newest, clock):
             say(line)
@@ -106,8 +110,11 @@ def profile(context: typer.Context, as_json: Json = False) -> None:
     from construct.views.profile import profile_json, profile_view
 
     with environment(context).reading() as ctx:
-        found, clock = operation(ctx), ctx.clock
-    print_json(profile_json(found, clock)) if as_json else show(profile_view(found, clock.today()))
+        subjects, clock = operation(ctx), ctx.clock
+    if as_json:
+        print_json(profile_json(subjects, clock))
+    else:
+        show(profile_view(subjects, clock.today()))
 
 
 @memory.command()
@@ -117,12 +124,12 @@ def timeline(context: typer.Context, as_json: Json = False) -> None:
     from construct.views.history import timeline_json, timeline_view
 
     with environment(context).reading() as ctx:
-        found = operation(ctx)
-    print_json(timeline_json(found)) if as_json else show(timeline_view(found))
+        weeks = operation(ctx)
+    print_json(timeline_json(weeks)) if as_json else show(timeline_view(weeks))
 
 
 @memory.command(
-    context_settings={"ignore_unknown_options": True},  # a word may begin with a dash
+    context_settings={"ignore_unknown_options": True},  # a query may begin with a dash
     epilog=examples(
         'construct memory search "dentist"',
         "construct memory search Porto flat --as-of 2w --by user",
@@ -131,7 +138,8 @@ def timeline(context: typer.Context, as_json: Json = False) -> None:
 def search(
     context: typer.Context,
     query: Annotated[
-        list[str], typer.Argument(metavar="QUERY", help="Words to look for, in any form.")
+        list[str],
+        typer.Argument(metavar="QUERY", help="Words to look for, in any form."),
     ],
     as_of: AsOf = None,
     include_all: All = False,
@@ -144,24 +152,24 @@ def search(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Search all that was ever said or noted, best first."""
-    from construct.cli.progress import searchable_soon
+    """Search everything that was ever said or noted, best match first."""
+    from construct.cli.progress import complete_index_briefly
     from construct.operations.search import search as operation
-    from construct.views.search import found_json, found_lines
+    from construct.views.search import search_json, search_lines
 
     with environment(context).reading() as ctx:
-        searchable_soon(ctx.db)
-        found = operation(
+        complete_index_briefly(ctx.db)
+        result = operation(
             ctx, " ".join(query), limit=limit, as_of=as_of, include_all=include_all, by=by
         )
     if as_json:
-        print_json(found_json(found))
+        print_json(search_json(result))
     elif sys.stdout.isatty():
-        from construct.views.hits import found_view
+        from construct.views.hits import search_view
 
-        show(found_view(found))
+        show(search_view(result))
     else:
-        say("\n".join(found_lines(found)))
+        say("\n".join(search_lines(result)))
 
 
 @memory.command(
@@ -173,8 +181,8 @@ def show_one(context: typer.Context, reference: Id, as_json: Json = False) -> No
 
     env = environment(context)
     with env.reading() as ctx:
-        found = operation(ctx, parse_reference(reference))
-    _print_one(found, env.settings.clock, as_json)
+        item = operation(ctx, parse_reference(reference))
+    _print_one(item, env.settings.clock, as_json)
 
 
 @memory.command(epilog=examples("construct memory why 42", "construct memory why last"))
@@ -185,20 +193,21 @@ def why(
 ) -> None:
     """Show where it comes from, down to the words that were said.
 
-    The tree goes through every generation of condensing; below it stands what became of
-    it. `why last` shows what of memory the last reply was given.
+    The tree goes through every generation of reflections; its history follows. `why
+    last` shows what the model was given from memory for the last reply.
     """
     from construct.operations import provenance
     from construct.views import provenance as views
 
-    env, clock = environment(context), environment(context).settings.clock
+    env = environment(context)
+    clock = env.settings.clock
     with env.reading() as ctx:
         if reference == "last":
             reply = provenance.why_last(ctx)
             view, data = views.why_last_view(reply, clock), views.why_last_json(reply, clock)
         else:
-            found = provenance.why(ctx, parse_reference(reference))
-            view, data = views.why_view(found, clock), views.why_json(found)
+            trace = provenance.why(ctx, parse_reference(reference))
+            view, data = views.why_view(trace, clock), views.why_json(trace)
     print_json(data) if as_json else show(view)
 
 
@@ -211,44 +220,44 @@ def forget(
     words: Annotated[
         bool, typer.Option("--words", help="Also empty the messages, and the replies to them.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask first.")] = False,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Delete it for good, with all that rests on it.
+    """Delete it for good, with everything that rests on it.
 
-    A message goes with all that was drawn from it. It says first what goes, and asks.
-    Not a byte of it stays in the file, and the same messages are not observed again.
-    Without --words the messages themselves are kept, without the files attached to
-    them, out of recall and out of the context.
+    For a message, that is every observation drawn from it. It shows first what would be
+    deleted, and asks. Not a byte of it stays in the file, and the same messages are not
+    observed again. Without --words the messages themselves are kept, but not the files
+    attached to them, and they are no longer recalled or sent to the model.
     """
-    from construct.cli.progress import searchable
+    from construct.cli.progress import complete_index
     from construct.operations import forgetting
     from construct.views import forgetting as views
 
-    wanted = parse_reference(reference)
+    target = parse_reference(reference)
     with environment(context).context() as ctx:
-        searchable(ctx.db)
-        plan = forgetting.plan_forget(ctx, wanted, words=words)
+        complete_index(ctx.db)
+        plan = forgetting.plan_forget(ctx, target, words=words)
         if not yes:
             show(views.forget_plan_view(plan, ctx.clock.today()), sys.stderr)
             if not confirmed(views.forget_question(plan)):
                 complain("Nothing was deleted.")
                 return
-        gone = forgetting.forget(ctx, wanted, words=words)
-    print_json({"forgotten": gone}) if as_json else show(views.forgotten_view(gone))
+        forgotten = forgetting.forget(ctx, target, words=words)
+    print_json({"forgotten": forgotten}) if as_json else show(views.forgotten_view(forgotten))
 
 
 @memory.command(epilog=examples('construct memory edit 42 "Ana\'s cat is called Mila"'))
 def edit(
     context: typer.Context,
     reference: Id,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="How it should read.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The corrected text.")],
     as_json: Json = False,
 ) -> None:
     """Correct it in your own words.
 
-    Your words replace it, and no later cycle overrules them. `construct
-    undo` takes an edit back.
+    Your words replace it, and no later cycle changes them. `construct undo` takes an
+    edit back.
     """
     from construct.operations.memory import edit as operation
     from construct.operations.rules import forbidden_word
@@ -273,14 +282,14 @@ def pin(
     off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Keep it word for word and always show it to the model."""
+    """Keep it word for word, and always show it to the model."""
     from construct.operations.memory import pin as operation
 
     env = environment(context)
     with env.context() as ctx:
-        found = operation(ctx, parse_reference(reference), off=off)
-    before = f"{'Unpinned' if off else 'Pinned'}: {found.id}  "
-    _print_one(found, env.settings.clock, as_json, before=before)
+        pinned = operation(ctx, parse_reference(reference), off=off)
+    before = f"{'Unpinned' if off else 'Pinned'}: {pinned.id}  "
+    _print_one(pinned, env.settings.clock, as_json, before=before)
 
 
 @memory.command(
@@ -294,12 +303,12 @@ def add(
         typer.Option(
             "--category",
             metavar="WORD",
-            help="person, place, health, work, preference, plan, or a word of yours.",
+            help="person, place, health, work, preference, plan, or a word of your own.",
         ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Keep one thing for good, in your own words."""
+    """Store a memory for good, in your own words."""
     from construct.operations.memory import remember
     from construct.operations.rules import forbidden_word
     from construct.views.memory import memory_json
@@ -323,28 +332,28 @@ def diff(
         str, typer.Argument(metavar="FROM", help="A date, or 7d, 2w, yesterday.")
     ] = "7d",
     until: Annotated[
-        str | None, typer.Argument(metavar="TO", help="A date; now when missing.")
+        str | None, typer.Argument(metavar="TO", help="A date; now unless given.")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Show what was learned, what changed and what is gone.
 
-    Between FROM, a week ago when missing, and TO, now when missing.
+    FROM is a week ago unless given; TO is now.
     """
     from construct.operations.history import diff as operation
     from construct.views.history import diff_json, diff_view
 
     env = environment(context)
     with env.reading() as ctx:
-        found = operation(ctx, since, until)
-    print_json(diff_json(found)) if as_json else show(diff_view(found, env.settings.clock))
+        changes = operation(ctx, since, until)
+    print_json(diff_json(changes)) if as_json else show(diff_view(changes, env.settings.clock))
 
 
 @memory.command(epilog=examples("construct memory graph", "construct memory graph Rosa"))
 def graph(
     context: typer.Context,
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A person, place or thing; you when missing.")
+        str, typer.Argument(metavar="NAME", help="A person, place or thing; you unless given.")
     ] = "",
     as_json: Json = False,
 ) -> None:
@@ -353,8 +362,8 @@ def graph(
     from construct.views.memory import graph_json, graph_view
 
     with environment(context).reading() as ctx:
-        found = operation(ctx, name)
-    print_json(graph_json(found)) if as_json else show(graph_view(found))
+        entity = operation(ctx, name)
+    print_json(graph_json(entity)) if as_json else show(graph_view(entity))
 
 
 @memory.command("context")
@@ -365,7 +374,7 @@ def show_context(
 ) -> None:
     """Show what the next message would send to the model.
 
-    Part by part, and where its tokens go. ◄ is a mark of the prompt cache.
+    Shows each part and the tokens it takes. ◄ marks where the prompt cache ends.
     """
     from construct.cli.memory_work import with_companion
     from construct.operations.status import next_request
@@ -373,20 +382,20 @@ def show_context(
 
     env = environment(context)
     with env.reading() as ctx:
-        here = ctx.conversation_id
-    found = with_companion(env, lambda companion: next_request(companion, here))
-    print_json(context_json(found)) if as_json else show(context_view(found, full=full))
+        conversation_id = ctx.conversation_id
+    request = with_companion(env, lambda companion: next_request(companion, conversation_id))
+    print_json(context_json(request)) if as_json else show(context_view(request, full=full))
 
 
 def _print_one(
-    found: "Observation | Message | StoredMemory", clock: Clock, as_json: bool, before: str = ""
+    item: "Observation | Message | StoredMemory", clock: Clock, as_json: bool, before: str = ""
 ) -> None:
     from construct.store.records import Observation
     from construct.views.memory import observation_line, shown_json, shown_view
 
     if as_json:
-        print_json(shown_json(found, clock))
-    elif isinstance(found, Observation) and not sys.stdout.isatty():
-        say(before + observation_line(found, clock.today()))
+        print_json(shown_json(item, clock))
+    elif isinstance(item, Observation) and not sys.stdout.isatty():
+        say(before + observation_line(item, clock.today()))
     else:
-        show(shown_view(found, clock))
+        show(shown_view(item, clock))

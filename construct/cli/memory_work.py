@@ -1,4 +1,4 @@
-"""`status`, `compact`, `observe` and `undo`: memory work, seen and done on demand."""
+"""The bodies of `construct status`, `compact`, `observe` and `undo`."""
 
 import asyncio
 import sys
@@ -8,13 +8,13 @@ from contextlib import suppress
 from typing import TypeVar
 
 from construct.cli.environment import Environment
-from construct.cli.progress import left_off, progress_bar, waiting
+from construct.cli.progress import interruptible, progress_bar, waiting
 from construct.cli.streams import complain, confirmed, print_json, say, show
 from construct.companion import Companion
 from construct.errors import NotConfiguredError
 from construct.llm.providers import Models, choose_models
 from construct.operations import forgetting, learning
-from construct.operations import status as standing
+from construct.operations import status as operation
 from construct.operations.context import Context
 from construct.operations.learning import CompactResult
 from construct.operations.status import Status
@@ -22,8 +22,8 @@ from construct.operations.status import Status
 T = TypeVar("T")
 
 _COMPACT = "construct compact"
-_LOOK_SECONDS = 0.5
-_LEFT_OFF = "Stopped. What was observed is kept; run the same command to continue."
+_UPDATE_SECONDS = 0.5
+_INTERRUPTED = "Stopped. What was observed is kept; run the same command to continue."
 
 
 def status(env: Environment, *, as_json: bool) -> None:
@@ -31,16 +31,16 @@ def status(env: Environment, *, as_json: bool) -> None:
     from construct.views.status import status_json, status_view
 
     with env.reading() as ctx:
-        found = _status(ctx)
-        imported = 0 if as_json else standing.count_unread(ctx)
-    view = status_view(found, imported=imported, compact=_COMPACT)
-    print_json(status_json(found)) if as_json else show(view)
+        current = _status(ctx)
+        imported = 0 if as_json else operation.count_unread(ctx)
+    view = status_view(current, imported=imported, compact=_COMPACT)
+    print_json(status_json(current)) if as_json else show(view)
 
 
 def watch_status(env: Environment) -> None:
-    """Show the memory panel, anew twice a second, until Ctrl-C.
+    """Show the memory panel, updated twice a second, until Ctrl-C.
 
-    Where there is no terminal, once.
+    Without a terminal it is shown once.
     """
     from rich.console import Group
     from rich.live import Live
@@ -52,22 +52,22 @@ def watch_status(env: Environment) -> None:
     if not sys.stdout.isatty():
         status(env, as_json=False)
         return
-    with env.context() as ctx:  # the chat that is watched may have made no file yet
-        imported = standing.count_unread(ctx)  # takes a second: once will do
-        ending = Text()  # the line on which the terminal shows the ^C
+    with env.context() as ctx:  # makes the file, in case the watched chat has not yet
+        imported = operation.count_unread(ctx)  # too slow to count at every update
+        last_line = Text()  # where the terminal shows the ^C
 
-        def look() -> Group:
-            found = _status(ctx.at_current())
-            return Group(status_view(found, imported=imported, compact=_COMPACT), ending)
+        def panel() -> Group:
+            current = _status(ctx.at_current())
+            return Group(status_view(current, imported=imported, compact=_COMPACT), last_line)
 
-        live = Live(look(), console=to_console(sys.stdout), auto_refresh=False)
+        live = Live(panel(), console=to_console(sys.stdout), auto_refresh=False)
         with suppress(KeyboardInterrupt), live:
             while True:
-                time.sleep(_LOOK_SECONDS)
-                live.update(look(), refresh=True)
+                time.sleep(_UPDATE_SECONDS)
+                live.update(panel(), refresh=True)
 
 
-def fitted(ctx: Context) -> Context:
+def with_model_thresholds(ctx: Context) -> Context:
     """Return the context with thresholds for the main model, if one is configured."""
     with suppress(NotConfiguredError):
         return ctx.with_models(choose_models(ctx.settings))
@@ -75,29 +75,29 @@ def fitted(ctx: Context) -> Context:
 
 
 def _status(ctx: Context) -> Status:
-    return standing.status(fitted(ctx))
+    return operation.status(with_model_thresholds(ctx))
 
 
 def compact(env: Environment, *, as_json: bool) -> None:
     """Do the memory work of the latest conversation now, and print what changed."""
     from construct.views.learning import compact_json, compact_view
 
-    env.settings.must_learn()
+    env.settings.require_learning()
     with env.context() as ctx:
-        here = ctx.conversation_id
-    if here is None:
-        choose_models(env.settings)  # raises where none is configured
+        conversation_id = ctx.conversation_id
+    if conversation_id is None:
+        choose_models(env.settings)  # raises if none is configured
         print_json(compact_json(None)) if as_json else say("Nothing to compact yet.")
         return
-    done = compact_conversation(env, here)
+    done = compact_conversation(env, conversation_id)
     print_json(compact_json(done)) if as_json else show(compact_view(done))
 
 
 def compact_conversation(env: Environment, conversation_id: int) -> CompactResult:
-    """Observe, compact and reflect one conversation now."""
+    """Observe a conversation, compact it and run the reflector, now."""
 
     async def work(companion: Companion) -> CompactResult:
-        async with waiting("working through the conversation"):
+        async with waiting("compacting the conversation"):
             return await learning.compact(companion, conversation_id)
 
     done = with_companion(env, work)
@@ -109,10 +109,10 @@ def compact_conversation(env: Environment, conversation_id: int) -> CompactResul
 def observe(
     env: Environment, since: str | None, budget: float | None, *, yes: bool, as_json: bool
 ) -> None:
-    """Say what there is to observe and what it may cost, ask, and do it."""
+    """Say how much there is to observe and what it may cost, ask, then do it."""
     from construct.views.learning import observe_plan_view, observed_view
 
-    env.settings.must_learn()
+    env.settings.require_learning()
     models = choose_models(env.settings)
     with env.context() as ctx:
         plan = learning.plan_observe(ctx, models.worker, since)
@@ -121,7 +121,7 @@ def observe(
         if not yes and not confirmed("Observe them?"):
             complain("Nothing was observed.")
             return
-    with left_off(lambda: _LEFT_OFF), progress_bar() as advance:
+    with interruptible(lambda: _INTERRUPTED), progress_bar() as advance:
         done = with_companion(
             env, lambda companion: learning.observe(companion, plan, budget, advance), models
         )
@@ -129,19 +129,19 @@ def observe(
 
 
 def dry_run(env: Environment, last: int | None, since: str | None, *, as_json: bool) -> None:
-    """Say what reading the last messages again may cost, do it, and store nothing."""
-    from construct.operations import dry_run as operation
+    """Say what reading the last messages again may cost, then do it. Stores nothing."""
+    from construct.operations import dry_run as dry_runs
     from construct.views.dry_run import dry_run_json, dry_run_plan_view, dry_run_view
 
     models = choose_models(env.settings)
     with env.reading() as ctx:
-        plan = operation.plan_dry_run(ctx.with_models(models), models.worker, last, since)
+        plan = dry_runs.plan_dry_run(ctx.with_models(models), models.worker, last, since)
     complain(dry_run_plan_view(plan))
 
-    async def work() -> operation.DryRun:
+    async def work() -> dry_runs.DryRun:
         try:
-            async with waiting("reading again"):
-                return await operation.dry_run(plan)
+            async with waiting("reading the messages again"):
+                return await dry_runs.dry_run(plan)
         finally:
             await models.close()
 
@@ -150,7 +150,7 @@ def dry_run(env: Environment, last: int | None, since: str | None, *, as_json: b
 
 
 def undo(env: Environment, *, yes: bool, as_json: bool) -> None:
-    """Show on a terminal what would be taken back and ask. Then take it back."""
+    """Take back the last cycle. On a terminal show first what would change, and ask."""
     from construct.views.forgetting import (
         UNDO_QUESTION,
         undo_plan_view,
@@ -175,7 +175,7 @@ def with_companion(
     work: Callable[[Companion], Awaitable[T]],
     models: Models | None = None,
 ) -> T:
-    """Run work that needs the models, and close them."""
+    """Run work that needs the models, then close them. Return its result."""
 
     async def run() -> T:
         companion = Companion(env.settings, models or choose_models(env.settings))

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what a shell offers for them on TAB."""
+"""Options that several commands share, and their shell completion."""
 
 import re
 import sqlite3
@@ -12,26 +12,27 @@ import typer
 from construct.cli.environment import Environment
 from construct.config import load_settings, model_name
 from construct.errors import ConstructError, UsageError
-from construct.store import observations as rows
 from construct.store.conversations import list_conversations
 from construct.store.database import open_database
+from construct.store.observations import unsuperseded
 from construct.text import shorten
 
-Offers = list[tuple[str, str]]
+Completions = list[tuple[str, str]]
+"""Ids, each with a description."""
 
-_MOST_OFFERED = 50
-_WIDTH = 60
+_MAX_OFFERED = 50
+_DESCRIPTION_LENGTH = 60
 _UNSAFE = re.compile(r"[^\w ,.?’-]+")
-_LARGEST = 2**63 - 1
+_MAX_SQLITE_INTEGER = 2**63 - 1
 
 
 def in_range(number: int | None) -> int | None:
-    """Return a number that SQLite can hold. Ids beyond that name nothing anyway."""
-    return None if number is None else max(-_LARGEST, min(number, _LARGEST))
+    """Clamp a number to what SQLite can hold. No id is larger than that."""
+    return None if number is None else max(-_MAX_SQLITE_INTEGER, min(number, _MAX_SQLITE_INTEGER))
 
 
 def examples(*lines: str) -> str:
-    """Return the end of a help text: commands to try, one a line."""
+    """Return the end of a help text: example commands, one per line."""
     return "\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)])
 
 
@@ -44,42 +45,43 @@ def _model(name: str | None) -> str | None:
         ) from error
 
 
-def conversation_ids(context: typer.Context, incomplete: str) -> Offers:
-    """Return the conversations whose number begins so, the one last talked in first."""
+def conversation_ids(context: typer.Context, incomplete: str) -> Completions:
+    """Return the conversations whose id starts with `incomplete`, latest first."""
 
-    def find(db: sqlite3.Connection) -> Offers:
+    def find(db: sqlite3.Connection) -> Completions:
         return [(str(c.conversation.id), c.name) for c in list_conversations(db)]
 
-    return _offered(context, incomplete, find)
+    return _completions(context, incomplete, find)
 
 
-def observation_ids(context: typer.Context, incomplete: str) -> Offers:
-    """Return the observations whose number begins so, the newest first."""
+def observation_ids(context: typer.Context, incomplete: str) -> Completions:
+    """Return the observations whose id starts with `incomplete`, newest first."""
 
-    def find(db: sqlite3.Connection) -> Offers:
-        return [(str(o.id), o.content) for o in reversed(rows.unsuperseded(db))]
+    def find(db: sqlite3.Connection) -> Completions:
+        return [(str(o.id), o.content) for o in reversed(unsuperseded(db))]
 
-    return _offered(context, incomplete, find)
+    return _completions(context, incomplete, find)
 
 
-def _offered(
-    context: typer.Context, incomplete: str, find: Callable[[sqlite3.Connection], Offers]
-) -> Offers:
-    named = context.find_root().params.get("db")
+def _completions(
+    context: typer.Context, incomplete: str, find: Callable[[sqlite3.Connection], Completions]
+) -> Completions:
+    db_option = context.find_root().params.get("db")
     try:
-        path = load_settings(db=Path(named) if named else None).db
+        path = load_settings(db=Path(db_option) if db_option else None).db
         if not path.exists():
             return []
         with closing(open_database(path)) as db:
-            found = [(i, _plain(text)) for i, text in find(db) if i.startswith(incomplete)]
+            matches = [(id_, text) for id_, text in find(db) if id_.startswith(incomplete)]
     except (ConstructError, sqlite3.Error, OSError):
         return []
-    return found[:_MOST_OFFERED]
+    return [(id_, _harmless(text)) for id_, text in matches[:_MAX_OFFERED]]
 
 
-def _plain(text: str) -> str:
-    """Return a text as words that mean nothing to a shell, which evaluates them."""
-    return " ".join(_UNSAFE.sub(" ", shorten(text, _WIDTH).replace("'", "’")).split())
+def _harmless(text: str) -> str:
+    """Return a text without characters that the shell would interpret."""
+    short = shorten(text, _DESCRIPTION_LENGTH).replace("'", "’")
+    return " ".join(_UNSAFE.sub(" ", short).split())
 
 
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask first.")]
@@ -112,16 +114,16 @@ Force = Annotated[
 
 
 def refuse_json_before(context: typer.Context, as_json: bool) -> None:
-    """Raise UsageError for a `--json` that stands before the name of a command."""
+    """Raise UsageError if `--json` stands before the name of a subcommand."""
     if as_json:
         raise UsageError(
-            f"--json goes behind the command: construct {context.info_name}"
+            f"--json goes after the command: construct {context.info_name}"
             f" {context.invoked_subcommand} --json"
         )
 
 
 def environment(context: typer.Context) -> Environment:
     """Return the environment that the global options describe."""
-    found = context.find_object(Environment)
-    assert found is not None
-    return found
+    env = context.find_object(Environment)
+    assert env is not None
+    return env

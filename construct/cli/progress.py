@@ -1,4 +1,4 @@
-"""What long work shows on standard error, and how it is interrupted in good order."""
+"""Progress of long work on standard error, and orderly interruption."""
 
 import signal
 import sqlite3
@@ -11,21 +11,26 @@ from types import FrameType
 from construct.cli.streams import complain
 from construct.errors import StoppedError
 from construct.store import search_index
+from construct.views.words import counted
 
 Advance = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done, and of how much (0: unknown)."""
-_TOLD_TO_STOP = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-_MOMENT, _PATIENCE = 0.5, 1.0  # seconds
+"""Takes the name of the step, how much of it is done, and its total (0 if unknown)."""
+_STOP_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_SILENT_SECONDS = 0.5
+"""Shorter work shows no progress."""
+_INDEX_SECONDS = 1.0
+"""How long completing the search index may delay a command unannounced."""
 
 
 @contextmanager
 def progress_bar() -> Iterator[Advance]:
-    """Give a function that draws a bar, on a terminal and after a moment.
+    """Yield a function that reports progress, shown as a bar on a terminal.
 
-    Where the total is known beforehand the bar is there at once. It is gone at the end.
+    The bar appears after a moment, or at once if the total is known at the start. It
+    disappears at the end.
     """
     if not sys.stderr.isatty():
-        yield lambda doing, done, total: None
+        yield lambda step, done, total: None
         return
     from rich.console import Console
     from rich.progress import Progress
@@ -33,13 +38,13 @@ def progress_bar() -> Iterator[Advance]:
     bar = Progress(console=Console(stderr=True), transient=True)
     begun = time.monotonic()
 
-    def advance(doing: str, done: int, total: int) -> None:
-        if not bar.tasks or bar.tasks[0].description != doing:
+    def advance(step: str, done: int, total: int) -> None:
+        if not bar.tasks or bar.tasks[0].description != step:
             for task in bar.task_ids:
                 bar.remove_task(task)
-            bar.add_task(doing, total=total or None)
+            bar.add_task(step, total=total or None)
         bar.update(bar.task_ids[0], completed=done)
-        if (total and not done) or time.monotonic() - begun > _MOMENT:
+        if (total and not done) or time.monotonic() - begun > _SILENT_SECONDS:
             bar.start()
 
     try:
@@ -49,8 +54,8 @@ def progress_bar() -> Iterator[Advance]:
 
 
 @asynccontextmanager
-async def waiting(words: str) -> AsyncIterator[None]:
-    """Show what is waited for, on a terminal and after a moment, until the end."""
+async def waiting(message: str) -> AsyncIterator[None]:
+    """Show a message with a spinner while the block runs, on a terminal."""
     if not sys.stderr.isatty():
         yield
         return
@@ -58,69 +63,71 @@ async def waiting(words: str) -> AsyncIterator[None]:
 
     from construct.tasks import stop
 
-    spinner = asyncio.create_task(_spin(words), name="spinner")
+    spinner = asyncio.create_task(_spin(message), name="spinner")
     try:
         yield
     finally:
         await stop(spinner)
 
 
-async def _spin(words: str) -> None:
+async def _spin(message: str) -> None:
     import asyncio
 
     from rich.console import Console
 
-    await asyncio.sleep(_MOMENT)
-    with Console(stderr=True).status(words):
+    await asyncio.sleep(_SILENT_SECONDS)
+    with Console(stderr=True).status(message):
         await asyncio.get_running_loop().create_future()
 
 
-def searchable(db: sqlite3.Connection) -> int:
+def complete_index(db: sqlite3.Connection) -> int:
     """Complete the search index after an interrupted import.
 
-    Return how many messages were not in it.
+    Return how many messages it lacked.
     """
     total = search_index.count_missing(db)
     if not total:
         return 0
-    begun, told = time.monotonic(), sys.stderr.isatty()
+    begun, announced = time.monotonic(), sys.stderr.isatty()  # a terminal shows the bar
     with progress_bar() as advance:
 
-        def tell(done: int, total: int) -> None:
-            nonlocal told
-            if not told and time.monotonic() - begun > _PATIENCE:
-                told = True
-                complain(f"First {total - done:,} imported messages are added to the search index.")
+        def report(done: int, total: int) -> None:
+            nonlocal announced
+            if not announced and time.monotonic() - begun > _INDEX_SECONDS:
+                announced = True
+                left = counted(total - done, "imported message")
+                complain(f"Adding {left} to the search index first.")
             advance("Indexing", done, total)
 
-        search_index.complete(db, tell)
+        search_index.complete(db, report)
     return total
 
 
-def searchable_soon(db: sqlite3.Connection) -> None:
-    """Complete the search index for a second at most, and say what is missing then."""
-    search_index.complete(db, seconds=_PATIENCE)
-    left = search_index.count_missing(db)
-    if left:
-        complain(f"Not searched yet: {left:,} imported messages. `construct reindex` adds them.")
+def complete_index_briefly(db: sqlite3.Connection) -> None:
+    """Complete the search index for at most a second, and say what is still missing."""
+    search_index.complete(db, seconds=_INDEX_SECONDS)
+    if left := search_index.count_missing(db):
+        messages = counted(left, "imported message")
+        complain(f"Not searched yet: {messages}. `construct reindex` adds them.")
 
 
 @contextmanager
-def left_off(words: Callable[[], str]) -> Iterator[None]:
-    """Let the block end in good order when it is interrupted, and say where it stands.
+def interruptible(message: Callable[[], str]) -> Iterator[None]:
+    """Raise an exception in the block on Ctrl-C, SIGTERM or a closed terminal.
 
-    Ctrl-C, SIGTERM and a closed terminal interrupt it; the interruption is raised on.
+    The block can then clean up. Prints the message, which says how far the work got,
+    and lets the exception pass.
     """
-    heeded = [number for number in _TOLD_TO_STOP if signal.getsignal(number) is signal.SIG_DFL]
-    for number in heeded:
+    handled = [number for number in _STOP_SIGNALS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in handled:
         signal.signal(number, _stop)
     try:
         yield
     except (KeyboardInterrupt, StoppedError):
-        complain(words())
+        complain(message())
         raise
     finally:
-        for number in heeded:
+        for number in handled:
             signal.signal(number, signal.SIG_DFL)
 
 

@@ -1,21 +1,22 @@
-"""From arguments to exit status: every expected error is one or two plain lines."""
+"""Run a command, and turn any error into a plain message and an exit status."""
 
 import os
 import sqlite3
 import sys
 from collections.abc import Sequence
+from copy import copy
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from construct.cli.streams import complain, let_go
+from construct.cli.streams import complain, discard
 from construct.errors import ConstructError, ExitStatus, StoppedError
 
 if TYPE_CHECKING:
     from typer import Typer
 
-# What typer says when a command is missing, and when there are too many words.
-_TOO_MANY = "Got unexpected extra argument"
+_TOO_MANY_ARGUMENTS = "Got unexpected extra argument"
+"""How typer's message begins; usually a text was not put in quotes."""
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -29,18 +30,19 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         if not isinstance(error, BrokenPipeError) and status == ExitStatus.OK:
             complain(
-                f"Standard output cannot be written: {error.strerror}.\nMake room, then try again."
+                f"Standard output cannot be written: {error.strerror}.\n"
+                "Free some space, then try again."
             )
-        let_go(sys.stdout)
+        discard(sys.stdout)
         status = status or ExitStatus.FAILED
     return status
 
 
 def _open_streams() -> None:
-    """Replace closed standard streams, and let no character fail to print."""
+    """Replace closed standard streams; make unprintable characters print as `?`."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115, PTH123 - for the whole run
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115, PTH123 - stays open
             setattr(sys, name, stream)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -56,8 +58,8 @@ def _outcome(arguments: Sequence[str]) -> int:
         return error.status
     except KeyboardInterrupt:
         return ExitStatus.INTERRUPTED
-    except BrokenPipeError:  # nobody reads our output any more, so there is nothing to say
-        let_go(sys.stdout)
+    except BrokenPipeError:  # nobody reads the output any more
+        discard(sys.stdout)
         return ExitStatus.FAILED
     except sqlite3.Error as error:
         from construct.store.faults import explain
@@ -65,25 +67,25 @@ def _outcome(arguments: Sequence[str]) -> int:
         explained = explain(error, "")
         return _fail(str(explained), explained.status)
     except OSError as error:
-        is_named = isinstance(error.filename, str | bytes)
-        what = f"{os.fsdecode(error.filename)} failed" if is_named else "Writing failed"
+        has_path = isinstance(error.filename, str | bytes)
+        subject = f"{os.fsdecode(error.filename)} failed" if has_path else "Writing failed"
         return _fail(
-            f"{what}: {error.strerror or error}.\nCheck it and the disk, then try again.",
+            f"{subject}: {error.strerror or error}.\nCheck the file and the disk, then try again.",
             ExitStatus.FAILED,
         )
-    except Exception as error:  # noqa: BLE001 - the last resort: a traceback is a defect whatever the input
+    except Exception as error:  # noqa: BLE001 - the last resort: users never see a traceback
         return _unexpected(error)
 
 
 def _dispatch(arguments: Sequence[str]) -> int:
-    # The way people start it every day: without the cost of importing typer. A shell
-    # that completes gives no arguments either.
+    # The commands that run most often do without typer, whose import is slow. A shell
+    # that asks for completions gives no arguments either.
     if not arguments and "_CONSTRUCT_COMPLETE" not in os.environ:
         from construct.cli.chat import chat
         from construct.cli.environment import Environment
 
         return chat(Environment())
-    match [*arguments]:  # in every new shell
+    match [*arguments]:
         case ["brief"] | ["--db", _, "brief"]:
             from construct.cli.brief import brief
 
@@ -98,12 +100,14 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
 
     from construct.text import one_line
 
+    words = arguments[2:] if arguments[:1] == ["--db"] else arguments
+    small_app = _with_one_command(app, words)
     try:
-        status = app(args=list(arguments), prog_name="construct", standalone_mode=False)
+        status = small_app(args=list(arguments), prog_name="construct", standalone_mode=False)
     except TyperException as error:
-        path = _addressed(app, arguments)
+        path = _called_command(app, arguments)
         message = error.format_message()
-        if message.startswith(_TOO_MANY):
+        if message.startswith(_TOO_MANY_ARGUMENTS):
             message += ". Put the text in quotes."
         return _fail(f"{one_line(message)}\n`{path} --help` lists the options.", ExitStatus.USAGE)
     except Abort:
@@ -111,17 +115,37 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
     return int(status or 0)
 
 
-def _addressed(app: "Typer", arguments: Sequence[str]) -> str:
-    """Return the command that these arguments call.
+def _with_one_command(app: "Typer", words: Sequence[str]) -> "Typer":
+    """Return a copy of the app that has only the command which `words` call.
 
-    Not every error of typer's knows.
+    Typer builds a parser for every command, which takes longer than a search does. If
+    the first word names no command, return the whole app.
     """
+    name, small_app = next(iter(words), ""), copy(app)
+    small_app.registered_commands = [
+        command
+        for command in app.registered_commands
+        if name == (command.name or getattr(command.callback, "__name__", ""))
+    ]
+    small_app.registered_groups = []
+    for group in app.registered_groups:
+        group_app = group.typer_instance
+        if group.name == name and group_app is not None:
+            small_group = copy(group)
+            small_group.typer_instance = _with_one_command(group_app, words[1:])
+            small_app.registered_groups = [small_group]
+    has_command = small_app.registered_commands or small_app.registered_groups
+    return small_app if has_command else app
+
+
+def _called_command(app: "Typer", arguments: Sequence[str]) -> str:
+    """Return the command that the arguments call; not all of typer's errors name it."""
     from typer.main import get_command
 
-    path, below = "construct", getattr(get_command(app), "commands", {})
+    path, subcommands = "construct", getattr(get_command(app), "commands", {})
     for word in arguments:
-        if word in below:
-            path, below = f"{path} {word}", getattr(below[word], "commands", {})
+        if word in subcommands:
+            path, subcommands = f"{path} {word}", getattr(subcommands[word], "commands", {})
     return path
 
 
@@ -135,7 +159,7 @@ def _unexpected(error: Exception) -> int:
     import traceback
 
     name = type(error).__name__
-    # Without the message, which may hold words of the talk.
+    # Without the error's message, which may quote what the user said.
     frames = "".join(traceback.format_tb(error.__traceback__))
     logging.getLogger("construct").error("unexpected %s\n%s", name, frames)
     return _fail(

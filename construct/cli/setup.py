@@ -1,4 +1,4 @@
-"""`setup` and `models`: choosing a model, on a screen or by options."""
+"""The bodies of `construct setup` and `models`: choose a model."""
 
 import asyncio
 import getpass
@@ -12,16 +12,17 @@ from construct.cli.streams import complain, print_json, say
 from construct.config import Settings, load_settings, server_address
 from construct.errors import ConstructError, UsageError
 from construct.operations import setup as operation
-from construct.operations.setup import Choice, Kept, Reach
+from construct.operations.setup import Choice, Reach, SavedChoice
 from construct.views import setup as view
 from construct.views.words import model_words
 
 _HEADING = "Construct, a companion that remembers."
 _WRONG_KEY = "Press one of the keys above."
+_PICK_AGAIN = "Pick again, or press q to leave everything as it is."
 
 
 class Picked(StrEnum):
-    """What somebody did at the screen."""
+    """How the user left the setup screen."""
 
     CHOSEN = "chosen"
     DEMO = "demo"
@@ -30,20 +31,20 @@ class Picked(StrEnum):
 
 def models(env: Environment, *, as_json: bool) -> None:
     """Print the models within reach."""
-    found = operation.all_models(env.settings)
-    print_json(view.models_json(found)) if as_json else say(view.models_text(found))
+    available = operation.all_models(env.settings)
+    print_json(view.models_json(available)) if as_json else say(view.models_text(available))
 
 
 def setup(
     env: Environment, *, use: str | None, server: str | None, key: str | None, as_json: bool
 ) -> int:
-    """Choose a model by options, or on the screen; without a terminal print what is found."""
+    """Choose a model by options or on the screen; without a terminal, list models."""
     settings = env.settings
     if use is not None or server is not None or key is not None:
-        choice = _by_options(settings, use, server, _key_from_input(key))
-        kept = _keep(settings, choice)
-        text = "\n".join(filter(None, [view.kept_text(kept), kept.advice]))
-        print_json(view.kept_json(kept)) if as_json else say(text)
+        choice = _choice_by_options(settings, use, server, _key_from_input(key))
+        saved = _save(settings, choice)
+        text = "\n".join(filter(None, [view.saved_text(saved), saved.advice]))
+        print_json(view.saved_json(saved)) if as_json else say(text)
         return 0
     reach = operation.within_reach(settings)
     if as_json:
@@ -58,23 +59,23 @@ def setup(
 
 
 def first_choice(env: Environment) -> tuple[Picked, Settings]:
-    """Let somebody choose who has nothing configured; return what was picked and the settings.
+    """Let a new user choose a model. Return how they left the screen, and the settings.
 
-    The demo runs here, and is over when this returns.
+    If they picked the demo, it has run and ended when this returns.
     """
     settings = env.settings
     picked = pick(settings, operation.within_reach(settings))
     if picked is Picked.DEMO:
         from construct.cli.demo import demo
 
-        demo(Environment())  # never in a database that --db names
-    if picked is Picked.CHOSEN:  # with what has been written since
+        demo(Environment())  # without --db: the demo has its own database
+    if picked is Picked.CHOSEN:  # the choice was written to config.env
         settings = replace(load_settings(db=settings.db), untrusted=None)
     return picked, settings
 
 
 def pick(settings: Settings, reach: Reach) -> Picked:
-    """Show the screen, read one key, and do what it says, until that works."""
+    """Show the screen and read keys until one of them leads to a result."""
     say(view.screen(reach, _HEADING))
     while True:
         key = _one_key()
@@ -84,24 +85,25 @@ def pick(settings: Settings, reach: Reach) -> Picked:
         if key == "d":
             return Picked.DEMO
         try:
-            choice = _choice(settings, reach, key)
+            choice = _choice_by_key(reach, key)
             if choice is None:
                 complain(_WRONG_KEY)
                 continue
             if choice.model != operation.NOTEBOOK:
                 say(f"Trying {model_words(choice.model)} …")
-            say(f"\n{view.kept_text(_keep(settings, choice))}\n")
+            say(f"\n{view.saved_text(_save(settings, choice))}\n")
         except ConstructError as error:
-            complain(f"{error}\nPick again, or press q to leave everything as it is.")
-        except EOFError:  # Ctrl-D at a question leaves the question
-            complain("\nPick again, or press q to leave everything as it is.")
+            complain(f"{error}\n{_PICK_AGAIN}")
+        except EOFError:  # Ctrl-D at a question
+            complain(f"\n{_PICK_AGAIN}")
         else:
             return Picked.CHOSEN
 
 
-def _choice(settings: Settings, reach: Reach, key: str) -> Choice | None:
+def _choice_by_key(reach: Reach, key: str) -> Choice | None:
+    """Ask what the key needs and return the choice; None for any other key."""
     if key == "k":
-        return operation.choose_key(_checked(getpass.getpass("API key (not shown): ").strip()))
+        return operation.choose_key(_checked_key(getpass.getpass("API key (not shown): ").strip()))
     if key == "u":
         url = input("Address, such as http://192.168.1.5:11434: ").strip()
         secret = getpass.getpass("Key, if it needs one (not shown): ").strip()
@@ -114,27 +116,30 @@ def _choice(settings: Settings, reach: Reach, key: str) -> Choice | None:
     return None
 
 
-def _by_options(settings: Settings, use: str | None, server: str | None, key: str | None) -> Choice:
+def _choice_by_options(
+    settings: Settings, use: str | None, server: str | None, key: str | None
+) -> Choice:
     if server is not None:
         return operation.choose_server(_address(server), use, key)
     if key is not None:
         return operation.choose_key(key, use)
-    assert use is not None  # one of the three is given
+    assert use is not None  # the caller checks that one of the three is given
     return operation.choose_named(settings, use)
 
 
-def _key_from_input(given: str | None) -> str | None:
-    if given is None:
+def _key_from_input(option: str | None) -> str | None:
+    """Return the API key from standard input for `--key -`; None without the option."""
+    if option is None:
         return None
-    if given != "-":
-        raise UsageError("A key on the command line can be seen by others. Pipe it in: --key -")
+    if option != "-":
+        raise UsageError("Others can see a key on the command line. Pipe it in with --key -")
     key = sys.stdin.readline().strip()
     if not key:
         raise UsageError("--key - reads the key from standard input, which was empty.")
-    return _checked(key)
+    return _checked_key(key)
 
 
-def _checked(key: str) -> str:
+def _checked_key(key: str) -> str:
     if not (key and key.isascii() and key.isprintable() and " " not in key):
         raise UsageError("Not a key: it must be one word of plain characters.")
     return key
@@ -147,12 +152,12 @@ def _address(text: str) -> str:
         raise UsageError(f"{text!r}: {error}.") from error
 
 
-def _keep(settings: Settings, choice: Choice) -> Kept:
-    return asyncio.run(operation.keep(settings, choice))
+def _save(settings: Settings, choice: Choice) -> SavedChoice:
+    return asyncio.run(operation.save(settings, choice))
 
 
 def _one_key() -> str:
-    """Return the next key that is pressed, in lower case; empty at the end of input."""
+    """Return the next key pressed, in lower case; "" at the end of input."""
     if os.name != "posix":
         return input().strip()[:1].lower()
     import termios
@@ -161,9 +166,9 @@ def _one_key() -> str:
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
-        tty.setcbreak(descriptor, termios.TCSADRAIN)  # what was typed just before counts
+        tty.setcbreak(descriptor, termios.TCSADRAIN)  # keeps what was typed just before
         pressed = os.read(descriptor, 16).decode("ascii", "replace")
-        key = "?" if pressed.startswith("\x1b") else pressed[:1]  # an arrow is several bytes
+        key = "?" if pressed.startswith("\x1b") else pressed[:1]  # arrow keys send several bytes
     finally:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
     return key.lower()

@@ -1,9 +1,8 @@
-"""The standard streams: printing, made safe for a terminal, reading and asking."""
+"""The standard streams: print safely, read piped input, ask for confirmation."""
 
 import json
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, TextIO
@@ -16,40 +15,33 @@ if TYPE_CHECKING:
 
 
 def say(text: str = "") -> None:
-    """Print text, made safe for a terminal and there broken between words."""
-    print(_laid_out(printable(text), sys.stdout))
-
-
-def tell(view: Callable[[], "RenderableType"], plainly: str) -> None:
-    """Print a view on a terminal, elsewhere plain lines for other programs."""
-    if sys.stdout.isatty():
-        show(view())
-    else:
-        say(plainly)
+    """Print text without control characters; on a terminal, wrap it between words."""
+    print(_wrapped(printable(text), sys.stdout))
 
 
 def show(view: "RenderableType", stream: TextIO | None = None) -> None:
-    """Print a view: on a terminal in colours and as wide as that, elsewhere plainly."""
-    to = stream or sys.stdout
+    """Print a view: on a terminal in colour and at its width, else as plain text."""
+    target = stream or sys.stdout
     if isinstance(view, str):
-        print(_laid_out(printable(view), to), file=to)
+        print(_wrapped(printable(view), target), file=target)
         return
     from construct.views.console import PLAIN_WIDTH, to_ansi
     from construct.views.themes import theme_on
 
-    to.write(to_ansi(view, _width(to) or PLAIN_WIDTH, theme_on(to, os.environ)))
+    theme = theme_on(target, os.environ)
+    target.write(to_ansi(view, _width(target) or PLAIN_WIDTH, theme))
 
 
 def complain(text: str) -> None:
-    """Print an error: plain lines on standard error."""
+    """Print plain text on standard error: an error, a note or a question's details."""
     try:
-        print(_laid_out(printable(text), sys.stderr), file=sys.stderr, flush=True)
-    except OSError:  # nobody reads it, or there is no room for it
-        let_go(sys.stderr)
+        print(_wrapped(printable(text), sys.stderr), file=sys.stderr, flush=True)
+    except OSError:  # nobody reads it, or the disk is full
+        discard(sys.stderr)
 
 
-def _laid_out(text: str, stream: TextIO) -> str:
-    """Return text broken between words for a terminal, which breaks it anywhere."""
+def _wrapped(text: str, stream: TextIO) -> str:
+    """Return text wrapped between words for a terminal; unchanged for other streams."""
     width = _width(stream)
     if width is None:
         return text
@@ -64,22 +56,22 @@ def _width(stream: TextIO) -> int | None:
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
-def let_go(stream: TextIO) -> None:
-    """Drop what a stream still holds, or the interpreter would complain at exit."""
+def discard(stream: TextIO) -> None:
+    """Drop what a stream still buffers; flushing it at exit would fail."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_json(data: Any) -> None:
-    """Print data as JSON, escaped so that nothing in it can move a cursor.
+    """Print data as ASCII JSON, so that no text in it can control the terminal.
 
-    A dataclass is the object of its fields.
+    A dataclass becomes an object with its fields.
     """
     print(json.dumps(data, indent=2, ensure_ascii=True, default=asdict))
 
 
 def standard_input() -> str | None:
-    """Return what is piped or redirected in, None when there is nothing to read."""
+    """Return piped or redirected input; None if there is none."""
     import stat
 
     if sys.stdin.isatty():
@@ -91,12 +83,12 @@ def standard_input() -> str | None:
 
 
 def confirmed(question: str) -> bool:
-    """Ask before something is deleted; raises UsageError where nobody can answer."""
+    """Ask for confirmation. Raises UsageError without a terminal."""
     if not sys.stdin.isatty():
         raise UsageError("No terminal to confirm on. Pass --yes.")
     return answered_yes(question)
 
 
 def answered_yes(question: str) -> bool:
-    """Ask for a yes as the chat does; anything else is no. Raises EOFError without an answer."""
-    return input(f"{_laid_out(question, sys.stdout)} [y/N] ").strip().lower() in {"y", "yes"}
+    """Return whether the user answers y or yes. Raises EOFError without an answer."""
+    return input(f"{_wrapped(question, sys.stdout)} [y/N] ").strip().lower() in {"y", "yes"}

@@ -1,4 +1,4 @@
-"""`construct export`, `report` and `import`."""
+"""The commands `construct export`, `attachment`, `report` and `import`."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from construct.cli.options import Force, Json, Output, environment, examples, in_range
-from construct.cli.progress import left_off, progress_bar
+from construct.cli.progress import interruptible, progress_bar
 from construct.cli.streams import complain, print_json, say
 from construct.errors import UsageError
 
@@ -49,7 +49,7 @@ def export(
     """
     from construct.operations import transfer as operations
 
-    target = _file(output)
+    target = _target(output)
     with environment(context).reading() as ctx:
         operations.export(ctx, file_format, target, sys.stdout, force=force)
     if target is not None:
@@ -68,26 +68,26 @@ def attachment(
         int,
         typer.Argument(
             metavar="ID",
-            help="`construct memory why` and `conversations show` have the ids.",
+            help="`construct memory why` and `conversations show` list the ids.",
             callback=in_range,
         ),
     ],
     output: Output = None,
     force: Force = False,
 ) -> None:
-    """Give back a file that you attached, as it was kept and sent.
+    """Write a file that you attached, as it was stored and sent.
 
     Only you can read the file. An existing file is replaced only if it is an export, a
     report or a database of Construct's; any other needs --force.
     """
     from construct.operations import transfer as operations
 
-    target = _file(output)
+    target = _target(output)
     if output is None and sys.stdout.isatty():
         raise UsageError("Name a file with -o (`-o -`: standard output).")
     with environment(context).reading() as ctx:
-        found = operations.attachment(ctx, attachment_id)
-        operations.write_attachment(ctx, found, target, sys.stdout, force=force)
+        attached = operations.attachment(ctx, attachment_id)
+        operations.write_attachment(ctx, attached, target, sys.stdout, force=force)
     if target is not None:
         complain(f"Written: {target}")
 
@@ -97,7 +97,7 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
     """Write the memory as one page for your browser.
 
     It shows what is known, since when, from which words and at what cost. The page
-    needs no other file and loads nothing from outside. An existing file is replaced
+    needs no other file and loads nothing from the network. An existing file is replaced
     only if Construct wrote it; any other needs --force.
     """
     from construct.operations.report import report as read_report
@@ -108,7 +108,7 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
         raise UsageError(
             "The report is a page for a browser.\nName a file with -o (`-o -`: standard output)."
         )
-    target = _file(output)
+    target = _target(output)
     with environment(context).reading() as ctx:
         html = page(read_report(ctx), ctx.clock)
         if target is None:
@@ -123,7 +123,7 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
     epilog=examples(
         "construct import backup.jsonl           an export from another machine",
         "construct import conversations.json     ChatGPT's or Claude's export",
-        "construct import export.zip             the same, as it was sent",
+        "construct import export.zip             the same, still zipped",
     ),
 )
 def import_(
@@ -139,8 +139,8 @@ def import_(
     """Bring in conversations from a file.
 
     All of it or nothing. The same file twice adds nothing; after an interruption, run
-    it again to go on. What comes in can be searched at once. It is not part of the
-    context, and nothing is learned from it until you run `construct observe`.
+    it again to continue. What it brings in can be searched at once. It is not part of
+    the context, and nothing is learned from it until you run `construct observe`.
     """
     from construct.operations import transfer as operations
     from construct.operations.search import count_unsearched
@@ -149,11 +149,11 @@ def import_(
     started: set[str] = set()
     with environment(context).context() as ctx, progress_bar() as advance:
 
-        def progress(doing: str, done: int, total: int) -> None:
-            started.add(doing)
-            advance(doing, done, total)
+        def progress(step: str, done: int, total: int) -> None:
+            started.add(step)
+            advance(step, done, total)
 
-        with left_off(lambda: left_off_text(count_unsearched(ctx), started)):
+        with interruptible(lambda: left_off_text(count_unsearched(ctx), started)):
             imported = operations.import_file(ctx, file, progress)
     if as_json:
         print_json(imported.report)
@@ -163,12 +163,13 @@ def import_(
         complain(note)
 
 
-def _file(output: Path | None) -> Path | None:
+def _target(output: Path | None) -> Path | None:
+    """Return the file to write; None for standard output."""
     return None if output is None or str(output) == "-" else output
 
 
 def _print_page(html: str) -> None:
-    """Print a page whole, in any encoding: what that lacks is written as references."""
+    """Print a page. Characters missing in the output's encoding become `&#8217;`."""
     encoding = sys.stdout.encoding or "utf-8"
     charset = "utf-8" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else "ascii"
     sys.stdout.write(html.encode(charset, "xmlcharrefreplace").decode(charset))

@@ -1,8 +1,8 @@
-"""Values on the command line, read without pydantic.
+"""Convert command-line values without pydantic.
 
-Typer takes pydantic for it, whose import is a quarter of a short command's CPU time. What
-is read here is what our commands take: words, numbers and paths. A version of typer that
-this was not tried with reads them itself.
+Typer uses pydantic, whose import is a quarter of a short command's CPU time. Our
+commands only take words, numbers and paths. With a version of typer other than the
+tested one, typer converts the values itself.
 """
 
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from typing import Any, get_args
 import typer
 from typer import core
 
-_TRIED = "0.29."
-_KINDS: dict[Any, str] = {
+_TESTED_VERSION = "0.29."
+_TYPE_NAMES: dict[Any, str] = {
     bool: "yes or no",
     str: "a text",
     int: "a whole number",
@@ -23,43 +23,44 @@ _KINDS: dict[Any, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
-    """Stands for typer's RuntimeParam."""
+class _Converter:
+    """Replaces typer's RuntimeParam."""
 
-    kind: Any
-    least: float | None
-    most: float | None
+    type_: Any
+    minimum: float | None
+    maximum: float | None
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         if param.multiple or param.nargs == -1:
-            return [self._read(one, param, ctx) for one in value or ()]
-        return None if value is None else self._read(value, param, ctx)
+            return [self._convert(item, param, ctx) for item in value or ()]
+        return None if value is None else self._convert(value, param, ctx)
 
-    def _read(self, value: Any, param: Any, ctx: Any) -> Any:
-        def refused(why: str) -> typer.BadParameter:
-            return typer.BadParameter(why, ctx=ctx, param=param)
+    def _convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        def error(message: str) -> typer.BadParameter:
+            return typer.BadParameter(message, ctx=ctx, param=param)
 
         try:
-            read = self.kind(value)
+            converted = self.type_(value)
         except ValueError:
-            raise refused(f"{value} is not {_KINDS[self.kind]}.") from None
-        if self.least is not None and not read >= self.least:
-            raise refused(f"It must be at least {self.least}.")
-        if self.most is not None and not read <= self.most:
-            raise refused(f"It must be at most {self.most}.")
-        return read
+            raise error(f"{value} is not {_TYPE_NAMES[self.type_]}.") from None
+        if self.minimum is not None and not converted >= self.minimum:
+            raise error(f"It must be at least {self.minimum}.")
+        if self.maximum is not None and not converted <= self.maximum:
+            raise error(f"It must be at most {self.maximum}.")
+        return converted
 
 
-def read_plainly() -> None:
-    """Have typer's values read here, those that can be."""
-    if not typer.__version__.startswith(_TRIED):
+def convert_without_pydantic() -> None:
+    """Make typer convert values here, except types that are not in `_TYPE_NAMES`."""
+    if not typer.__version__.startswith(_TESTED_VERSION):
         return
-    theirs = vars(core)["build_runtime_param"]
+    original = vars(core)["build_runtime_param"]
 
     def build(descriptor: Any) -> Any:
-        kind = (*get_args(descriptor.annotation), descriptor.annotation)[0]
-        if kind not in _KINDS:
-            return theirs(descriptor)
-        return _Reader(kind, descriptor.parameter_info.min, descriptor.parameter_info.max)
+        # `int | None` and `list[int]` are converted as int.
+        type_ = (*get_args(descriptor.annotation), descriptor.annotation)[0]
+        if type_ not in _TYPE_NAMES:
+            return original(descriptor)
+        return _Converter(type_, descriptor.parameter_info.min, descriptor.parameter_info.max)
 
     vars(core)["build_runtime_param"] = build

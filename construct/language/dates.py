@@ -1,31 +1,38 @@
-"""Find the days an English sentence mentions and the periods a query names. No I/O.
+"""Find the days an English sentence mentions. No I/O.
 
 A sentence is read for the one day it means, by its tense, seen from the day it was
-said. A query is read for whole periods ("in May", "last week") and looks back.
+said.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import date, timedelta
 
-from construct.language.periods import Period, add_months, period
-from construct.language.wordlists import MONTHS, TIME_WORDS, WEEKDAYS, word_set
+from construct.language.named_periods import (
+    DAY_WORD,
+    DAY_WORD_OFFSETS,
+    HABIT,
+    INDEFINITE,
+    MONTH_ABBREVIATIONS,
+    NAMED_DAY,
+    RELATIVE,
+    UNIT_DAYS,
+    is_one_day,
+    read_amount,
+    weekday_meant,
+)
+from construct.language.periods import add_months
 
 Reading = tuple[int, int, date]
 """How exact a reference is (0 the most), where it stands, and the day."""
 
 _LONGEST = 1000
 """Characters of a sentence that are read."""
-_MONTHS = [name[:3] for name in MONTHS]
-_DAYS = [name[:3] for name in WEEKDAYS]
-_SMALL = "a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
-_NUMBERS = dict(zip(_SMALL.split("|"), (1, 1, *range(1, 13)), strict=True))
 _SPELLED = (
     "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|"
     "thirteenth|fourteenth"
 )
-_UNIT_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 30, "year": 365}
 
 _MONTH = (
     r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|"
@@ -33,9 +40,6 @@ _MONTH = (
 )
 _DAY = rf"(?:(?P<day>\d{{1,2}})(?P<th>st|nd|rd|th)?|(?P<spelled>{_SPELLED}))"
 _YEAR = r"(?:,?\s+(?:of\s+)?(?P<year>(?:19|20|21)\d\d)(?![\d:]))?"
-_NUMBER = rf"(?P<n>\d{{1,3}}|{_SMALL})"
-_UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
-_WEEKDAY = r"(?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
 
 _ISO = re.compile(
     r"(?<![\w./-])(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d|[-/.]\d)|(?<!\d)(\d{4})年(\d{1,2})月(\d{1,2})日"
@@ -48,33 +52,9 @@ _MONTH_DAY = re.compile(
 _DAY_MONTH = re.compile(
     rf"(?ia)(?<![\w:/.-]){_DAY}(?:\s?[-–]\s?\d{{1,2}})?\.?\s+(?P<of>of\s+)?{_MONTH}\b(?!['’])\.?{_YEAR}"
 )
-_RELATIVE = re.compile(
-    rf"(?ia)\bin\s+(?:about\s+|around\s+|exactly\s+|just\s+)?{_NUMBER}\s+{_UNIT}\b(?!\s+(?:or|of)\b)"
-    rf"|\b{_NUMBER.replace('<n>', '<n2>')}\s+{_UNIT.replace('<unit>', '<unit2>')}\s+"
-    r"(?:(?P<ago>ago(?:\s+(?P<exact>today))?)|from\s+(?P<origin>now|today|tomorrow))\b"
-)
 _LASTING = re.compile(
     r"(?i)\b(?:times?|once|twice|most|best|worst|haven['’]t|hasn['’]t|(?:has|have) been)\b|['’]ve\b"
 )
-_MANY_DAYS = (
-    r"\s+(?:nights|mornings|afternoons|evenings|school|roast|papers?|of (?:the|each|every) month)\b"
-    r"|\s*(?:-|–|to|thru|through)\s*(?:mon|tue|wed|thu|fri|sat|sun)\w*"
-)
-_NAMED_DAY = re.compile(
-    r"(?ia)(?:(?P<lead>\b(?:the|this|next|last|past|previous|coming|upcoming|following)\s+"
-    rf"(?:past\s+|coming\s+)?)?\b{_WEEKDAY}\b|\b(?P<lead2>(?:on|this|next|last|by|until|till)\s+)"
-    rf"(?P<short>(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun))\b)(?P<many>{_MANY_DAYS})?"
-)
-_INDEFINITE = re.compile(
-    r"(?i)\b(?:every|each|any|most|all|some|other|an?|one|per|many|another|first|second|third|fourth|black|good|ash|"
-    r"palm|cyber|casual|super|bloody|taco|easter|single|free|weeks? from)\s+$"
-)
-_HABIT = re.compile(
-    r"(?i)\b(?:usually|always|often|typically|normally|generally|whenever|weekly|"
-    r"every (?:week|month|year|other))\b"
-)
-_OTHER_WEEK = re.compile(r"(?i)\s*,?\s*(?:of\s+|the\s+)*(?:(next)|(last)) week\b")
-_WEEK_BEFORE = re.compile(r"(?i)\b(?:(next)|(last)) week\s*,?\s*(?:on\s+)?$")
 _ORDINAL = re.compile(
     r"(?i)(?:\b(?:on|by|until|till|before|after|from|since|for|to|is|was|it['’]s|\w{3,6}day,?)\s+|^\s*)the\s+"
     r"(?P<day>\d{1,2})(?:st|nd|rd|th)\b(?!\s+(?!(?:at|in|and|or|to|for|with|if|when|because|so|but|then|is|was|from|till|"
@@ -82,18 +62,12 @@ _ORDINAL = re.compile(
     r"of (?:this|the|next|last) month)\w)"
     r"(?:\s+of (?:(?P<next>next)|(?P<last>last)|this|the) month)?"
 )
-_DAY_WORD = re.compile(
-    r"(?i)\b(?:(?P<plus2>(?:the )?day after tomorrow)|(?P<minus2>(?:the )?day before yesterday)|"
-    r"(?P<plus1>tomm?orr?ow|tmrw?)|(?P<minus1>yesterday|last night)|"
-    r"(?P<zero>today|tonight|this (?:morning|afternoon|evening)))\b"
-)
 # "Friday, not Wednesday", "instead of tomorrow"; but "why not Friday?", "not until
 # Friday".
 _DENIED = re.compile(
     r"(?i)(?<!why )\b(?:not|no longer|instead of|rather than)\s+"
     r"(?:(?:on|for|this|next|last|the|\w{3,6}day,?)\s+)*$"
 )
-_OFFSETS = {"plus2": (1, 2), "minus2": (2, -2), "plus1": (1, 1), "minus1": (2, -1), "zero": (3, 0)}
 _YEAR_WORD = re.compile(r"(?i)\b(?:(next)|(last)|this) year\b")
 
 _PAST_FORMS = (
@@ -122,23 +96,6 @@ _BORDER = re.compile(r"(?i)[;,:–—]|\s-\s|\b(?:and|but|so|because|that|which|
 _SUBJECT = re.compile(r"(?i)\b(?:I|we|he|she|they|it|there)\b|['’]s\b")
 _SINCE = re.compile(r"(?i)\bsince\s+(?:the |last )?$")
 
-# What a query names: a month needs a day, a year or one of these words beside it.
-_LEAD = (
-    "in|on|of|since|by|during|until|till|last|this|early|late|mid|before|after|around|from|between"
-)
-_NAMED_PERIOD = re.compile(
-    rf"(?i)\b(?P<iso>\d{{4}}-\d{{1,2}}(?:-\d{{1,2}})?)\b"
-    rf"|(?:\b(?P<lead>{_LEAD})[\s-]+)?(?:\b(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?\s+)?"
-    rf"\b(?P<month>{'|'.join([*MONTHS, *_MONTHS, 'sept'])})\b\.?"
-    r"(?:,?\s+(?:of\s+)?(?P<year>\d{4})\b(?!-)"
-    r"|\s+(?:the\s+)?(?P<day2>\d{1,2})(?:st|nd|rd|th)?\b(?!\d)(?:,?\s+(?P<year2>\d{4}))?)?"
-    r"|\b(?P<year3>(?:19|20)\d\d)\b"
-)
-_LAST_PERIOD = re.compile(r"(?i)\b(?P<lead>last|this|past)\s+(?P<unit>week|weekend|month|year)\b")
-_TIME_PARTS = frozenset((*TIME_WORDS, *_MONTHS, "sept", *_NUMBERS, *_UNIT_DAYS)) | word_set(
-    "days past date time long old"
-)
-
 
 def referenced_date(text: str, base: date) -> date | None:
     """Return the day an English sentence said on the day `base` refers to.
@@ -162,31 +119,6 @@ def mentioned_days(text: str, base: date) -> list[date]:
         for _, start, day in sorted(found)
         if not _DENIED.search(text[max(0, start - 40) : start])
     ]
-
-
-def named_periods(text: str, today: date | None = None) -> tuple[Period, ...]:
-    """Return the times a query names, each once.
-
-    What is counted from today is understood only when `today` is known.
-    """
-    found: list[Period] = []
-    for match in _NAMED_PERIOD.finditer(text):
-        year = match["year"] or match["year2"] or match["year3"]
-        day = match["day"] or match["day2"]
-        with suppress(ValueError):  # the calendar has no such day
-            if match["iso"]:
-                found.append(period(*match["iso"].split("-")))
-            elif year or day or match["lead"]:
-                found.append(period(year, _month_number(match["month"]), day))
-    if today:
-        with suppress(ValueError, OverflowError):  # before the calendar begins
-            found += _periods_from(text, today)
-    return tuple(dict.fromkeys(found))
-
-
-def may_name_time(word: str) -> bool:
-    """Return whether a folded word may be a part of a time that is named."""
-    return (word.isdigit() and len(word) <= 4) or word in _TIME_PARTS
 
 
 def in_past(text: str) -> bool:
@@ -213,10 +145,6 @@ def _told_as_past(text: str, start: int, end: int) -> bool:
     signs = [(sign.start(), sign["past"]) for sign in _TENSE.finditer(text, left, right)]
     before = [past for at, past in signs if at < start]
     return bool(before[-1] if before else next((past for at, past in signs if at >= end), None))
-
-
-def _month_number(name: str | None) -> int | None:
-    return None if name is None else _MONTHS.index(name.casefold()[:3]) + 1
 
 
 def _nearest(months: Iterable[date], day: int, base: date, *, past: bool) -> date | None:
@@ -270,25 +198,18 @@ def _names_month(match: re.Match[str], text: str) -> bool:
 
 
 def _read_month_day(match: re.Match[str], text: str, base: date) -> Reading | None:
-    if not _names_month(match, text) or _INDEFINITE.search(text[: match.start()]):
+    if not _names_month(match, text) or INDEFINITE.search(text[: match.start()]):
         return None
     day = int(match["day"] or _SPELLED.split("|").index(match["spelled"].casefold()) + 1)
-    month = _MONTHS.index(match["month"].casefold()[:3]) + 1
+    month = MONTH_ABBREVIATIONS.index(match["month"].casefold()[:3]) + 1
     if match["year"]:
         return 0, match.start(), date(int(match["year"]), month, day)
     found = _in_some_year(month, day, text, match.span(), base)
     return (0, match.start(), found) if found else None
 
 
-def _amount(match: re.Match[str]) -> tuple[int, str]:
-    """Return the number and the unit of "in two weeks" or "3 days ago"."""
-    number, unit = match["n"] or match["n2"], match["unit"] or match["unit2"]
-    count = int(number) if number.isdecimal() else _NUMBERS[number.casefold()]
-    return count, unit.casefold()
-
-
 def _read_relative(match: re.Match[str], text: str, base: date) -> Reading | None:
-    count, unit = _amount(match)
+    count, unit = read_amount(match)
     if match["ago"] and unit == "year" and not match["exact"]:
         return None
     if match["unit"] and _LASTING.search(text[: match.start()]):
@@ -300,43 +221,20 @@ def _read_relative(match: re.Match[str], text: str, base: date) -> Reading | Non
     if unit in {"month", "year"}:
         found = add_months(origin, count * (12 if unit == "year" else 1))
     else:
-        found = origin + timedelta(days=count * _UNIT_DAYS[unit])
+        found = origin + timedelta(days=count * UNIT_DAYS[unit])
     return 2 if match["ago"] else 1, match.start(), found
 
 
-def _weekday(match: re.Match[str], text: str, base: date, *, past: bool) -> date:
-    """Return the day of "Friday", "next Friday", "Friday last week"."""
-    name = match["weekday"] or match["short"]
-    lead = (match["lead"] or match["lead2"] or "").casefold()
-    from_today = _DAYS.index(name.casefold()[:3]) - base.weekday()
-    ahead, head = from_today % 7, text[: match.start()]
-    if week := _OTHER_WEEK.match(text, match.end()) or _WEEK_BEFORE.search(head):
-        return base + timedelta(days=from_today + (7 if week[1] else -7))
-    if "next" in lead:
-        return base + timedelta(days=from_today + 7)
-    if past or re.search("last|past|previous", lead):
-        return base + timedelta(days=ahead - 7)
-    return base + timedelta(days=ahead if "this" in lead else ahead or 7)
-
-
-def _is_one_day(match: re.Match[str], text: str) -> bool:
-    """Return whether the name of a weekday stands for one day: not "every Friday"."""
-    if match["many"] or (match["lead"] or "").casefold() == "following ":
-        return False
-    start = match.start("weekday") if match["weekday"] else match.start("short")
-    return not _INDEFINITE.search(text[:start]) and not _HABIT.search(text)
-
-
 def _read_weekday(match: re.Match[str], text: str, base: date) -> Reading | None:
-    if not _is_one_day(match, text):
+    if not is_one_day(match, text):
         return None
     start = match.start("weekday") if match["weekday"] else match.start("short")
     past = _told_as_past(text, *match.span())
-    return 1, start, _weekday(match, text, base, past=past)
+    return 1, start, weekday_meant(match, text, base, past=past)
 
 
 def _read_ordinal(match: re.Match[str], text: str, base: date) -> Reading | None:
-    if _HABIT.search(text):
+    if HABIT.search(text):
         return None
     day, this_month = int(match["day"]), base.replace(day=1)
     if match["next"] or match["last"]:
@@ -349,7 +247,7 @@ def _read_ordinal(match: re.Match[str], text: str, base: date) -> Reading | None
 
 
 def _read_day_word(match: re.Match[str], _text: str, base: date) -> Reading | None:
-    rank, offset = _OFFSETS[match.lastgroup or "zero"]
+    rank, offset = DAY_WORD_OFFSETS[match.lastgroup or "zero"]
     return rank, match.start(), base + timedelta(days=offset)
 
 
@@ -360,37 +258,7 @@ _READERS: tuple[tuple[re.Pattern[str], _Read], ...] = (
     (_MONTH_DAY, _read_month_day),
     (_DAY_MONTH, _read_month_day),
     (_ORDINAL, _read_ordinal),
-    (_RELATIVE, _read_relative),
-    (_NAMED_DAY, _read_weekday),
-    (_DAY_WORD, _read_day_word),
+    (RELATIVE, _read_relative),
+    (NAMED_DAY, _read_weekday),
+    (DAY_WORD, _read_day_word),
 )
-
-
-def _periods_from(text: str, today: date) -> Iterator[Period]:
-    """Yield what a query counts from today; it looks back."""
-    for match in _DAY_WORD.finditer(text):
-        day = today + timedelta(days=_OFFSETS[match.lastgroup or "zero"][1])
-        yield Period(day, day)
-    for match in _RELATIVE.finditer(text):
-        if match["ago"]:
-            count, unit = _amount(match)
-            day = today - timedelta(days=count * _UNIT_DAYS[unit])
-            slack = timedelta(days=_UNIT_DAYS[unit] // 4)
-            yield Period(day - slack, day + slack)
-    for match in _LAST_PERIOD.finditer(text):
-        yield _calendar_period(match["unit"].lower(), today, back=match["lead"].lower() != "this")
-    for match in _NAMED_DAY.finditer(text):
-        if _is_one_day(match, text):
-            day = _weekday(match, text, today, past=True)
-            yield Period(day, day)
-
-
-def _calendar_period(unit: str, today: date, *, back: bool) -> Period:
-    """Return this week, weekend, month or year, or the last one."""
-    if unit in {"week", "weekend"}:
-        monday = today - timedelta(days=today.weekday() + 7 * back)
-        return Period(monday + timedelta(days=5 * (unit == "weekend")), monday + timedelta(days=6))
-    if unit == "month":
-        first = add_months(today.replace(day=1), -back)
-        return period(first.year, first.month)
-    return period(today.year - back)

@@ -1,1 +1,1 @@
-"""Models: a small protocol, Anthropic, the embedded local model, prices."""
+"""Language models: the protocol, the Messages API, a local model, prices."""

@@ -1,4 +1,4 @@
-"""What went wrong on the way to the Messages API, in words that say what to do next."""
+"""Turns failures of the Messages API into errors that say what to do next."""
 
 import re
 import time
@@ -20,8 +20,8 @@ from construct.text import shorten
 DEFAULT_URL = "https://api.anthropic.com"
 ANSWER_SECONDS = 120
 
-# The status that an error type stands for when it comes inside a stream, under status
-# 200.
+# The HTTP status that each type of error event stands for. Inside a stream the status
+# is 200.
 _STATUS_OF_TYPE = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -34,7 +34,7 @@ _STATUS_OF_TYPE = {
     "overloaded_error": 529,
 }
 _BUSY = frozenset({408, 409, 429, 503, 504, 529})
-# Anthropic's words, those of llama.cpp and of vLLM, for one and the same thing.
+# How Anthropic, llama.cpp and vLLM say that the prompt is too long.
 _TOO_LONG = re.compile(
     r"prompt is too long|exceeds?\b.{0,40}\bcontext|maximum context length|exceed_context_size",
     re.IGNORECASE,
@@ -44,7 +44,7 @@ _SECRET = re.compile(r"\bsk-[\w-]{8,}")
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failed attempt: what to say, and whether and when to try again."""
+    """One failed attempt: the error, and whether and when to try again."""
 
     error: ModelError
     may_retry: bool = False
@@ -53,7 +53,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Whom a model is asked of; knows how to speak of it without giving away a key."""
+    """The server of a model, described for messages without revealing a key."""
 
     model: str
     model_setting: str = "CONSTRUCT_MODEL"
@@ -73,19 +73,19 @@ class Endpoint:
 
     @property
     def check_key(self) -> str:
-        """Return which credential to look at."""
+        """Return advice about which credential to check."""
         is_token = self.auth_token and not self.api_key
         return f"Check {'ANTHROPIC_AUTH_TOKEN' if is_token else 'ANTHROPIC_API_KEY'}."
 
     @property
     def check_url(self) -> str:
-        """Return what to look at when nobody answers."""
+        """Return advice about what to check when nothing answers."""
         if self.base_url is None:
             return "Check the network connection."
         return "Check that it runs and that ANTHROPIC_BASE_URL is right."
 
     def quote(self, words: object) -> str:
-        """Return a server's words to be shown: short, on one line, without a key."""
+        """Return a server's message for display: short, on one line, without a key."""
         text = words if isinstance(words, str) else ""
         for secret in filter(None, (self.api_key, self.auth_token)):
             text = text.replace(secret, "[key]")
@@ -93,7 +93,7 @@ class Endpoint:
 
 
 def from_response(end: Endpoint, status: int, headers: Mapping[str, str], body: object) -> Failure:
-    """Return the failure that an HTTP error status stands for."""
+    """Return the failure for an HTTP error status."""
     wait = retry_after(headers)
     failure = _from_status(end, status, _error_of(body), wait)
     told = headers.get("x-should-retry")
@@ -101,7 +101,7 @@ def from_response(end: Endpoint, status: int, headers: Mapping[str, str], body: 
 
 
 def from_event(end: Endpoint, body: object) -> Failure:
-    """Return the failure that an `error` event inside a stream stands for."""
+    """Return the failure for an `error` event inside a stream."""
     error = _error_of(body)
     return _from_status(end, _STATUS_OF_TYPE.get(str(error.get("type")), 500), error, None)
 
@@ -109,7 +109,7 @@ def from_event(end: Endpoint, body: object) -> Failure:
 def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) -> Failure:
     """Return the failure to connect.
 
-    What fails at once may be tried again, what took its time may not.
+    It may be tried again if it failed at once, not if it took long.
     """
     proxy = (
         " The proxy named in HTTPS_PROXY may be why."
@@ -122,9 +122,9 @@ def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) 
 
 
 def silent(end: Endpoint) -> Failure:
-    """Return the failure of a server that stays silent too long.
+    """Return the failure for a server that is silent too long.
 
-    Asking again would double the wait.
+    It is not tried again: that would double the wait.
     """
     return Failure(
         ModelUnreachableError(f"{end.who} was silent for {ANSWER_SECONDS} seconds. Try again.")
@@ -132,14 +132,14 @@ def silent(end: Endpoint) -> Failure:
 
 
 def broken(end: Endpoint) -> Failure:
-    """Return the failure of a connection that broke while the answer came."""
+    """Return the failure for a connection that broke during the answer."""
     return Failure(
         ModelBrokenError(f"The connection to {end.host} broke off. Try again."), may_retry=True
     )
 
 
 def no_answer(end: Endpoint) -> Failure:
-    """Return the failure of a response that was no answer of a model at all."""
+    """Return the failure for a response that is not a model's answer."""
     hint = (
         "Try again."
         if end.base_url is None
@@ -151,12 +151,12 @@ def no_answer(end: Endpoint) -> Failure:
 
 
 def bad_key(end: Endpoint) -> ModelError:
-    """Return the error of a key that cannot even be sent."""
+    """Return the error for a key that cannot be put into a header."""
     return ModelRejectedError(f"The key holds characters that a key cannot have. {end.check_key}")
 
 
 def bad_url(end: Endpoint) -> ModelError:
-    """Return the error of an address for which no client can be made."""
+    """Return the error for a malformed address."""
     ours = "" if end.base_url is None else "ANTHROPIC_BASE_URL, "
     return ModelRejectedError(
         f"These settings allow no connection. Check {ours}HTTPS_PROXY and SSL_CERT_FILE."
@@ -164,7 +164,7 @@ def bad_url(end: Endpoint) -> ModelError:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds the server asks to wait, None when it does not say."""
+    """Return the seconds that `retry-after` asks to wait, or None."""
     from email.utils import (
         mktime_tz,
         parsedate_tz,
@@ -182,7 +182,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def in_words(seconds: float) -> str:
-    """Return a length of time as a person says it, rounded up."""
+    """Return a duration in words, rounded up."""
     for size, unit in ((3600, "hour"), (60, "minute")):
         if seconds > size * 0.99:
             count = -int(-seconds // size)
@@ -237,10 +237,7 @@ def _rejected(end: Endpoint, status: int, quoted: str) -> str:
 
 
 def _error_of(body: object) -> Mapping[str, Any]:
-    """Return the `error` object of a body.
-
-    Text instead of JSON counts as its message.
-    """
+    """Return the `error` object of a body. A body that is not JSON becomes its message."""
     if isinstance(body, dict):
         inner = body.get("error", body)
         return inner if isinstance(inner, dict) else {"message": inner}

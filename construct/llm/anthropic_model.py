@@ -1,9 +1,9 @@
 """A model behind Anthropic's Messages API, or any server that speaks it.
 
-The SDK gives us its client, authentication and event decoder. Its typed layer is left
-out: that relies on fields which other servers omit, warns on the terminal, and hides
-blocks that it does not know. Its retries are left out too: it sleeps as long as
-`retry-after` says, an hour if need be, while somebody waits at a prompt.
+The SDK provides the client, authentication and event decoding. Its typed layer is not
+used: it relies on fields that other servers omit, warns on the terminal, and hides
+blocks it does not know. Its retries are not used either: it sleeps for as long as
+`retry-after` says, even an hour, while a user waits.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from construct.llm.types import Request, WorkReply, WorkRequest
 
 CONNECT_SECONDS = 8.0
-# Local servers mostly want no key, but the SDK wants one, and would look for it in the
-# environment and on disk.
+# Most local servers need no key. The SDK does, and would search the environment and the
+# disk for one.
 _NO_KEY = "none"
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -36,7 +36,8 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 class AnthropicModel:
     """One model of one server.
 
-    What a request takes is imported by `warm`, or when first needed: a prompt waits.
+    The SDK is imported by `warm` or on first use, since the chat's prompt waits for
+    this module.
     """
 
     def __init__(
@@ -49,10 +50,9 @@ class AnthropicModel:
         setting: str = "CONSTRUCT_MODEL",
         sends_custom_headers: bool = True,
     ) -> None:
-        """Take credentials as they are, the environment is not consulted.
+        """Use these credentials; the environment is not consulted.
 
-        `setting` is what names the model.
-
+        `setting` is the setting that names the model, for messages.
         `sends_custom_headers`: whether the SDK may add the environment's
         ANTHROPIC_CUSTOM_HEADERS, which can hold a key.
         """
@@ -66,7 +66,7 @@ class AnthropicModel:
         self._lock = threading.Lock()
 
     def stream(self, request: "Request") -> "AnthropicStream":
-        """Ask for a reply; nothing is sent before the stream is iterated."""
+        """Return the stream of a reply. Nothing is sent before it is iterated."""
         from construct.llm.anthropic_stream import AnthropicStream
         from construct.llm.anthropic_wire import chat_body
 
@@ -75,7 +75,8 @@ class AnthropicModel:
     async def complete(self, request: "WorkRequest") -> "WorkReply":
         """Return a worker's answer.
 
-        It is streamed too, or a long answer would be a long silence.
+        It is streamed too: during a long answer the connection would seem dead
+        otherwise.
         """
         from construct.llm.anthropic_stream import AnthropicStream
         from construct.llm.anthropic_wire import work_body
@@ -91,7 +92,7 @@ class AnthropicModel:
             await client.close()
 
     def warm(self) -> None:
-        """Import the SDK and make its client: it takes time, so call it in a thread."""
+        """Import the SDK and make its client. Slow: call it in a thread."""
         import_module("construct.llm.anthropic_stream")
         self._load()
 
@@ -106,7 +107,7 @@ class AnthropicModel:
             return self._client
 
     async def send(self, body: bytes) -> "httpx2.Response":
-        """Send a request's body and return the response, its own body unread."""
+        """Send a request's body. Return the response, with its body unread."""
         client = self._client
         if client is None:
             client = await asyncio.to_thread(self._load)
@@ -119,7 +120,8 @@ class AnthropicModel:
             content=body,
             options={
                 "headers": {"Content-Type": "application/json", "Accept": "text/event-stream"},
-                # What was said goes where the user decided, and to no other host.
+                # Without redirects: conversations go to the host that the user chose
+                # and no other.
                 "follow_redirects": False,
             },
             cast_to=httpx2.Response,
@@ -158,7 +160,7 @@ def _new_client(end: Endpoint) -> "AsyncAnthropic":
 
 
 def _direct_client(url: str) -> "httpx2.AsyncClient | None":
-    """Return a client without a proxy for a server on this machine, else None."""
+    """Return a client without a proxy if the server is on this machine, else None."""
     import httpx2
 
     parts = urlsplit(url)

@@ -1,8 +1,7 @@
-"""One reply of a Messages API: its events, what goes wrong, another try.
+"""Streams one reply of a Messages API, and retries when it fails early.
 
-Events are taken as plain JSON and nothing in them is relied on: servers other than
-Anthropic's leave things out, and blocks of kinds unknown here must go back as they
-came.
+Events are read as plain JSON, and nothing in them is taken for granted: servers other
+than Anthropic's omit fields, and blocks of unknown kinds must be sent back unchanged.
 """
 
 import asyncio
@@ -31,19 +30,22 @@ RETRIES = 2
 FIRST_PAUSE = 0.5
 LONGEST_WAIT = 10.0
 _GATHER = 0.1
-"""Seconds for which words may gather after some that were waited for.
+"""Seconds to collect words after the first ones have been passed on.
 
 A read takes half a millisecond of CPU, whether it brings one word or ten.
 """
 _AT_HAND = 0.002
-"""Seconds within which an event comes that has been read already."""
+"""Seconds within which an event that is already in the buffer arrives."""
 
 Send = Callable[[bytes], Awaitable["httpx2.Response"]]
-"""Sends a body and gives the response once its headers are there."""
+"""Sends a body. Returns the response once its headers have arrived."""
 
 
 class AnthropicStream:
-    """One reply on its way. Iterate once; `reply` keeps what came, however it ends."""
+    """A reply being streamed.
+
+    Iterate it once. `reply` keeps what arrived, however it ends.
+    """
 
     def __init__(
         self,
@@ -60,15 +62,15 @@ class AnthropicStream:
         self._words = self._run()
 
     def __aiter__(self) -> AsyncIterator[str]:
-        """Give the words as they arrive."""
+        """Yield text as it arrives."""
         return self._words
 
     async def aclose(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         await self._words.aclose()
 
     async def _run(self) -> AsyncGenerator[str]:
-        """Try until words have come, then see it through."""
+        """Retry until text has arrived; from then on a failure is final."""
         for attempt in range(RETRIES + 1):
             try:
                 async with aclosing(self._attempt()) as words:
@@ -80,6 +82,8 @@ class AnthropicStream:
                 wait = _wait(failed.failure, attempt)
                 if wait is None or self.reply.text or self.reply.blocks:
                     raise failed.failure.error from failed.__cause__
+                self.reply.retried_usage = self.reply.usage_with_retries
+                self.reply.usage = Usage()
                 self._on_retry(failed.failure.error.in_short)
             else:
                 return
@@ -120,7 +124,7 @@ class _FailedError(Exception):
 
 
 def _wait(failure: Failure, attempt: int) -> float | None:
-    """Return the seconds until the next attempt, None when there shall be none."""
+    """Return the seconds until the next attempt, or None for no further attempt."""
     if not failure.may_retry or attempt == RETRIES:
         return None
     if failure.wait is not None:
@@ -139,9 +143,9 @@ async def _server_sent(response: "httpx2.Response") -> AsyncGenerator["ServerSen
 
 
 def _parsed(end: Endpoint, event: "ServerSentEvent") -> dict[str, Any]:
-    """Return what an event holds.
+    """Return an event's data.
 
-    Raise the failure that it reports, or ValueError when it is garbage.
+    Raises the failure that it reports, or ValueError when it cannot be read.
     """
     try:
         value = event.json()
@@ -157,7 +161,7 @@ def _parsed(end: Endpoint, event: "ServerSentEvent") -> dict[str, Any]:
 
 
 async def _drain(events: AsyncGenerator["ServerSentEvent"]) -> None:
-    """Read up to the end, which is near, so that the connection can be used again."""
+    """Read the last bytes of the response, so that the connection can be reused."""
     with suppress(TimeoutError):
         async with asyncio.timeout(0.5):
             async for _ in events:
@@ -165,10 +169,7 @@ async def _drain(events: AsyncGenerator["ServerSentEvent"]) -> None:
 
 
 def _failure(end: Endpoint, error: Exception) -> Failure | None:
-    """Return what an exception means.
-
-    None when it means nothing that is expected here.
-    """
+    """Return the failure for an exception, or None for an unexpected one."""
     if isinstance(error, _FailedError):
         return error.failure
     import httpx2
@@ -199,18 +200,18 @@ Event = Mapping[str, Any]
 
 
 class ReplyBuilder:
-    """Fills a Reply from events."""
+    """Builds a Reply from events."""
 
     def __init__(self, reply: Reply) -> None:
         self.reply = reply
         self.begun = False
-        """Whether the server has begun an answer at all."""
+        """Whether the server has begun an answer."""
         self.ended = False
-        """Whether the answer has come to its proper end."""
+        """Whether the answer has ended normally."""
         self._open: dict[object, _OpenBlock] = {}
 
     def take(self, event: Event) -> str:
-        """Take one event in and return the words it brought."""
+        """Apply one event. Return the text it brought."""
         match event.get("type"):
             case "message_start":
                 self.begun = True
@@ -232,7 +233,7 @@ class ReplyBuilder:
         return ""
 
     def finish(self) -> None:
-        """Keep what can be kept of blocks that were cut off: their words."""
+        """End a reply that was cut off: keep the text of its open blocks."""
         for index in list(self._open):
             self._close(index, whole=False)
 
@@ -255,9 +256,9 @@ class ReplyBuilder:
                 self.reply.blocks.append(block)
 
     def _count(self, event: Event) -> None:
-        """Take the counts that are there.
+        """Read the token counts of an event.
 
-        Those of a later event are totals, not additions.
+        Counts in later events are totals, not increments.
         """
         usage, before = _part(event, "usage"), self.reply.usage
         self.reply.usage = Usage(
@@ -295,15 +296,12 @@ class _OpenBlock:
         return ""
 
     def words(self) -> Block | None:
-        """Return the text of a text block, None of any other."""
+        """Return the text of a text block, or None for another kind."""
         text = _text(self._data, "text") if self._data.get("type") == "text" else ""
         return Text(text) if text else None
 
     def whole(self) -> Block | None:
-        """Return the finished block.
-
-        None when it is empty, or not what its server meant.
-        """
+        """Return the finished block. None when it is empty or incomplete."""
         if self._data.get("type") == "text":
             return self.words()
         if not self._is_understood or not self._has_input():
@@ -313,7 +311,7 @@ class _OpenBlock:
         return Opaque(self._data) if self._data.get("type") else None
 
     def _has_input(self) -> bool:
-        """Put the streamed JSON in its place; False when `max_tokens` cut it off."""
+        """Parse the streamed input of a tool call. Return False when it was cut off."""
         if not self._json:
             return True
         try:

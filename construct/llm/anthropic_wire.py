@@ -1,4 +1,4 @@
-"""Requests as the Messages API wants them."""
+"""Builds the bodies of Messages API requests."""
 
 import base64
 import json
@@ -57,9 +57,9 @@ def work_body(model: str, request: WorkRequest) -> Body:
 
 
 def encoded(body: Body) -> bytes:
-    """Return the body's bytes.
+    """Return the body as bytes.
 
-    A lone surrogate, which JSON text can smuggle in, becomes a question mark.
+    A lone surrogate, which JSON input can contain, becomes a question mark.
     """
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"), default=dict).encode(
         "utf-8", "replace"

@@ -1,4 +1,4 @@
-"""Which models are large enough to rewrite memory and to check what was rewritten."""
+"""Which models are large enough to condense memory and to verify the result."""
 
 import re
 from typing import TYPE_CHECKING

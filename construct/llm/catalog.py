@@ -1,4 +1,4 @@
-"""What is known of models: windows, limits, prices; read from `data/models.toml`."""
+"""Context windows, limits and prices of known models, read from `data/models.toml`."""
 
 import re
 import tomllib
@@ -27,13 +27,13 @@ class Prices:
     output: float
     cache_read: float
     long_above: int | None = None
-    """With more prompt tokens than this a call costs `long_factor` times as much."""
+    """Above this number of prompt tokens a call costs `long_factor` times as much."""
     long_factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What is known of one model; `prices` is None when they are not."""
+    """What is known about one model. `prices` is None when they are unknown."""
 
     name: str
     window: int
@@ -44,7 +44,7 @@ class ModelInfo:
 
 @cache
 def model_info(name: str) -> ModelInfo:
-    """Return what is known of a model, cautious defaults when nothing is."""
+    """Return what is known about a model, or cautious defaults."""
     if name.startswith(LOCAL_PREFIX):
         return _info(name, _catalog()["local"])
     known = _catalog()["models"]
@@ -52,34 +52,34 @@ def model_info(name: str) -> ModelInfo:
 
 
 def known_models() -> list[str]:
-    """Return the models whose figures are known."""
+    """Return the names of the known models."""
     return list(_catalog()["models"])
 
 
 def is_known(name: str) -> bool:
-    """Return whether what a model costs is known."""
+    """Return whether a model's prices are known."""
     return model_info(name).prices is not None
 
 
 def is_claude(name: str) -> bool:
-    """Return whether a model is one of Anthropic's, which all read pictures, PDF and text."""
+    """Return whether a model is Anthropic's. All of those read pictures, PDF and text."""
     return is_known(name) or "claude" in name.lower()
 
 
 def main_model() -> str:
-    """Return the model that talks unless another is set."""
+    """Return the default main model."""
     return str(_catalog()["roles"]["main"])
 
 
 def worker_model() -> str:
-    """Return the model that observes unless another is set."""
+    """Return the default worker model."""
     return str(_catalog()["roles"]["worker"])
 
 
 def cost_usd(name: str, usage: Usage, life: "CacheLife" = "5m") -> float | None:
-    """Return what a call cost, None when the model's prices are not known.
+    """Return the cost of a call in dollars, or None when the prices are unknown.
 
-    `life` is that of its cache writes.
+    `life` is the lifetime of its cache writes.
     """
     prices = model_info(name).prices
     if prices is None:

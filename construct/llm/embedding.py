@@ -1,10 +1,8 @@
-"""Sentence vectors: MiniLM, or a model like it, run by onnxruntime in this process.
+"""Sentence vectors from MiniLM or a similar model, run by onnxruntime in this process.
 
-Nothing is imported before use.
-
-Weights come as an ONNX file with a WordPiece vocabulary. A vector is the mean over a
-text's pieces, stored as int8: its direction is what counts, so each is scaled by
-itself.
+Nothing is imported before first use. The model is an ONNX file with a WordPiece
+vocabulary. A vector is the mean over the pieces of a text. It is stored as int8, scaled
+to its own largest component, since only its direction counts.
 """
 
 import os
@@ -39,14 +37,14 @@ class Weights:
 
 
 def is_available() -> bool:
-    """Return whether what runs the model is installed, without loading it."""
+    """Return whether onnxruntime is installed, without importing it."""
     return find_spec("onnxruntime") is not None and find_spec("numpy") is not None
 
 
 def find_weights(settings: Settings) -> Weights | None:
-    """Return the weights to use: those in the folder that is set, else a package's.
+    """Return the model files to use: those in the configured folder, else a package's.
 
-    Raises UsageError when the folder holds no model.
+    Raises UsageError when the folder has no model.
     """
     folder = settings.semantic_model
     if folder is not None:
@@ -68,11 +66,11 @@ def find_weights(settings: Settings) -> Weights | None:
 
 
 def _onnxruntime() -> Any:
-    """Import onnxruntime with its telemetry off.
+    """Import onnxruntime with its telemetry turned off.
 
-    Since 1.29 it keeps a device id and tells Microsoft of each process and model. The
-    variable works before the import only; the call is for versions on Windows that do
-    not know the variable.
+    Since 1.29 it keeps a device id and reports each process and model to Microsoft. The
+    variable works only before the import; the call is for versions on Windows that
+    ignore the variable.
     """
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime as ort
@@ -82,10 +80,7 @@ def _onnxruntime() -> Any:
 
 
 class Embedder:
-    """One model, loaded by `load` or when first needed.
-
-    Safe to use from several threads.
-    """
+    """One model, loaded by `load` or on first use. Safe to use from several threads."""
 
     def __init__(self, weights: Weights) -> None:
         self.weights = weights
@@ -94,9 +89,9 @@ class Embedder:
 
     @cached_property
     def name(self) -> str:
-        """What tells the model from others.
+        """A name that identifies the model.
 
-        Vectors of two models cannot be compared.
+        Vectors of different models cannot be compared.
         """
         import hashlib
 
@@ -106,7 +101,7 @@ class Embedder:
             return hashlib.sha256(b"%d" % size + file.read()).hexdigest()[:16]
 
     def load(self) -> None:
-        """Load the model: a quarter of a second.
+        """Load the model, which takes a quarter of a second.
 
         Raises OSError, ValueError or onnxruntime's errors.
         """
@@ -127,10 +122,10 @@ class Embedder:
             self._inputs = {i.name for i in self._session.get_inputs()}
 
     def encode(self, texts: Sequence[str]) -> "list[list[NDArray[np.int8]]]":
-        """Return for each text the vectors of its parts, one at least.
+        """Return the vectors of each text's parts, at least one per text.
 
-        One part after the other: padding would change what int8 arithmetic makes of a
-        text, and gains a tenth at best.
+        Parts are encoded one at a time: padding a batch would change the int8 results,
+        and saves a tenth of the time at best.
         """
         self.load()
         return [[self._vector(part) for part in self._parts(text)] for text in texts]

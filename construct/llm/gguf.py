@@ -1,4 +1,4 @@
-"""The head of a GGUF file: whether it is a model, its window and its size."""
+"""Reads the header of a GGUF file: whether it is a model, its window and its size."""
 
 import re
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from pathlib import Path
 from construct.llm.capable import parameters_in
 
 _HEAD = 1 << 20
-"""Bytes. What is read here comes before the vocabulary.
+"""Bytes that are read. The keys needed here come before the vocabulary.
 
-Llama.cpp finds what else is wrong with a file.
+Other damage is found by llama.cpp.
 """
-# The end of a key, the number of its type, the value.
+# The end of a key, its type's number, and its value.
 _NUMBER = rb"(?:[\x04\x05]\0\0\0(.{4})|[\x0a\x0b]\0\0\0(.{8}))"
 _LENGTH = re.compile(rb"\.context_length" + _NUMBER, re.DOTALL)
 _COUNT = re.compile(rb"general\.parameter_count" + _NUMBER, re.DOTALL)
@@ -20,17 +20,17 @@ _LABEL = re.compile(rb"general\.size_label\x08\0\0\0(.)\0{7}", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Gguf:
-    """What a file says of its model; None where it says nothing."""
+    """What a file says about its model. None where it says nothing."""
 
     context_length: int | None
-    """Tokens the model was trained to read at once."""
+    """The context window that the model was trained with, in tokens."""
     parameters: int | None
 
 
 def read_gguf(path: Path) -> Gguf:
-    """Read the head of a file.
+    """Read a file's header.
 
-    Raises ValueError when it is no GGUF file, OSError when it cannot be read.
+    Raises ValueError when it is not a GGUF file, OSError when it cannot be read.
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)

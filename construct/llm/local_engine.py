@@ -1,8 +1,7 @@
-"""llama.cpp in this process: loading a model, and generating in threads of its own.
+"""llama.cpp in this process: loads a model and generates in threads.
 
-xllamacpp calls back from the thread that asked; what it says goes to the event loop
-through a queue. Its HTTP listener cannot be turned off: it stays on the loopback,
-behind a random key.
+xllamacpp calls back from the thread that asked; chunks reach the event loop through a
+queue. Its HTTP listener cannot be turned off: it listens on loopback with a random key.
 """
 
 import asyncio
@@ -28,7 +27,7 @@ _EXIT_SECONDS = 5.0
 
 
 class Engine:
-    """One model in memory, loaded by `load` or when first asked."""
+    """One model in memory, loaded by `load` or on first use."""
 
     def __init__(self, path: Path, window: int) -> None:
         self._path = path
@@ -38,13 +37,13 @@ class Engine:
 
     @property
     def calls(self) -> "list[Call]":
-        """The generations that run."""
+        """The generations that are running."""
         return [call for call in list(_running) if call.engine is self]
 
     def load(self) -> "Server":
         """Load the model unless it is loaded.
 
-        Half a second or more, in which no Python code runs anywhere.
+        Takes half a second or more, during which no other Python code runs.
         """
         with self._lock:
             if self._server is None:
@@ -52,15 +51,15 @@ class Engine:
             return self._server
 
     async def close(self) -> None:
-        """Stop what is running and free the model."""
+        """Stop all generations and free the model."""
         await asyncio.to_thread(_stop, self.calls)
         self._server = None
 
 
 class Call:
-    """One generation in a thread of its own; `next` gives its chunks.
+    """One generation in a thread of its own; `next` returns its chunks.
 
-    To be begun on the event loop that shall read them.
+    Must be created on the event loop that reads them.
     """
 
     def __init__(self, engine: Engine, body: Body) -> None:
@@ -69,8 +68,8 @@ class Call:
         self._loop = asyncio.get_running_loop()
         self._arrived: asyncio.Queue[Chunk | ModelError | None] = asyncio.Queue()
         self._stopped = threading.Event()
-        # A daemon, or the interpreter would wait for the model to finish talking; see
-        # _stop_all.
+        # A daemon thread, or the interpreter would wait for the whole answer at exit
+        # (see _stop_all).
         self._thread = threading.Thread(
             target=self._generate, name="construct-local-model", daemon=True
         )
@@ -78,17 +77,17 @@ class Call:
         self._thread.start()
 
     def stop(self) -> None:
-        """Let the generation end at the next token, or the next 64 of a prompt."""
+        """End the generation at the next token, or within 64 tokens of the prompt."""
         self._stopped.set()
 
     def join(self, seconds: float) -> None:
-        """Wait until the thread has ended, at most so long."""
+        """Wait at most `seconds` until the thread has ended."""
         self._thread.join(seconds)
 
     async def next(self) -> Chunk | None:
-        """Return the next chunk, None after the last.
+        """Return the next chunk, or None after the last.
 
-        Raise the ModelError that ended them, if any.
+        Raises the ModelError that ended the generation, if any.
         """
         chunk = await self._arrived.get()
         if isinstance(chunk, ModelError):
@@ -110,7 +109,7 @@ class Call:
             _running.discard(self)
 
     def _take(self, chunk: Chunk) -> bool:
-        """Pass a chunk on; True tells llama.cpp to stop."""
+        """Pass a chunk on. Returning True makes llama.cpp stop."""
         return self._stopped.is_set() or not self._put(chunk) or self._stopped.is_set()
 
     def _put(self, chunk: Chunk | ModelError | None) -> bool:
@@ -126,7 +125,10 @@ _running: set[Call] = set()
 
 @atexit.register
 def _stop_all() -> None:
-    """End all generations: one that outlives the interpreter aborts the process."""
+    """End all generations at exit.
+
+    One that outlived the interpreter would abort the process.
+    """
     _stop(list(_running))
 
 
@@ -162,7 +164,7 @@ def _params(path: Path, window: int) -> "CommonParams":
 
     params = CommonParams()
     params.model.path = str(path)
-    # Both slots share the window. The idle one keeps what it has read until the room is
+    # Both slots share the window. An idle slot keeps its prompt until the space is
     # needed.
     params.n_ctx, params.n_parallel, params.kv_unified, params.cache_idle_slots = (
         window,
@@ -173,8 +175,8 @@ def _params(path: Path, window: int) -> "CommonParams":
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads()
     params.n_batch = params.n_ubatch = _BATCH
     params.cache_ram_mib = 64
-    # Loading holds Python's global lock: these three cut it from 0.8 to 0.4 seconds,
-    # for larger files from 6 to 1.5.
+    # Loading holds Python's global lock. These three options cut it from 0.8 to 0.4
+    # seconds, and for larger files from 6 to 1.5.
     params.fit_params, params.warmup, params.no_extra_bufts = False, False, True
     params.verbosity = -1
     params.api_keys, params.cors_origins = [os.urandom(16).hex()], ""
@@ -184,6 +186,9 @@ def _params(path: Path, window: int) -> "CommonParams":
 
 
 def threads() -> int:
-    """Return half of the processors at hand: with all of them it stalls under load."""
+    """Return half the number of processors.
+
+    With all of them, generation stalls under load.
+    """
     affinity = getattr(os, "sched_getaffinity", None)
     return max(1, (len(affinity(0)) if affinity else os.cpu_count() or 2) // 2)

@@ -1,6 +1,6 @@
-"""A local model: any GGUF file, run by llama.cpp in this process, for nothing.
+"""A local model: any GGUF file, run by llama.cpp in this process.
 
-It knows neither blocks nor tools: requests are flattened.
+It has neither content blocks nor tools, so requests are flattened to text.
 """
 
 import json
@@ -32,7 +32,7 @@ from construct.text import shorten, storable
 from construct.vocabulary import AttachmentKind
 
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens"}
-# Without the penalty the smallest models repeat themselves for ever.
+# Without the penalty the smallest models repeat themselves endlessly.
 _TALK = {
     "temperature": 0.5,
     "top_p": 0.9,
@@ -41,8 +41,8 @@ _TALK = {
     "id_slot": CHAT_SLOT,
 }
 _WORK = {"temperature": 0.0, "id_slot": WORK_SLOT}
-# Progress is asked for since only a callback can stop a generation, and reading a
-# prompt has no other.
+# Progress is requested because only a callback can stop a generation, and while a
+# prompt is read there is no other.
 _ALWAYS = {
     "stream": True,
     "stream_options": {"include_usage": True},
@@ -52,7 +52,7 @@ _ALWAYS = {
 
 
 def chat_body(request: Request, most: int) -> Body:
-    """Return the body of a chat call; tools are not offered."""
+    """Return the body of a chat call, without tools."""
     said = [("system", "\n\n".join(text.text for text in request.system))]
     said += [
         (message.role, "\n\n".join(filter(None, map(_plain, message.blocks))))
@@ -74,9 +74,9 @@ def work_body(request: WorkRequest, most: int) -> Body:
 
 
 def take(reply: Reply, chunk: Chunk) -> str:
-    """Take one chunk into the reply and return the words it brought.
+    """Add one chunk to the reply. Return the text it brought.
 
-    Raise the error that it reports.
+    Raises the error that it reports.
     """
     if error := chunk.get("error"):
         raise _error(error if isinstance(error, dict) else {"message": error})
@@ -90,9 +90,9 @@ def take(reply: Reply, chunk: Chunk) -> str:
 
 
 def _usage(chunk: Chunk, before: Usage, spoke: bool) -> Usage:
-    """Return the counts so far.
+    """Return the token counts so far.
 
-    Before the end, when the server tells them, a chunk of words is one token.
+    Before the end, when llama.cpp reports them, each chunk of text counts as one token.
     """
     if usage := chunk.get("usage"):
         cached = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
@@ -126,7 +126,7 @@ def _plain(block: Block) -> str:
 
 
 def _merged(said: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
-    """Return messages that templates accept: none empty, and roles that alternate."""
+    """Return messages as chat templates want them: none empty, and alternating roles."""
     messages: list[dict[str, str]] = []
     for role, words in said:
         text = storable(words)
@@ -137,14 +137,14 @@ def _merged(said: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return messages
 
 
-# What is kept ready of a window costs memory: half a gigabyte for a model of 1.5
-# billion parameters.
+# The window's cache costs memory: half a gigabyte for a model of 1.5 billion
+# parameters.
 LARGEST_WINDOW = 16_384
 _UNSAID_WINDOW = 4_096
 
 
 class LocalModel:
-    """One GGUF file, loaded by `warm` or when first needed."""
+    """One GGUF file, loaded by `warm` or on first use."""
 
     def __init__(self, path: Path) -> None:
         """Look at the file's head only.
@@ -157,11 +157,11 @@ class LocalModel:
         self.reads: frozenset[AttachmentKind] = frozenset()
         self.parameters = head.parameters or parameters_in(path.stem)
         self._engine = Engine(path, self.context_window)
-        # A small model that rambles would do so to the end of its window.
+        # A small model that rambles would go on to the end of its window.
         self._most = self.context_window // 4
 
     def stream(self, request: Request) -> "LocalStream":
-        """Ask for a reply; nothing happens before the stream is iterated."""
+        """Return the stream of a reply. Nothing happens before it is iterated."""
         return LocalStream(self._engine, chat_body(request, self._most))
 
     async def complete(self, request: WorkRequest) -> WorkReply:
@@ -170,19 +170,22 @@ class LocalModel:
         return await collect(stream, request, "The local model")
 
     async def close(self) -> None:
-        """Stop what is running and free the memory."""
+        """Stop all generations and free the memory."""
         await self._engine.close()
 
     def warm(self) -> None:
         """Load the model.
 
-        It takes half a second or more, and no Python code runs meanwhile in any thread.
+        Takes half a second or more, during which no other Python code runs.
         """
         self._engine.load()
 
 
 class LocalStream:
-    """One reply on its way. Iterate once; `reply` keeps what came, however it ends."""
+    """A reply being streamed.
+
+    Iterate it once. `reply` keeps what arrived, however it ends.
+    """
 
     def __init__(self, engine: Engine, body: Body) -> None:
         self.reply = Reply()
@@ -191,7 +194,7 @@ class LocalStream:
         self._words = self._run()
 
     def __aiter__(self) -> AsyncIterator[str]:
-        """Give the words as they arrive."""
+        """Yield text as it arrives."""
         return self._words
 
     async def aclose(self) -> None:

@@ -1,4 +1,4 @@
-"""The stand-in where no model answers: the notebook replies by rule (contract.md)."""
+"""A stand-in for a model in notebook mode, where replies are made by rule."""
 
 from typing import TYPE_CHECKING, NoReturn
 
@@ -15,7 +15,7 @@ NO_MODEL = (
 
 
 class Notebook:
-    """Stands where a model would; its window never fills, and asking it is an error."""
+    """Takes the place of a model. Its window never fills; asking it raises an error."""
 
     name = "notebook"
     context_window = 200_000
@@ -31,7 +31,7 @@ class Notebook:
         self._refuse()
 
     async def close(self) -> None:
-        """Do nothing: there is nothing to free."""
+        """Do nothing."""
 
     @staticmethod
     def _refuse() -> NoReturn:

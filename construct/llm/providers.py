@@ -1,7 +1,7 @@
-"""Which models serve: the settings' choice (contract.md, "Settings").
+"""Chooses the models that the settings ask for (contract.md, "Settings").
 
-A chat's prompt waits for this: what only a request or a local model takes is imported
-when that is wanted.
+The chat's prompt waits for this module, so what only a request or a local model needs
+is imported on use.
 """
 
 from contextlib import suppress
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _BY_RULE = "memory is made by rule"
 _UNSAID_WINDOW = 8_192
 SMALL_WINDOW = 8_192
-"""Below this a model sees so little of a conversation that its user should know."""
+"""A smaller context window sees so little of a conversation that the user is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,26 +37,24 @@ class Models:
 
     main: "Model"
     worker: "Model | None"
-    """None: memory is made by rule, without a model."""
+    """None when memory is made by rule, without a model."""
     worker_name: str
     settings: Settings = field(repr=False)
     provider: Provider = Provider.ANTHROPIC
     worker_reason: str = ""
-    """Why memory is made by rule, in a few words; empty when a model makes it."""
+    """Why memory is made by rule, in a few words. Empty when a model makes it."""
     advice: str = ""
-    """A sentence about the main model's small window and how to enlarge it, or empty.
-    """
+    """How to enlarge the main model's small window. Empty if it is large enough."""
 
     @property
     def is_notebook(self) -> bool:
-        """Whether no model answers."""
+        """Whether no model is set up, so that replies are made by rule."""
         return self.provider is Provider.NOTEBOOK
 
     def with_model(self, name: str) -> "Models":
-        """Return the same with another main model, of any provider that is configured.
+        """Return a copy with another main model, from any configured provider.
 
-        Does not close the old one. Raises NotConfiguredError when there is no way to
-        reach it.
+        Does not close the old one. Raises NotConfiguredError when no provider has it.
         """
         if _is_local(name):
             known = [m for m in (self.main, self.worker) if m is not None]
@@ -67,17 +65,14 @@ class Models:
         return replace(self, main=chosen.model, provider=Provider.ANTHROPIC, advice=chosen.advice)
 
     def with_found(self, found: FoundModel) -> "Models":
-        """Return the same with a model of a server on this machine; no key is sent."""
+        """Return a copy with a main model of a server on this machine. No key is sent."""
         bare = replace(self.settings, api_key=None, auth_token=None, base_url=found.server)
         model = _client(bare, found.name, "CONSTRUCT_MODEL", found, sends_custom_headers=False)
         advice = _advice(model, found.source)
         return replace(self, main=model, provider=Provider.ANTHROPIC, advice=advice)
 
     def warm(self) -> None:
-        """Import and load what the models need.
-
-        To be called in a thread, once the prompt is drawn.
-        """
+        """Import and load what the models need. Slow: call it in a thread."""
         for model in (self.main, self.worker):
             warm = getattr(model, "warm", None)
             if warm is not None:
@@ -92,7 +87,7 @@ class Models:
 
 
 def named_provider(settings: Settings) -> Provider:
-    """Return where replies come from by the settings, reachable or not."""
+    """Return the provider that the settings name, reachable or not."""
     if settings.provider != "auto":
         return Provider(settings.provider)
     if settings.has_credentials:
@@ -102,9 +97,9 @@ def named_provider(settings: Settings) -> Provider:
 
 
 def provider_of(settings: Settings) -> Provider:
-    """Return where replies come from.
+    """Return the provider of replies.
 
-    Raises NotConfiguredError, saying what to do, when that needs credentials and has
+    Raises NotConfiguredError, which says what to do, when it needs credentials and has
     none.
     """
     provider = named_provider(settings)
@@ -119,9 +114,9 @@ def provider_of(settings: Settings) -> Provider:
 def choose_models(settings: Settings) -> Models:
     """Return the models that the settings ask for.
 
-    A server that is not Anthropic's is asked what the settings leave open: its models,
-    and the window of the chosen one. Raises NotConfiguredError, saying what to do, when
-    the provider that was asked for is not there; UsageError when a setting is wrong.
+    A server that is not Anthropic's is asked for what the settings leave open: its
+    models, and the window of the chosen one. Raises NotConfiguredError, which says what
+    to do, when the provider is not available; UsageError when a setting is wrong.
     """
     provider = provider_of(settings)
     if provider is Provider.NOTEBOOK:
@@ -143,7 +138,7 @@ class _Chosen:
 
 
 def _worker(settings: Settings, provider: Provider, main: "Model") -> tuple["Model | None", str]:
-    """Return the memory worker; where it is None, also why memory is made by rule."""
+    """Return the worker model. If it is None, also why memory is made by rule."""
     name = settings.worker_model
     if name is None:
         if provider is Provider.NOTEBOOK:

@@ -1,12 +1,12 @@
-"""Anthropic's SDK without its types.
+"""Imports Anthropic's SDK without its types.
 
-`import anthropic` runs 3,300 modules, a second of CPU time. Most are types of requests,
-answers and errors that nothing here uses (see anthropic_model.py). So this enters the
-package without running its `__init__`, lets empty modules stand in for the types, and
-imports the client alone: a fifth of the time. Whoever asks the package for more later
-gets all of it.
+`import anthropic` runs 3,300 modules, which takes a second of CPU time. Most are types
+of requests, answers and errors that this program does not use (see anthropic_model.py).
+So this enters the package without running its `__init__`, puts empty modules in place
+of the types, and imports only the client: a fifth of the time. Code that asks the
+package for more later gets all of it.
 
-A version that this was not tried with is imported whole.
+Versions that this was not tested with are imported whole.
 """
 
 import sys
@@ -24,11 +24,11 @@ _FOR_ANNOTATIONS = [
     "anthropic.types.beta.sessions",
     "anthropic.types.message_create_params",
 ]
-"""What the client imports of the types, and uses in annotations alone."""
+"""Modules of types that the client uses in annotations only."""
 
 
 def _enter() -> None:
-    """Import the client alone, unless the whole package is there already."""
+    """Import only the client, unless the whole package is imported already."""
     spec = find_spec("anthropic")
     if "anthropic" in sys.modules or spec is None:
         return
@@ -49,7 +49,7 @@ def _enter() -> None:
     for name in _FOR_ANNOTATIONS:
         _stand_in(name, __getattr__=lambda name: object)
     _stand_in("anthropic.types.shared.error_details", ErrorDetails=object)
-    # There each error code has a class of its own; status and body say as much.
+    # It has a class for each error code; the status and the body say the same.
     refused = import_module("anthropic._exceptions").APIStatusError
     _stand_in("anthropic._error_classes", make_status_error=refused)
     import_module("anthropic._client")

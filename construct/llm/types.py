@@ -1,7 +1,7 @@
-"""What goes to a model and what comes back, whatever the model is.
+"""Requests to a model and its replies, the same for every kind of model.
 
-`Request` is rendered by each back end into its own wire form; `Reply` is filled in
-while the stream runs, so that what has arrived can be kept however it ends.
+Each back end renders a `Request` in its own wire format. A `Reply` is filled in while
+it streams, so that what has arrived is kept however it ends.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -17,7 +17,7 @@ CacheLife = Literal["5m", "1h"]
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Words. `mark` asks the server to cache everything up to here."""
+    """A text block. `mark` asks the server to cache everything up to here."""
 
     text: str
     mark: bool = False
@@ -25,7 +25,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A call of a tool by the model."""
+    """A tool call by the model."""
 
     id: str
     name: str
@@ -34,7 +34,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What the tool gave back."""
+    """The result of a tool call."""
 
     tool_use_id: str
     content: str
@@ -57,7 +57,7 @@ class File:
     media_type: str
     data: bytes = field(repr=False)
     tokens: int
-    """About what it costs."""
+    """About how many tokens it takes."""
     mark: bool = False
 
 
@@ -66,10 +66,7 @@ Block = Text | ToolUse | ToolResult | Opaque | File
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
-    """One message of the request.
-
-    Roles alternate, the first and the last are the user's.
-    """
+    """One message of a request. Roles alternate; the first and the last are the user's."""
 
     role: Literal["user", "assistant"]
     blocks: tuple[Block, ...]
@@ -88,7 +85,7 @@ class Tool:
 class Request:
     """One call of the main model.
 
-    Who sends it again after a failure tells `on_retry`, in a few words, why.
+    `on_retry` is called with the reason, in a few words, before each retry.
     """
 
     system: tuple[Text, ...]
@@ -101,12 +98,11 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class WorkRequest:
-    """One call of a worker model: `user` holds its whole input.
+    """One call of a worker model.
 
-    The answer is lines of text.
-
-    While the answer streams, `hopeless` is given what has arrived so far at each line
-    end. When it returns a reason, the call ends there.
+    `user` is its whole input; the answer is lines of text. At each line end of the
+    streaming answer, `hopeless` is called with what has arrived. If it returns a
+    reason, the call ends there.
     """
 
     system: str
@@ -114,12 +110,12 @@ class WorkRequest:
     max_tokens: int = 8192
     hopeless: Callable[[str], str | None] = field(default=lambda _: None, repr=False, compare=False)
     pictures: tuple[File, ...] = ()
-    """Those of the messages in `user`, in their order."""
+    """The pictures of the messages in `user`, in the same order."""
 
 
 @dataclass(slots=True)
 class Reply:
-    """What has arrived of a reply so far.
+    """The part of a reply that has arrived.
 
     `stop_reason` stays None when the stream broke off, with or without an exception.
     """
@@ -128,15 +124,22 @@ class Reply:
     blocks: list[Block] = field(default_factory=list)
     usage: Usage = Usage()
     stop_reason: str | None = None
+    retried_usage: Usage = Usage()
+    """Usage of the attempts that failed before this one."""
+
+    @property
+    def usage_with_retries(self) -> Usage:
+        """What all attempts used."""
+        return self.retried_usage + self.usage
 
     @property
     def tool_calls(self) -> list[ToolUse]:
-        """The tool calls that arrived whole."""
+        """The tool calls that are complete."""
         return [block for block in self.blocks if isinstance(block, ToolUse)]
 
     @property
     def calls_tools(self) -> bool:
-        """Whether the model waits for what tools give."""
+        """Whether the model is waiting for the results of tools."""
         return self.stop_reason == "tool_use" and bool(self.tool_calls)
 
 
@@ -144,7 +147,7 @@ class Reply:
 class WorkReply:
     """A worker's answer, or as much of it as arrived.
 
-    `trouble` says in one sentence why the answer is not whole; `stop_reason` is None
+    `trouble` says in one sentence why the answer is incomplete; `stop_reason` is None
     then.
     """
 
@@ -155,14 +158,14 @@ class WorkReply:
 
 
 class ReplyStream(Protocol):
-    """An open stream; iterating gives text as it arrives and fills `reply`."""
+    """A reply being streamed. Iterating yields text as it arrives and fills `reply`."""
 
     reply: Reply
 
     def __aiter__(self) -> AsyncIterator[str]: ...
 
     async def aclose(self) -> None:
-        """Let go of the connection; `reply` keeps what came. Safe to call twice."""
+        """Close the connection. `reply` keeps what arrived. Safe to call twice."""
 
 
 class Model(Protocol):
@@ -171,12 +174,13 @@ class Model(Protocol):
     name: str
     context_window: int
     parameters: int | None
-    """How many parameters the model has, None when that is unknown."""
+    """The number of the model's parameters, or None if unknown."""
     reads: frozenset[AttachmentKind]
-    """Which files it can be sent as they are; of others it is sent the text or the line."""
+    """The kinds of files it can be sent. Of other files it gets the text or the line.
+    """
 
     def stream(self, request: Request) -> ReplyStream:
-        """Ask for a reply; nothing is sent before the stream is iterated."""
+        """Return the stream of a reply. Nothing is sent before it is iterated."""
 
     async def complete(self, request: WorkRequest) -> WorkReply:
         """Return a worker's answer, or what arrived before something went wrong.

@@ -1,4 +1,4 @@
-"""WordPiece, as BERT's uncased models read text (Devlin et al., 2018). Pure."""
+"""The WordPiece tokenizer of BERT's uncased models (Devlin et al., 2018). No I/O."""
 
 import re
 import unicodedata
@@ -12,10 +12,10 @@ _LONGEST_WORD = 100
 
 
 class WordPiece:
-    """A vocabulary, one piece a line: `vocab.txt`."""
+    """A tokenizer with a vocabulary: `vocab.txt`, one piece per line."""
 
     def __init__(self, path: Path) -> None:
-        """Read the vocabulary; raises OSError, ValueError when it is none."""
+        """Read the vocabulary. Raises OSError, or ValueError when the file is not one."""
         self._number = {piece: i for i, piece in enumerate(path.read_text("utf-8").splitlines())}
         try:
             self.unknown, self.start, self.end = (
@@ -26,7 +26,7 @@ class WordPiece:
         self._pieces = lru_cache(maxsize=20_000)(self._split)
 
     def numbers(self, text: str, most: int) -> list[int]:
-        """Return the numbers of the text's pieces, at most so many."""
+        """Return the numbers of the text's first pieces, at most `limit`."""
         found: list[int] = []
         for match in _WORD.finditer(_folded(text)):
             found += self._pieces(match[0])
@@ -49,7 +49,7 @@ class WordPiece:
 
 
 def _folded(text: str) -> str:
-    """Return the text in lower case without accents, signs set apart."""
+    """Return the text in lower case without accents, punctuation set apart by spaces."""
     return "".join(map(_apart, unicodedata.normalize("NFD", text.lower())))
 
 

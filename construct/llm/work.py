@@ -1,4 +1,4 @@
-"""A worker's answer, collected from a stream however that ends."""
+"""Collects a worker's answer from a stream, however it ends."""
 
 from dataclasses import replace
 
@@ -7,13 +7,11 @@ from construct.errors import ModelBrokenError, ModelError
 from construct.llm.types import ReplyStream, Usage, WorkReply, WorkRequest
 
 LONGEST_WAIT = 2_000
-"""Characters of one line after which `hopeless` is asked although the line has not
-ended.
-"""
+"""Characters of an unfinished line after which `hopeless` is called anyway."""
 
 
 async def collect(stream: ReplyStream, request: WorkRequest, who: str) -> WorkReply:
-    """Read a stream to its end, or until it is hopeless, and return what arrived.
+    """Read a stream until it ends or is hopeless. Return what arrived.
 
     `who` is the model's name for messages. Raises the stream's ModelError, or
     ModelBrokenError, when nothing arrived.
@@ -31,13 +29,14 @@ async def collect(stream: ReplyStream, request: WorkRequest, who: str) -> WorkRe
             if reply.stop_reason is None:
                 raise ModelBrokenError(f"{who} broke off its answer. Try again.")
     except ModelError as error:
-        if not reply.text and reply.usage == Usage():
+        if not reply.text and reply.usage_with_retries == Usage():
             raise
         trouble = f"{error.in_short}."
     finally:
         await stream.aclose()
     if trouble is None:
-        return WorkReply(reply.text, reply.usage, reply.stop_reason)
-    # The server's last count may be older than the words: what was written is paid for.
+        return WorkReply(reply.text, reply.usage_with_retries, reply.stop_reason)
+    # The server's last count may be older than the text, and all text is paid for.
     written = max(reply.usage.output_tokens, tokens.count(reply.text))
-    return WorkReply(reply.text, replace(reply.usage, output_tokens=written), None, trouble)
+    usage = reply.retried_usage + replace(reply.usage, output_tokens=written)
+    return WorkReply(reply.text, usage, None, trouble)

@@ -1,1 +1,1 @@
-"""The doors for other programs, imported by their commands alone."""
+"""Servers for other programs (MCP and HTTP), imported only by the commands that start them."""

@@ -1,8 +1,8 @@
-"""The door for programs on this machine: three endpoints over HTTP, on loopback alone.
+"""An HTTP server with three endpoints for programs on this machine, on loopback only.
 
-A page in a browser can send requests to loopback too. So each request must name us as
-its host (a page's own name that was made to resolve to loopback does not), must come
-from no page but ours, and must know the token, which pages cannot read.
+Web pages in a browser can send requests to loopback too. So each request must name this
+server as its host (which stops DNS rebinding), must not have the origin of another page,
+and must have the token, which pages cannot read.
 """
 
 import os
@@ -34,69 +34,69 @@ from construct.views.doors import details_json
 from construct.views.status import status_json
 
 HOST = "127.0.0.1"
-_LONGEST_ID = 18
-"""Digits; SQLite has no larger number."""
+_MAX_ID_DIGITS = 18
+"""Longer numbers may not fit an integer of SQLite."""
 
 Opener = Callable[[], AbstractContextManager[Context]]
 """Opens the database for one request."""
 Compact = Callable[[int], Awaitable[object]]
-"""Does the memory work of a conversation now."""
-_Report = Callable[[Context], dict[str, Any]]
+"""Compacts a conversation."""
+_ReportBuilder = Callable[[Context], dict[str, Any]]
 
 
 def listening(port: int) -> socket.socket:
-    """Return a socket on loopback; port 0 is any that is free.
+    """Return a socket that listens on loopback; port 0 stands for any free port.
 
-    Raises ConstructError when the port is taken.
+    Raises ConstructError if the port cannot be used.
     """
-    found = socket.socket()
-    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((HOST, port))
-        found.listen()
+        listener.bind((HOST, port))
+        listener.listen()
     except OSError as error:
-        found.close()
+        listener.close()
         raise ConstructError(
             f"Port {port} cannot be used: {error.strerror}.\nPass --port with another number."
         ) from error
-    return found
+    return listener
 
 
-def serve(on: socket.socket, app: ASGIApp) -> None:
+def serve(listener: socket.socket, app: ASGIApp) -> None:
     """Answer requests until the process is told to stop."""
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, server_header=False, lifespan="off", ws="none"
     )
-    uvicorn.Server(config).run(sockets=[on])
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def read_token(file: Path) -> str:
-    """Return the token that clients must know, made at the first start. Raises OSError.
+    """Return the token that clients must send, created at the first start.
 
-    Where two processes start for the first time at once, both use the same one.
+    Two processes that start for the first time at once get the same token. Raises OSError.
     """
-    if not _kept_token(file):
+    if not _stored_token(file):
         descriptor, new = tempfile.mkstemp(dir=file.parent, prefix=".token-")  # 0600
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
                 stream.write(secrets.token_urlsafe(32) + "\n")
-            _place(Path(new), file)
+            _move_unless_present(Path(new), file)
         finally:
             Path(new).unlink(missing_ok=True)
     file.chmod(0o600)
-    return _kept_token(file)
+    return _stored_token(file)
 
 
-def _place(new: Path, file: Path) -> None:
-    """Put the new file where there is none, or an empty one."""
+def _move_unless_present(new: Path, file: Path) -> None:
+    """Put a new file in place unless there is one that is not empty."""
     try:
-        file.hardlink_to(new)
-    except OSError:  # it is there already, or the disk knows no links
-        if not _kept_token(file):
+        file.hardlink_to(new)  # fails if the file exists, so that only one process succeeds
+    except OSError:  # the file exists, or the disk does not support links
+        if not _stored_token(file):
             new.replace(file)
 
 
-def _kept_token(file: Path) -> str:
+def _stored_token(file: Path) -> str:
     try:
         return file.read_text("utf-8", "replace").strip()
     except FileNotFoundError:
@@ -104,16 +104,16 @@ def _kept_token(file: Path) -> str:
 
 
 def http_app(opened: Opener, compact: Compact, token: str, port: int) -> ASGIApp:
-    """Return the application that answers requests of those who know the token."""
+    """Return the application that answers requests with the token."""
 
-    async def report(request: Request, tool: str, of: _Report) -> JSONResponse:
+    async def report(request: Request, tool: str, build: _ReportBuilder) -> JSONResponse:
         session = _session(request)
 
         def read() -> dict[str, Any]:
             with opened() as ctx:
-                conversation(ctx, session)  # raises where there is none
+                conversation(ctx, session)  # raises NotFoundError if there is none
                 record_call(ctx, "HTTP", tool, 1)
-                return of(replace(ctx, conversation_id=session))
+                return build(replace(ctx, conversation_id=session))
 
         return JSONResponse(await run_in_threadpool(read))
 
@@ -135,7 +135,7 @@ def http_app(opened: Opener, compact: Compact, token: str, port: int) -> ASGIApp
             Route("/api/sessions/{id}/compact", compacted, methods=["POST"]),
         ],
         exception_handlers={
-            HTTPException: _no_such_path,
+            HTTPException: _routing_error,
             NotFoundError: _failure(404),
             UsageError: _failure(409),
             ConstructError: _failure(503),
@@ -146,7 +146,7 @@ def http_app(opened: Opener, compact: Compact, token: str, port: int) -> ASGIApp
 
 
 class _Guarded:
-    """Lets through only what names this host, comes from no foreign page and has the token."""
+    """Refuses requests for another host, from web pages, or without the token."""
 
     def __init__(self, app: ASGIApp, token: str, port: int) -> None:
         self.app = app
@@ -158,22 +158,25 @@ class _Guarded:
         await (self.app if refused is None else refused)(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> JSONResponse | None:
-        given = Headers(scope=scope)
-        hosts = given.getlist("host")
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in self.hosts:
-            return _error(400, "The Host is not this server.")
-        if not {f"http://{host}" for host in self.hosts}.issuperset(given.getlist("origin")):
-            return _error(403, "Pages of other origins are not served.")
-        if not secrets.compare_digest(given.get("authorization", "").encode(), self.authorization):
+            return _error(400, "The Host header does not name this server.")
+        own_origins = {f"http://{host}" for host in self.hosts}
+        if not own_origins.issuperset(headers.getlist("origin")):
+            return _error(403, "Requests from web pages are refused.")
+        authorization = headers.get("authorization", "").encode()
+        if not secrets.compare_digest(authorization, self.authorization):
             return _error(401, "Send the token: Authorization: Bearer TOKEN.")
         return None
 
 
 def _session(request: Request) -> int:
-    given = request.path_params["id"]
-    if not (given.isascii() and given.isdigit() and len(given) <= _LONGEST_ID):
+    """Return the conversation that the path names."""
+    number = request.path_params["id"]
+    if not (number.isascii() and number.isdigit() and len(number) <= _MAX_ID_DIGITS):
         raise NotFoundError("There is no such session.")
-    return int(given)
+    return int(number)
 
 
 def _error(status_code: int, message: str) -> JSONResponse:
@@ -184,6 +187,6 @@ def _failure(status_code: int) -> Callable[[Request, Exception], JSONResponse]:
     return lambda _, error: _error(status_code, str(error))
 
 
-def _no_such_path(_: Request, error: Exception) -> JSONResponse:
+def _routing_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)

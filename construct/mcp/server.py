@@ -1,7 +1,7 @@
-"""The door for other programs' models: MCP over standard input and output, read-only.
+"""A read-only MCP server for other programs' models, over standard input and output.
 
-Each call opens the file anew, as a command does: calls run in threads, and a client may
-keep this process for days, while the file is moved, restored or migrated.
+Each call opens the database again, as a command does. Calls run in threads, and a client
+may keep this process for days, while the file is moved, restored or migrated.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ from construct.views.doors import agenda_text, current_text, recall_text, source
 Opener = Callable[[], AbstractContextManager[Context]]
 """Opens the database for one call."""
 Answer = tuple[str, int]
-"""The text for the client, and how many results are in it."""
+"""The text for the client, and the number of results in it."""
 
 CURRENT = "construct://memory/current"
 _READS = ToolAnnotations(
@@ -49,11 +49,11 @@ _AGENDA = (
     "passed with their outcome unknown."
 )
 _client: ContextVar[str] = ContextVar("_client", default="")
-"""What the client of this call names itself. Anybody can call themselves anything."""
+"""The name that the client of this call gave itself; any client can use any name."""
 
 
 def mcp_server(opened: Opener, allowed: Access) -> MCPServer[Any]:
-    """Return the server, whose clients see what is allowed."""
+    """Return a server whose clients can read what `allowed` says."""
     server: MCPServer[Any] = MCPServer(
         "construct",
         version=__version__,
@@ -67,11 +67,11 @@ def mcp_server(opened: Opener, allowed: Access) -> MCPServer[Any]:
         tool: str, work: Callable[[Context], Answer], failure: type[Exception] = ToolError
     ) -> str:
         with _raising(failure), opened() as ctx:
-            found = 0
+            count = 0
             try:
-                text, found = work(ctx)
+                text, count = work(ctx)
             finally:
-                doors.record_call(ctx, _client.get(), tool, found)
+                doors.record_call(ctx, _client.get(), tool, count)
         return text
 
     @server.tool(description=_RECALL, annotations=_READS, structured_output=False)
@@ -82,8 +82,8 @@ def mcp_server(opened: Opener, allowed: Access) -> MCPServer[Any]:
         limit: Annotated[int, Field(ge=1, le=50, description="Most results.")] = 10,
     ) -> str:
         def search(ctx: Context) -> Answer:
-            found = doors.recall(ctx, allowed, query, since=since, until=until, limit=limit)
-            return recall_text(found), len(found.hits)
+            result = doors.recall(ctx, allowed, query, since=since, until=until, limit=limit)
+            return recall_text(result), len(result.hits)
 
         return answer("recall", search)
 
@@ -93,24 +93,24 @@ def mcp_server(opened: Opener, allowed: Access) -> MCPServer[Any]:
         page: Annotated[int, Field(description="The first is 1.")] = 1,
     ) -> str:
         def read(ctx: Context) -> Answer:
-            found = doors.source(ctx, allowed, parse_reference(str(id)), page)
-            return source_text(found), len(found.parts)
+            pages = doors.source(ctx, allowed, parse_reference(str(id)), page)
+            return source_text(pages), len(pages.parts)
 
         return answer("source", read)
 
     @server.tool(description=_AGENDA, annotations=_READS, structured_output=False)
     def agenda() -> str:
         def read(ctx: Context) -> Answer:
-            found = doors.agenda(ctx, allowed)
-            return agenda_text(found), len(found.items)
+            shown = doors.agenda(ctx, allowed)
+            return agenda_text(shown), len(shown.items)
 
         return answer("agenda", read)
 
     @server.resource(CURRENT, description="What is remembered now.", mime_type="text/plain")
     def current() -> str:
         def read(ctx: Context) -> Answer:
-            found = doors.current(ctx, allowed)
-            return current_text(found), len(found)
+            observations = doors.current(ctx, allowed)
+            return current_text(observations), len(observations)
 
         return answer("current", read, ResourceError)
 
@@ -118,15 +118,15 @@ def mcp_server(opened: Opener, allowed: Access) -> MCPServer[Any]:
 
 
 async def _name_client(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Keep what the client names itself where the call, in its thread, can read it."""
-    said = ctx.session.client_params
-    _client.set("" if said is None else said.client_info.name)
+    """Make the client's name available to the call, which runs in a thread."""
+    params = ctx.session.client_params
+    _client.set("" if params is None else params.client_info.name)
     return await call_next(ctx)
 
 
 @contextmanager
 def _raising(kind: type[Exception]) -> Iterator[None]:
-    """Turn an error of ours into one whose words the client is told."""
+    """Turn our errors into `kind`, whose message the client is shown."""
     try:
         yield
     except ConstructError as error:

@@ -6,7 +6,8 @@ from datetime import date
 
 from construct.clock import Clock, to_text
 from construct.errors import ConstructError, UsageError
-from construct.language.dates import in_past, mentioned_days, named_periods
+from construct.language.dates import in_past, mentioned_days
+from construct.language.named_periods import named_periods
 from construct.language.terms import normal_form, opening_names, terms, tokens, words
 from construct.memory.promotion import promote
 from construct.memory.shown.lines import line_tokens

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from construct.store import cycles, observations, provenance
-from construct.store.attachments import attached_to
+from construct.store.attachments import attachments_of
 from construct.store.provenance import Successor
-from construct.store.records import Attached, Cycle, Message, Observation
+from construct.store.records import Cycle, Message, Observation, StoredAttachment
 from construct.vocabulary import CycleKind, CycleStatus
 
 _MOST_MESSAGES = 12
@@ -52,7 +52,7 @@ class Trace:
     tree: Node
     life: tuple[LifeEvent, ...]
     """Its history, oldest first."""
-    attachments: tuple[Attached, ...] = ()
+    attachments: tuple[StoredAttachment, ...] = ()
     """The files that came with the messages."""
 
 
@@ -67,7 +67,7 @@ def why(db: sqlite3.Connection, observation_id: int) -> Trace:
         tuple(messages),
         _tree(db, [found, *sources]),
         life=tuple(sorted(_life(db, found, messages), key=lambda event: event.at)),
-        attachments=tuple(attached_to(db, messages)),
+        attachments=tuple(attachments_of(db, messages)),
     )
 
 
@@ -115,7 +115,7 @@ def _life(
     successors = provenance.successor_history(db, o.id)
     for one in successors:
         yield from _succession(one)
-    for at, note in provenance.notes_on(db, o.content):
+    for at, note in provenance.notes_quoting(db, o.content):
         yield LifeEvent(at, "kept back", note)
     for at in provenance.withheld_at(db, o.id):
         yield LifeEvent(at, "withheld", "you asked to forget it")

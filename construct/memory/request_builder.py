@@ -14,15 +14,16 @@ from construct.clock import from_text, to_text
 from construct.config import Settings
 from construct.llm.types import CacheLife, File, Model, Request, Text, Tool
 from construct.memory import policy
+from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import compact
-from construct.memory.cycles.situation import MemoryConfig, read_window
+from construct.memory.cycles.situation import read_window
 from construct.memory.shown import context
 from construct.memory.shown.files import sent_as, stored_file
 from construct.memory.shown.forks import inherited_window, last_messages, uncommitted_below
 from construct.memory.shown.view import Blocks, current_blocks, opening_blocks, take_in
 from construct.memory.tools import tools_for
 from construct.memory.turn_context import TurnContext, gather, render
-from construct.store.attachments import NewAttachment, with_data
+from construct.store.attachments import NewAttachment, attachments_with_data
 from construct.store.conversations import get_conversation, get_watermarks
 from construct.store.database import snapshot
 from construct.store.messages import LAST, is_shown, live_messages, message_tokens, recent_times
@@ -177,7 +178,7 @@ class RequestBuilder:
         """Return the attachments of these messages that the model is sent."""
         if not any(m.attached for m in messages):
             return {}
-        stored = with_data(db, [m for m in messages if m.id > 0])
+        stored = attachments_with_data(db, [m for m in messages if m.id > 0])
         found: dict[int, Sequence[File]] = {
             message: [stored_file(one, data) for one, data in of] for message, of in stored.items()
         }

@@ -13,7 +13,7 @@ from typing import Any
 from construct.clock import to_text
 from construct.errors import ConstructError
 from construct.llm.types import Tool, ToolResult, ToolUse
-from construct.memory.cycles.situation import MemoryConfig
+from construct.memory.config import MemoryConfig
 from construct.memory.promotion import remember
 from construct.memory.provenance import why
 from construct.memory.recall.search import MATCH_MEANS, Hit, Results, searched
@@ -180,9 +180,9 @@ class ToolBox:
             since=_day(given.get("since")),
             until=_day(given.get("until")),
             kind=given.get("kind") or None,
-            talk=reach(db, self.config.scope, self.conversation_id),
+            descent=reach(db, self.config.scope, self.conversation_id),
             role=Role(given["by"]) if given.get("by") else None,
-            without=self.answering,
+            exclude=self.answering,
             zone=self.config.clock.zone,
             for_model=True,
         )

@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 
 from construct.clock import from_text, gap_words, to_text
 from construct.language.periods import relative_words
-from construct.memory.cycles.situation import MemoryConfig
+from construct.memory.config import MemoryConfig
 from construct.memory.recall.passages import passages
 from construct.memory.recall.search import Hit
 from construct.memory.shown import forks
@@ -130,7 +130,7 @@ def _passages(
 ) -> list[Hit]:
     previous = next((m.content for m in reversed(before) if m.role == Role.USER), "")
     within = forks.reach(db, config.scope, conversation_id)
-    filters = Filters(talk=within, without=answering, zone=config.clock.zone, for_model=True)
+    filters = Filters(descent=within, exclude=answering, zone=config.clock.zone, for_model=True)
     today = config.clock.today()
     return passages(
         db, text, previous, in_sight, today=today, filters=filters, meaning=config.meaning

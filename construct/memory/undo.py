@@ -18,7 +18,7 @@ from construct.memory.shown.forks import reach
 from construct.memory.shown.view import show_again
 from construct.store import cycles, forget_requests, reverting
 from construct.store import observations as rows
-from construct.store.conversations import get_watermarks, set_thread, set_watermark
+from construct.store.conversations import get_watermarks, set_task_and_response, set_watermark
 from construct.store.database import rehearsal, transaction
 from construct.store.messages import last_message_id, live_messages
 from construct.store.records import Cycle, Observation
@@ -130,7 +130,7 @@ def _revert(db: sqlite3.Connection, cycle: Cycle, now: str) -> Undone:
         held = last_message_id(db, cycle.conversation_id)
         if _moved_marks(db, cycle):
             _lower_watermarks(db, cycle.conversation_id, cycle.first_message_id or 0, now)
-    forget_requests.take_back(db, cycle.id)
+    forget_requests.withdraw(db, cycle.id)
     if cycle.kind == CycleKind.REFLECTOR:
         here = cycle.conversation_id
         talk = None if here is None else reach(db, "conversation", here)
@@ -152,7 +152,7 @@ def _lower_watermarks(db: sqlite3.Connection, conversation_id: int, first: int, 
     for name, message_id in asdict(get_watermarks(db, conversation_id)).items():
         if message_id >= first:
             set_watermark(db, conversation_id, name, before, now)
-    set_thread(db, conversation_id, None, None)
+    set_task_and_response(db, conversation_id, None, None)
 
 
 def _moved_marks(db: sqlite3.Connection, cycle: Cycle) -> bool:

@@ -1,4 +1,4 @@
-"""What is worth a few lines when a shell starts. Imports little."""
+"""`construct brief`: what is due, in a few lines for the start of a shell. Imports little."""
 
 import sqlite3
 from datetime import date, timedelta
@@ -11,18 +11,20 @@ from construct.store.glance import glance
 from construct.vocabulary import AgendaState
 
 _AHEAD = timedelta(days=2)
+"""How far ahead an item is worth mentioning."""
 _BEHIND = timedelta(days=14)
+"""How long ago a plan of unknown outcome may have been."""
 _DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 def brief(path: Path, today: date) -> list[AgendaItem]:
-    """Return what is due: today, in two days, then plans of the last fortnight.
+    """Return what is due in the next two days, then plans of the last two weeks.
 
-    Nothing where the file cannot be read at once. Raises DatabaseUnusableError for a
-    file that is newer, damaged or not ours.
+    Empty if the database is locked. Raises DatabaseUnusableError if it is newer, damaged
+    or not Construct's.
     """
     if path.exists() and not path.is_file():
-        raise faults.unopened(path)
+        raise faults.cannot_open(path)
     try:
         with glance(path) as db:
             return [] if db is None else worth_saying(read_agenda(db, today), today)
@@ -31,11 +33,11 @@ def brief(path: Path, today: date) -> list[AgendaItem]:
             raise faults.damaged(path) from error
         return []
     except OSError as error:
-        raise DatabaseUnusableError(str(faults.unopened(path))) from error
+        raise DatabaseUnusableError(str(faults.cannot_open(path))) from error
 
 
 def worth_saying(items: list[AgendaItem], today: date) -> list[AgendaItem]:
-    """Return those of the items that are due, what is ahead first, then the newest. Pure."""
+    """Return the items that are due: those ahead, then those passed, newest first."""
     ahead = [i for i in items if today <= i.days.last <= today + _AHEAD]
     passed = [
         i

@@ -1,4 +1,4 @@
-"""What every operation works with."""
+"""The context that every operation takes as its first argument."""
 
 import sqlite3
 from dataclasses import dataclass, replace
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from construct.clock import Clock
 from construct.config import Settings
-from construct.memory.cycles.situation import MemoryConfig, memory_config_for
+from construct.memory.config import MemoryConfig, memory_config_for
 from construct.store.conversations import current_conversation
 from construct.vocabulary import EXTRACTIVE
 
@@ -21,25 +21,25 @@ class Context:
     db: sqlite3.Connection
     settings: Settings
     memory: MemoryConfig
-    """How the memory works in this process."""
+    """Settings of the memory, adapted to the models in use."""
     conversation_id: int | None = None
-    """The conversation the user is in. None: nothing has been said in it yet."""
+    """The conversation the user is in; None in a new one without messages."""
     worker: str = EXTRACTIVE
     """The worker model's name."""
     worker_reason: str = ""
-    """Why memory is made by rule; empty when a model makes it."""
+    """Why no model is used for the memory; empty if one is."""
 
     @property
     def clock(self) -> Clock:
-        """Now, and the user's days."""
+        """The clock, in the user's time zone."""
         return self.settings.clock
 
     def at_current(self) -> "Context":
-        """Return the same in the conversation where the user was last."""
+        """Return a copy that points to the user's most recent conversation."""
         return replace(self, conversation_id=current_conversation(self.db))
 
     def with_models(self, models: "Models") -> "Context":
-        """Return the same with the memory fitted to these models."""
+        """Return a copy with the memory settings adapted to these models."""
         memory = memory_config_for(self.settings, models.main.context_window)
         return replace(
             self, memory=memory, worker=models.worker_name, worker_reason=models.worker_reason

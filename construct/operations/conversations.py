@@ -7,9 +7,9 @@ from construct.errors import NotFoundError, UsageError
 from construct.memory import forgetting
 from construct.memory.forgetting import Deleted, DeletionPlan
 from construct.memory.shown import forks
-from construct.notebook import with_words
+from construct.notebook import with_text
 from construct.operations.context import Context
-from construct.store.attachments import attached_to
+from construct.store.attachments import attachments_of
 from construct.store.conversations import (
     ConversationSummary,
     conversation_summary,
@@ -21,49 +21,50 @@ from construct.store.conversations import (
 )
 from construct.store.database import transaction
 from construct.store.messages import is_small_model_noted, messages_of, note_small_model
-from construct.store.records import Attached, Conversation, Message
+from construct.store.records import Conversation, Message, StoredAttachment
 from construct.text import one_line, shorten
 
 _EXCHANGE = 2
+"""Messages in an exchange: one of the user's and the reply to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A conversation word for word."""
+    """A conversation with all its messages."""
 
     summary: ConversationSummary
     messages: tuple[Message, ...]
-    attachments: tuple[Attached, ...] = ()
+    attachments: tuple[StoredAttachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionPreview:
-    """A conversation and what deleting it will take along."""
+    """A conversation, and what would be deleted with it."""
 
     summary: ConversationSummary
     plan: DeletionPlan
 
 
 def conversations(ctx: Context, limit: int | None = None) -> list[ConversationSummary]:
-    """Return conversations, the one last talked in first."""
+    """Return the conversations, the most recently used first."""
     return list_conversations(ctx.db, limit)
 
 
 def conversation(ctx: Context, conversation_id: int) -> ConversationSummary:
-    """Return a line of that list; raises NotFoundError."""
+    """Return the summary of one conversation; raises NotFoundError."""
     return conversation_summary(ctx.db, conversation_id)
 
 
 def transcript(ctx: Context, conversation_id: int) -> Transcript:
     """Return a conversation with its messages; raises NotFoundError."""
     summary = conversation_summary(ctx.db, conversation_id)
-    messages = with_words(ctx.db, messages_of(ctx.db, conversation_id), ctx.clock)
-    return Transcript(summary, tuple(messages), tuple(attached_to(ctx.db, messages)))
+    messages = with_text(ctx.db, messages_of(ctx.db, conversation_id), ctx.clock)
+    return Transcript(summary, tuple(messages), tuple(attachments_of(ctx.db, messages)))
 
 
 def last_messages(ctx: Context, conversation_id: int, limit: int) -> list[Message]:
     """Return the newest messages of a conversation, oldest first."""
-    return with_words(ctx.db, forks.last_said(ctx.db, conversation_id, limit), ctx.clock)
+    return with_text(ctx.db, forks.last_said(ctx.db, conversation_id, limit), ctx.clock)
 
 
 def last_exchange(ctx: Context) -> list[Message]:
@@ -73,7 +74,7 @@ def last_exchange(ctx: Context) -> list[Message]:
 
 
 def small_model_is_news(ctx: Context) -> bool:
-    """Return whether to tell the user, once, that a small model replied here."""
+    """Return whether the user must be told that a small model replies: true only once."""
     if is_small_model_noted(ctx.db):
         return False
     with transaction(ctx.db):
@@ -83,26 +84,29 @@ def small_model_is_news(ctx: Context) -> bool:
 def find_conversation(ctx: Context, wanted: str) -> ConversationSummary:
     """Return the conversation with this number, or the latest with these title words.
 
-    One that the user is not in comes first, for a fork may have the same title. Raises
+    The conversation the user is in comes last, as a fork may have the same title. Raises
     NotFoundError.
     """
-    found = list_conversations(ctx.db)
+    summaries = list_conversations(ctx.db)
+    for summary in summaries:
+        if str(summary.conversation.id) == wanted.lstrip("0"):
+            return summary
+    summaries.sort(key=lambda summary: summary.conversation.id == ctx.conversation_id)
     words = wanted.casefold().split()
-    elsewhere = sorted(found, key=lambda one: one.conversation.id == ctx.conversation_id)
-    for one in found:
-        if str(one.conversation.id) == wanted.lstrip("0"):
-            return one
-    for one in elsewhere:
-        title = one.name.casefold()
+    for summary in summaries:
+        title = summary.name.casefold()
         if all(word in title for word in words):
-            return one
+            return summary
     raise NotFoundError(
         f"No conversation is called {shorten(wanted, 40)!r}. /conversations lists them."
     )
 
 
 def rename(ctx: Context, conversation_id: int, title: str) -> Conversation:
-    """Give a conversation a title that no observer changes; raises NotFoundError."""
+    """Give a conversation a title, which the observer then keeps.
+
+    Raises UsageError, NotFoundError.
+    """
     cleaned = one_line(title)
     if not cleaned:
         raise UsageError("A title needs at least one character.")
@@ -113,30 +117,30 @@ def rename(ctx: Context, conversation_id: int, title: str) -> Conversation:
 
 
 def create(ctx: Context) -> Conversation:
-    """Begin a conversation."""
+    """Create a conversation."""
     with transaction(ctx.db):
         return get_conversation(ctx.db, create_conversation(ctx.db, to_text(ctx.clock.now())))
 
 
 def enter(ctx: Context, conversation_id: int) -> None:
-    """Make a conversation the one in which the next start continues."""
+    """Make a conversation the current one, where the next start continues."""
     with transaction(ctx.db):
         enter_conversation(ctx.db, conversation_id)
 
 
 def fork(ctx: Context, conversation_id: int, title: str = "") -> Conversation:
-    """Begin a conversation that continues from the end of this one; raises NotFoundError."""
+    """Fork a conversation at its end and enter the fork; raises NotFoundError."""
     new_id = forks.fork(ctx.db, conversation_id, ctx.clock, one_line(title) or None)
     enter(ctx, new_id)
     return get_conversation(ctx.db, new_id)
 
 
 def preview_deletion(ctx: Context, conversation_id: int) -> DeletionPreview:
-    """Return what deleting a conversation will take along; raises NotFoundError."""
+    """Return what deleting a conversation would delete with it; raises NotFoundError."""
     summary = conversation_summary(ctx.db, conversation_id)
     return DeletionPreview(summary, forgetting.plan_deletion(ctx.db, conversation_id))
 
 
 def delete(ctx: Context, conversation_id: int) -> Deleted:
-    """Delete a conversation, with what was learned from it; raises NotFoundError."""
+    """Delete a conversation and what was learned from it; raises NotFoundError."""
     return forgetting.delete_conversation(ctx.db, conversation_id, ctx.clock)

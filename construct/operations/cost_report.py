@@ -1,10 +1,10 @@
-"""What everything stored has cost, and what the talk would have cost without a memory.
+"""What was spent, and what the same conversations would have cost without a memory.
 
-The second is an estimate: from the tokens of the stored messages, corrected by what
-each model was seen to count, and from the prices of the model table. The prompt cache
-is used where it pays: as long as messages are only added, a request reads what the one
-before it wrote, unless the pause was longer than the cache lives; once the oldest
-message goes, only the system text is the same.
+The latter is an estimate from the tokens of the stored messages, corrected by each
+model's token factor, and the prices in the model table. It assumes the prompt cache is
+used wherever that pays. While messages are only added, a request reads what the one
+before it wrote to the cache, unless the pause was longer than the cache lives. Once the
+oldest message is dropped, only the system text is still the same.
 """
 
 from collections import defaultdict, deque
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import cache, partial
+from itertools import groupby
 
 from construct import prompts, tokens
 from construct.clock import Clock, from_text, to_text
@@ -20,12 +21,12 @@ from construct.llm.types import CacheLife
 from construct.memory.policy import LIVES
 from construct.operations.context import Context
 from construct.store.usage import (
+    PricedMessage,
     Spent,
-    Spoken,
     UsageLine,
+    priced_messages,
     spent_by_call,
     spent_on_stored_talk,
-    spoken_messages,
     token_factor,
     usage_lines,
 )
@@ -35,23 +36,21 @@ from construct.vocabulary import Purpose, Role
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """US dollars for the replies of models whose prices are known."""
+    """What the replies would have cost without a memory, for models of known price."""
 
     recent_messages: int
+    """How many messages each request would have for `recent_usd`."""
     recent_usd: float
-    """With so many recent messages in each request, and no memory."""
+    """US dollars if each request had only the most recent messages."""
     full_usd: float
-    """With the whole conversation in each request."""
+    """US dollars if each request had the whole conversation."""
     too_long: int
-    """Replies for which the whole conversation would not have fitted the window.
-
-    What fits is counted.
-    """
+    """How many replies had a conversation larger than the window; only what fits is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class DayCost:
-    """US dollars of one of the user's days. Calls of unknown price count nothing."""
+    """What one day cost in US dollars, without calls of unknown price."""
 
     date: date
     talk_usd: float
@@ -59,26 +58,26 @@ class DayCost:
 
     @property
     def total_usd(self) -> float:
-        """Talk and memory work together."""
+        """The cost of replies and memory work together."""
         return self.talk_usd + self.memory_usd
 
 
 @dataclass(frozen=True, slots=True)
 class CostReport:
-    """Usage in all and of today, costs by day, and an estimate without a memory."""
+    """All usage, today's usage, costs by day, and an estimate without a memory."""
 
     lines: Sequence[UsageLine]
     today: Sequence[UsageLine]
     days: Sequence[DayCost]
     """Oldest first."""
     spent_on_talk: float
-    """US dollars for the conversations that are still there, memory work included."""
+    """US dollars for the conversations that still exist, memory work included."""
     instead: Estimate | None
-    """None when no price is known or nothing costs anything."""
+    """None if no price is known or everything is free."""
 
 
 def cost_report(ctx: Context) -> CostReport:
-    """Return what was spent. Reads every stored message, so not for every turn."""
+    """Return what was spent. Slow: it reads every stored message."""
     factor = cache(partial(token_factor, ctx.db))
     system = tokens.count(prompts.persona(ctx.settings.persona_file))
     return CostReport(
@@ -86,102 +85,107 @@ def cost_report(ctx: Context) -> CostReport:
         usage_lines(ctx.db, to_text(ctx.clock.midnight())),
         cost_by_day(spent_by_call(ctx.db), ctx.clock),
         spent_on_stored_talk(ctx.db),
-        estimate(spoken_messages(ctx.db), ctx.settings.recent_messages, system, factor),
+        estimate(priced_messages(ctx.db), ctx.settings.recent_messages, system, factor),
     )
 
 
 def cost_by_day(spent: Iterable[Spent], clock: Clock) -> list[DayCost]:
-    """Return what calls cost by the user's day, oldest first."""
-    costs: defaultdict[date, dict[bool, float]] = defaultdict(lambda: {True: 0.0, False: 0.0})
+    """Return what calls cost by day in the user's time zone, oldest first."""
+    talk_usd: defaultdict[date, float] = defaultdict(float)
+    memory_usd: defaultdict[date, float] = defaultdict(float)
     for call in spent:
-        day = clock.local(from_text(call.created_at)).date()
-        costs[day][call.purpose == Purpose.CHAT] += call.cost_usd or 0.0
-    return [DayCost(day, by[True], by[False]) for day, by in sorted(costs.items())]
+        usd = talk_usd if call.purpose == Purpose.CHAT else memory_usd
+        usd[clock.day(call.created_at)] += call.cost_usd or 0.0
+    days = sorted(talk_usd.keys() | memory_usd.keys())
+    return [DayCost(day, talk_usd[day], memory_usd[day]) for day in days]
 
 
 @dataclass(slots=True)
 class _Conversation:
-    """A conversation while its messages are gone through."""
+    """What is known of a conversation up to the current message."""
 
     recent: deque[int]
-    """Tokens of the last messages."""
+    """Tokens of each of the most recent messages."""
     tokens: int = 0
+    """Tokens of all messages."""
     messages: int = 0
     cached: int = 0
-    """Prompt tokens of the last request with everything in it."""
-    last: datetime | None = None
+    """Prompt tokens of the last request with the whole conversation."""
+    last_request: datetime | None = None
 
 
 @dataclass(slots=True)
-class _Sums:
+class _Totals:
+    """US dollars by how long the prompt cache lives."""
+
     recent: dict[CacheLife, float] = field(default_factory=lambda: dict.fromkeys(LIVES, 0.0))
     full: dict[CacheLife, float] = field(default_factory=lambda: dict.fromkeys(LIVES, 0.0))
     too_long: int = 0
 
 
 def estimate(
-    spoken: Iterable[Spoken],
+    spoken: Iterable[PricedMessage],
     recent_messages: int,
     system_tokens: int,
     factor: Callable[[str], float],
 ) -> Estimate | None:
     """Return what the replies would have cost without a memory.
 
-    None when no price is known or nothing costs anything. The messages come
-    conversation by conversation, in order; `factor` says by how much a model's prompts
-    exceed the estimated tokens.
+    None if no price is known or everything is free. `spoken` must be ordered by
+    conversation, then by time. `factor` gives a model's actual tokens per estimated token.
     """
-    sums = _Sums()
-    here, talk = 0, _Conversation(deque(maxlen=recent_messages))
-    for said in spoken:
-        if said.conversation_id != here:
-            here, talk = said.conversation_id, _Conversation(deque(maxlen=recent_messages))
-        if said.role == Role.ASSISTANT and said.model:
-            info = model_info(said.model)
-            if info.prices:
-                _add_reply(said, info, talk, system_tokens, factor(said.model), sums)
-        if not said.retried:
-            talk.tokens += said.tokens
-            talk.messages += 1
-            talk.recent.append(said.tokens)
-    recent_usd = min(sums.recent.values())
-    full_usd = min(sums.full.values())
-    return Estimate(recent_messages, recent_usd, full_usd, sums.too_long) if full_usd else None
+    totals = _Totals()
+    for _, messages in groupby(spoken, key=lambda message: message.conversation_id):
+        conversation = _Conversation(deque(maxlen=recent_messages))
+        for message in messages:
+            if message.role == Role.ASSISTANT and message.model:
+                info, ratio = model_info(message.model), factor(message.model)
+                if info.prices:
+                    _add_reply(message, info, conversation, system_tokens, ratio, totals)
+            if not message.retried:
+                conversation.tokens += message.tokens
+                conversation.messages += 1
+                conversation.recent.append(message.tokens)
+    recent_usd = min(totals.recent.values())
+    full_usd = min(totals.full.values())
+    return Estimate(recent_messages, recent_usd, full_usd, totals.too_long) if full_usd else None
 
 
 def _add_reply(
-    said: Spoken,
+    message: PricedMessage,
     info: ModelInfo,
-    talk: _Conversation,
+    conversation: _Conversation,
     system_tokens: int,
     factor: float,
-    sums: _Sums,
+    totals: _Totals,
 ) -> None:
-    now = from_text(said.created_at)
-    output = round(said.tokens * factor)
+    """Add what a reply would have cost with the whole conversation and with its recent part."""
+    now = from_text(message.created_at)
+    output = round(message.tokens * factor)
     system = round(system_tokens * factor)
     room = info.window - output
-    whole = round((system_tokens + talk.tokens) * factor)
-    sums.too_long += whole > room
+    whole = round((system_tokens + conversation.tokens) * factor)
+    totals.too_long += whole > room
     whole = min(whole, room)
-    recent = round((system_tokens + sum(talk.recent)) * factor)
-    is_growing = talk.messages <= (talk.recent.maxlen or 0)
-    for life, lasts in LIVES.items():
-        is_warm = talk.last is not None and now - talk.last <= lasts
-        with_all = _usage(whole, whole, talk.cached if is_warm else 0, info, output)
-        if is_growing:
+    recent = round((system_tokens + sum(conversation.recent)) * factor)
+    all_is_recent = conversation.messages <= (conversation.recent.maxlen or 0)
+    last_request = conversation.last_request
+    for life, duration in LIVES.items():
+        is_warm = last_request is not None and now - last_request <= duration
+        with_all = _usage(whole, whole, conversation.cached if is_warm else 0, info, output)
+        if all_is_recent:
             with_recent = with_all
         else:
             with_recent = _usage(recent, system, system if is_warm else 0, info, output)
-        sums.full[life] += cost_usd(info.name, with_all, life) or 0.0
-        sums.recent[life] += cost_usd(info.name, with_recent, life) or 0.0
-    talk.cached, talk.last = whole, now
+        totals.full[life] += cost_usd(info.name, with_all, life) or 0.0
+        totals.recent[life] += cost_usd(info.name, with_recent, life) or 0.0
+    conversation.cached, conversation.last_request = whole, now
 
 
 def _usage(prompt: int, marked: int, cached: int, info: ModelInfo, output: int) -> Usage:
-    """Return the usage of a prompt whose first `marked` tokens go into the cache.
+    """Return the usage of a prompt whose first `marked` tokens are to be cached.
 
-    `cached` of them are there already.
+    `cached` of these are in the cache already.
     """
     if marked < info.cache_minimum:
         return Usage(prompt, 0, 0, output)

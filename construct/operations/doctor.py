@@ -1,4 +1,4 @@
-"""Check that everything is in order; if not, say what to do."""
+"""`construct doctor`: check that everything works, and say what to do where it does not."""
 
 import asyncio
 import shlex
@@ -26,7 +26,7 @@ from construct.vocabulary import Provider
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing that was checked."""
+    """The outcome of one check."""
 
     name: str
     ok: bool
@@ -36,8 +36,8 @@ class Check:
 def doctor(db: sqlite3.Connection, settings: Settings) -> list[Check]:
     """Check settings, credentials, the database, search, and whether the model answers.
 
-    Takes no context, which cannot be made of wrong settings. The model is asked for one
-    word, so this runs where no event loop does.
+    Takes no context, because invalid settings would not make one. Runs an event loop for
+    the request to the model, so it must not be called from inside one.
     """
     credentials = _credentials(settings)
     checks = [
@@ -53,7 +53,7 @@ def doctor(db: sqlite3.Connection, settings: Settings) -> list[Check]:
 
 
 def _settings(settings: Settings) -> Check:
-    """Name the main settings, and unknown ones, which may be another program's."""
+    """Report the main settings and names of unknown ones, which are no failure."""
     unknown = f"; no such setting: {', '.join(settings.unknown)}" if settings.unknown else ""
     return Check(
         "settings",
@@ -68,7 +68,9 @@ def _credentials(settings: Settings) -> Check:
     except ConstructError as error:
         return Check("credentials", False, str(error).replace("\n", " "))
     if models.is_notebook:
-        return Check("credentials", True, "no model: a notebook. `construct setup` chooses one")
+        return Check(
+            "credentials", True, "no model: the notebook replies. `construct setup` chooses one"
+        )
     detail = f"main model {models.main.name}, memory worker {models.worker_name}"
     if settings.is_address_from_env_file:
         detail += "; the address comes from .env, so a key from elsewhere is not sent there"
@@ -85,7 +87,7 @@ def _database(db: sqlite3.Connection) -> list[Check]:
             f"{'; '.join(damage[:5])} Restore a backup." if damage else "undamaged",
         ),
         Check("invariants", not broken, "; ".join(broken[:5]) or "nothing is lost or out of place"),
-        Check("search index", not index, "; ".join(index[:5]) or "in step"),
+        Check("search index", not index, "; ".join(index[:5]) or "up to date"),
     ]
 
 
@@ -93,12 +95,13 @@ def _copy_before_migration(settings: Settings) -> list[Check]:
     copy = find_copy_before_migration(settings.db) if settings.db.exists() else None
     if copy is None:
         return []
-    how = f"`rm {shlex.quote(str(copy))}` removes it, and so does forgetting something"
-    return [Check("copy", True, f"{copy} is the database as it was before the last update; {how}")]
+    removal = f"`rm {shlex.quote(str(copy))}` removes it, and so does forgetting something"
+    detail = f"{copy} is the database as it was before the last update; {removal}"
+    return [Check("copy", True, detail)]
 
 
 def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
-    """Return whether search goes by meaning too. Nothing is wrong if it does not."""
+    """Report whether search uses meaning too. Words alone are no failure."""
     try:
         if meaning_for(settings) is None:
             return Check("meaning", True, by_words_alone())
@@ -108,10 +111,11 @@ def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
         missing = count_without(db, model)
     except ConstructError as error:
         return Check("meaning", False, str(error).replace("\n", " "))
-    left = "every entry has its vector"
+    state = "every entry has its vector"
     if missing:
-        left = f"{missing} entries have no vector yet: `construct reindex`, or keep a chat open"
-    return Check("meaning", True, f"search uses words and meaning; {left}")
+        entries = "1 entry has" if missing == 1 else f"{missing:,} entries have"
+        state = f"{entries} no vector yet: `construct reindex`, or keep a chat open"
+    return Check("meaning", True, f"search uses words and meaning; {state}")
 
 
 async def _model(settings: Settings) -> Check:

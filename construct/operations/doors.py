@@ -1,7 +1,7 @@
-"""What programs outside are handed through a door, and which of them asked how often.
+"""What other programs can read over MCP and HTTP, and a record of what they asked for.
 
-They may read what recall could find: nothing withheld, forgotten, undone, left out of
-requests or said in private.
+They can read what recall could find: nothing that was withheld, forgotten, undone, left
+out of requests or said in private.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,32 +18,35 @@ from construct.operations.agenda import agenda as whole_agenda
 from construct.operations.context import Context
 from construct.operations.memory import observations_in_scope
 from construct.operations.moments import parse_moment
-from construct.operations.search import Found
+from construct.operations.search import SearchResult
 from construct.references import Reference, written
 from construct.store import doors, memories, observations, provenance
+from construct.store.conversations import get_conversation
 from construct.store.doors import DoorCalls
 from construct.store.records import Observation
 from construct.store.search import Entry, Filters, results
 from construct.text import shorten
 from construct.vocabulary import ItemKind
 
-_PAGE_PARTS = 6
-_PART_CHARACTERS = 2_000
-_CLIENT_CHARACTERS = 60
+_PARTS_PER_PAGE = 6
+_MAX_PART_CHARACTERS = 2_000
+_MAX_CLIENT_CHARACTERS = 60
+"""A longer client name is shortened before it is stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a client may see: everything, unless it is narrowed."""
+    """What clients may read: everything, or one conversation, or what is recent enough."""
 
     conversation: int | None = None
     since: date | None = None
+    """The first day they may read."""
 
 
 def access(ctx: Context, conversation: int | None, since: str | None) -> Access:
-    """Return what a client may see. Raises NotFoundError, UsageError."""
+    """Return what clients may read, with `since` as typed. Raises NotFoundError, UsageError."""
     if conversation is not None:
-        tuple(descent(ctx.db, conversation))  # it is there
+        get_conversation(ctx.db, conversation)  # raises if there is none
     return Access(conversation, _day(ctx, since))
 
 
@@ -55,105 +58,112 @@ def recall(
     since: str | None = None,
     until: str | None = None,
     limit: int,
-) -> Found:
-    """Search what a client may see, best first. Raises UsageError."""
+) -> SearchResult:
+    """Search what a client may read, best first. Raises UsageError."""
     if not query.strip():
         raise UsageError("Nothing to search for. Give some words.")
     filters = _filters(ctx, allowed, _day(ctx, since), _day(ctx, until))
-    found = searched(
+    result = searched(
         ctx.db, query, filters, limit, today=ctx.clock.today(), meaning=ctx.memory.meaning
     )
-    hits = [hit for hit in found.hits if _rests_within(ctx, allowed, (hit.kind, hit.id))]
-    return Found(query, hits, found.respelt)
+    hits = [hit for hit in result.hits if _is_allowed(ctx, allowed, (hit.kind, hit.id))]
+    return SearchResult(query, hits, result.respelt)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A message, or a stretch of a long one."""
+    """A message, or one part of a long message."""
 
     entry: Entry
     said_at: str
-    """The user's day and time: `2026-03-01 14:30`."""
+    """The day and time in the user's time zone: `2026-03-01 14:30`."""
     text: str
     number: int
-    of: int
+    """Counts the parts of the message, from 1."""
+    total: int
+    """How many parts the message has."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePage:
-    """A page of the exact words behind something."""
+    """One page of the messages behind a note, or of a message itself."""
 
     reference: Reference
     entry: Entry
-    """What the id names."""
+    """The message, observation or memory that the id names."""
     parts: Sequence[Part]
     page: int
     pages: int
 
 
 def source(ctx: Context, allowed: Access, reference: Reference, page: int) -> SourcePage:
-    """Return the exact words behind what an id names, oldest first, a page at a time.
+    """Return a page of the messages behind what an id names, oldest first.
 
-    Raises NotFoundError where a client may see none of them, or the page does not exist.
+    Raises NotFoundError if the client may not read them, or if there is no such page.
     """
     kind, number = reference
     filters = replace(_filters(ctx, allowed), all=True)
-    itself = results(ctx.db, kind, [number], filters)
-    entries = _words_behind(ctx, itself[0], filters) if itself else []
-    if not (entries and _rests_within(ctx, allowed, reference)):
-        raise NotFoundError(f"{written(reference)} names nothing that can be read here.")
+    named = results(ctx.db, kind, [number], filters)
+    entries = _messages_behind(ctx, named[0], filters) if named else []
+    if not (entries and _is_allowed(ctx, allowed, reference)):
+        raise NotFoundError(f"{written(reference)} does not exist, or cannot be read here.")
     parts = [part for entry in entries for part in _parts(ctx, entry)]
-    pages = -(-len(parts) // _PAGE_PARTS)
+    pages = -(-len(parts) // _PARTS_PER_PAGE)
     if not 1 <= page <= pages:
-        raise NotFoundError(f"There is no page {page}: {written(reference)} has {pages}.")
-    shown = parts[(page - 1) * _PAGE_PARTS : page * _PAGE_PARTS]
-    return SourcePage(reference, itself[0], shown, page, pages)
+        has = "1 page" if pages == 1 else f"{pages} pages"
+        raise NotFoundError(f"There is no page {page}: {written(reference)} has {has}.")
+    shown = parts[(page - 1) * _PARTS_PER_PAGE : page * _PARTS_PER_PAGE]
+    return SourcePage(reference, named[0], shown, page, pages)
 
 
 def agenda(ctx: Context, allowed: Access) -> Agenda:
-    """Return what a client may see of the agenda."""
-    found = whole_agenda(ctx)
-    seen = [i for i in found.items if _rests_within(ctx, allowed, (ItemKind.OBSERVATION, i.id))]
-    return replace(found, items=seen)
+    """Return the agenda items that a client may read."""
+    whole = whole_agenda(ctx)
+    items = [i for i in whole.items if _is_allowed(ctx, allowed, (ItemKind.OBSERVATION, i.id))]
+    return replace(whole, items=items)
 
 
 def current(ctx: Context, allowed: Access) -> list[Observation]:
-    """Return the active observations that a client may see, oldest first.
+    """Return the active observations that a client may read, oldest first.
 
-    The most urgent, as many as fit into three quarters of the observation budget.
+    These are the most urgent ones that fit three quarters of the observation budget.
     """
-    talk = _filters(ctx, allowed).talk
-    urgent = packed(observations.by_urgency(ctx.db, talk), ctx.memory.thresholds.budget)
-    found = observations.observations(ctx.db, urgent)
-    seen = [o for o in found if _rests_within(ctx, allowed, (ItemKind.OBSERVATION, o.id))]
-    return sorted(seen, key=lambda o: (o.observation_date, o.id))
+    scope = _filters(ctx, allowed).descent
+    ids = packed(observations.by_urgency(ctx.db, scope), ctx.memory.thresholds.budget)
+    readable = [
+        o
+        for o in observations.observations(ctx.db, ids)
+        if _is_allowed(ctx, allowed, (ItemKind.OBSERVATION, o.id))
+    ]
+    return sorted(readable, key=lambda o: (o.observation_date, o.id))
 
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What a conversation's model may be shown, with the sources of what was made of others."""
+    """The observations of a conversation, with the sources of its reflections."""
 
     observations: Sequence[Observation]
     sources: Mapping[int, Sequence[int]]
+    """Ids of the observations that a reflection condenses, by the reflection's id."""
 
 
 def details(ctx: Context) -> Details:
     """Return the active and pending observations in scope of the user's conversation."""
-    found = [o for o in observations_in_scope(ctx) if not o.withheld]
+    shown = [o for o in observations_in_scope(ctx) if not o.withheld]
     sources: dict[int, list[int]] = {}
-    for observation_id, source_id in provenance.source_links(ctx.db, [o.id for o in found]):
+    for observation_id, source_id in provenance.source_links(ctx.db, [o.id for o in shown]):
         sources.setdefault(observation_id, []).append(source_id)
-    return Details(found, sources)
+    return Details(shown, sources)
 
 
-def record_call(ctx: Context, client: str, tool: str, found: int) -> None:
-    """Store that a client used a tool, and how much it was given."""
-    name = shorten(client, _CLIENT_CHARACTERS) or "unknown"
-    doors.record_call(ctx.db, name, tool, found, to_text(ctx.clock.now()))
+def record_call(ctx: Context, client: str, tool: str, result_count: int) -> None:
+    """Store that a client used a tool, and how many results it got."""
+    name = shorten(client, _MAX_CLIENT_CHARACTERS) or "unknown"
+    doors.record_call(ctx.db, name, tool, result_count, to_text(ctx.clock.now()))
 
 
 def door_calls(ctx: Context) -> list[DoorCalls]:
-    """Return which client asked how often and when, the one that came last first."""
+    """Return how often and when each client asked, the most recent client first."""
     return doors.calls_by_client(ctx.db)
 
 
@@ -168,46 +178,54 @@ def _filters(
     return Filters(
         since=max(days, default=None),
         until=until,
-        talk=None if allowed.conversation is None else tuple(descent(ctx.db, allowed.conversation)),
+        descent=None
+        if allowed.conversation is None
+        else tuple(descent(ctx.db, allowed.conversation)),
         zone=ctx.clock.zone,
         for_model=True,
     )
 
 
-def _rests_within(ctx: Context, allowed: Access, reference: Reference) -> bool:
-    """Return whether everything that something rests on is what a client may see.
+def _is_allowed(ctx: Context, allowed: Access, reference: Reference) -> bool:
+    """Return whether a client may read every message that something was drawn from.
 
-    What was kept by itself belongs to no conversation.
+    A memory without an observation belongs to no conversation, so a client that is limited
+    to one cannot read it.
     """
     kind, number = reference
-    if allowed == Access() or kind == ItemKind.MESSAGE:  # the search has narrowed these
+    if allowed == Access() or kind == ItemKind.MESSAGE:  # the filters apply to messages
         return True
     if kind == ItemKind.MEMORY:
-        behind = memories.get_memory(ctx.db, number).observation_id
-        if behind is None:
+        observation_id = memories.get_memory(ctx.db, number).observation_id
+        if observation_id is None:
             return allowed.conversation is None
-        number = behind
-    talk = _filters(ctx, allowed).talk
-    return all(
-        (allowed.since is None or ctx.clock.local(from_text(m.created_at)).date() >= allowed.since)
-        and (talk is None or any(m.conversation_id == one and m.id <= end for one, end in talk))
-        for m in provenance.messages_behind(ctx.db, [number])
-    )
+        number = observation_id
+    scope = _filters(ctx, allowed).descent
+    for message in provenance.messages_behind(ctx.db, [number]):
+        if allowed.since is not None and ctx.clock.day(message.created_at) < allowed.since:
+            return False
+        if scope is not None and not any(
+            message.conversation_id == conversation_id and message.id <= last_id
+            for conversation_id, last_id in scope
+        ):
+            return False
+    return True
 
 
-def _words_behind(ctx: Context, entry: Entry, filters: Filters) -> Sequence[Entry]:
-    behind: int | None = entry.id
+def _messages_behind(ctx: Context, entry: Entry, filters: Filters) -> Sequence[Entry]:
+    """Return the messages that an entry was drawn from; the entry itself if there are none."""
+    observation_id: int | None = entry.id
     if entry.kind == ItemKind.MEMORY:
-        behind = memories.get_memory(ctx.db, entry.id).observation_id
-    if behind is None or entry.kind == ItemKind.MESSAGE:
+        observation_id = memories.get_memory(ctx.db, entry.id).observation_id
+    if observation_id is None or entry.kind == ItemKind.MESSAGE:
         return [entry]
-    ids = [m.id for m in provenance.messages_behind(ctx.db, [behind])]
+    ids = [m.id for m in provenance.messages_behind(ctx.db, [observation_id])]
     return results(ctx.db, ItemKind.MESSAGE, ids, filters)
 
 
 def _parts(ctx: Context, entry: Entry) -> Iterator[Part]:
     text = entry.text
-    starts = range(0, len(text), _PART_CHARACTERS)
+    starts = range(0, len(text), _MAX_PART_CHARACTERS)
     said_at = f"{ctx.clock.local(from_text(entry.moment)):%Y-%m-%d %H:%M}"
     for number, start in enumerate(starts, 1):
-        yield Part(entry, said_at, text[start : start + _PART_CHARACTERS], number, len(starts))
+        yield Part(entry, said_at, text[start : start + _MAX_PART_CHARACTERS], number, len(starts))

@@ -1,13 +1,14 @@
-"""`observe --dry-run`: what an observer would learn now, beside what one has learned.
+"""`observe --dry-run`: compare what an observer would learn now with what one learned before.
 
-It reads the last messages again by the rules as they are now. Nothing is stored, not
-even what it cost.
+The last messages are read again with the current rules. Nothing is stored, not even the
+cost.
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, product
 
 from construct.clock import to_text
 from construct.errors import ConstructError, UsageError
@@ -38,34 +39,35 @@ from construct.user_rules import Rules, read_rules
 from construct.vocabulary import CycleKind, MemoryOrigin, Scope
 
 USUAL_LAST = 40
-"""Messages that are read again unless the user says how many."""
-_LEAST_LIKE = 1 / 3
-"""From this likeness on, two notes of one message are shown as one, before and now."""
+"""How many messages are read again unless the user says otherwise."""
+_MIN_LIKENESS = 1 / 3
+"""Two notes of one message that are at least this alike count as one changed note."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryRunPlan:
-    """What would be read again, what that may cost, and what was learned of it."""
+    """What would be read again, what that may cost, and what was learned from it before."""
 
     readings: Sequence[Reading]
     learned: Sequence[Observation]
+    """What was learned from the same messages before."""
     sources: Mapping[int, set[int]]
-    """By what was learned, the messages it names."""
+    """Ids of the messages behind what was learned, by the observation's id."""
     scope: str
     rules: Rules
     model: Model | None
-    """None: by rule."""
+    """None if observations are extracted by fixed rules."""
     estimate: Estimate
 
     @property
     def messages(self) -> list[Message]:
-        """All that would be read."""
+        """All messages that would be read."""
         return [message for reading in self.readings for message in reading.messages]
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What was learned, and what the same words would be noted as now."""
+    """An observation, and the note that would be made in its place now."""
 
     before: Observation
     now: ProposedObservation
@@ -73,7 +75,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A note that the user's rules keep out, and the word for which they do."""
+    """A note that the user's rules would keep out, and the `never:` word in it."""
 
     note: ProposedObservation
     word: str
@@ -81,30 +83,31 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What would be learned now beside what was learned."""
+    """What would be learned now, compared with what was learned before."""
 
     same: Sequence[Observation]
-    """Learned then, and now again."""
+    """Learned both times, in the same words."""
     changed: Sequence[Changed]
-    """Learned both times, in other words or with other marks."""
+    """Learned both times, but worded or marked differently."""
     added: Sequence[ProposedObservation]
     """Learned only now."""
     missing: Sequence[Observation]
-    """Learned only then."""
+    """Learned only before."""
     left_out: Sequence[LeftOut]
-    """What the `never:` words kept out."""
+    """Notes that the `never:` words keep out."""
     problems: Sequence[str]
     messages: int
+    """How many messages were read."""
     cost_usd: float | None
-    """None where the model's prices are not known."""
+    """None if the model's prices are unknown."""
 
 
 def plan_dry_run(
     ctx: Context, model: Model | None, last: int | None, since: str | None
 ) -> DryRunPlan:
-    """Return what would be read again: the last messages, or those since a moment.
+    """Plan to read the last messages again, or those since a moment as people write it.
 
-    Raises UsageError, and ConstructError where the day's money for memory is spent.
+    Raises UsageError, and ConstructError if the daily limit for memory work is spent.
     """
     if last is not None and since is not None:
         raise UsageError("Pass --last or --since, not both.")
@@ -114,12 +117,12 @@ def plan_dry_run(
             "Raise CONSTRUCT_WORKER_DAILY_USD, or try again tomorrow."
         )
     if since is None:
-        found = latest_messages(ctx.db, last or USUAL_LAST)
+        messages = latest_messages(ctx.db, last or USUAL_LAST)
     else:
-        found = messages_since(ctx.db, to_text(parse_moment(since, ctx.clock)))
-    readable = [message for message in found if is_readable(message)]
-    from_them = [o.id for o in provenance.observations_from(ctx.db, [m.id for m in readable])]
-    derived = provenance.with_dependents(ctx.db, from_them)
+        messages = messages_since(ctx.db, to_text(parse_moment(since, ctx.clock)))
+    readable = [message for message in messages if is_readable(message)]
+    direct = [o.id for o in provenance.observations_from(ctx.db, [m.id for m in readable])]
+    derived = provenance.with_dependents(ctx.db, direct)
     rules = read_rules(ctx.settings.memory_rules)
     readings: list[Reading] = []
     waiting: list[Backlog] = []
@@ -130,7 +133,7 @@ def plan_dry_run(
         readings += [_reading(ctx, model, batch, derived, rules) for batch in parts]
     learned = [
         o
-        for o in provenance.without_reverted(ctx.db, from_them)
+        for o in provenance.without_reverted(ctx.db, direct)
         if o.generation == 0 and o.origin != MemoryOrigin.USER and not o.withheld
     ]
     sources: dict[int, set[int]] = {}
@@ -150,55 +153,60 @@ def plan_dry_run(
 def _reading(
     ctx: Context, model: Model | None, batch: Sequence[Message], derived: set[int], rules: Rules
 ) -> Reading:
-    here = batch[0].conversation_id
+    """Return what an observer is given for a batch, without notes derived from the messages."""
+    conversation_id = batch[0].conversation_id
     known: list[Observation] = []
     if model is not None:
-        scope = reach(ctx.db, ctx.memory.scope, here)
+        scope = reach(ctx.db, ctx.memory.scope, conversation_id)
         notes = known_notes(ctx.db, scope, batch, known_tokens(model))
         known = [o for o in notes if o.id not in derived]
-    before = material(ctx.db, newest_messages(ctx.db, here, 2, batch[0].id - 1), model)
-    read = material(ctx.db, batch, model)
+    two_before = newest_messages(ctx.db, conversation_id, 2, batch[0].id - 1)
+    given = material(ctx.db, batch, model)
     return Reading(
-        read.messages,
-        before.messages,
+        given.messages,
+        material(ctx.db, two_before, model).messages,
         known,
         ctx.clock,
         wishes=rules.prose,
-        pictures=read.pictures,
+        pictures=given.pictures,
     )
 
 
 async def dry_run(plan: DryRunPlan) -> DryRun:
-    """Read it again, and set what is found beside what was learned."""
+    """Read the messages again and compare what is found with what was learned before."""
     account = Account(CycleKind.OBSERVER)
-    found: dict[int, list[Extraction]] = {}
-    """By conversation. What is noted first is known to what is read after it."""
-    for reading in plan.readings:
-        here = found.setdefault(reading.messages[0].conversation_id, [])
-        seen = here if plan.scope == Scope.CONVERSATION else _all(found)
-        reading = replace(reading, earlier=joined(seen).observations)
-        here.append(await observe(plan.model, reading, account))
-    return await asyncio.to_thread(_beside, plan, joined(_all(found)).observations, account)
+    found: list[Extraction] = []
+    found_in: defaultdict[int, list[Extraction]] = defaultdict(list)
+    for reading in plan.readings:  # each is told what the ones before it found
+        conversation_id = reading.messages[0].conversation_id
+        earlier = found_in[conversation_id] if plan.scope == Scope.CONVERSATION else found
+        reading = replace(reading, earlier=joined(earlier).observations)
+        extraction = await observe(plan.model, reading, account)
+        found.append(extraction)
+        found_in[conversation_id].append(extraction)
+    return await asyncio.to_thread(_compared, plan, joined(found).observations, account)
 
 
-def _all(found: Mapping[int, Sequence[Extraction]]) -> list[Extraction]:
-    return [extraction for part in found.values() for extraction in part]
-
-
-def _beside(plan: DryRunPlan, found: Sequence[ProposedObservation], account: Account) -> DryRun:
-    words = [plan.rules.forbidden_in(o.content) for o in found]
-    allowed = [o for o, word in zip(found, words, strict=True) if word is None]
-    then, now = {_note(o) for o in plan.learned}, {_note(o) for o in allowed}
-    missing = [o for o in plan.learned if _note(o) not in now]
-    added = [o for o in allowed if _note(o) not in then]
+def _compared(plan: DryRunPlan, notes: Sequence[ProposedObservation], account: Account) -> DryRun:
+    allowed: list[ProposedObservation] = []
+    left_out: list[LeftOut] = []
+    for note in notes:
+        word = plan.rules.forbidden_in(note.content)
+        if word is None:
+            allowed.append(note)
+        else:
+            left_out.append(LeftOut(note, word))
+    facts_before, facts_now = {_fact(o) for o in plan.learned}, {_fact(o) for o in allowed}
+    missing = [o for o in plan.learned if _fact(o) not in facts_now]
+    added = [o for o in allowed if _fact(o) not in facts_before]
     changed = _changed(missing, added, plan.sources)
     costs = [call.cost_usd for call in account.calls]
     return DryRun(
-        same=[o for o in plan.learned if _note(o) in now],
+        same=[o for o in plan.learned if _fact(o) in facts_now],
         changed=changed,
         added=[o for o in added if all(o is not pair.now for pair in changed)],
         missing=[o for o in missing if all(o is not pair.before for pair in changed)],
-        left_out=[LeftOut(o, word) for o, word in zip(found, words, strict=True) if word],
+        left_out=left_out,
         problems=account.problems,
         messages=len(plan.messages),
         cost_usd=None if None in costs else sum(cost or 0.0 for cost in costs),
@@ -210,25 +218,22 @@ def _changed(
     added: Sequence[ProposedObservation],
     sources: Mapping[int, set[int]],
 ) -> list[Changed]:
-    """Return which notes of the same messages are likely the same: the most alike first.
+    """Pair notes of the same messages that are alike, the most alike first.
 
-    A model that reads again hardly ever takes the same words.
+    A model hardly ever words a note the same way twice.
     """
-    pairs = [
-        (likeness(before.content, now.content), Changed(before, now))
-        for before in missing
-        for now in added
-        if not sources[before.id].isdisjoint(now.sources)
-    ]
+    pairs: list[tuple[float, Changed]] = []
+    for before, now in product(missing, added):
+        if not sources[before.id].isdisjoint(now.sources):
+            pairs.append((likeness(before.content, now.content), Changed(before, now)))
     chosen: list[Changed] = []
-    for like, pair in sorted(pairs, key=lambda scored: -scored[0]):
+    for score, pair in sorted(pairs, key=lambda scored: -scored[0]):
         is_free = all(pair.before is not c.before and pair.now is not c.now for c in chosen)
-        if is_free and like >= _LEAST_LIKE:
+        if is_free and score >= _MIN_LIKENESS:
             chosen.append(pair)
     return sorted(chosen, key=lambda pair: pair.before.id)
 
 
-def _note(o: Observation | ProposedObservation) -> Hashable:
-    """Return what is equal only for notes that state the same fact in the same way."""
-    fact = fact_key(o.content, o.observation_date, o.referenced_date)
-    return fact, o.priority, o.stance
+def _fact(o: Observation | ProposedObservation) -> Hashable:
+    """Return a key that is equal for notes of the same fact, priority and stance."""
+    return fact_key(o.content, o.observation_date, o.referenced_date), o.priority, o.stance

@@ -1,4 +1,4 @@
-"""Forget, undo, and decide on what was asked to be forgotten in conversation."""
+"""Forget, undo, and answer requests to forget that were made in conversation."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from construct.clock import to_text
 from construct.errors import NotFoundError
 from construct.memory import forgetting
-from construct.memory import undo as cycles
+from construct.memory import undo as memory_undo
 from construct.memory.forgetting import ForgetPlan, Forgotten
 from construct.memory.promotion import promote
 from construct.memory.undo import Undone
@@ -21,54 +21,54 @@ from construct.store.records import Message
 
 
 def plan_forget(ctx: Context, reference: Reference, *, words: bool) -> ForgetPlan:
-    """Return what forgetting would take along. Raises NotFoundError."""
+    """Return what would be deleted or changed by forgetting this. Raises NotFoundError."""
     return forgetting.plan_forget(ctx.db, reference, words=words)
 
 
 def forget(ctx: Context, reference: Reference, *, words: bool) -> Forgotten:
-    """Delete what an id names, with all that rests on it. Raises NotFoundError."""
+    """Delete what an id names and everything derived from it. Raises NotFoundError."""
     return forgetting.forget(ctx.db, reference, ctx.clock, words=words)
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """What an undo takes back, or would."""
+    """What an undo takes back, and in which conversation."""
 
     changes: Undone
     title: str | None
-    """Of the conversation whose cycle it is."""
+    """The title of the conversation that the undone cycle belongs to."""
     is_here: bool
-    """Whether that is the conversation the user is in."""
+    """Whether the user is in that conversation."""
 
 
 def plan_undo(ctx: Context) -> Undo:
     """Return what `undo` would take back. Raises NotFoundError if there is nothing."""
-    return _undo(ctx, cycles.plan_undo(ctx.db, ctx.clock))
+    return _described(ctx, memory_undo.plan_undo(ctx.db, ctx.clock))
 
 
 def undo(ctx: Context, plan: Undo) -> Undo:
-    """Take back what was planned. Raises ConstructError if memory has changed since."""
-    return _undo(ctx, cycles.undo(ctx.db, ctx.clock, plan.changes))
+    """Carry out the planned undo. Raises ConstructError if the memory has changed since."""
+    return _described(ctx, memory_undo.undo(ctx.db, ctx.clock, plan.changes))
 
 
-def _undo(ctx: Context, changes: Undone) -> Undo:
-    there = changes.cycle.conversation_id
-    title = None if there is None else get_conversation(ctx.db, there).title
-    return Undo(changes, title, there == ctx.conversation_id)
+def _described(ctx: Context, changes: Undone) -> Undo:
+    conversation_id = changes.cycle.conversation_id
+    title = None if conversation_id is None else get_conversation(ctx.db, conversation_id).title
+    return Undo(changes, title, conversation_id == ctx.conversation_id)
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetQuestion:
-    """What the user asked to forget in conversation, as one observer run heard it."""
+    """What the user asked to forget in conversation, as found by one observer run."""
 
     cycle_id: int | None
     requests: Sequence[ForgetRequest]
     emptied: Sequence[Message]
-    """The messages that forgetting would empty beside those that were named."""
+    """The messages that would be emptied in addition to those asked for."""
 
 
 def next_question(ctx: Context) -> ForgetQuestion | None:
-    """Return the oldest request to forget that the user has not been asked about."""
+    """Return the oldest unanswered request to forget, or None."""
     unanswered = forget_requests.unanswered(ctx.db)
     if not unanswered:
         return None
@@ -83,23 +83,23 @@ def next_question(ctx: Context) -> ForgetQuestion | None:
 
 
 def forget_requested(ctx: Context, question: ForgetQuestion) -> None:
-    """Forget all that was asked for, with its words."""
+    """Forget everything that was asked for, the messages behind it included."""
     for request in question.requests:
-        with suppress(NotFoundError):  # it went together with one before it
+        with suppress(NotFoundError):  # an earlier request may have deleted it already
             forget(ctx, _reference(request), words=True)
     leave_withheld(ctx, question)
 
 
 def keep_requested(ctx: Context, question: ForgetQuestion) -> None:
-    """Show what was withheld to the model again."""
+    """Keep what was asked to be forgotten: the model is shown it again."""
     with transaction(ctx.db):
-        forget_requests.keep(ctx.db, question.cycle_id)
+        forget_requests.restore(ctx.db, question.cycle_id)
         promote(ctx.db, to_text(ctx.clock.now()))
 
 
 def leave_withheld(ctx: Context, question: ForgetQuestion) -> None:
-    """Note that the user was asked. What was withheld stays so."""
-    forget_requests.leave(ctx.db, question.cycle_id, to_text(ctx.clock.now()))
+    """Mark the question as answered; what is withheld from the model stays withheld."""
+    forget_requests.mark_answered(ctx.db, question.cycle_id, to_text(ctx.clock.now()))
 
 
 def _reference(request: ForgetRequest) -> Reference:

@@ -1,6 +1,6 @@
-"""How memory changed: between two moments, by week, from generation to generation.
+"""How the memory changed: between two moments, week by week, and by generation.
 
-Reverted cycles count as never run.
+The results of reverted cycles are left out.
 """
 
 from collections import Counter
@@ -15,36 +15,38 @@ from construct.errors import UsageError
 from construct.operations.context import Context
 from construct.operations.moments import parse_moment
 from construct.store import observations, provenance
-from construct.store.never import count_left_out
+from construct.store.forbidden import count_left_out
 from construct.store.provenance import Generation, Span
 from construct.store.records import Observation
 from construct.vocabulary import CycleKind, Priority
 
 _NEWEST_REFLECTIONS = 5
+"""How many reflections, and notes of reflector runs, are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """How what was believed at two moments differs."""
+    """The difference between what was known at two moments."""
 
     learned: tuple[Observation, ...]
-    """Believed at the second moment, and replacing nothing believed at the first."""
+    """Known at the second moment, without replacing anything known at the first."""
     changed: tuple[tuple[Observation, Observation], ...]
-    """What was believed at the first moment, and what replaces it at the second."""
+    """Pairs of an observation known at the first moment and its replacement."""
     gone: tuple[Observation, ...]
-    """Believed at the first moment, with nothing in its place at the second."""
+    """Known at the first moment, and not replaced at the second."""
     since: datetime
     until: datetime | None = None
-    """None: until now."""
+    """None for now."""
     known_before: int = 0
+    """How many observations were known at the first moment."""
     known_after: int = 0
-    """How many observations were known at either moment."""
+    """How many observations were known at the second moment."""
 
 
 def diff(ctx: Context, since: str, until: str | None = None) -> Diff:
-    """Return what changed in memory between two moments, as people write them.
+    """Return what changed in memory between two moments, given as people write them.
 
-    Raises UsageError, also when the second is before the first.
+    Raises UsageError if one cannot be read or the second is before the first.
     """
     start = parse_moment(since, ctx.clock)
     end = None if until is None else parse_moment(until, ctx.clock, end_of_day=True)
@@ -53,34 +55,37 @@ def diff(ctx: Context, since: str, until: str | None = None) -> Diff:
         raise UsageError("The first moment is after the second.\nGive the earlier one first.")
     before = _known_at(ctx, to_text(start))
     after = {o.id: o for o in _known_at(ctx, to_text(last))}
-    known = {o.id for o in before}
+    ids_before = {o.id for o in before}
     changed: list[tuple[Observation, Observation]] = []
     gone: list[Observation] = []
     for old in before:
         if old.id in after:
             continue
         successors = provenance.successors(ctx.db, old, lambda o: o.id in after)
+        if not successors:
+            gone.append(old)
         changed += [(old, new) for new in sorted(successors, key=lambda o: o.id)]
-        gone += [] if successors else [old]
-    replacing = {new.id for _, new in changed}
-    learned = tuple(o for o in after.values() if o.id not in known and o.id not in replacing)
+    replacements = {new.id for _, new in changed}
+    learned = [o for o in after.values() if o.id not in ids_before | replacements]
     return Diff(
-        learned,
-        tuple(changed),
-        tuple(gone),
-        start,
-        end,
+        learned=tuple(learned),
+        changed=tuple(changed),
+        gone=tuple(gone),
+        since=start,
+        until=end,
         known_before=len(before),
         known_after=len(after),
     )
 
 
 def _known_at(ctx: Context, moment: str) -> list[Observation]:
-    pending = (o for o in observations.unsuperseded(ctx.db) if o.committed_at is None)
-    return [
-        *provenance.active_at(ctx.db, moment),
-        *(o for o in pending if o.created_at <= moment),
+    """Return the observations that were active, or are still pending, at a stored time."""
+    pending = [
+        o
+        for o in observations.unsuperseded(ctx.db)
+        if o.committed_at is None and o.created_at <= moment
     ]
+    return provenance.active_at(ctx.db, moment) + pending
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +96,11 @@ class Generations:
     newest: tuple[Observation, ...]
     """The newest reflections."""
     sources: Mapping[int, Sequence[int]]
-    """What each of them was made of."""
+    """Ids of the observations that each of the newest reflections condenses."""
     kept_back: tuple[str, ...]
-    """What the newest reflector runs proposed and did not do, each with its reason."""
+    """Changes that the newest reflector runs proposed but did not make, with the reason."""
     left_out: int = 0
-    """What the user's rules have kept out of the memory."""
+    """How many notes the user's rules have kept out of the memory."""
 
 
 def generations(ctx: Context) -> Generations:
@@ -114,30 +119,34 @@ Unit = Literal["week", "month", "quarter", "year"]
 
 _UNITS: tuple[Unit, ...] = ("week", "month", "quarter", "year")
 _WEEK = timedelta(weeks=1)
-_CAME: Mapping[str, str] = {CycleKind.REFLECTOR: "reflections", CycleKind.EDIT: "corrected"}
-_SUMS = ("superseded", "reflections", "corrected")
+_FIELD_OF_CYCLE: Mapping[str, str] = {
+    CycleKind.REFLECTOR: "reflections",
+    CycleKind.EDIT: "corrected",
+}
+"""The field of `Period` that counts what a cycle made; observers' work counts by priority."""
+_COUNTED_FIELDS = ("superseded", "reflections", "corrected")
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A week, or a bundle of weeks: what came, what went, and what was left."""
+    """How the memory changed in a week, month, quarter or year."""
 
     begin: date
-    """A Monday; of a bundle, the first day of its month, quarter or year."""
+    """The Monday of a week, or the first day of a month, quarter or year."""
     priorities: Mapping[str, int]
     """Observations learned from messages, by priority."""
     superseded: int
-    """Observations that a reflector condensed, dropped or found outdated."""
+    """How many observations a reflector condensed, dropped or found outdated."""
     reflections: int
-    """Observations that a reflector made."""
+    """How many observations a reflector made."""
     corrected: int
-    """Edits by the user."""
+    """How many edits the user made."""
     active: Mapping[int, int]
-    """Active and pending observations at the end, by generation."""
+    """How many observations were active or pending at the end, by generation."""
 
     @property
     def learned(self) -> int:
-        """Observations learned from messages."""
+        """How many observations were learned from messages."""
         return sum(self.priorities.values())
 
     @property
@@ -156,27 +165,27 @@ def weeks(spans: Iterable[Span], clock: Clock) -> list[Period]:
     counts: Counter[tuple[date, str]] = Counter()
     changes: Counter[tuple[date, int]] = Counter()
     for span in spans:
-        made = _monday(span.since, clock)
-        counts[made, _CAME.get(span.made_by, span.priority)] += 1
-        changes[made, span.generation] += 1
+        made_in = _monday(span.since, clock)
+        counts[made_in, _FIELD_OF_CYCLE.get(span.made_by, span.priority)] += 1
+        changes[made_in, span.generation] += 1
         if span.until is not None:
-            ended = _monday(span.until, clock)
-            counts[ended, "superseded"] += span.ended_by == CycleKind.REFLECTOR
-            changes[ended, span.generation] -= 1
-    return _in_order(counts, changes, _monday_of(clock.today())) if changes else []
+            ended_in = _monday(span.until, clock)
+            counts[ended_in, "superseded"] += span.ended_by == CycleKind.REFLECTOR
+            changes[ended_in, span.generation] -= 1
+    return _weekly(counts, changes, _monday_of(clock.today())) if changes else []
 
 
-def bundled(found: Sequence[Period], most: int) -> tuple[Unit, list[Period]]:
-    """Return weeks in the smallest bundles that take `most` lines, or in years."""
+def bundled(periods: Sequence[Period], max_lines: int) -> tuple[Unit, list[Period]]:
+    """Group weeks by the smallest unit that needs at most `max_lines` lines, or by year."""
     for unit in _UNITS:
-        periods = _bundles(found, unit)
-        if len(folded(periods)) <= most:
+        bundles = _bundles(periods, unit)
+        if len(folded(bundles)) <= max_lines:
             break
-    return unit, periods
+    return unit, bundles
 
 
 def folded(periods: Iterable[Period]) -> list[list[Period]]:
-    """Return periods as lines: quiet ones in a row share one."""
+    """Group periods into lines: consecutive quiet periods share one."""
     lines: list[list[Period]] = []
     for period in periods:
         if period.is_quiet and lines and lines[-1][0].is_quiet:
@@ -186,8 +195,8 @@ def folded(periods: Iterable[Period]) -> list[list[Period]]:
     return lines
 
 
-def _bundles(found: Sequence[Period], unit: Unit) -> list[Period]:
-    groups = groupby(found, lambda week: _begin(week.begin, unit))
+def _bundles(periods: Sequence[Period], unit: Unit) -> list[Period]:
+    groups = groupby(periods, lambda week: _begin(week.begin, unit))
     return [_sum(begin, list(part)) for begin, part in groups]
 
 
@@ -203,32 +212,37 @@ def _begin(monday: date, unit: Unit) -> date:
             return monday.replace(month=1, day=1)
 
 
-def _sum(begin: date, found: Sequence[Period]) -> Period:
+def _sum(begin: date, weeks: Sequence[Period]) -> Period:
     priorities: Counter[str] = Counter()
-    for week in found:
+    for week in weeks:
         priorities.update(week.priorities)
-    sums = {name: sum(getattr(week, name) for week in found) for name in _SUMS}
-    return Period(begin, priorities, **sums, active=found[-1].active)
+    sums = {name: sum(getattr(week, name) for week in weeks) for name in _COUNTED_FIELDS}
+    return Period(begin, priorities, **sums, active=weeks[-1].active)
 
 
-def _in_order(
-    counts: Counter[tuple[date, str]], changes: Counter[tuple[date, int]], now: date
+def _weekly(
+    counts: Counter[tuple[date, str]], changes: Counter[tuple[date, int]], this_monday: date
 ) -> list[Period]:
-    found: list[Period] = []
+    """Return a period for every week until now, and beyond it if anything is dated later.
+
+    `counts` are the events by Monday and field or priority, `changes` by how much the
+    active observations of a generation grew, by Monday and generation.
+    """
+    periods: list[Period] = []
+    mondays = [monday for monday, _ in changes]
     active: dict[int, int] = dict.fromkeys(sorted({generation for _, generation in changes}), 0)
-    monday, last = min(day for day, _ in changes), max(now, *(day for day, _ in changes))
+    monday, last = min(mondays), max(this_monday, *mondays)
     while monday <= last:
         for generation in active:
             active[generation] += changes[monday, generation]
         priorities: dict[str, int] = {
             name: counts[monday, name] for name in Priority if counts[monday, name]
         }
-        sums = {name: counts[monday, name] for name in _SUMS}
-        found.append(
-            Period(monday, priorities, active={g: n for g, n in active.items() if n}, **sums)
-        )
+        sums = {name: counts[monday, name] for name in _COUNTED_FIELDS}
+        still_active = {generation: count for generation, count in active.items() if count}
+        periods.append(Period(monday, priorities, **sums, active=still_active))
         monday += _WEEK
-    return found
+    return periods
 
 
 def _monday(moment: str, clock: Clock) -> date:

@@ -1,4 +1,4 @@
-"""Making search ready: the index of words, and the vectors by the model that is set."""
+"""`construct reindex`: make the vectors that search by meaning needs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,38 +15,38 @@ from construct.store import vectors
 
 @dataclass(frozen=True, slots=True)
 class Reindexed:
-    """What was missing and is there now."""
+    """What was added to the search index."""
 
     entered: int
-    """Messages in the search index."""
+    """How many messages were added to the index of words."""
     made: int
-    """Entries that got their vector."""
+    """How many entries got a vector."""
     has_vectors: bool
-    """False where search uses words alone, and only those were to be made."""
+    """False if search uses words alone, so that no vectors were to be made."""
 
 
 def reindex(ctx: Context, entered: int, progress: Callable[[str, int, int], None]) -> Reindexed:
-    """Make all vectors that are missing, after `entered` messages were indexed.
+    """Make all missing vectors, after `entered` messages were added to the index of words.
 
-    `progress` is told what is being done, how much of it is done, and of how much.
-    Raises NotConfiguredError when nothing was entered and no model can make vectors.
+    `progress` is called with what is being done, how much is done, and the total. Raises
+    NotConfiguredError if nothing was entered and there is no model to make vectors.
     """
     if entered and meaning_for(ctx.settings) is None:
         return Reindexed(entered, 0, has_vectors=False)
-    made = _make_vectors(ctx, working_meaning(ctx.settings).embedder, progress)
-    return Reindexed(entered, made, has_vectors=True)
+    count = _make_vectors(ctx, working_meaning(ctx.settings).embedder, progress)
+    return Reindexed(entered, count, has_vectors=True)
 
 
 def by_words_alone() -> str:
-    """Return that search uses words alone, and the command that changes it."""
+    """Return a note that search uses words alone, with the command to change that."""
     command = this_installation().with_extra("semantic")
-    return f"search uses words alone; for meaning too: {command}; then construct reindex"
+    return f"search uses words alone; to add meaning, run `{command}`, then `construct reindex`"
 
 
 def working_meaning(settings: Settings) -> Meaning:
-    """Return what compares by meaning, its model loaded.
+    """Return the search by meaning with its model loaded.
 
-    Raises the error that says what to do when there is none.
+    Raises ConstructError, which says what to do, if there is none or it cannot be loaded.
     """
     meaning = meaning_for(settings)
     if meaning is None:
@@ -63,16 +63,17 @@ def working_meaning(settings: Settings) -> Meaning:
 def _make_vectors(
     ctx: Context, embedder: Embedder, progress: Callable[[str, int, int], None]
 ) -> int:
+    """Make the missing vectors, drop those of other models, and return how many were made."""
     db, name = ctx.db, embedder.name
     indexing.choose(db, name)
-    made, total = 0, vectors.count_without(db, name)
-    after: dict[str, int] = {}
-    progress("Making vectors", made, total)
+    count, total = 0, vectors.count_without(db, name)
+    after: dict[str, int] = {}  # the last id done, by kind of entry
+    progress("Making vectors", count, total)
     while texts := indexing.batch(db, name, after):
         indexing.store(db, embedder, texts)
         after[texts[-1].kind] = texts[-1].id
-        made += len(texts)
-        progress("Making vectors", made, total)
+        count += len(texts)
+        progress("Making vectors", count, total)
     while indexing.drop_others(db, name):
         pass
-    return made
+    return count

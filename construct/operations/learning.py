@@ -1,4 +1,4 @@
-"""Memory work on demand: `compact` this conversation, `observe` what was imported."""
+"""Memory work on demand: compact a conversation, observe imported messages."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 from construct.clock import to_text
 from construct.companion import Companion
 from construct.llm.types import Model
+from construct.memory.config import MemoryConfig
 from construct.memory.cycles import archive
 from construct.memory.cycles.archive import Estimate, Revived
 from construct.memory.cycles.commit import Compacted
 from construct.memory.cycles.observing import fallback_reason, newest_observer
-from construct.memory.cycles.situation import (
-    MemoryConfig,
-    is_over_limit,
-    spent_today,
-)
+from construct.memory.cycles.situation import is_over_limit, spent_today
 from construct.memory.learning.floor import Reflection
 from construct.memory.learning.observer import batch_tokens
 from construct.operations.context import Context
@@ -33,48 +30,48 @@ class CompactResult:
 
     conversation: int
     observed: int
-    """New observations."""
+    """How many observations are new."""
     compacted: Compacted
     reflection: Reflection | None
     fallback_reason: str | None
-    """Why the worker model did not read the last batch."""
+    """Why the last batch was observed by fixed rules instead of the worker model."""
 
 
 async def compact(companion: Companion, conversation_id: int) -> CompactResult:
     """Observe, compact and reflect a conversation now.
 
-    Raises UsageError where memory does not learn.
+    Raises UsageError if learning is switched off.
     """
-    companion.settings.must_learn()
+    companion.settings.require_learning()
     before = await companion.store.call(newest_observer, conversation_id)
     observed, compacted, reflection = await companion.worker.now(conversation_id)
-    why = None
+    reason = None
     if companion.models.worker is not None:
-        why = await companion.store.call(
+        reason = await companion.store.call(
             fallback_reason, conversation_id, companion.worker.config, before
         )
-    return CompactResult(conversation_id, observed, compacted, reflection, why)
+    return CompactResult(conversation_id, observed, compacted, reflection, reason)
 
 
 @dataclass(frozen=True, slots=True)
 class ObservePlan:
-    """What there is to observe, and what that may cost."""
+    """The imported messages to observe, and what that may cost."""
 
     backlogs: Sequence[Backlog]
     estimate: Estimate
     model: str | None
-    """The worker model's name. None: by rule."""
+    """The worker model's name; None if observations are extracted by fixed rules."""
 
     @property
     def messages(self) -> int:
-        """How many messages wait."""
+        """How many messages are not observed yet."""
         return sum(waiting.messages for waiting in self.backlogs)
 
 
 def plan_observe(ctx: Context, worker: Model | None, since: str | None = None) -> ObservePlan:
-    """Return the imported messages that no observer has read.
+    """Return the imported messages that have not been observed, by conversation.
 
-    `since` leaves only conversations that went on after a moment. Raises UsageError.
+    With `since`, only conversations with messages after that moment. Raises UsageError.
     """
     after = "" if since is None else to_text(parse_moment(since, ctx.clock))
     backlogs = backlog.backlogs(ctx.db, after)
@@ -84,13 +81,15 @@ def plan_observe(ctx: Context, worker: Model | None, since: str | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What was observed, of how much, and why it stopped before the end."""
+    """How much was observed, what it cost, and why it stopped early."""
 
     messages: int = 0
     observations: int = 0
     messages_left: int = 0
-    cost_usd: float = 0.0
+    cost_usd: float | None = 0.0
+    """None if the model's prices are unknown."""
     stopped: str | None = None
+    """Why it stopped before the end; None if it did not."""
 
 
 async def observe(
@@ -99,9 +98,10 @@ async def observe(
     budget: float | None,
     advance: Callable[[str, int, int], None],
 ) -> Observed:
-    """Observe what was planned, until nothing is left or the money is spent.
+    """Observe what was planned, until nothing is left or the budget is spent.
 
-    `budget`: US dollars, instead of the day's limit. `advance` hears of the progress.
+    `budget` is in US dollars and replaces the daily limit. `advance` is called with what
+    is being done, how much is done, and the total.
     """
     done = Observed(messages_left=plan.messages)
     before = await companion.store.call(spent_on_memory)
@@ -118,41 +118,48 @@ async def observe(
                 stopped=step.stopped,
             )
             advance("Observing", done.messages, plan.messages)
+    if plan.estimate.usd is None:
+        return replace(done, cost_usd=None)
     return replace(done, cost_usd=await companion.store.call(spent_on_memory) - before)
 
 
 async def _step(companion: Companion, conversation_id: int) -> Observed | None:
+    """Observe the next batch of a conversation; None if nothing is left of it."""
     store, worker, model = companion.store, companion.worker, companion.models.worker
     if model is not None and await store.call(is_over_limit, worker.config):
-        why = "the budget is spent. Set --budget for more, or continue tomorrow"
-        return Observed(stopped=why)
+        reason = "the budget is spent. Set --budget for more, or continue tomorrow"
+        return Observed(stopped=reason)
     if await store.call(_is_being_observed, conversation_id, worker.config):
-        why = f"conversation {conversation_id} is being observed by another process"
-        return Observed(stopped=why)
-    before = await store.call(backlog.unread, conversation_id)
-    if not before:
+        reason = f"conversation {conversation_id} is being observed by another process"
+        return Observed(stopped=reason)
+    unread_before = await store.call(backlog.unread, conversation_id)
+    if not unread_before:
         return None
-    made = await worker.catch_up_passed(conversation_id)
-    if made is None:
+    observations = await worker.catch_up_passed(conversation_id)
+    if observations is None:
+        observations = 0
         revived = await store.call(_revive, conversation_id, batch_tokens(model))
-        made = 0 if revived is None else await worker.catch_up(conversation_id, revived.until)
-    read = before - await store.call(backlog.unread, conversation_id)
-    if not read:
+        if revived is not None:
+            observations = await worker.catch_up(conversation_id, revived.until)
+    messages = unread_before - await store.call(backlog.unread, conversation_id)
+    if not messages:
         return Observed(stopped=f"conversation {conversation_id} could not be observed")
-    fallback = (
-        None if model is None else await store.call(fallback_reason, conversation_id, worker.config)
-    )
-    return Observed(read, made, stopped=fallback)
+    fallback = None
+    if model is not None:
+        fallback = await store.call(fallback_reason, conversation_id, worker.config)
+    return Observed(messages, observations, stopped=fallback)
 
 
 def _is_being_observed(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig) -> bool:
     with transaction(db):
-        cycles.abandon_dead(db, to_text(config.clock.now()))
+        cycles.abandon_orphaned(db, to_text(config.clock.now()))
         running = cycles.running(db)
-    observing = [c.conversation_id for c in running if c.kind == CycleKind.OBSERVER]
-    return conversation_id in observing
+    return any(
+        cycle.kind == CycleKind.OBSERVER and cycle.conversation_id == conversation_id
+        for cycle in running
+    )
 
 
-def _revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived | None:
+def _revive(db: sqlite3.Connection, conversation_id: int, max_tokens: int) -> Revived | None:
     with transaction(db):
-        return archive.revive(db, conversation_id, most)
+        return archive.revive(db, conversation_id, max_tokens)

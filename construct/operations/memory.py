@@ -1,16 +1,16 @@
-"""What is remembered: list and show it, add to it and correct it."""
+"""List, show, add and correct what is remembered."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TypeVar
 
-from construct.clock import Clock, from_text, to_text
+from construct.clock import Clock, to_text
 from construct.memory import corrections, promotion
 from construct.memory.graph import reading
-from construct.memory.graph.answers import USER
-from construct.memory.shown.forks import reach
-from construct.notebook import with_words
+from construct.memory.graph.names import USER
+from construct.memory.shown.forks import descent
+from construct.notebook import with_text
 from construct.operations.context import Context
 from construct.operations.memory_filter import MemoryFilter, parse_filter
 from construct.operations.moments import parse_moment
@@ -27,95 +27,94 @@ Record = TypeVar("Record", Observation, Memory)
 
 @dataclass(frozen=True, slots=True)
 class MemoryList:
-    """Observations and memories, by day and oldest first."""
+    """Observations and memories, each sorted by day, oldest first."""
 
     observations: Sequence[Observation]
     memories: Sequence[Memory]
     filter: MemoryFilter
     today: date
-    """The day looked back to, or today."""
+    """Today, or the day of an earlier state."""
     is_past: bool = False
+    """Whether this is an earlier state of the memory."""
     homes: Mapping[int | None, int | None] = field(default_factory=dict)
-    """The conversations of the observations that memories were promoted from, by id."""
+    """Conversations of the observations that memories were promoted from, by observation."""
     unread: int = 0
-    """Imported messages that no observer has read. Counted only where nothing else
-    would explain that the list is empty."""
+    """Imported messages that have not been observed. Counted only for an empty list that
+    nothing else explains."""
 
     def without_promoted(self) -> "MemoryList":
-        """Return the same without the memories that repeat an observation."""
+        """Return a copy without the memories that repeat an observation."""
         return replace(self, memories=[m for m in self.memories if m.observation_id is None])
 
     def newest(self, limit: int, clock: Clock) -> "MemoryList":
-        """Return the newest of both together, `limit` at most."""
-        days = [(o.observation_date, o.created_at) for o in self.observations]
-        days += [(str(_day(m, clock)), m.created_at) for m in self.memories]
-        kept = set(sorted(range(len(days)), key=lambda i: days[i])[-limit:])
+        """Return a copy with the newest `limit` observations and memories taken together."""
+        dated: list[tuple[str, str, Observation | Memory]] = [
+            (o.observation_date, o.created_at, o) for o in self.observations
+        ]
+        dated += [(str(clock.day(m.created_at)), m.created_at, m) for m in self.memories]
+        dated.sort(key=lambda entry: entry[:2])
+        newest = {id(record) for _, _, record in dated[-limit:]}
         return replace(
             self,
-            observations=[o for i, o in enumerate(self.observations) if i in kept],
-            memories=[m for i, m in enumerate(self.memories, len(self.observations)) if i in kept],
+            observations=[o for o in self.observations if id(o) in newest],
+            memories=[m for m in self.memories if id(m) in newest],
         )
 
 
 def list_memory(
     ctx: Context, wanted: str = "", as_of: str | None = None, *, include_all: bool = False
 ) -> MemoryList:
-    """Return what is remembered, of all conversations.
+    """Return what is remembered in all conversations.
 
-    `wanted` is a filter as `memory_filter` reads it, `as_of` a moment as people write
-    it; `include_all` adds what is superseded. Raises UsageError.
+    `wanted` is a filter (see `memory_filter`), `as_of` a moment as people write it;
+    `include_all` adds what is superseded. Raises UsageError.
     """
-    then = None if as_of is None else parse_moment(as_of, ctx.clock, end_of_day=True)
-    if then is None:
-        found = (
-            observations.all_observations(ctx.db)
-            if include_all
-            else observations.unsuperseded(ctx.db)
-        )
+    if as_of is None:
+        read = observations.all_observations if include_all else observations.unsuperseded
         kept = memories.list_memories(ctx.db, include_superseded=include_all)
-        return _filtered(ctx, wanted, found, kept, ctx.clock.today())
-    moment = to_text(then)
-    found = [as_it_stood(o, moment) for o in _believed_at(ctx, moment, include_all)]
-    kept = [
-        as_it_stood(m, moment)
+        return _filtered(ctx, wanted, read(ctx.db), kept, ctx.clock.today())
+    as_of_time = parse_moment(as_of, ctx.clock, end_of_day=True)
+    moment = to_text(as_of_time)
+    then_known = [_as_of(o, moment) for o in _known_at(ctx, moment, include_all)]
+    then_kept = [
+        _as_of(m, moment)
         for m in memories.list_memories(ctx.db, include_superseded=True)
         if m.created_at <= moment
     ]
     if not include_all:
-        kept = [m for m in kept if m.superseded_at is None]
-    return _filtered(ctx, wanted, found, kept, ctx.clock.local(then).date(), is_past=True)
+        then_kept = [m for m in then_kept if m.superseded_at is None]
+    day = ctx.clock.local(as_of_time).date()
+    return _filtered(ctx, wanted, then_known, then_kept, day, is_past=True)
 
 
 def list_in_scope(ctx: Context, wanted: str = "") -> MemoryList:
-    """Return what is remembered in scope, without promoted memories.
-
-    Raises UsageError.
-    """
+    """Return what is remembered in scope, without promoted memories. Raises UsageError."""
     kept = memories.list_memories(ctx.db)
-    found = _filtered(ctx, wanted, observations_in_scope(ctx), kept, ctx.clock.today())
-    return found.without_promoted()
+    listed = _filtered(ctx, wanted, observations_in_scope(ctx), kept, ctx.clock.today())
+    return listed.without_promoted()
 
 
 def observations_in_scope(ctx: Context) -> list[Observation]:
-    """Return the active and pending observations in scope."""
-    here, scope = ctx.conversation_id, ctx.memory.scope
-    if here is None:
-        return observations.unsuperseded(ctx.db) if scope == Scope.USER else []
-    within = reach(ctx.db, scope, here)
-    if within is None:
+    """Return the active and pending observations that the user's conversation may use."""
+    if ctx.memory.scope == Scope.USER:
         return observations.unsuperseded(ctx.db)
-    pending = [o for talk, _ in within for o in observations.pending(ctx.db, talk)]
-    return observations.active_in_scope(ctx.db, within) + pending
+    if ctx.conversation_id is None:
+        return []
+    scope = tuple(descent(ctx.db, ctx.conversation_id))
+    in_scope = observations.active_in_scope(ctx.db, scope)
+    for conversation_id, _ in scope:
+        in_scope += observations.pending(ctx.db, conversation_id)
+    return in_scope
 
 
-def as_it_stood(record: Record, moment: str) -> Record:
-    """Return a record without what became of it after a stored time."""
+def _as_of(record: Record, moment: str) -> Record:
+    """Return a record as it was at a stored time: if superseded later, not superseded."""
     if record.superseded_at is None or record.superseded_at <= moment:
         return record
     return record._replace(superseded_at=None, superseded_by=None)
 
 
-def _believed_at(ctx: Context, moment: str, include_all: bool) -> list[Observation]:
+def _known_at(ctx: Context, moment: str, include_all: bool) -> list[Observation]:
     if not include_all:
         return provenance.active_at(ctx.db, moment)
     return [
@@ -128,42 +127,42 @@ def _believed_at(ctx: Context, moment: str, include_all: bool) -> list[Observati
 def _filtered(
     ctx: Context,
     wanted: str,
-    found: Sequence[Observation],
+    known: Sequence[Observation],
     kept: Sequence[Memory],
     today: date,
     *,
     is_past: bool = False,
 ) -> MemoryList:
-    keep = parse_filter(wanted, ctx.clock)
-    found = [o for o in found if keep.matches(o, today)]
-    kept = [m for m in kept if keep.matches_memory(m, ctx.clock)]
+    filter_ = parse_filter(wanted, ctx.clock)
+    known = [o for o in known if filter_.matches(o, today)]
+    kept = [m for m in kept if filter_.matches_memory(m, ctx.clock)]
     promoted = {m.observation_id for m in kept if m.observation_id is not None}
+    origins = observations.observations(ctx.db, sorted(promoted))
+    is_explained = bool(known or kept or filter_.narrows or is_past)
     return MemoryList(
-        observations=sorted(found, key=lambda o: (o.observation_date, o.id)),
+        observations=sorted(known, key=lambda o: (o.observation_date, o.id)),
         memories=kept,
-        filter=keep,
+        filter=filter_,
         today=today,
         is_past=is_past,
-        homes={
-            o.id: o.conversation_id for o in observations.observations(ctx.db, sorted(promoted))
-        },
-        unread=0 if found or kept or keep.narrows or is_past else unread(ctx.db),
+        homes={o.id: o.conversation_id for o in origins},
+        unread=0 if is_explained else unread(ctx.db),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMemory:
-    """A memory, and the conversation of the observation that it was promoted from."""
+    """A memory, and the conversation it was promoted from, if any."""
 
     memory: Memory
     conversation: int | None = None
 
 
 def show(ctx: Context, reference: Reference) -> Observation | Message | StoredMemory:
-    """Return what an id names. Raises NotFoundError."""
+    """Return the observation, message or memory with this id. Raises NotFoundError."""
     kind, number = reference
     if kind == ItemKind.MESSAGE:
-        return with_words(ctx.db, [messages.get_message(ctx.db, number)], ctx.clock)[0]
+        return with_text(ctx.db, [messages.get_message(ctx.db, number)], ctx.clock)[0]
     if kind == ItemKind.OBSERVATION:
         return observations.observation(ctx.db, number)
     memory = memories.get_memory(ctx.db, number)
@@ -174,18 +173,18 @@ def show(ctx: Context, reference: Reference) -> Observation | Message | StoredMe
 
 
 def graph(ctx: Context, name: str = "") -> reading.Tree:
-    """Return what is related to a name, or to the user. Raises NotFoundError."""
+    """Return the graph around a name, by default the user. Raises NotFoundError."""
     return reading.neighbours(ctx.db, name or USER)
 
 
 def entities(ctx: Context) -> list[graph_rows.Entity]:
-    """Return all that the graph has a name for."""
+    """Return all entities of the graph."""
     return graph_rows.entities(ctx.db)
 
 
 def remember(ctx: Context, text: str, category: str | None = None) -> StoredMemory:
     """Store a memory in the user's words. Raises UsageError."""
-    ctx.settings.must_learn()
+    ctx.settings.require_learning()
     with transaction(ctx.db):
         now = to_text(ctx.clock.now())
         return StoredMemory(promotion.remember(ctx.db, text, category, Role.USER, now))
@@ -198,15 +197,15 @@ def correctable(ctx: Context, reference: Reference) -> Observation:
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """An observation in the user's words."""
+    """An observation after the user's edit."""
 
     observation: Observation
     lost: Sequence[str]
-    """The names and numbers of the old words that the new ones do not have."""
+    """Names and numbers of the old text that the new text does not have."""
 
 
 def edit(ctx: Context, reference: Reference, text: str) -> Edited:
-    """Replace an observation's words. Raises ConstructError."""
+    """Replace an observation's text. Raises ConstructError."""
     old = correctable(ctx, reference)
     new = corrections.edit(ctx.db, old.id, text, ctx.clock)
     lost = corrections.lost_terms(old.content, text)
@@ -214,9 +213,5 @@ def edit(ctx: Context, reference: Reference, text: str) -> Edited:
 
 
 def pin(ctx: Context, reference: Reference, *, off: bool = False) -> Observation:
-    """Keep an observation as it is, or let it go. Raises ConstructError."""
+    """Pin an observation so that it is kept as it is, or unpin it. Raises ConstructError."""
     return corrections.pin(ctx.db, correctable(ctx, reference).id, off=off)
-
-
-def _day(memory: Memory, clock: Clock) -> date:
-    return clock.local(from_text(memory.created_at)).date()

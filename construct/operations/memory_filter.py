@@ -1,8 +1,8 @@
-"""Filters of what is remembered, as typed: `high planned since 7d dentist`. Pure.
+"""Parse and apply filters for memory lists, such as `high planned since 7d dentist`. No I/O.
 
-A priority, a stance or a mark leaves only what has it; of two priorities, or two
-stances, either will do. `since`, `until` and `on` take a day, a month, a year or an
-age. Every other word, and whatever stands in quotation marks, must be in the text.
+A priority, a stance or a mark keeps only what has it; of several priorities, or several
+stances, one is enough. `since`, `until` and `on` take a day, a month, a year or an age.
+Every other word, and all text in quotation marks, must be in the observation or memory.
 """
 
 import re
@@ -11,13 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 
-from construct.clock import Clock, from_text
+from construct.clock import Clock
 from construct.errors import UsageError
 from construct.language.periods import parse_when
 from construct.operations.moments import parse_moment
 from construct.store.records import Memory, Observation
 from construct.vocabulary import MemoryOrigin, Priority, Stance
 
+# What can be typed, with an explanation for the help and the completion.
 PRIORITIES: Mapping[str, str] = {
     Priority.HIGH: "matters much (!)",
     Priority.MEDIUM: "matters some (-)",
@@ -32,16 +33,18 @@ STANCES: Mapping[str, str] = {
     Stance.ASSISTANT: "the assistant's words",
     Stance.QUOTED: "someone else's words",
 }
-"""The words of the two lists, each with its meaning."""
 _BOUNDS = ("since", "until", "on")
 EVERYTHING = "all"
+"""The word that lists everything, however long the list is."""
+# "quoted text", with or without its closing mark, or a bare word.
 _TOKEN = re.compile(r'"(?P<quoted>[^"]*)"?|(?P<bare>[^\s"]+)')
 
 
 def outcome_unknown(o: Observation, today: date) -> bool:
-    """Return whether a plan's time has passed, with no word of how it went."""
-    passed = o.referenced_date is not None and parse_when(o.referenced_date).last < today
-    return o.stance == Stance.PLANNED and passed and o.superseded_at is None
+    """Return whether a plan's date has passed without anything said about its outcome."""
+    if o.stance != Stance.PLANNED or o.superseded_at is not None or o.referenced_date is None:
+        return False
+    return parse_when(o.referenced_date).last < today
 
 
 MARKS: Mapping[str, tuple[str, Callable[[Observation, date], bool]]] = {
@@ -51,15 +54,12 @@ MARKS: Mapping[str, tuple[str, Callable[[Observation, date], bool]]] = {
     "reflections": ("made of other observations", lambda o, _: o.generation > 0),
     "yours": ("said in your own words", lambda o, _: o.origin == MemoryOrigin.USER),
 }
-"""What an observation can be beside its priority and stance, each with its meaning."""
+"""Marks other than priority and stance, each with an explanation and its test."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFilter:
-    """What is wanted. Empty parts leave everything in.
-
-    Days are `YYYY-MM-DD`, both included.
-    """
+    """A parsed filter. Empty fields filter nothing; days are `YYYY-MM-DD`, both included."""
 
     priorities: tuple[str, ...] = ()
     stances: tuple[str, ...] = ()
@@ -69,15 +69,15 @@ class MemoryFilter:
     words: tuple[str, ...] = ()
     """In lower case."""
     everything: bool = False
-    """Show all of it, however much that is."""
+    """Whether to list everything, however long the list is."""
 
     @property
     def narrows(self) -> bool:
-        """Whether anything is left out at all."""
+        """Whether the filter leaves anything out."""
         return self != MemoryFilter(everything=self.everything)
 
     def matches(self, o: Observation, today: date) -> bool:
-        """Return whether an observation is wanted."""
+        """Return whether an observation passes the filter on the user's day `today`."""
         return (
             (not self.priorities or o.priority in self.priorities)
             and (not self.stances or o.stance in self.stances)
@@ -87,25 +87,29 @@ class MemoryFilter:
         )
 
     def matches_memory(self, memory: Memory, clock: Clock) -> bool:
-        """Return whether a memory is wanted. It has neither priority nor stance."""
+        """Return whether a memory passes the filter. It has neither priority nor stance."""
         if self.priorities or self.stances or set(self.marks) - {"yours"}:
             return False
-        kept = clock.local(from_text(memory.created_at)).date().isoformat()
         return (
             (not self.marks or memory.origin == MemoryOrigin.USER)
-            and self._is_within(kept)
+            and self._is_within(clock.day(memory.created_at).isoformat())
             and self._is_in(memory.content)
         )
 
     def parts(self) -> Iterator[str]:
-        """Yield what narrows, part by part, as people read it."""
-        yield from (" or ".join(names) for names in (self.priorities, self.stances) if names)
-        yield from ("outcome unknown" if mark == "unknown" else mark for mark in self.marks)
+        """Yield each part of the filter in words, such as "high or low" or "since 2026-03-01"."""
+        for names in (self.priorities, self.stances):
+            if names:
+                yield " or ".join(names)
+        for mark in self.marks:
+            yield "outcome unknown" if mark == "unknown" else mark
         if self.first_day and self.first_day == self.last_day:
             yield f"on {self.first_day}"
         else:
-            bounds = (("since", self.first_day), ("until", self.last_day))
-            yield from (f"{name} {day}" for name, day in bounds if day)
+            if self.first_day:
+                yield f"since {self.first_day}"
+            if self.last_day:
+                yield f"until {self.last_day}"
         yield from (f"“{word}”" for word in self.words)
 
     def _is_within(self, day: str) -> bool:
@@ -117,9 +121,9 @@ class MemoryFilter:
 
 
 def parse_filter(text: str, clock: Clock) -> MemoryFilter:
-    """Return the filter that a person types.
+    """Parse a typed filter.
 
-    Raises UsageError when what follows `since` looks like a day and is none.
+    Raises UsageError if the word after `since`, `until` or `on` has digits but is no date.
     """
     named: dict[str, list[str]] = {"priorities": [], "stances": [], "marks": [], "words": []}
     first_day = last_day = ""
@@ -130,22 +134,16 @@ def parse_filter(text: str, clock: Clock) -> MemoryFilter:
         word = (token["bare"] or "").casefold()
         if word in _BOUNDS and tokens and (period := _days(tokens[0]["bare"] or "", clock)):
             tokens.pop(0)
-            first_day = first_day if word == "until" else period[0]
-            last_day = last_day if word == "since" else period[1]
+            if word != "until":
+                first_day = period[0]
+            if word != "since":
+                last_day = period[1]
         elif word == EVERYTHING:
             everything = True
         else:
             named[_kind(word)].append(word or token["quoted"].casefold())
     parts = {kind: tuple(dict.fromkeys(filter(None, words))) for kind, words in named.items()}
-    return MemoryFilter(
-        parts["priorities"],
-        parts["stances"],
-        parts["marks"],
-        first_day,
-        last_day,
-        parts["words"],
-        everything,
-    )
+    return MemoryFilter(**parts, first_day=first_day, last_day=last_day, everything=everything)
 
 
 def _kind(word: str) -> str:
@@ -157,10 +155,10 @@ def _kind(word: str) -> str:
 
 
 def _days(text: str, clock: Clock) -> tuple[str, str] | None:
-    """Return the first and last day that a word means. None if it looks like no day."""
+    """Return the first and last day of a date, month, year or age; None for other words."""
     with suppress(ValueError, OverflowError):
-        found = parse_when(text)
-        return found.first.isoformat(), found.last.isoformat()
+        period = parse_when(text)
+        return period.first.isoformat(), period.last.isoformat()
     try:
         day = clock.local(parse_moment(text, clock)).date().isoformat()
     except UsageError:

@@ -1,4 +1,4 @@
-"""Moments as people write them: `2026-03-01`, `7d`, `yesterday`."""
+"""Parse moments as people write them: `2026-03-01`, `7d`, `yesterday`."""
 
 import re
 from contextlib import suppress
@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from construct.clock import Clock
 from construct.errors import UsageError
 
-_AGO = re.compile(r"([0-9]{1,6}) ?(h|d|w)", re.IGNORECASE)
+_AGO = re.compile(r"([0-9]{1,6}) ?(h|d|w)", re.IGNORECASE)  # 3h, 7 d
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 _DAYS_BACK = {"today": 0, "yesterday": 1}
@@ -16,11 +16,11 @@ _TIME = re.compile(r"[0-9]{4}-?[0-9]{2}-?[0-9]{2}[t ]")
 
 
 def parse_moment(text: str, clock: Clock, *, end_of_day: bool = False) -> datetime:
-    """Return the moment a person means.
+    """Return the moment that a date, an ISO time or an age such as `7d` stands for.
 
-    A date, an ISO time, `7d`, `2w`, `3h`, `today`, `yesterday` or `now`. A day without
-    a time is its beginning in the user's zone, or its last microsecond. A time without
-    an offset is the user's. Raises UsageError.
+    Also reads `2w`, `3h`, `today`, `yesterday` and `now`. A day without a time is its
+    beginning in the user's time zone or, with `end_of_day`, its last microsecond. A time
+    without an offset is in the user's time zone. Raises UsageError.
     """
     words = text.strip().lower()
     with suppress(ValueError, OverflowError):
@@ -41,17 +41,16 @@ def parse_moment(text: str, clock: Clock, *, end_of_day: bool = False) -> dateti
 
 
 def _of_day(day: date, clock: Clock, end_of_day: bool) -> datetime:
-    # Where the clocks go back at midnight, the last microsecond of a day is the second
-    # of its name.
+    # Where clocks go back at midnight, 23:59:59 occurs twice: `fold` takes the second one.
     bound = time.max.replace(fold=1) if end_of_day else time()
     return _in_utc(datetime.combine(day, bound), clock)
 
 
 def _in_utc(moment: datetime, clock: Clock) -> datetime:
-    """Return a moment in UTC. Without an offset it is by the user's wall clock.
+    """Return a moment in UTC; one without an offset is in the user's time zone.
 
-    In the calendar's first and last hours UTC may have no such moment: then this is the
-    nearest one.
+    At the very edges of Python's calendar, where UTC may not have the moment, this is the
+    nearest one it has.
     """
     try:
         return (moment if moment.tzinfo else moment.replace(tzinfo=clock.zone)).astimezone(UTC)

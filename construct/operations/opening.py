@@ -1,6 +1,6 @@
-"""What a chat begins with: which models, which conversation.
+"""Decide how a chat opens: with which models, in which conversation.
 
-It imports little, since the prompt waits for it.
+Imports little, because the prompt appears only after this.
 """
 
 from contextlib import closing
@@ -19,26 +19,30 @@ from construct.store.database import open_database
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a chat begins with."""
+    """The settings, models and conversation that a chat opens with."""
 
     settings: Settings
     models: Models
     conversation: ConversationSummary | None
+    """The conversation to continue; None for a new one."""
     first_run: bool
+    """Whether there is no conversation yet."""
     private: bool
+    """Whether the chat starts off the record."""
 
     @property
     def conversation_id(self) -> int | None:
-        """The conversation that continues, None for a new one."""
+        """The id of the conversation to continue; None for a new one."""
         return None if self.conversation is None else self.conversation.conversation.id
 
 
 def open_chat(
     settings: Settings, conversation: int | None, *, new: bool, model: str | None, private: bool
 ) -> Opening:
-    """Return what a chat begins with.
+    """Open the database and choose models and conversation.
 
-    Raises what keeps it from beginning, in the order in which the user can correct it.
+    Raises ConstructError for the first thing that prevents it: the options, then the
+    models, then the database.
     """
     if conversation is not None and new:
         raise UsageError("Pass --conversation or --new, not both.")
@@ -49,5 +53,5 @@ def open_chat(
         current = current_conversation(db)
         if conversation is None and not new:
             conversation = current
-        here = None if conversation is None else conversation_summary(db, conversation)
-    return Opening(settings, models, here, current is None, private)
+        summary = None if conversation is None else conversation_summary(db, conversation)
+    return Opening(settings, models, summary, first_run=current is None, private=private)

@@ -1,4 +1,4 @@
-"""The user's own persona: a file that says how the companion talks."""
+"""Create the file in which the user says how the companion talks."""
 
 import os
 from pathlib import Path
@@ -18,36 +18,36 @@ This comment is not sent to the model. -->
 
 
 def make_persona(settings: Settings) -> Path:
-    """Return the persona file; if there is none, make it from the shipped one.
+    """Return the path of the persona file, created from the shipped one if it is missing.
 
-    Raises ConstructError where it cannot be written.
+    Raises ConstructError if it cannot be written.
     """
     path = settings.persona_file
     try:
         make_folder(path.parent)
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(_made(path))
+            file.write(_initial_text(path))
     except FileExistsError:
         pass
     except OSError as error:
         raise ConstructError(
             f"{path} cannot be written: {error.strerror or error}.\n"
-            "Make room, or name another file with CONSTRUCT_PERSONA."
+            "Check the folder and the disk, or name another file with CONSTRUCT_PERSONA."
         ) from error
     return path
 
 
 def drop_unchanged_persona(path: Path) -> bool:
-    """Delete a persona file that is still as it was made; true if it was.
+    """Delete a persona file that the user has not changed; return whether it was deleted.
 
-    The shipped one, which a new version may improve, counts again.
+    The shipped persona is used again then, and gets better with new versions.
     """
-    if path.read_text("utf-8", "replace") != _made(path):
+    if path.read_text("utf-8", "replace") != _initial_text(path):
         return False
     path.unlink()
     return True
 
 
-def _made(path: Path) -> str:
+def _initial_text(path: Path) -> str:
     return _NOTE.format(path=path) + prompt("companion") + "\n"

@@ -1,12 +1,12 @@
-"""What is known of the user now, by subject."""
+"""The user's profile: what is known now, grouped by subject."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from construct.clock import from_text
 from construct.language.index_words import index_words
-from construct.memory.graph.answers import is_user, key
+from construct.memory.graph.names import is_user, key
 from construct.memory.promotion import category_of
 from construct.operations.context import Context
 from construct.operations.memory import list_in_scope
@@ -14,13 +14,13 @@ from construct.store import graph
 from construct.store.records import Memory, Observation
 from construct.vocabulary import Stance
 
-_SAYS_WHAT_IS = frozenset({Stance.STATED, Stance.PLANNED, Stance.INFERRED})
+_FACTUAL_STANCES = frozenset({Stance.STATED, Stance.PLANNED, Stance.INFERRED})
 """Stances that count as facts about the user. Questions, suppositions and quotations do not."""
-_FEWEST_LINES = 2
-"""A name mentioned in fewer lines than this gets no subject of its own."""
-_LONGEST_NAME = 6
-"""The longest name that is looked for, in words."""
-_TITLES = {
+_MIN_MENTIONS = 2
+"""How many lines must mention a name before it becomes a subject."""
+_MAX_NAME_WORDS = 6
+"""The longest name to look for in a line, in words."""
+_HEADINGS = {
     "other": "You and yours",
     "health": "Health",
     "work": "Work",
@@ -29,64 +29,73 @@ _TITLES = {
     "preference": "Likes and dislikes",
     "plan": "Plans",
 }
-"""The heading of each memory category, in display order."""
+"""The heading for each memory category, in display order. Two share one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProfileLine:
-    """One thing known of the user."""
+    """One thing known about the user."""
 
     date: str
-    of: Observation | Memory
+    item: Observation | Memory
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is known about one subject, the newest first."""
+    """A category or a name, with what is known about it, newest first."""
 
     name: str
     lines: Sequence[ProfileLine]
 
 
 def profile(ctx: Context) -> list[Subject]:
-    """Return what is known of the user now: the categories, then the names said most."""
+    """Return what is known about the user: categories first, then the most mentioned names.
+
+    A line goes to the first name it mentions that other lines mention too, or else to the
+    category it belongs to.
+    """
     lines = list(_known(ctx))
-    names = {
-        key(name): entity.name
-        for entity in graph.entities(ctx.db)
-        if not is_user(entity.name)
-        for name in (*entity.aliases, entity.name)
-    }
-    named = [_names_in(line.of.content, names) for line in lines]
-    counts = Counter(name for said in named for name in said)
+    names = _known_names(ctx)
+    names_by_line = [_names_in(line.item.content, names) for line in lines]
+    mentions = Counter(chain.from_iterable(names_by_line))
     by_subject: defaultdict[str, list[ProfileLine]] = defaultdict(list)
-    for line, said in zip(lines, named, strict=True):
-        subjects = (name for name in said if counts[name] >= _FEWEST_LINES)
-        by_subject[next(subjects, None) or _title(line.of)].append(line)
+    for line, line_names in zip(lines, names_by_line, strict=True):
+        frequent = [name for name in line_names if mentions[name] >= _MIN_MENTIONS]
+        subject = frequent[0] if frequent else _heading(line.item)
+        by_subject[subject].append(line)
     return [
-        Subject(name, sorted(lines, key=lambda line: (line.date, line.of.id), reverse=True))
-        for name, lines in sorted(by_subject.items(), key=lambda one: _order(one[0], counts))
+        Subject(name, _newest_first(by_subject[name]))
+        for name in sorted(by_subject, key=lambda name: _order(name, mentions))
     ]
 
 
 def _known(ctx: Context) -> Iterator[ProfileLine]:
-    """Yield what holds now, of conversations in scope, that no one asked to forget."""
-    found = list_in_scope(ctx)
-    for o in found.observations:
-        if o.stance in _SAYS_WHAT_IS and not o.withheld:
+    """Yield the facts and memories in scope, without those withheld from the model."""
+    listed = list_in_scope(ctx)
+    for o in listed.observations:
+        if o.stance in _FACTUAL_STANCES and not o.withheld:
             yield ProfileLine(o.observation_date, o)
-    for m in found.memories:
-        yield ProfileLine(str(ctx.clock.local(from_text(m.created_at)).date()), m)
+    for m in listed.memories:
+        yield ProfileLine(str(ctx.clock.day(m.created_at)), m)
+
+
+def _known_names(ctx: Context) -> dict[str, str]:
+    """Return the name of each entity in the graph by its folded name and aliases."""
+    names: dict[str, str] = {}
+    for entity in graph.entities(ctx.db):
+        if not is_user(entity.name):
+            names |= {key(name): entity.name for name in (*entity.aliases, entity.name)}
+    return names
 
 
 def _names_in(text: str, names: dict[str, str]) -> list[str]:
     """Return the known names in a text, in order, each once; the longest where they overlap."""
-    said = index_words(text)
+    words = index_words(text)
     found: dict[str, None] = {}
     start = 0
-    while start < len(said):
-        for size in range(min(_LONGEST_NAME, len(said) - start), 0, -1):
-            name = names.get(" ".join(said[start : start + size]))
+    while start < len(words):
+        for size in range(min(_MAX_NAME_WORDS, len(words) - start), 0, -1):
+            name = names.get(" ".join(words[start : start + size]))
             if name is not None:
                 found[name] = None
                 break
@@ -94,18 +103,22 @@ def _names_in(text: str, names: dict[str, str]) -> list[str]:
     return list(found)
 
 
-def _title(line: Observation | Memory) -> str:
-    """Return the category heading of a line that mentions no frequent name."""
-    if isinstance(line, Memory):
-        category = line.category or "other"
-    elif line.stance == Stance.PLANNED:
+def _newest_first(lines: Sequence[ProfileLine]) -> list[ProfileLine]:
+    return sorted(lines, key=lambda line: (line.date, line.item.id), reverse=True)
+
+
+def _heading(item: Observation | Memory) -> str:
+    """Return the heading of the category that an observation or memory belongs to."""
+    if isinstance(item, Memory):
+        category = item.category or "other"
+    elif item.stance == Stance.PLANNED:
         category = "plan"
     else:
-        category = category_of(line.content)
-    return _TITLES.get(category, category.capitalize())
+        category = category_of(item.content)
+    return _HEADINGS.get(category, category.capitalize())
 
 
-def _order(name: str, counts: Counter[str]) -> tuple[int, int, str]:
-    titles = list(_TITLES.values())
-    place = titles.index(name) if name in titles else len(titles)
-    return place, -counts[name], name
+def _order(name: str, mentions: Counter[str]) -> tuple[int, int, str]:
+    headings = list(_HEADINGS.values())
+    place = headings.index(name) if name in headings else len(headings)
+    return place, -mentions[name], name

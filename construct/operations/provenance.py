@@ -1,20 +1,20 @@
-"""Where something comes from: an observation, a memory, a message, the last reply."""
+"""`why`: where an observation, a memory or the last reply comes from."""
 
 from dataclasses import dataclass
 
 from construct.errors import NotFoundError
 from construct.memory.provenance import Trace
-from construct.memory.provenance import why as trace_of
+from construct.memory.provenance import why as trace
 from construct.memory.shown.forks import descent
-from construct.notebook import quoted, with_words
+from construct.notebook import quoted_messages, with_text
 from construct.operations.context import Context
 from construct.operations.memory import StoredMemory, show
 from construct.references import Reference
 from construct.store import observations, provenance
-from construct.store.attachments import attached_to
+from construct.store.attachments import attachments_of
 from construct.store.memories import get_memory
 from construct.store.messages import get_message
-from construct.store.records import Attached, Memory, Message, Observation
+from construct.store.records import Memory, Message, Observation, StoredAttachment
 from construct.store.reply_context import ContextItem, get_reply_context, last_reply
 from construct.store.shown import shown_ids
 from construct.vocabulary import ItemKind, Way
@@ -26,95 +26,107 @@ class MessageTrace:
 
     message: Message
     observations: tuple[Observation, ...]
-    attachments: tuple[Attached, ...] = ()
+    attachments: tuple[StoredAttachment, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryTrace:
-    """Where a memory comes from: an observation, or else its `origin` itself."""
+    """A memory and the trace of the observation it was promoted from."""
 
     memory: Memory
     trace: Trace | None
+    """None if the memory was not promoted from an observation: its `origin` says who kept it."""
 
 
 def why(ctx: Context, reference: Reference) -> Trace | MessageTrace | MemoryTrace:
-    """Return what something rests on, or what rests on a message.
+    """Return what an observation or memory comes from, or what was drawn from a message.
 
     Raises NotFoundError.
     """
     kind, number = reference
     if kind == ItemKind.OBSERVATION:
-        return trace_of(ctx.db, number)
+        return trace(ctx.db, number)
     if kind == ItemKind.MEMORY:
         memory = get_memory(ctx.db, number)
-        behind = memory.observation_id
-        return MemoryTrace(memory, None if behind is None else trace_of(ctx.db, behind))
-    message = _with_words(ctx, get_message(ctx.db, number))
+        if memory.observation_id is None:
+            return MemoryTrace(memory, None)
+        return MemoryTrace(memory, trace(ctx.db, memory.observation_id))
+    message = _with_text(ctx, get_message(ctx.db, number))
     direct = [o.id for o in provenance.observations_from(ctx.db, [number])]
-    resting = provenance.with_reflections(ctx.db, direct)
+    derived = provenance.with_reflections(ctx.db, direct)
     return MessageTrace(
         message,
-        tuple(provenance.without_reverted(ctx.db, resting)),
-        tuple(attached_to(ctx.db, [message])),
+        tuple(provenance.without_reverted(ctx.db, derived)),
+        tuple(attachments_of(ctx.db, [message])),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenItem:
     """One remembered item that was put into the prompt, and how it got there."""
 
     way: str
-    what: Observation | Memory | Message
+    item: Observation | Memory | Message
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyTrace:
     """What the model was given for a reply, besides the conversation itself.
 
-    What was forgotten since is left out.
+    Items forgotten since are left out.
     """
 
     reply: Message
-    blocks: int
-    """Blocks of observations that stood before the conversation."""
-    lines: int
-    standing: tuple[Observation, ...]
-    """Of those lines, the ones that are still shown, oldest first."""
-    given: tuple[Given, ...]
+    blocks: int = 0
+    """How many blocks of observations preceded the conversation."""
+    lines: int = 0
+    """How many observations these blocks had."""
+    standing: tuple[Observation, ...] = ()
+    """Those of these observations that are still shown, oldest first."""
+    given: tuple[GivenItem, ...] = ()
+    """Items given for this turn alone, such as passages found by recall."""
 
 
 def why_last(ctx: Context) -> ReplyTrace:
-    """Return what the last reply here was given.
+    """Return what the last reply in the user's conversation was given.
 
-    In a fork that has no reply yet, the last one before the fork. Raises NotFoundError.
+    In a fork without a reply this is the last one before the fork. Raises NotFoundError.
     """
-    here = ctx.conversation_id
-    members = [] if here is None else descent(ctx.db, here)
-    replies = (last_reply(ctx.db, *member) for member in members)
-    reply_id = next((reply for reply in replies if reply), None)
+    reply_id = _last_reply(ctx)
     if reply_id is None:
         raise NotFoundError("There is no reply yet.")
     reply = get_message(ctx.db, reply_id)
     if reply.quotes is not None:
-        given = tuple(Given(Way.PASSAGE, message) for message in quoted(ctx.db, reply))
-        return ReplyTrace(_with_words(ctx, reply), 0, 0, (), given)
+        given = tuple(GivenItem(Way.PASSAGE, message) for message in quoted_messages(ctx.db, reply))
+        return ReplyTrace(_with_text(ctx, reply), given=given)
     context = get_reply_context(ctx.db, reply_id)
     if context is None:
-        raise NotFoundError(f"It was not noted what the last reply, message:{reply_id}, was given.")
+        raise NotFoundError(
+            f"What the last reply (message:{reply_id}) was given has not been recorded."
+        )
     shown = observations.observations(ctx.db, shown_ids(ctx.db, reply.conversation_id))
     return ReplyTrace(
         reply,
         context.blocks,
         context.lines,
         tuple(o for o in shown if o.committed_at and o.committed_at <= reply.created_at),
-        tuple(Given(item.way, _read(ctx, item)) for item in context.items),
+        tuple(GivenItem(item.way, _read(ctx, item)) for item in context.items),
     )
 
 
-def _with_words(ctx: Context, message: Message) -> Message:
-    return with_words(ctx.db, [message], ctx.clock)[0]
+def _last_reply(ctx: Context) -> int | None:
+    if ctx.conversation_id is None:
+        return None
+    for conversation_id, last_message_id in descent(ctx.db, ctx.conversation_id):
+        if reply_id := last_reply(ctx.db, conversation_id, last_message_id):
+            return reply_id
+    return None
+
+
+def _with_text(ctx: Context, message: Message) -> Message:
+    return with_text(ctx.db, [message], ctx.clock)[0]
 
 
 def _read(ctx: Context, item: ContextItem) -> Observation | Memory | Message:
-    found = show(ctx, (item.kind, item.id))
-    return found.memory if isinstance(found, StoredMemory) else found
+    shown = show(ctx, (item.kind, item.id))
+    return shown.memory if isinstance(shown, StoredMemory) else shown

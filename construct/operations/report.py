@@ -1,14 +1,13 @@
-"""Everything that the memory page shows, read in one snapshot.
+"""Read everything that the memory page shows, in one snapshot.
 
-Cycles that were undone count as never run.
+The observations and replacements of reverted cycles are left out.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from construct.operations.context import Context
-from construct.store import cycles, graph, provenance
-from construct.store import observations as rows
+from construct.store import agenda, cycles, graph, observations, provenance
 from construct.store.conversations import list_conversations
 from construct.store.database import snapshot
 from construct.store.graph import Entity, Relation
@@ -17,59 +16,63 @@ from construct.store.records import Cycle, Memory, Message, Observation
 from construct.store.usage import Spent, UsageLine, spent_by_call, usage_lines
 from construct.vocabulary import CycleStatus
 
-_ALL = 1 << 62
+_NO_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A whole memory. Every list is oldest first, by id."""
+    """The whole memory. Observations, memories and entities are ordered by id."""
 
     titles: Mapping[int, str | None]
-    """Of all conversations."""
+    """The title of every conversation, by its id."""
     message_count: int
-    """Of all conversations."""
+    """How many messages all conversations have together."""
     observations: tuple[Observation, ...]
-    """Superseded and withheld ones too."""
+    """All observations, superseded and withheld ones included."""
+    settled: frozenset[int]
+    """Ids of the observations that the user marked as done or cancelled."""
     sources: tuple[tuple[int, int], ...]
-    """(reflection, what it was made of)"""
+    """Pairs of ids: a reflection and an observation it condenses."""
     replaced: tuple[tuple[int, int], ...]
-    """(observation, what it made outdated, or was edited from)"""
+    """Pairs of ids: an observation and one it made outdated or was edited from."""
     message_links: tuple[tuple[int, int], ...]
-    """(observation, message it comes from)"""
+    """Pairs of ids: an observation and a message it comes from."""
     messages: Mapping[int, Message]
-    """Those that observations come from."""
+    """The messages that observations come from, by id."""
     cycles: Mapping[int, Cycle]
+    """All cycles by id, reverted ones included."""
     memories: tuple[Memory, ...]
-    """Those in force."""
+    """The memories that are not superseded."""
     entities: tuple[Entity, ...]
     relations: tuple[Relation, ...]
-    """Superseded ones too."""
+    """All relations, superseded ones included."""
     usage: tuple[UsageLine, ...]
     spent: tuple[Spent, ...]
 
 
 def report(context: Context) -> Report:
-    """Return all that is remembered, with where it comes from and what it cost."""
+    """Return everything that is remembered, where it comes from, and what it cost."""
     db = context.db
     with snapshot(db):
-        observations = provenance.without_reverted(db, [o.id for o in rows.all_observations(db)])
-        ids = {o.id for o in observations}
+        known = provenance.without_reverted(db, [o.id for o in observations.all_observations(db)])
+        ids = {o.id for o in known}
         entities = graph.entities(db)
         conversations = list_conversations(db)
-        made_in = {c.id: c for c in cycles.cycles(db, _ALL)}
+        all_cycles = {c.id: c for c in cycles.cycles(db, _NO_LIMIT)}
         return Report(
             titles={c.conversation.id: c.conversation.title for c in conversations},
             message_count=sum(c.messages for c in conversations),
-            observations=tuple(sorted(observations, key=lambda o: o.id)),
+            observations=tuple(sorted(known, key=lambda o: o.id)),
+            settled=frozenset(agenda.settled_ids(db)),
             sources=tuple(pair for pair in provenance.source_links(db, ids) if pair[1] in ids),
             replaced=tuple(
                 (newer, old)
                 for old, newer, cycle in provenance.replacement_links(db, ids)
-                if old in ids and made_in[cycle].status != CycleStatus.REVERTED
+                if old in ids and all_cycles[cycle].status != CycleStatus.REVERTED
             ),
             message_links=tuple(provenance.message_links(db, ids)),
             messages={m.id: m for m in provenance.messages_behind(db, ids)},
-            cycles=made_in,
+            cycles=all_cycles,
             memories=tuple(list_memories(db)),
             entities=tuple(entities),
             relations=tuple(graph.relations_with(db, [e.id for e in entities], past=True)),

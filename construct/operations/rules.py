@@ -1,4 +1,4 @@
-"""The user's own rules for the memory: the file they stand in, and what it says."""
+"""The user's rules for the memory: create the rules file, read it, check text against it."""
 
 import os
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from construct.user_rules import EXAMPLE, Rules, read_rules
 
 @dataclass(frozen=True, slots=True)
 class RulesInForce:
-    """The rules as they are now, and where they stand."""
+    """The current rules, and the file they are in."""
 
     file: Path
     rules: Rules
@@ -26,10 +26,10 @@ class RulesInForce:
         return tokens.count(self.rules.prose) > WISHES_TOKENS
 
 
-def rules_file(settings: Settings) -> Path:
-    """Return the file the rules stand in; made with an example if it is missing.
+def ensure_rules_file(settings: Settings) -> Path:
+    """Return the path of the rules file, created with an example if it is missing.
 
-    Only the user can read a new one. Raises ConstructError.
+    A new file can be read by its owner only. Raises ConstructError.
     """
     file = settings.memory_rules or settings.config_dir / "memory-rules.md"
     try:
@@ -48,11 +48,11 @@ def rules_file(settings: Settings) -> Path:
 
 
 def rules_in_force(settings: Settings) -> RulesInForce:
-    """Return what the rules say now. Raises ConstructError for a file that cannot be read."""
-    file = rules_file(settings)
+    """Return the current rules, or raise ConstructError if the file cannot be read."""
+    file = ensure_rules_file(settings)
     return RulesInForce(file, read_rules(file))
 
 
 def forbidden_word(ctx: Context, text: str) -> str | None:
-    """Return the word of the user's own text that their rules keep out of the memory."""
+    """Return the first `never:` word of the user's rules that is in a text, or None."""
     return read_rules(ctx.settings.memory_rules).forbidden_in(text)

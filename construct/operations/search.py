@@ -1,4 +1,4 @@
-"""Search all that was ever said or noted."""
+"""Search messages, observations and memories."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from construct.vocabulary import Role
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What a search found, best first."""
+class SearchResult:
+    """The results of a search, best first."""
 
     query: str
     hits: Sequence[Hit]
     respelt: Sequence[Respelt] = ()
-    """The words that were searched in the place of words that nothing holds."""
+    """Words that were searched instead of words that occur nowhere."""
 
 
 def search(
@@ -31,10 +31,12 @@ def search(
     as_of: str | None = None,
     include_all: bool = False,
     by: str | None = None,
-) -> Found:
+) -> SearchResult:
     """Search messages, observations and memories.
 
-    `by` leaves only the words of the user, or of the assistant. Raises UsageError.
+    `as_of` is a moment as people write it: the search runs on the memory of that time.
+    `by` limits it to what the user or the assistant said; `include_all` adds what is
+    superseded. Raises UsageError.
     """
     if by not in {None, Role.USER, Role.ASSISTANT}:
         raise UsageError(f"--by {by}: unknown. Use --by user or --by assistant.")
@@ -42,10 +44,10 @@ def search(
         raise UsageError("Nothing to search for. Give some words.")
     moment = None if as_of is None else parse_moment(as_of, ctx.clock, end_of_day=True)
     filters = Filters(as_of=moment, all=include_all, role=by, zone=ctx.clock.zone)
-    found = searched(
+    result = searched(
         ctx.db, query, filters, limit, today=ctx.clock.today(), meaning=ctx.memory.meaning
     )
-    return Found(query, found.hits, found.respelt)
+    return SearchResult(query, result.hits, result.respelt)
 
 
 def count_unsearched(ctx: Context) -> int:

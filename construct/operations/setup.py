@@ -1,7 +1,7 @@
-"""Choosing a model: what is within reach, and keeping the choice in `config.env`.
+"""Choose a model: find those within reach, try one, and save the choice in `config.env`.
 
-What is written there are the usual settings, and CONSTRUCT_SETUP, which names them: they
-do not count where the environment holds credentials (contract.md, "Settings").
+The choice is saved as ordinary settings. CONSTRUCT_SETUP lists their names, because they
+do not count if the environment has credentials (contract.md, "Settings").
 """
 
 import os
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from construct.config import CHOSEN, CREDENTIALS, Settings
+from construct.config import CREDENTIALS, WRITTEN_BY_SETUP, Settings
 from construct.env_file import write_settings
 from construct.errors import ConstructError, ModelError, UsageError
 from construct.llm import servers
@@ -25,8 +25,9 @@ from construct.vocabulary import Provider
 ANTHROPICS_URL = "https://api.anthropic.com"
 NOTEBOOK = Notebook.name
 ON_THIS_MACHINE = frozenset(kind.source for kind in servers.KINDS)
-_SENTENCE = "Say hello in one short sentence."
-_ANSWER_TOKENS = 64
+"""The values of `FoundModel.source` for servers on this machine."""
+_TEST_PROMPT = "Say hello in one short sentence."
+_TEST_ANSWER_TOKENS = 64
 
 
 class Origin(StrEnum):
@@ -46,40 +47,42 @@ class Reach:
     """The model that talks now, or "notebook"."""
     credentials: Origin | None
     models: tuple[FoundModel, ...]
-    """Those of servers on this machine, sensible ones first."""
+    """Models of servers on this machine, the most suitable first."""
     config_file: Path
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was chosen: the settings to write, and what they mean."""
+    """A chosen model, and the settings that select it."""
 
     model: str
     server: str | None
+    """The server's address; None for Anthropic, a file or the notebook."""
     settings: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A choice that was tried and written down."""
+class SavedChoice:
+    """A choice that was tried out and saved."""
 
     choice: Choice
-    said: str | None
-    """What the model answered; None where there is none to answer."""
+    answer: str | None
+    """What the model answered; None for the notebook."""
     advice: str
-    """What its user should know of its window, or empty."""
+    """What the user should know about the model's window; may be empty."""
     config_file: Path
     is_overridden: bool
-    """Whether credentials in the environment come first."""
+    """Whether credentials in the environment take precedence over the choice."""
 
 
 def within_reach(settings: Settings, environ: Mapping[str, str] = os.environ) -> Reach:
-    """Look for servers on this machine and return them with what is configured."""
+    """Return what is configured, and the models of servers found on this machine."""
     provider = named_provider(settings)
     model = NOTEBOOK
-    is_without_key = provider is Provider.ANTHROPIC and not settings.has_credentials
-    if provider is not Provider.NOTEBOOK and not is_without_key:
-        model = settings.model or (main_model() if provider is Provider.ANTHROPIC else "local")
+    if provider is Provider.LOCAL:
+        model = settings.model or "local"
+    elif provider is Provider.ANTHROPIC and settings.has_credentials:
+        model = settings.model or main_model()
     origin = None
     if any(environ.get(name, "").strip() for name in CREDENTIALS):
         origin = Origin.ENVIRONMENT
@@ -89,7 +92,7 @@ def within_reach(settings: Settings, environ: Mapping[str, str] = os.environ) ->
 
 
 def all_models(settings: Settings, environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
-    """Return every model within reach: of the configured server, this machine, and a GGUF file."""
+    """Return all models of the configured server and of this machine, and the GGUF file."""
     found: list[FoundModel] = []
     if settings.has_credentials and settings.base_url in (None, ANTHROPICS_URL):
         found += [
@@ -109,16 +112,18 @@ def all_models(settings: Settings, environ: Mapping[str, str] = os.environ) -> l
 
 
 def choose_server(url: str, model: str | None = None, key: str | None = None) -> Choice:
-    """Choose a server by its address, with the first model that it lists unless one is named.
+    """Choose a server by its address, with the named model or else the first one it lists.
 
-    Raises ConstructError when it lists none.
+    Raises ConstructError if no model is named and the server lists none.
     """
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     listed = servers.list_models(url, headers)
-    if model is None and not listed:
-        raise ConstructError(f"No model answers at {url}. Check the address and the server.")
-    named = (found.name for found in listed if model is None or found.answers_to(model))
-    model = next(named, model or "")
+    if model is None:
+        if not listed:
+            raise ConstructError(f"No model answers at {url}. Check the address and the server.")
+        model = listed[0].name
+    else:
+        model = next((m.name for m in listed if m.answers_to(model)), model)
     settings = {"ANTHROPIC_BASE_URL": url.rstrip("/"), "CONSTRUCT_MODEL": model}
     if key:
         settings["ANTHROPIC_AUTH_TOKEN"] = key
@@ -126,7 +131,7 @@ def choose_server(url: str, model: str | None = None, key: str | None = None) ->
 
 
 def choose_key(key: str, model: str | None = None) -> Choice:
-    """Choose Claude, by a key for Anthropic's API."""
+    """Choose Anthropic's API by its key, with the usual model unless one is named."""
     settings = {"ANTHROPIC_API_KEY": key}
     if model is not None:
         settings["CONSTRUCT_MODEL"] = model
@@ -134,93 +139,95 @@ def choose_key(key: str, model: str | None = None) -> Choice:
 
 
 def choose_notebook() -> Choice:
-    """Choose to continue without a model."""
+    """Choose to go on without a model."""
     return Choice(NOTEBOOK, None, {"CONSTRUCT_PROVIDER": Provider.NOTEBOOK})
 
 
 def choose_named(settings: Settings, name: str, environ: Mapping[str, str] = os.environ) -> Choice:
     """Choose a model by its name, wherever it is within reach.
 
-    Raises UsageError when it is nowhere, or in several places.
+    Raises UsageError if it is not found, or found in several places.
     """
     if name.lower() == NOTEBOOK:
         return choose_notebook()
     found = [model for model in servers.look(environ) if model.answers_to(name)]
     if name.lower().endswith(".gguf") and not found:
         path = Path(name).expanduser().absolute()
-        written = {"CONSTRUCT_PROVIDER": Provider.LOCAL, "CONSTRUCT_LOCAL_MODEL": str(path)}
-        return Choice(f"local:{path.stem}", None, written)
+        chosen = {"CONSTRUCT_PROVIDER": Provider.LOCAL, "CONSTRUCT_LOCAL_MODEL": str(path)}
+        return Choice(f"local:{path.stem}", None, chosen)
     if len(found) > 1:
         places = " or ".join(model.server for model in found)
         raise UsageError(f"{name} is in several places. Name one with --server: {places}.")
     if found:
         return choose_server(found[0].server, found[0].name)
     if settings.has_credentials and (is_known(name) or settings.base_url):
-        return _on_the_same_server(settings, name)
+        return _choose_on_same_server(settings, name)
     raise UsageError(
         f"No model {name} was found on this machine.\n"
         "`construct models` lists those within reach; name a server elsewhere with --server URL."
     )
 
 
-def _on_the_same_server(settings: Settings, name: str) -> Choice:
-    written = {"CONSTRUCT_MODEL": name}
+def _choose_on_same_server(settings: Settings, name: str) -> Choice:
+    chosen: dict[str, str] = {}
     if settings.is_chosen_by_setup:
-        given = {
+        credentials = {
             "ANTHROPIC_BASE_URL": settings.base_url,
             "ANTHROPIC_API_KEY": settings.api_key,
             "ANTHROPIC_AUTH_TOKEN": settings.auth_token,
         }
-        written = {key: value for key, value in given.items() if value} | written
-    return Choice(name, settings.base_url, written)
+        chosen = {setting: value for setting, value in credentials.items() if value}
+    return Choice(name, settings.base_url, chosen | {"CONSTRUCT_MODEL": name})
 
 
-async def keep(settings: Settings, choice: Choice, environ: Mapping[str, str] = os.environ) -> Kept:
-    """Try a choice with one sentence, then write it down.
+async def save(
+    settings: Settings, choice: Choice, environ: Mapping[str, str] = os.environ
+) -> SavedChoice:
+    """Try a choice with one short request, then save it.
 
-    Nothing is written when the model does not answer. Raises ModelError then, OSError when
-    the file cannot be written.
+    Raises ModelError if the model does not answer, and saves nothing then. Raises OSError
+    if the file cannot be written.
     """
-    said, advice = await _tried(_with_choice(settings, choice))
+    answer, advice = await _try_out(_settings_with(settings, choice))
     path = config_file(settings)
     make_folder(path.parent)
-    written: dict[str, str | None]
-    if choice.settings.keys() == {"CONSTRUCT_MODEL"}:  # of what is configured otherwise
+    changes: dict[str, str | None]
+    if choice.settings.keys() == {"CONSTRUCT_MODEL"}:  # a model of the server configured already
         others = settings.setup_names - {"CONSTRUCT_MODEL"}
-        written = {**choice.settings, CHOSEN: ",".join(sorted(others)) or None}
+        changes = {**choice.settings, WRITTEN_BY_SETUP: ",".join(sorted(others)) or None}
     else:
-        before = {*settings.setup_names, "CONSTRUCT_PROVIDER", "CONSTRUCT_MODEL"}
-        gone = dict.fromkeys(sorted(before - choice.settings.keys()))
-        written = {**gone, **choice.settings, CHOSEN: ",".join(choice.settings)}
-    write_settings(path, written)
+        replaced = {*settings.setup_names, "CONSTRUCT_PROVIDER", "CONSTRUCT_MODEL"}
+        removed = dict.fromkeys(sorted(replaced - choice.settings.keys()))
+        changes = {**removed, **choice.settings, WRITTEN_BY_SETUP: ",".join(choice.settings)}
+    write_settings(path, changes)
     is_overridden = any(environ.get(name, "").strip() for name in CREDENTIALS)
-    return Kept(choice, said, advice, path, is_overridden)
+    return SavedChoice(choice, answer, advice, path, is_overridden)
 
 
 def config_file(settings: Settings) -> Path:
-    """Return the file that choices are written to."""
+    """Return the path of the file in which choices are saved."""
     return settings.config_dir / "config.env"
 
 
-def _with_choice(settings: Settings, choice: Choice) -> Settings:
-    given = choice.settings
-    if not given.keys() & set(CREDENTIALS) and "CONSTRUCT_PROVIDER" not in given:
-        return replace(settings, model=given.get("CONSTRUCT_MODEL"))
-    local = given.get("CONSTRUCT_LOCAL_MODEL")
+def _settings_with(settings: Settings, choice: Choice) -> Settings:
+    chosen = choice.settings
+    if not chosen.keys() & set(CREDENTIALS) and "CONSTRUCT_PROVIDER" not in chosen:
+        return replace(settings, model=chosen.get("CONSTRUCT_MODEL"))
+    local = chosen.get("CONSTRUCT_LOCAL_MODEL")
     return replace(
         settings,
-        provider=given.get("CONSTRUCT_PROVIDER", "auto"),
-        api_key=given.get("ANTHROPIC_API_KEY"),
-        auth_token=given.get("ANTHROPIC_AUTH_TOKEN"),
-        base_url=given.get("ANTHROPIC_BASE_URL"),
-        model=given.get("CONSTRUCT_MODEL"),
+        provider=chosen.get("CONSTRUCT_PROVIDER", "auto"),
+        api_key=chosen.get("ANTHROPIC_API_KEY"),
+        auth_token=chosen.get("ANTHROPIC_AUTH_TOKEN"),
+        base_url=chosen.get("ANTHROPIC_BASE_URL"),
+        model=chosen.get("CONSTRUCT_MODEL"),
         local_model=Path(local) if local else settings.local_model,
         is_address_from_env_file=False,
     )
 
 
-async def _tried(settings: Settings) -> tuple[str | None, str]:
-    """Return what the model answers to one sentence, and what to know of its window."""
+async def _try_out(settings: Settings) -> tuple[str | None, str]:
+    """Return the model's answer to a short request, None for the notebook, and its advice."""
     models = choose_models(settings)
     try:
         return (None if models.is_notebook else await _answer(models)), models.advice
@@ -229,8 +236,8 @@ async def _tried(settings: Settings) -> tuple[str | None, str]:
 
 
 async def _answer(models: Models) -> str:
-    asked = ChatMessage("user", (Text(_SENTENCE),))
-    stream = models.main.stream(Request((), (asked,), max_tokens=_ANSWER_TOKENS))
+    prompt = ChatMessage("user", (Text(_TEST_PROMPT),))
+    stream = models.main.stream(Request((), (prompt,), max_tokens=_TEST_ANSWER_TOKENS))
     try:
         async for _ in stream:
             pass

@@ -1,4 +1,4 @@
-"""How the memory stands: the panel, the watermarks, what is sent next."""
+"""The memory panel (`status`), the watermarks, and the request that is sent next."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -25,8 +25,8 @@ from construct.store.conversations import (
     get_conversation,
     get_watermarks,
 )
+from construct.store.forbidden import count_left_out
 from construct.store.messages import MessageCounts
-from construct.store.never import count_left_out
 from construct.store.observations import Count
 from construct.store.records import Cycle, Message, Watermarks
 from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Mode, Phase, Provider
@@ -39,48 +39,50 @@ _PHASES = {CycleKind.OBSERVER: Phase.OBSERVING, CycleKind.REFLECTOR: Phase.REFLE
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far it is to the next step of memory work."""
+    """How close a step of memory work is to being due, in tokens."""
 
     tokens: int
     threshold: int
 
     @property
     def ratio(self) -> float:
-        """1 when it is due."""
+        """How much of the threshold is reached; 1 or more if the step is due."""
         return round(self.tokens / self.threshold, 4)
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Who is at work, why something waits, and what it costs."""
+    """The memory worker: what it is doing, what it waits for, and what it costs."""
 
     worker: str
     """The worker model's name."""
     worker_reason: str
-    """Why memory is made by rule; empty when a model makes it."""
+    """Why no model is used for the memory; empty if one is."""
     now: datetime
-    """When all this was read."""
+    """When this was read."""
     running: tuple[Cycle, ...] = ()
     held_tokens: int = 0
-    """Tokens that must still be said before what was undone is observed again."""
+    """Tokens of new messages needed before undone messages are observed again."""
     reflect_from: int = 0
-    """Observation tokens below which the last reflection's outcome forbids another."""
+    """Observation tokens needed before another reflection, after the last one's outcome."""
     reflector_undone: bool = False
+    """Whether the last reflection was undone."""
     spent_usd: float = 0.0
     """What memory work has cost today."""
     limit_usd: float = 0.0
+    """What memory work may cost per day."""
     left_out: int = 0
-    """What the user's rules have kept out of the memory."""
+    """How many notes the user's rules have kept out of the memory."""
 
     @property
     def is_limited(self) -> bool:
-        """Whether the extractive worker stands in for a model until the day ends."""
+        """Whether fixed rules replace the worker model until the day ends."""
         return self.worker != EXTRACTIVE and self.spent_usd >= self.limit_usd
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The memory panel, for one conversation. All zero where there is none yet."""
+    """The memory panel for one conversation; all counts are zero in a new one."""
 
     mode: Mode
     phase: Phase
@@ -91,6 +93,7 @@ class Status:
     reflection: Progress
     work: Work
     here: ConversationSummary | None
+    """The conversation the user is in."""
     messages: MessageCounts
     watermarks: Watermarks
     committed: Mapping[int, Count]
@@ -105,9 +108,9 @@ class Status:
 
     @property
     def reflections(self) -> Count:
-        """Active observations that were made of others."""
-        made_of_others = (count for level, count in self.committed.items() if level)
-        return sum(made_of_others, Count())
+        """Active observations of generation 1 and above."""
+        reflections = (count for generation, count in self.committed.items() if generation)
+        return sum(reflections, Count())
 
 
 def status(ctx: Context) -> Status:
@@ -137,41 +140,42 @@ def status(ctx: Context) -> Status:
 
 
 def count_unread(ctx: Context) -> int:
-    """Return how many imported messages no observer has read.
+    """Return how many imported messages have not been observed.
 
-    Takes a second where there are a million.
+    Takes about a second for a million messages.
     """
     return unread(ctx.db)
 
 
 @dataclass(frozen=True, slots=True)
 class Meters:
-    """How near the next steps are, 1 when they are due.
+    """How close observing and compacting are to being due, 1 if they are.
 
-    The little of the panel that is read after every turn.
+    The part of the panel that is cheap enough to read after every turn.
     """
 
     observe: float = 0.0
     compact: float = 0.0
     held: bool = False
+    """Whether observing waits because the last cycle was undone."""
 
 
 def meters(ctx: Context) -> Meters:
     """Return the meters of the conversation the user is in."""
     if ctx.conversation_id is None:
         return Meters()
-    found = read_situation(ctx.db, ctx.conversation_id, ctx.memory)
+    situation = read_situation(ctx.db, ctx.conversation_id, ctx.memory)
     thresholds = ctx.memory.thresholds
     return Meters(
-        found.unobserved_tokens / thresholds.observer,
-        found.window_tokens / thresholds.compact,
-        found.held,
+        observe=situation.unobserved_tokens / thresholds.observer,
+        compact=situation.window_tokens / thresholds.compact,
+        held=situation.held,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """A watermark, the message it stands at, and how many messages stand above it."""
+    """A watermark, the message it is at, and how many messages come after it."""
 
     name: str
     message: Message | None
@@ -179,30 +183,30 @@ class Watermark:
 
 
 def watermarks(ctx: Context) -> list[Watermark]:
-    """Return how far memory has come with the conversation the user is in."""
+    """Return the watermarks of the conversation the user is in."""
     if ctx.conversation_id is None:
         return []
-    at, above = marks(ctx.db, ctx.conversation_id)
-    found = []
-    for name in (one.name for one in fields(Watermarks)):
-        message_id = getattr(at, name)
+    message_ids, counts_above = marks(ctx.db, ctx.conversation_id)
+    listed = []
+    for field in fields(Watermarks):
+        message_id = getattr(message_ids, field.name)
         message = messages.get_message(ctx.db, message_id) if message_id else None
-        found.append(Watermark(name, message, getattr(above, name)))
-    return found
+        listed.append(Watermark(field.name, message, getattr(counts_above, field.name)))
+    return listed
 
 
 @dataclass(frozen=True, slots=True)
 class NextRequest:
-    """What the next message would send, and to which model."""
+    """The request that the next message would send, and the model it goes to."""
 
     request: Request
     model: str
     window: int
-    """Tokens of the model's context window."""
+    """The model's context window, in tokens."""
 
 
 async def next_request(companion: "Companion", conversation_id: int | None) -> NextRequest:
-    """Return what the next message of a conversation would send."""
+    """Return the request that the next message of a conversation would send."""
     main = companion.models.main
     request = await companion.preview(conversation_id)
     return NextRequest(request, main.name, main.context_window)
@@ -246,7 +250,10 @@ def _phase(ctx: Context, running: tuple[Cycle, ...]) -> Phase:
 
 
 def _message_counts(ctx: Context, watermarks: Watermarks) -> MessageCounts:
-    """Return a conversation's counts. The window of a fork begins in its parent."""
+    """Return the message counts of the user's conversation.
+
+    The window of a fork includes the messages it inherits from its parent.
+    """
     here = ctx.conversation_id
     if here is None:
         return MessageCounts()

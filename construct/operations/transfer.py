@@ -1,4 +1,4 @@
-"""Bringing talk in from a file and writing everything to one."""
+"""Import conversations from a file; export everything, an attachment or a page to one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TextIO
 
 from construct.errors import UsageError
 from construct.operations.context import Context
-from construct.store.attachments import data_of, get_attachment
+from construct.store.attachments import attachment_data, get_attachment
 from construct.store.backlog import unread
-from construct.store.backup import (
+from construct.store.output_file import (
     explaining,
     refuse_database,
     refuse_foreign_file,
@@ -23,7 +23,7 @@ from construct.store.transfer.importing import import_file as import_into
 if TYPE_CHECKING:
     from construct.attachments import Attachment
 
-__all__ = ["FORMATS", "READING"]  # for those who call these
+__all__ = ["FORMATS", "READING"]  # re-exported for the doors
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Imported:
 
     report: ImportReport
     is_unread: bool
-    """Whether imported talk waits for `construct observe`."""
+    """Whether imported messages are left for `construct observe`."""
 
 
 def export(
@@ -43,10 +43,10 @@ def export(
     *,
     force: bool = False,
 ) -> None:
-    """Write everything in one of FORMATS to a file, or without one to `stdout`.
+    """Write everything in one of FORMATS to a file, or to `stdout` if there is no target.
 
-    Raises UsageError for an existing file that Construct did not write, unless forced,
-    and for the database itself.
+    Raises UsageError if the target is the database, or an existing file that Construct
+    did not write, unless forced.
     """
     if target is not None:
         _refuse_to_replace(ctx, target, force)
@@ -55,16 +55,19 @@ def export(
 
 def attachment(ctx: Context, attachment_id: int) -> "Attachment":
     """Return a file that came with a message; raises NotFoundError."""
-    from construct.attachments import Attachment  # a chat's start needs none
+    from construct.attachments import Attachment  # not needed when a chat starts
 
-    found = get_attachment(ctx.db, attachment_id)
-    return Attachment(found.name, found.media_type, data_of(ctx.db, attachment_id))
+    stored = get_attachment(ctx.db, attachment_id)
+    return Attachment(stored.name, stored.media_type, attachment_data(ctx.db, attachment_id))
 
 
 def write_attachment(
     ctx: Context, file: "Attachment", target: Path | None, stdout: TextIO, *, force: bool = False
 ) -> None:
-    """Write an attachment to a file, or to `stdout`, under the same rules as an export."""
+    """Write an attachment to a file, or to `stdout` if there is no target.
+
+    Existing files are treated as by `export`.
+    """
     if target is None:
         with explaining(None):
             stdout.buffer.write(file.data)
@@ -76,7 +79,7 @@ def write_attachment(
 
 
 def write_page(ctx: Context, html: str, target: Path, *, force: bool = False) -> None:
-    """Write a page to a file, under the same rules as an export."""
+    """Write an HTML page to a file. Existing files are treated as by `export`."""
     _refuse_to_replace(ctx, target, force)
     with explaining(target), text_file(target) as file:
         file.write(html)
@@ -85,9 +88,10 @@ def write_page(ctx: Context, html: str, target: Path, *, force: bool = False) ->
 def import_file(
     ctx: Context, file: Path, progress: Callable[[str, int, int], None] = lambda *_: None
 ) -> Imported:
-    """Bring in talk from a file, all of it or nothing.
+    """Import conversations from a file, all of them or none.
 
-    `progress` is told what is being done, how much of it is done, and of how much.
+    `progress` is called with what is being done, how much is done, and the total. Raises
+    UsageError if the file is the database itself.
     """
     database = ctx.settings.db
     if file.exists() and database.exists() and file.samefile(database):

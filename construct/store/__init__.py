@@ -1,1 +1,1 @@
-"""The SQLite file: opening, migrations, plain queries for each group of tables, transfer."""
+"""The SQLite database: opening, migrations, queries for each group of tables, transfer."""

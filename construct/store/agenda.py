@@ -1,4 +1,7 @@
-"""What stands on the agenda: plain queries. Imports little, for `construct brief`."""
+"""Queries for the agenda: observations with a date, and what became of them.
+
+Imports little, to keep `construct brief` fast.
+"""
 
 import sqlite3
 from typing import NamedTuple
@@ -6,16 +9,16 @@ from typing import NamedTuple
 from construct.store.dates import LAST_DAY_SQL
 from construct.store.records import SETTLED_SQL
 
-_EARLIER = """WITH RECURSIVE earlier(id) AS (
+_ORIGINS = """WITH RECURSIVE earlier(id) AS (
     VALUES (:id) UNION
     SELECT source_id FROM observation_sources JOIN earlier ON observation_id = earlier.id UNION
     SELECT replaced_id FROM observation_replaced JOIN earlier ON observation_id = earlier.id
     WHERE relation = 'edit')"""
-"""An observation and all that it was made of, through reflections and the user's edits."""
+"""SQL: an observation and its earlier forms, back through reflections and edits."""
 
 
 class DatedLine(NamedTuple):
-    """An observation that may stand on the agenda."""
+    """An observation that may be on the agenda."""
 
     id: int
     content: str
@@ -25,19 +28,19 @@ class DatedLine(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where an observation began."""
+    """The message where an observation began, and how it was first worded."""
 
     message_uid: str
     wording: str
 
 
 def dated_lines(db: sqlite3.Connection, today: str) -> list[DatedLine]:
-    """Return what is stated or planned for a time, without what is settled.
+    """Return the active observations that are planned, or stated for today or later.
 
-    Active lines only. What is stated counts until its last day.
+    What the user marked as done or cancelled is left out.
     """
     last = LAST_DAY_SQL.format("referenced_date")
-    found = db.execute(
+    rows = db.execute(
         f"""SELECT id, content, stance, referenced_date FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0
               AND referenced_date IS NOT NULL
@@ -45,16 +48,21 @@ def dated_lines(db: sqlite3.Connection, today: str) -> list[DatedLine]:
               AND NOT {SETTLED_SQL} ORDER BY id""",
         (today,),
     )
-    return [DatedLine(*row) for row in found]
+    return [DatedLine(*row) for row in rows]
+
+
+def settled_ids(db: sqlite3.Connection) -> set[int]:
+    """Return the ids of all observations that the user marked as done or cancelled."""
+    return {row[0] for row in db.execute(f"SELECT id FROM observations WHERE {SETTLED_SQL}")}
 
 
 def origin(db: sqlite3.Connection, observation_id: int) -> Origin:
-    """Return the first message behind the oldest observation below this one, and its wording.
+    """Return the first message behind an observation, and the oldest observation's wording.
 
-    Where no message is left, the uid is the observation's own.
+    If no message is left, the uid is that of the oldest observation.
     """
     row = db.execute(
-        f"""{_EARLIER} SELECT coalesce(m.uid, o.uid), o.content
+        f"""{_ORIGINS} SELECT coalesce(m.uid, o.uid), o.content
             FROM observations AS o JOIN earlier USING (id)
             LEFT JOIN observation_messages AS link ON link.observation_id = o.id
             LEFT JOIN messages AS m ON m.id = link.message_id
@@ -66,7 +74,7 @@ def origin(db: sqlite3.Connection, observation_id: int) -> Origin:
 
 
 def revised_at(db: sqlite3.Connection, observation_id: int) -> str:
-    """Return when an observation became what it is: made, or brought back by an undo."""
+    """Return when an observation was made, or last brought back by an undo."""
     row = db.execute(
         """SELECT max(created_at, ifnull((
                SELECT max(reverted_at) FROM observation_replaced AS r

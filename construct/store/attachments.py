@@ -1,10 +1,9 @@
-"""Attachments: plain queries.
+"""Queries for attachments: the pictures, PDFs and texts that came with messages.
 
-`messages.attached` has a message's lines `[image: name]`, kept in step by triggers: a
-message without any costs no query.
+Triggers keep `messages.attached` up to date: one line such as `[image: name]` for each
+attachment. So a message without attachments is recognised without a query.
 """
 
-import hashlib
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from construct.errors import NotFoundError
-from construct.store.records import Attached, Message
-from construct.store.sql import GIVEN, first, given, insert, new_uid, scalar, select
+from construct.store.records import Message, StoredAttachment
+from construct.store.sql import ID_LIST, first, insert, json_ids, new_uid, scalar, select
 
-if TYPE_CHECKING:  # a chat's prompt waits for nothing that only an attachment takes
+if TYPE_CHECKING:  # importing it would delay the prompt of every chat
     from construct.attachments import Attachment
 
 
@@ -25,15 +24,15 @@ class NewAttachment:
 
     file: "Attachment"
     token_count: int
-    """Where a model is sent it whole."""
+    """For a model that is sent the whole file."""
     sent_tokens: int
-    """What the model that is sent it now reads of it: perhaps only its line."""
+    """For the model that replies now, which may be sent only the attachment's line."""
 
 
 def add_attachments(
     db: sqlite3.Connection, message_id: int, files: Sequence[NewAttachment]
 ) -> None:
-    """Store the files of a message, in order."""
+    """Store the attachments of a message, in order."""
     for position, new in enumerate(files):
         row = {
             "uid": new_uid(), "message_id": message_id, "position": position,
@@ -45,52 +44,60 @@ def add_attachments(
 
 
 def digest(data: bytes) -> str:
-    """Return what `sha256` says of data."""
-    return hashlib.sha256(data).hexdigest()
+    """Return the SHA-256 digest of data, in hexadecimal."""
+    from hashlib import sha256  # loads OpenSSL (2 ms), which few commands need
+
+    return sha256(data).hexdigest()
 
 
-def attached_to(db: sqlite3.Connection, messages: Iterable[Message]) -> list[Attached]:
-    """Return the attachments of messages, in the order of both."""
+def attachments_of(db: sqlite3.Connection, messages: Iterable[Message]) -> list[StoredAttachment]:
+    """Return the attachments of messages, ordered by message and position."""
     ids = [m.id for m in messages if m.attached]
     if not ids:
         return []
-    source = f"attachments WHERE message_id IN {GIVEN} ORDER BY message_id, position"
-    return select(db, Attached, source, (given(ids),))
+    source = f"attachments WHERE message_id IN {ID_LIST} ORDER BY message_id, position"
+    return select(db, StoredAttachment, source, (json_ids(ids),))
 
 
-def with_data(
+def attachments_with_data(
     db: sqlite3.Connection, messages: Iterable[Message]
-) -> Mapping[int, list[tuple[Attached, bytes]]]:
-    """Return the attachments of messages and their data, by message."""
-    found: dict[int, list[tuple[Attached, bytes]]] = defaultdict(list)
-    for one in attached_to(db, messages):
-        found[one.message_id].append((one, data_of(db, one.id)))
-    return found
+) -> Mapping[int, list[tuple[StoredAttachment, bytes]]]:
+    """Return the attachments of messages with their data, by message id."""
+    files: dict[int, list[tuple[StoredAttachment, bytes]]] = defaultdict(list)
+    for attachment in attachments_of(db, messages):
+        data = attachment_data(db, attachment.id)
+        files[attachment.message_id].append((attachment, data))
+    return files
 
 
-def get_attachment(db: sqlite3.Connection, attachment_id: int) -> Attached:
+def get_attachment(db: sqlite3.Connection, attachment_id: int) -> StoredAttachment:
     """Return an attachment; raises NotFoundError."""
-    found = first(db, Attached, "attachments WHERE id = ?", (attachment_id,))
-    if found is None:
+    attachment = first(db, StoredAttachment, "attachments WHERE id = ?", (attachment_id,))
+    if attachment is None:
         raise NotFoundError(f"There is no attachment {attachment_id}.")
-    return found
+    return attachment
 
 
-def data_of(db: sqlite3.Connection, attachment_id: int) -> bytes:
+def attachment_data(db: sqlite3.Connection, attachment_id: int) -> bytes:
     """Return an attachment's bytes."""
     return bytes(scalar(db, "SELECT data FROM attachments WHERE id = ?", (attachment_id,)))
 
 
 def attachment_violations(db: sqlite3.Connection) -> list[str]:
-    """Return a sentence for every attachment that is not as it was stored."""
-    found = []
+    """Return a sentence for each damaged attachment and each wrong `messages.attached`."""
+    problems = []
     lines: dict[int, list[str]] = defaultdict(list)
-    for one in select(db, Attached, "attachments ORDER BY message_id, position"):
-        data = data_of(db, one.id)
-        if (one.sha256, one.size) != (digest(data), len(data)):
-            found.append(f"Attachment {one.id} ({one.name}) is not what was stored.")
-        lines[one.message_id].append(one.line)
-    told = db.execute("SELECT id, attached FROM messages WHERE attached IS NOT NULL").fetchall()
-    wrong = dict(told).items() ^ {i: "\n".join(of) for i, of in lines.items()}.items()
-    found += [f"Message {i} disagrees with its attachments." for i in sorted({i for i, _ in wrong})]
-    return found
+    for attachment in select(db, StoredAttachment, "attachments ORDER BY message_id, position"):
+        data = attachment_data(db, attachment.id)
+        if (attachment.sha256, attachment.size) != (digest(data), len(data)):
+            problems.append(
+                f"Attachment {attachment.id} ({attachment.name}) is not what was stored."
+            )
+        lines[attachment.message_id].append(attachment.line)
+    expected = {message_id: "\n".join(of_message) for message_id, of_message in lines.items()}
+    stored = dict(
+        db.execute("SELECT id, attached FROM messages WHERE attached IS NOT NULL").fetchall()
+    )
+    all_ids = sorted(expected.keys() | stored.keys())
+    wrong = [i for i in all_ids if expected.get(i) != stored.get(i)]
+    return problems + [f"Message {i} disagrees with its attachments." for i in wrong]

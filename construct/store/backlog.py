@@ -1,9 +1,10 @@
-"""Imported messages that nobody has observed, and making them part of the living talk.
+"""The backlog: imported messages that no observer has read yet.
 
-What stands above its conversation's `observed` mark becomes part of the living talk,
-and is due. Where the talk has gone on and been observed meanwhile, the mark has passed
-it: it stays archived, in no window, and is read by cycles that move no mark. Such a
-cycle is told by having nothing but archived messages in its range.
+They arrive archived. Those above their conversation's `observed` watermark are
+unarchived when it is their turn, and observed like any others. If the conversation has
+gone on meanwhile, the watermark has passed them: they stay archived, are in no window,
+and are read by cycles that move no watermark. Such a cycle can be recognised by having
+only archived messages in its range.
 """
 
 import sqlite3
@@ -13,17 +14,17 @@ from dataclasses import dataclass
 from construct.store.conversations import get_watermarks
 from construct.store.messages import LAST
 from construct.store.records import Message
-from construct.store.sql import GIVEN, column, columns, given, scalar, select
+from construct.store.sql import ID_LIST, column, columns, json_ids, scalar, select
 
 _BATCH_LIMIT = 4_000
-"""Messages: no batch of an observer has more."""
-# What lies in no range first, then the messages there by their index: a talk of 30,000
-# has a hundred ranges.
+"""The most messages that an observer reads in one batch."""
+# Finds the ranges that no cycle covers, then the messages in them by index: a
+# conversation of 30,000 messages has about a hundred ranges.
 _WAITING = """
 WITH scope AS (
     SELECT id FROM conversations WHERE id BETWEEN :from AND :to
 ), passed AS MATERIALIZED (
-    -- Ranges of nothing but archived messages: read where they stand.
+    -- The ranges of cycles that read archived messages only.
     SELECT c.conversation_id, first_message_id AS first, last_message_id AS last,
            ifnull(max(last_message_id) OVER (
                PARTITION BY c.conversation_id ORDER BY first_message_id, c.id
@@ -44,7 +45,7 @@ WITH scope AS (
     SELECT m.id, m.conversation_id, m.token_count, m.created_at FROM gaps CROSS JOIN messages AS m
     ON m.conversation_id = gaps.conversation_id AND m.id BETWEEN first AND last AND m.archived
 ), stopped AS (
-    -- Of a talk nobody has gone on with, and not undone: who observed it was stopped.
+    -- Unarchived, but never continued by the user: the observer was interrupted, not undone.
     SELECT m.id, m.conversation_id, m.token_count, m.created_at
     FROM scope JOIN conversations AS t ON t.id = scope.id AND t.last_request_at IS NULL
     LEFT JOIN watermarks AS w ON w.conversation_id = t.id AND w.name = 'observed'
@@ -61,7 +62,7 @@ WITH scope AS (
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What an observer could still read of one conversation."""
+    """How much of one conversation is still unread."""
 
     conversation_id: int
     messages: int
@@ -69,9 +70,9 @@ class Backlog:
 
 
 def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
-    """Return the conversations with unread messages, the oldest first.
+    """Return the conversations with unread messages, oldest first.
 
-    `since`, a stored time, leaves out those that ended before it.
+    Those whose last unread message is older than `since`, a stored time, are left out.
     """
     rows = db.execute(
         f"""{_WAITING} SELECT conversation_id, count(*), sum(token_count) FROM waiting
@@ -82,15 +83,15 @@ def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
 
 
 def unread(db: sqlite3.Connection, conversation_id: int | None = None) -> int:
-    """Return how many messages of a conversation, or of all, nobody has observed."""
+    """Return how many messages of a conversation, or of all, are unread."""
     scope = {"from": 0, "to": LAST} if conversation_id is None else _only(conversation_id)
     return scalar(db, f"{_WAITING} SELECT count(*) FROM waiting", scope)
 
 
-def passed(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
-    """Return the oldest unread messages that the `observed` mark has passed.
+def unread_below_mark(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
+    """Return the oldest unread messages below the `observed` watermark, at most a batch.
 
-    Up to the next living message, and no more than a batch can have.
+    They end at the next message that is not archived.
     """
     rows = db.execute(
         f"""{_WAITING} SELECT {columns(Message, "m")} FROM unread
@@ -104,8 +105,8 @@ def passed(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
     return [Message(*row) for row in rows]
 
 
-def waiting_above_mark(db: sqlite3.Connection, conversation_id: int) -> list[int]:
-    """Return the ids of the unread messages above the `observed` mark, oldest first."""
+def unread_above_mark(db: sqlite3.Connection, conversation_id: int) -> list[int]:
+    """Return the ids of the unread messages above the `observed` watermark, oldest first."""
     return column(
         db,
         f"{_WAITING} SELECT id FROM waiting WHERE id > :observed ORDER BY id",
@@ -114,20 +115,20 @@ def waiting_above_mark(db: sqlite3.Connection, conversation_id: int) -> list[int
 
 
 def first_messages(db: sqlite3.Connection, ids: Sequence[int]) -> list[Message]:
-    """Return the messages of these ids, in order, no more than a batch can have."""
-    source = f"messages WHERE id IN {GIVEN} ORDER BY id"
-    return select(db, Message, source, (given(ids[:_BATCH_LIMIT]),))
+    """Return the first messages of a sorted list of ids, at most a batch."""
+    source = f"messages WHERE id IN {ID_LIST} ORDER BY id"
+    return select(db, Message, source, (json_ids(ids[:_BATCH_LIMIT]),))
 
 
-def count_from(db: sqlite3.Connection, conversation_id: int, message_id: int) -> int:
-    """Return how many messages a conversation has from one of them on."""
+def count_messages_from(db: sqlite3.Connection, conversation_id: int, message_id: int) -> int:
+    """Return how many messages a conversation has from this one on."""
     query = "SELECT count(*) FROM messages WHERE conversation_id = ? AND id >= ?"
     return scalar(db, query, (conversation_id, message_id))
 
 
-def make_live(db: sqlite3.Connection, ids: Sequence[int]) -> None:
-    """Make archived messages part of the living talk."""
-    db.execute(f"UPDATE messages SET archived = 0 WHERE id IN {GIVEN}", (given(ids),))
+def unarchive(db: sqlite3.Connection, ids: Sequence[int]) -> None:
+    """Unarchive messages, so that they are observed like any others."""
+    db.execute(f"UPDATE messages SET archived = 0 WHERE id IN {ID_LIST}", (json_ids(ids),))
 
 
 def _only(conversation_id: int) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Conversations and their watermarks: plain queries."""
+"""Queries for conversations and their watermarks."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from construct.store.records import Conversation, Watermarks
 from construct.store.sql import column, columns, exists, first, insert, new_uid, scalar, select
 from construct.text import shorten
 
-_LONGEST_NAME = 60
-_HERE = "here"
-"""The row of `meta` that says in which conversation the user is."""
+_MAX_NAME_LENGTH = 60
+_CURRENT = "here"
+"""The row of `meta` with the id of the conversation the user is in."""
 
 
 def create_conversation(db: sqlite3.Connection, now: str, title: str | None = None) -> int:
@@ -27,13 +27,13 @@ def create_conversation(db: sqlite3.Connection, now: str, title: str | None = No
 
 def get_conversation(db: sqlite3.Connection, conversation_id: int) -> Conversation:
     """Return a conversation; raises NotFoundError."""
-    found = first(db, Conversation, "conversations WHERE id = ?", (conversation_id,))
-    if found is None:
+    conversation = first(db, Conversation, "conversations WHERE id = ?", (conversation_id,))
+    if conversation is None:
         raise NotFoundError(
             f"There is no conversation {conversation_id}.\n"
             "`construct conversations list` shows them."
         )
-    return found
+    return conversation
 
 
 def conversation_exists(db: sqlite3.Connection, conversation_id: int) -> bool:
@@ -49,32 +49,32 @@ def forks_of(db: sqlite3.Connection, conversation_id: int) -> list[Conversation]
 
 
 def is_empty(db: sqlite3.Connection) -> bool:
-    """Return whether nothing was ever said or kept here."""
+    """Return whether the database has neither conversations nor memories."""
     return not (exists(db, "conversations") or exists(db, "memories"))
 
 
 def enter_conversation(db: sqlite3.Connection, conversation_id: int) -> None:
-    """Note that the user is in a conversation: spoke in it, switched to it or forked into it.
+    """Record that the user spoke in, switched to or forked into a conversation.
 
-    Times do not tell: the clock may have been wrong.
+    Message times cannot tell, since the clock may have been wrong.
     """
     db.execute(
         """INSERT INTO meta (name, value) VALUES (?, ?)
            ON CONFLICT (name) DO UPDATE SET value = excluded.value
            WHERE value IS NOT excluded.value""",
-        (_HERE, str(conversation_id)),
+        (_CURRENT, str(conversation_id)),
     )
 
 
 def current_conversation(db: sqlite3.Connection) -> int | None:
-    """Return the conversation the user was last in.
+    """Return the id of the conversation the user was last in, or None.
 
-    Where none is noted, or that one was deleted, it is the one last talked in. One that was
-    only imported, observed or not, is nobody's present talk.
+    If none is recorded, or it was deleted, this is the one with the newest message.
+    Conversations that were imported and never continued do not count.
     """
-    here = """SELECT id FROM conversations
+    recorded = """SELECT id FROM conversations
               WHERE id = (SELECT value FROM meta WHERE name = ?)"""
-    return scalar(db, here, (_HERE,)) or scalar(
+    return scalar(db, recorded, (_CURRENT,)) or scalar(
         db,
         """SELECT c.id, coalesce(
                (SELECT created_at FROM messages WHERE conversation_id = c.id AND archived = 0
@@ -90,28 +90,28 @@ def current_conversation(db: sqlite3.Connection) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class ConversationSummary:
-    """A line of the list of conversations."""
+    """A conversation as the list of conversations shows it."""
 
     conversation: Conversation
     messages: int
     last_at: str
     first_words: str | None
-    """Of the user, that were not forgotten.
+    """The beginning of the user's first message.
 
-    Of a fork in which none are said yet, what it goes on from is called.
+    For a fork without one, the name of the conversation it was forked from.
     """
 
     @property
     def name(self) -> str:
-        """What the conversation is called everywhere: its title, first words or number."""
-        title = shorten(self.conversation.title or self.first_words or "", _LONGEST_NAME)
+        """The conversation's display name: its title, its first words or its number."""
+        title = shorten(self.conversation.title or self.first_words or "", _MAX_NAME_LENGTH)
         return title or f"conversation {self.conversation.id}"
 
 
 def list_conversations(
     db: sqlite3.Connection, limit: int | None = None
 ) -> list[ConversationSummary]:
-    """Return conversations, the one last talked in first."""
+    """Return summaries of the conversations, the one with the newest message first."""
     order = """last_at DESC,
         (SELECT max(id) FROM messages WHERE conversation_id = c.id) DESC NULLS FIRST, c.id DESC"""
     rows = db.execute(f"{_SUMMARIES} ORDER BY {order} LIMIT ?", (-1 if limit is None else limit,))
@@ -119,7 +119,7 @@ def list_conversations(
 
 
 def conversation_summary(db: sqlite3.Connection, conversation_id: int) -> ConversationSummary:
-    """Return the line of one conversation; raises NotFoundError."""
+    """Return the summary of one conversation; raises NotFoundError."""
     get_conversation(db, conversation_id)
     return _summary(db.execute(f"{_SUMMARIES} WHERE c.id = ?", (conversation_id,)).fetchone())
 
@@ -150,7 +150,7 @@ def _summary(row: Sequence[Any]) -> ConversationSummary:
 def rename_conversation(
     db: sqlite3.Connection, conversation_id: int, title: str, by: str = "user"
 ) -> None:
-    """Give a conversation a title; the observer's never replaces the user's."""
+    """Set a conversation's title; the observer's never replaces the user's."""
     db.execute(
         """UPDATE conversations SET title = ?, titled_by = ?
            WHERE id = ? AND (? = 'user' OR titled_by IS NOT 'user')""",
@@ -159,16 +159,13 @@ def rename_conversation(
 
 
 NO_CACHE = "none"
-"""`cache_life` of a conversation to whose model nothing was sent: the notebook replied."""
+"""`cache_life` of a conversation without a prompt cache: the notebook replied, no model."""
 
 
 def note_request(
     db: sqlite3.Connection, conversation_id: int, now: str, cache_life: str | None
 ) -> None:
-    """Remember when a request was sent, and for how long its cache was to live.
-
-    From both follows when the conversation is cold.
-    """
+    """Record when a request was sent and how long its prompt cache lives."""
     db.execute(
         "UPDATE conversations SET last_request_at = ?, cache_life = ? WHERE id = ?",
         (now, cache_life, conversation_id),
@@ -182,7 +179,7 @@ def set_fork(
     at_message_id: int | None,
     window_message_id: int | None,
 ) -> None:
-    """Let a conversation go on from a message of another, with the window that begins there."""
+    """Make a conversation a fork of another, from a message on and with its window."""
     db.execute(
         """UPDATE conversations SET parent_id = ?, forked_at_message_id = ?,
            forked_window_message_id = ? WHERE id = ?""",
@@ -191,15 +188,15 @@ def set_fork(
 
 
 def fork_points(db: sqlite3.Connection, conversation_id: int) -> list[int]:
-    """Return the message after which each fork of a conversation begins, 0 for the start."""
+    """Return the id of the message after which each fork begins, 0 for the start."""
     query = "SELECT coalesce(forked_at_message_id, 0) FROM conversations WHERE parent_id = ?"
     return column(db, query, (conversation_id,))
 
 
-def set_thread(
+def set_task_and_response(
     db: sqlite3.Connection, conversation_id: int, task: str | None, response: str | None
 ) -> None:
-    """Store what the observer says the talk is at."""
+    """Store the current task and suggested response that the observer noted."""
     db.execute(
         "UPDATE conversations SET current_task = ?, suggested_response = ? WHERE id = ?",
         (task, response, conversation_id),
@@ -217,7 +214,7 @@ def get_watermarks(db: sqlite3.Connection, conversation_id: int) -> Watermarks:
 def set_watermark(
     db: sqlite3.Connection, conversation_id: int, name: str, message_id: int, now: str
 ) -> None:
-    """Move a watermark; 0 takes it away."""
+    """Set a watermark, or delete it if `message_id` is 0."""
     if message_id == 0:
         db.execute(
             "DELETE FROM watermarks WHERE conversation_id = ? AND name = ?", (conversation_id, name)
@@ -233,12 +230,12 @@ def set_watermark(
     )
 
 
-def unread_at_rest(
-    db: sqlite3.Connection, since: str, until: str, tokens: int, but: int | None
+def idle_with_unobserved(
+    db: sqlite3.Connection, since: str, until: str, tokens: int, exclude: int | None
 ) -> list[int]:
-    """Return conversations to whose model nothing was sent between two times, but for one.
+    """Return the conversations without a request between two times that need observing.
 
-    Only those with more than so many unobserved tokens, or with pending observations.
+    They have more than `tokens` unobserved tokens, or pending observations.
     """
     return column(
         db,
@@ -250,5 +247,5 @@ def unread_at_rest(
                    AND m.archived = 0 AND m.id > coalesce(w.message_id, 0)) > ?
                   OR EXISTS (SELECT 1 FROM observations WHERE conversation_id = c.id
                              AND committed_at IS NULL AND superseded_at IS NULL))""",
-        (but, since, until, tokens),
+        (exclude, since, until, tokens),
     )

@@ -1,8 +1,9 @@
-"""Cycles, open chats, and the leases of both: plain queries.
+"""Queries for cycles and open chats (sessions), and the leases of both.
 
-A running cycle has an owner (host, boot, pid, start time) and a heartbeat by the real
-clock. It is abandoned at once when its owner is gone from this host, else when the
-heartbeat is old. Setting the clock must not make a living process look gone.
+A running cycle or open chat has an owner (host, boot, pid, start time) and a heartbeat
+by the system clock. It counts as abandoned as soon as its process is gone from this
+host; on another host, once the heartbeat is old. A change of the clock must not make a
+live process look gone.
 """
 
 import json
@@ -12,7 +13,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-from construct.store.never import is_forbidden
+from construct.store.forbidden import is_forbidden
 from construct.store.records import SETTLING_SQL, Cycle
 from construct.store.sql import exists, first, insert, new_uid, scalar, select
 from construct.tokens import Usage
@@ -33,10 +34,10 @@ def _host() -> tuple[str, str]:
 
 
 def _started(pid: int) -> float:
-    """Return when a process started, in seconds that stay the same when the clock is set.
+    """Return when a process started, in seconds that do not change when the clock is set.
 
-    On Linux psutil adds the time of boot, which moves with the clock; elsewhere the system keeps
-    the moment itself.
+    On Linux psutil adds the time of boot, which changes with the clock, so it is
+    subtracted again. Other systems record the start time itself.
     """
     import psutil
 
@@ -46,7 +47,7 @@ def _started(pid: int) -> float:
 
 @cache
 def owner() -> str:
-    """Return this process as JSON for a lease."""
+    """Return the JSON that identifies this process in a lease."""
     host, boot = _host()
     return json.dumps(
         {"host": host, "boot": boot, "pid": os.getpid(), "started": _started(os.getpid())}
@@ -54,9 +55,9 @@ def owner() -> str:
 
 
 def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool:
-    """Return whether a lease's owner has stopped.
+    """Return whether the process that owns a lease is gone.
 
-    On this host that is seen at once, elsewhere by its heartbeat.
+    On this host the process is looked up; otherwise the heartbeat decides.
     """
     import psutil
 
@@ -66,8 +67,8 @@ def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool
         pid, started = int(data["pid"]), float(data["started"])
     except (ValueError, KeyError, TypeError):
         return True
-    here, this_boot = _host()
-    if host == here:
+    this_host, this_boot = _host()
+    if host == this_host:
         if boot != this_boot:
             return True
         try:
@@ -76,34 +77,34 @@ def is_gone(owner_json: str | None, heartbeat: float | None, now: float) -> bool
             return True
         except psutil.AccessDenied:
             pass
-    # One that is still to come was set by a clock that was ahead: it must not count
-    # until then.
+    # A heartbeat in the future comes from a clock that was ahead. It must not count
+    # until then, hence abs().
     return heartbeat is None or abs(now - heartbeat) > STALE_SECONDS
 
 
-def abandon_dead(db: sqlite3.Connection, now: str) -> int:
-    """Abandon the running cycles and close the sessions whose owner is gone.
+def abandon_orphaned(db: sqlite3.Connection, now: str) -> int:
+    """Abandon running cycles and close sessions whose owner is gone.
 
-    Returns the number of cycles.
+    Returns the number of cycles abandoned.
     """
-    dead = _gone(db, "cycles WHERE status = 'running'")
+    dead = _ids_with_owner_gone(db, "cycles WHERE status = 'running'")
     db.executemany(
         """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL,
            heartbeat = NULL, phase = NULL,
            error = 'the process stopped' WHERE id = ? AND status = 'running'""",
         [(now, i) for i in dead],
     )
-    for session_id in _gone(db, "sessions"):
+    for session_id in _ids_with_owner_gone(db, "sessions"):
         close_session(db, session_id)
     return len(dead)
 
 
 def has_leases(db: sqlite3.Connection) -> bool:
-    """Return whether a cycle runs or a chat is open, here or in a process that is gone."""
+    """Return whether any cycle is marked as running or any chat as open."""
     return exists(db, "cycles WHERE status = 'running'") or exists(db, "sessions")
 
 
-def _gone(db: sqlite3.Connection, leases: str) -> list[int]:
+def _ids_with_owner_gone(db: sqlite3.Connection, leases: str) -> list[int]:
     rows = db.execute(f"SELECT id, owner, heartbeat FROM {leases}").fetchall()
     return [i for i, holder, heartbeat in rows if is_gone(holder, heartbeat, time.time())]
 
@@ -117,18 +118,19 @@ def start_cycle(
     span: tuple[int, int] | None = None,
     model: str | None = None,
 ) -> int | None:
-    """Store a running cycle of ours and return its id.
+    """Store a running cycle owned by this process and return its id.
 
-    None while another process runs one of that kind there.
+    `span` is the first and last message id it reads. Returns None while another process
+    runs a cycle of that kind for the conversation.
     """
-    begin, end = span or (None, None)
+    first_message_id, last_message_id = span or (None, None)
     row = {
         "uid": new_uid(),
         "conversation_id": conversation_id,
         "kind": kind,
         "status": CycleStatus.RUNNING,
-        "first_message_id": begin,
-        "last_message_id": end,
+        "first_message_id": first_message_id,
+        "last_message_id": last_message_id,
         "model": model,
         "started_at": now,
         "owner": owner(),
@@ -140,8 +142,8 @@ def start_cycle(
         return None
 
 
-def beat(db: sqlite3.Connection, cycle_id: int) -> None:
-    """Show that the cycle's owner lives."""
+def renew_heartbeat(db: sqlite3.Connection, cycle_id: int) -> None:
+    """Renew the heartbeat of a cycle."""
     db.execute(
         "UPDATE cycles SET heartbeat = ? WHERE id = ? AND status = 'running'",
         (time.time(), cycle_id),
@@ -149,7 +151,7 @@ def beat(db: sqlite3.Connection, cycle_id: int) -> None:
 
 
 def set_phase(db: sqlite3.Connection, cycle_id: int, phase: str | None) -> None:
-    """Say which step a running cycle is at, where it is not its first."""
+    """Set the step that a running cycle is at, None for its first."""
     db.execute(
         "UPDATE cycles SET phase = ? WHERE id = ? AND status = 'running' AND phase IS NOT ?",
         (phase, cycle_id, phase),
@@ -157,7 +159,7 @@ def set_phase(db: sqlite3.Connection, cycle_id: int, phase: str | None) -> None:
 
 
 def is_checking(db: sqlite3.Connection) -> bool:
-    """Return whether a verifier is being asked, in any process."""
+    """Return whether a verifier is at work in any process."""
     return exists(db, "cycles WHERE status = 'running' AND phase = 'checking'")
 
 
@@ -174,13 +176,13 @@ def finish_cycle(
     notes: list[str] | None = None,
     base_tokens: int | None = None,
 ) -> bool:
-    """End a running cycle; False when it is no longer ours to end.
+    """End a running cycle; returns False if it was no longer running.
 
     Notes that the user's rules forbid are not stored.
     """
-    kept = [note for note in notes or [] if not is_forbidden(db, note)]
+    allowed = [note for note in notes or [] if not is_forbidden(db, note)]
     if is_forbidden(db, error):
-        error = "what went wrong names words that your rules forbid"
+        error = "the error contains words that your rules forbid"
     return bool(
         db.execute(
             """UPDATE cycles SET status = ?, finished_at = ?, input_tokens = ?, output_tokens = ?,
@@ -190,7 +192,7 @@ def finish_cycle(
                WHERE id = ? AND status = 'running'""",
             (
                 status, now, usage.prompt_tokens, usage.output_tokens, attempts, model, error,
-                json.dumps(kept) if kept else None, base_tokens, cycle_id,
+                json.dumps(allowed) if allowed else None, base_tokens, cycle_id,
             ),
         ).rowcount
     )  # fmt: skip
@@ -201,7 +203,7 @@ def insert_edit(
 ) -> int:
     """Store an edit by the user as a finished cycle and return its id.
 
-    `notes` is what `settled_notes` gives where the edit settled something.
+    If the edit settles an agenda item, `notes` comes from `settled_notes`.
     """
     row = {
         "uid": new_uid(),
@@ -214,12 +216,12 @@ def insert_edit(
 
 
 def settled_notes(how: Settled) -> str:
-    """Return the notes of an edit that settled something, as they are stored."""
+    """Return the `notes` of an edit that marks an agenda item as done or cancelled."""
     return json.dumps([how])
 
 
 def settled_by(db: sqlite3.Connection, cycle_id: int) -> str | None:
-    """Return the notes of a cycle if it is an edit that settled something."""
+    """Return a cycle's notes if it is an edit that settled an agenda item, else None."""
     query = f"SELECT notes FROM cycles WHERE id = ? AND {SETTLING_SQL}"
     return scalar(db, query, (cycle_id,))
 
@@ -230,9 +232,9 @@ def last_cycle(
     conversation_id: int | None,
     statuses: tuple[str, ...] = _ENDED,
 ) -> Cycle | None:
-    """Return the newest cycle of a kind that ended in one of these ways.
+    """Return the newest cycle of a kind in a conversation that ended with one of `statuses`.
 
-    Without a conversation: the newest of those over several.
+    None for the conversation means cycles that belong to no single conversation.
     """
     marks = ",".join("?" * len(statuses))
     source = (
@@ -241,10 +243,10 @@ def last_cycle(
     return first(db, Cycle, source, (kind, conversation_id, *statuses))
 
 
-def last_of_living_talk(db: sqlite3.Connection, conversation_id: int) -> Cycle | None:
-    """Return the newest observer cycle that ran to its end, undone or not.
+def last_over_live_messages(db: sqlite3.Connection, conversation_id: int) -> Cycle | None:
+    """Return a conversation's newest observer cycle that succeeded, undone or not.
 
-    One over archived messages alone does not count.
+    Cycles over archived messages only do not count.
     """
     source = """cycles AS c WHERE kind = 'observer' AND conversation_id = ?
         AND status IN ('succeeded', 'reverted') AND EXISTS (
@@ -256,21 +258,21 @@ def last_of_living_talk(db: sqlite3.Connection, conversation_id: int) -> Cycle |
 
 
 def answered_until(db: sqlite3.Connection, kind: str, conversation_id: int | None) -> str:
-    """Return when the last cycle of a kind ended that a model answered, or ""."""
+    """Return when the last cycle of a kind that got an answer from a model ended, or ""."""
     query = """SELECT max(finished_at) FROM cycles WHERE kind = ? AND conversation_id IS ?
                AND status IN ('succeeded', 'failed') AND output_tokens > 0"""
     return scalar(db, query, (kind, conversation_id)) or ""
 
 
 def get_cycle(db: sqlite3.Connection, cycle_id: int) -> Cycle:
-    """Return the cycle of an id that a row names."""
-    found = first(db, Cycle, "cycles WHERE id = ?", (cycle_id,))
-    assert found is not None
-    return found
+    """Return a cycle, which must exist."""
+    cycle = first(db, Cycle, "cycles WHERE id = ?", (cycle_id,))
+    assert cycle is not None
+    return cycle
 
 
 def running(db: sqlite3.Connection) -> list[Cycle]:
-    """Return the cycles at work in any process."""
+    """Return the running cycles of all processes."""
     return select(db, Cycle, "cycles WHERE status = 'running' ORDER BY id")
 
 
@@ -285,7 +287,7 @@ def cycles(db: sqlite3.Connection, limit: int) -> list[Cycle]:
 
 
 def open_session(db: sqlite3.Connection, conversation_id: int | None) -> int:
-    """Store that a chat is open in this process and return its id."""
+    """Store that a chat is open in this process and return the session's id."""
     return insert(
         db,
         "sessions",
@@ -293,8 +295,8 @@ def open_session(db: sqlite3.Connection, conversation_id: int | None) -> int:
     )
 
 
-def beat_session(db: sqlite3.Connection, session_id: int, conversation_id: int | None) -> None:
-    """Show that the chat is still open, and where."""
+def renew_session(db: sqlite3.Connection, session_id: int, conversation_id: int | None) -> None:
+    """Renew the heartbeat of an open chat, and store which conversation it is in."""
     db.execute(
         "UPDATE sessions SET heartbeat = ?, conversation_id = ? WHERE id = ?",
         (time.time(), conversation_id, session_id),
@@ -302,22 +304,22 @@ def beat_session(db: sqlite3.Connection, session_id: int, conversation_id: int |
 
 
 def close_session(db: sqlite3.Connection, session_id: int) -> None:
-    """Forget an open chat."""
+    """Delete the session of a chat that was closed."""
     db.execute("DELETE FROM sessions WHERE id = ?", (session_id,))
 
 
 def has_live_session(db: sqlite3.Connection) -> bool:
-    """Return whether a chat is open in some process."""
-    return _any_lives(db.execute("SELECT owner, heartbeat FROM sessions"))
+    """Return whether a chat is open in any process."""
+    return _any_alive(db.execute("SELECT owner, heartbeat FROM sessions"))
 
 
 def is_open_elsewhere(db: sqlite3.Connection, conversation_id: int, session_id: int) -> bool:
-    """Return whether another chat than this one is open in a conversation."""
+    """Return whether a conversation is open in a chat other than this session."""
     others = "SELECT owner, heartbeat FROM sessions WHERE conversation_id = ? AND id <> ?"
-    return _any_lives(db.execute(others, (conversation_id, session_id)))
+    return _any_alive(db.execute(others, (conversation_id, session_id)))
 
 
-def _any_lives(sessions: sqlite3.Cursor) -> bool:
+def _any_alive(sessions: sqlite3.Cursor) -> bool:
     return any(
         not is_gone(owner, heartbeat, time.time()) for owner, heartbeat in sessions.fetchall()
     )

@@ -1,7 +1,7 @@
-"""Opening the one file, and transactions on it.
+"""Opening the database file, and transactions on it.
 
-A file that is newer, foreign, damaged, read-only or locked is refused before SQLite may
-write to it: even switching the journal mode would change its bytes.
+A file that is newer, damaged, read-only, locked or another program's is refused before
+SQLite can write to it: even switching the journal mode would change it.
 """
 
 import os
@@ -16,62 +16,66 @@ from pathlib import Path
 
 from construct.errors import DatabaseUnusableError
 from construct.store import faults
-from construct.store.never import keep_to
-from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, beside, has_beside
+from construct.store.forbidden import set_rules_file
+from construct.store.version import APPLICATION_ID, SCHEMA_VERSION, has_side_file, side_file
 
 _BUSY_SECONDS = 10.0
-_CHECKED_BYTES = 4 << 20
-"""Up to here every page is looked at on opening: 4 ms a megabyte."""
+"""How long to wait while another process has the lock."""
+_MAX_CHECKED_BYTES = 4 << 20
+"""Files up to this size are checked completely when opened, at 4 ms per megabyte."""
 MAGIC = b"SQLite format 3\x00"
+"""The first bytes of every SQLite database."""
 
+_OPEN_CONNECTIONS: Counter[tuple[int, int]] = Counter()
+"""Number of open connections of this process, by device and inode of the file.
 
-_OPEN: Counter[tuple[int, int]] = Counter()
-"""This process's connections by file.
-
-While there are any, the file must not be read otherwise: closing it would drop their
-POSIX locks, and another process would throw away the log they write to
+While there are any, the file must not be opened directly: closing it would drop their
+POSIX locks, and another process could then delete the log they write to
 (https://www.sqlite.org/howtocorrupt.html, 2.2).
 """
-_opening = threading.RLock()
+_opening_lock = threading.RLock()
 
 
 class Connection(sqlite3.Connection):
-    """A connection that is counted while it is open."""
+    """A connection that `_OPEN_CONNECTIONS` counts while it is open."""
 
     identity: tuple[int, int] | None = None
 
     def close(self) -> None:
-        """Close it; safe to call twice."""
+        """Close the connection; safe to call twice."""
         super().close()
-        with _opening:
+        with _opening_lock:
             if self.identity is not None:
-                _OPEN[self.identity] -= 1
+                _OPEN_CONNECTIONS[self.identity] -= 1
                 self.identity = None
 
 
 def open_database(path: Path, rules: Path | None = None) -> sqlite3.Connection:
-    """Open the database, making or migrating it as needed; 0600 in a folder made 0700.
+    """Open the database, and create or migrate it if necessary.
 
-    What is written through it to the memory keeps to the rules in the file `rules`.
-
-    Raises DatabaseUnusableError, the file untouched, when it cannot be used.
+    A new file gets mode 0600, new folders 0700. `rules` is the file with the user's
+    `never:` rules for what is written. Raises DatabaseUnusableError, without having
+    changed the file, if it cannot be used.
     """
     try:
-        with _opening:
+        with _opening_lock:
             _make_file(path)
-            if not _OPEN[_identity(path)]:
+            if not _OPEN_CONNECTIONS[_identity(path)]:
                 _check_header(path)
             db = _connect(path)
-            keep_to(db, rules)
+            set_rules_file(db, rules)
             return db
     except OSError as error:
-        raise faults.unopened(path, f": {error.strerror or error}") from error
+        raise faults.cannot_open(path, f": {error.strerror or error}") from error
     except sqlite3.Error as error:
         raise faults.explain(error, path) from error
 
 
-def look_into(path: Path, rules: Path | None = None) -> sqlite3.Connection:
-    """Open the database to read only. Without a file it is empty, and none is made."""
+def open_without_creating(path: Path, rules: Path | None = None) -> sqlite3.Connection:
+    """Open the database if the file exists, otherwise an empty one in memory.
+
+    For commands that only read.
+    """
     try:
         path.lstat()
     except FileNotFoundError:
@@ -79,14 +83,14 @@ def look_into(path: Path, rules: Path | None = None) -> sqlite3.Connection:
         _upgrade(db)
         return db
     except OSError:
-        pass  # which is said as when it is opened
+        pass  # open_database will raise the error to show
     return open_database(path, rules)
 
 
-def bring_up(copy: sqlite3.Connection, path: Path) -> None:
-    """Bring a copy of a database, which nobody else has, to this version.
+def migrate_copy(copy: sqlite3.Connection, path: Path) -> None:
+    """Migrate a private copy of the database at `path` to this version.
 
-    Raises DatabaseUnusableError when it is none of ours, newer or damaged.
+    Raises DatabaseUnusableError if it is newer, damaged or another program's.
     """
     if copy.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise faults.foreign(path)
@@ -99,12 +103,12 @@ def bring_up(copy: sqlite3.Connection, path: Path) -> None:
 def transaction(db: sqlite3.Connection) -> Iterator[None]:
     """Run the block as one write transaction.
 
-    It begins IMMEDIATE, so that a block that reads first cannot fail when it writes.
+    It takes the write lock at once, so that a block that reads first cannot fail later.
     """
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
-    except BaseException:  # Ctrl-C too must leave nothing half written; it is raised again
+    except BaseException:  # such as Ctrl-C, which must not leave anything half written either
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
@@ -114,18 +118,18 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def patience(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
-    """Wait for other connections as long as told, within the block."""
-    (usual,) = db.execute("PRAGMA busy_timeout").fetchone()
+    """Set how long the block waits while another connection has the lock."""
+    (previous,) = db.execute("PRAGMA busy_timeout").fetchone()
     db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
     try:
         yield
     finally:
-        db.execute(f"PRAGMA busy_timeout = {usual}")
+        db.execute(f"PRAGMA busy_timeout = {previous}")
 
 
 @contextmanager
 def snapshot(db: sqlite3.Connection) -> Iterator[None]:
-    """Read one and the same state throughout the block."""
+    """Let all queries of the block see the same state of the database."""
     if db.in_transaction:
         yield
         return
@@ -138,7 +142,7 @@ def snapshot(db: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def rehearsal(db: sqlite3.Connection) -> Iterator[None]:
-    """Run the block as a write transaction that is taken back: to see what would be."""
+    """Run the block as a write transaction and roll it back, to see what it would do."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -148,7 +152,7 @@ def rehearsal(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it that are missing, each 0700."""
+    """Make a folder and its missing parents, each with mode 0700."""
     for missing in reversed([folder, *folder.parents]):
         if not missing.exists():
             missing.mkdir(mode=0o700, exist_ok=True)
@@ -156,7 +160,7 @@ def make_folder(folder: Path) -> None:
 
 def _make_file(path: Path) -> None:
     if path.exists() and not path.is_file():
-        kind = "a folder" if path.is_dir() else "no regular file"
+        kind = "a folder" if path.is_dir() else "a special file"
         raise DatabaseUnusableError(
             f"{path} is {kind}, not a database.\nName a file with --db or CONSTRUCT_DB."
         )
@@ -164,14 +168,17 @@ def _make_file(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
-        # The file's mode is asked too: root may write whatever it says.
-        writable = path.stat().st_mode & 0o222
-        if not writable or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
+        # os.access() is always true for root, so the mode is checked too.
+        is_writable = path.stat().st_mode & 0o222
+        if not is_writable or not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
             raise faults.read_only(path) from None
 
 
 def _check_header(path: Path) -> None:
-    """Refuse by the file's own first bytes (https://www.sqlite.org/fileformat2.html#the_database_header)."""
+    """Refuse a file by its header, without opening it with SQLite if possible.
+
+    See https://www.sqlite.org/fileformat2.html#the_database_header.
+    """
     header, size = _read_header(path)
     if not header:
         return
@@ -185,18 +192,18 @@ def _check_header(path: Path) -> None:
     version, application_id = struct.unpack_from(">i4xI", header, 60)
     if application_id != APPLICATION_ID and not (application_id == 0 and _is_blank(path)):
         raise faults.foreign(path)
-    logged = has_beside(path, "-wal")
-    # A newer version may stand in the log only. A connection that may write would move it
-    # into the file on closing.
-    if logged:
-        with _reading(path, "mode=ro") as db:
+    has_log = has_side_file(path, "-wal")
+    # A newer version number may still be in the log only. A connection that can write
+    # would move it into the file when it is closed.
+    if has_log:
+        with _read_only(path, "mode=ro") as db:
             (version,) = db.execute("PRAGMA user_version").fetchone()
     if version > SCHEMA_VERSION:
         raise faults.newer(path)
     if _is_cut_off(path, header, size):
         raise faults.damaged(path, "; it was not touched")
-    if logged and size <= _CHECKED_BYTES:
-        with _reading(path, "mode=ro") as db:
+    if has_log and size <= _MAX_CHECKED_BYTES:
+        with _read_only(path, "mode=ro") as db:
             _check_pages(db, path)
 
 
@@ -206,14 +213,13 @@ def _read_header(path: Path) -> tuple[bytes, int]:
 
 
 def _is_cut_off(path: Path, header: bytes, size: int) -> bool:
-    """Return whether pages are missing, while nobody is only now writing them."""
+    """Return whether pages are missing that no process is about to write."""
     for _ in range(20):
         page_size, pages = struct.unpack_from(">H10xI", header, 16)
-        if (
-            (65536 if page_size == 1 else page_size) * pages <= size
-            or has_beside(path, "-wal")
-            or has_beside(path, "-journal")
-        ):
+        if page_size == 1:  # stands for 65536, which does not fit
+            page_size = 65536
+        has_all_pages = page_size * pages <= size
+        if has_all_pages or has_side_file(path, "-wal") or has_side_file(path, "-journal"):
             return False
         time.sleep(0.01)
         header, size = _read_header(path)
@@ -221,29 +227,28 @@ def _is_cut_off(path: Path, header: bytes, size: int) -> bool:
 
 
 def _is_blank(path: Path) -> bool:
-    """Return whether an unmarked file has no tables, or became ours meanwhile."""
+    """Return whether a file without our mark has no tables, or has become ours meanwhile."""
     for _ in range(100):
-        if not has_beside(path, "-journal"):
+        if not has_side_file(path, "-journal"):
             break
         time.sleep(0.02)
-    # Without a log, `immutable` reads the file alone: `mode=ro` would leave -wal and
-    # -shm beside a WAL file.
-    how = "mode=ro" if has_beside(path, "-wal") else "mode=ro&immutable=1"
-    with _reading(path, how) as db:
+    # Without a write-ahead log, `immutable` keeps SQLite from creating -wal and -shm files.
+    how = "mode=ro" if has_side_file(path, "-wal") else "mode=ro&immutable=1"
+    with _read_only(path, how) as db:
         (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         (mark,) = db.execute("PRAGMA application_id").fetchone()
     return mark == APPLICATION_ID or (mark == 0 and not tables)
 
 
-def _reading(path: Path, how: str) -> closing[sqlite3.Connection]:
+def _read_only(path: Path, how: str) -> closing[sqlite3.Connection]:
     return closing(
         sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=_BUSY_SECONDS)
     )
 
 
 def _identity(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_dev, found.st_ino
+    status = path.stat()
+    return status.st_dev, status.st_ino
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -251,10 +256,10 @@ def _connect(path: Path) -> sqlite3.Connection:
         path.absolute(), timeout=_BUSY_SECONDS, isolation_level=None, factory=Connection
     )
     db.identity = _identity(path)
-    _OPEN[db.identity] += 1
+    _OPEN_CONNECTIONS[db.identity] += 1
     try:
         _prepare(db, path)
-    except BaseException:  # whatever it was, the file must not stay open; it is raised again
+    except BaseException:  # such as Ctrl-C, which must not leave the file open either
         db.close()
         raise
     return db
@@ -262,22 +267,22 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _prepare(db: sqlite3.Connection, path: Path) -> None:
     version = _refuse_newer(db, path)
-    if path.stat().st_size <= _CHECKED_BYTES and not has_beside(path, "-wal"):
+    if path.stat().st_size <= _MAX_CHECKED_BYTES and not has_side_file(path, "-wal"):
         _check_pages(db, path)
     db.execute("PRAGMA foreign_keys = ON")
-    db.execute("PRAGMA secure_delete = ON")  # what is forgotten is overwritten, not only unlinked
+    db.execute("PRAGMA secure_delete = ON")  # overwrite deleted rows, not only unlink them
     db.execute("PRAGMA synchronous = NORMAL")
     if version < SCHEMA_VERSION:
         _upgrade(db, path)
-    if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # new, or a backup put in place
+    if db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":  # a new file, or a restored backup
         _use_wal(db)
-    for file in (beside(path, suffix) for suffix in ("", "-wal", "-shm")):
+    for file in (side_file(path, suffix) for suffix in ("", "-wal", "-shm")):
         if file.exists() and file.stat().st_mode & 0o077:
             file.chmod(0o600)
 
 
 def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
-    """Return the version; raises DatabaseUnusableError where it is not known yet."""
+    """Return the schema version; raises DatabaseUnusableError if it is newer than ours."""
     version = int(db.execute("PRAGMA user_version").fetchone()[0])
     if version > SCHEMA_VERSION:
         raise faults.newer(path)
@@ -285,33 +290,31 @@ def _refuse_newer(db: sqlite3.Connection, path: Path) -> int:
 
 
 def _check_pages(db: sqlite3.Connection, path: Path) -> None:
-    """Refuse a small file with damage inside before anything is written.
+    """Refuse a damaged file before anything is written to it.
 
-    A large one says so when it is read.
+    Called for small files only; damage in a large one shows when it is read.
     """
     try:
-        found = db.execute("PRAGMA quick_check(1)").fetchone()
+        result = db.execute("PRAGMA quick_check(1)").fetchone()
     except sqlite3.DatabaseError as error:
         if not error.sqlite_errorname.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
             raise
-        found = None
-    if found != ("ok",):
+        result = None
+    if result != ("ok",):
         raise faults.damaged(path, "; it was not touched")
 
 
 def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:
-    """Bring the database to this version.
+    """Migrate the database to this version, after copying the file at `path`, if given.
 
-    With a path, a file of an earlier one is copied first.
-
-    Raises ConstructError, nothing changed, when it cannot be copied.
+    Raises ConstructError, with nothing changed, if it cannot be copied.
     """
     from sqlite_utils import Database
 
     from construct.store.copy_before_migration import save_copy_before_migration
     from construct.store.schema import migrate
 
-    with transaction(db):  # holds the lock: two processes may start on the same file
+    with transaction(db):  # the lock keeps another process from migrating the same file
         (version,) = db.execute("PRAGMA user_version").fetchone()
         if path is not None and 0 < version < SCHEMA_VERSION:
             save_copy_before_migration(path, SCHEMA_VERSION)
@@ -320,7 +323,7 @@ def _upgrade(db: sqlite3.Connection, path: Path | None = None) -> None:
 
 
 def _use_wal(db: sqlite3.Connection) -> None:
-    # Switching the mode does not wait for other connections by itself.
+    # SQLite does not wait for other connections when the mode is switched, so we do.
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:

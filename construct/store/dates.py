@@ -1,7 +1,7 @@
-"""Days of observations, as SQL.
+"""SQL expressions for the days that a date of an observation covers.
 
-A stored date may be a day, a month or a year. The expressions for its days are formatted
-with the column: `LAST_DAY_SQL.format("referenced_date")`.
+A stored date may be a day, a month or a year. Insert the column with `format`, as in
+`LAST_DAY_SQL.format("referenced_date")`.
 """
 
 FIRST_DAY_SQL = "substr({0} || '-01-01', 1, 10)"
@@ -11,7 +11,7 @@ LAST_DAY_SQL = """CASE
     WHEN length({0}) = 7 AND substr({0}, 6) = '12' THEN {0} || '-31'
     WHEN length({0}) = 7 THEN date({0} || '-01', '+1 month', '-1 day')
     ELSE {0} END"""
-"""December stands apart: after that of 9999 SQLite knows no month."""
+"""December is a case of its own because SQLite has no month after 9999-12."""
 
 FILL_FIRST_DATES = """
     UPDATE observations SET first_date = (
@@ -21,7 +21,7 @@ FILL_FIRST_DATES = """
         SELECT nullif(min(o.observation_date), observations.observation_date)
         FROM observations AS o JOIN beneath ON beneath.id = o.id WHERE o.generation = 0)
     WHERE generation > 0"""
-"""Sets the first day of every reflection from its sources of generation 0.
+"""Sets `first_date` of every reflection from its sources of generation 0.
 
-Also run after an import.
+Used by a migration and after an import.
 """

@@ -1,4 +1,4 @@
-"""What the user is told when the file cannot be used, and what to do about it."""
+"""Error messages for a database that cannot be used, with advice on what to do."""
 
 import shutil
 import sqlite3
@@ -6,20 +6,19 @@ from pathlib import Path
 
 from construct.errors import ConstructError, DatabaseUnusableError
 
-_LEAST_ROOM = 1 << 16
-"""With less of it free SQLite cannot begin, and calls that an I/O error."""
+_MIN_FREE_BYTES = 1 << 16
+"""With less free space SQLite cannot start, and reports an I/O error."""
 
 
 def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
-    """Return the error the user is shown for one of SQLite's."""
+    """Return the error to show the user for an SQLite error."""
     text, name = str(error), getattr(error, "sqlite_errorname", "") or ""
-    full = name.startswith("SQLITE_IOERR") and _no_room(
-        path
-    )  # where not even the log's index can be made
-    if full or name.startswith("SQLITE_FULL") or "disk is full" in text:
+    # If not even the index of the write-ahead log fits, SQLite reports an I/O error.
+    is_full = name.startswith("SQLITE_IOERR") and _is_disk_full(path)
+    if is_full or name.startswith("SQLITE_FULL") or "disk is full" in text:
         return ConstructError(
             f"The disk is full: {path} could not be written.\n"
-            "Make room and try again; nothing that was stored is lost."
+            "Free some space and try again; nothing stored was lost."
         )
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")) or "locked" in text:
         return DatabaseUnusableError(
@@ -29,7 +28,7 @@ def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
     if name.startswith("SQLITE_READONLY") or "readonly" in text:
         return read_only(path)
     if name.startswith("SQLITE_CANTOPEN"):
-        return unopened(path)
+        return cannot_open(path)
     if (
         name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
         or "malformed" in text
@@ -47,15 +46,15 @@ def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
     )
 
 
-def _no_room(path: Path | str) -> bool:
+def _is_disk_full(path: Path | str) -> bool:
     try:
-        return shutil.disk_usage(Path(path).parent).free < _LEAST_ROOM
+        return shutil.disk_usage(Path(path).parent).free < _MIN_FREE_BYTES
     except OSError:
         return False
 
 
-def unopened(path: Path | str, why: str = "") -> DatabaseUnusableError:
-    """Return the error of a file that cannot even be opened."""
+def cannot_open(path: Path | str, why: str = "") -> DatabaseUnusableError:
+    """Return the error for a file that cannot be opened."""
     return DatabaseUnusableError(
         f"The database {path} cannot be opened{why}.\n"
         "Check the path and its permissions, or name another file with --db."
@@ -63,7 +62,7 @@ def unopened(path: Path | str, why: str = "") -> DatabaseUnusableError:
 
 
 def read_only(path: Path | str) -> DatabaseUnusableError:
-    """Return the error of a file, or a folder, that may not be written to."""
+    """Return the error for a file or folder that is not writable."""
     return DatabaseUnusableError(
         f"The database {path} is read-only.\n"
         "Make it and its folder writable (chmod u+w), or name another file with --db."
@@ -71,7 +70,7 @@ def read_only(path: Path | str) -> DatabaseUnusableError:
 
 
 def foreign(path: Path) -> DatabaseUnusableError:
-    """Return the error of another program's file."""
+    """Return the error for another program's file."""
     return DatabaseUnusableError(
         f"{path} belongs to another program.\n"
         "Name another file with --db; this one was not touched."
@@ -79,7 +78,7 @@ def foreign(path: Path) -> DatabaseUnusableError:
 
 
 def newer(path: Path) -> DatabaseUnusableError:
-    """Return the error of a file that this version does not know yet."""
+    """Return the error for a file that a newer version wrote."""
     return DatabaseUnusableError(
         f"{path} was written by a newer Construct.\n"
         "Update Construct to open it; the file was not touched."
@@ -87,9 +86,9 @@ def newer(path: Path) -> DatabaseUnusableError:
 
 
 def damaged(path: Path | str, untouched: str = "") -> DatabaseUnusableError:
-    """Return the error of a file with pages that are wrong or missing.
+    """Return the error for a file with wrong or missing pages.
 
-    `untouched` says that it was left as it is.
+    `untouched` is a clause to add if the file was not changed.
     """
     return DatabaseUnusableError(
         f"The database {path} is damaged{untouched}.\n"

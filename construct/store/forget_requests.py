@@ -1,29 +1,29 @@
-"""What the observer heard the user ask to forget: withheld until the user decides.
+"""Queries for requests to forget something that the observer heard in a conversation.
 
-Nothing is deleted by it. A request waits for its cycle's observations to be committed,
-then its note is withheld, and its message once it has left the window; the user is
-asked once. Plain queries.
+Such a request deletes nothing. Once the observations of its cycle are committed, the
+observation concerned is withheld from the model, and a message as soon as it has left
+the window. Then the user is asked once whether to forget it for good.
 """
 
 import sqlite3
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from construct.store import observations as rows
+from construct.store.observations import observations
 from construct.store.provenance import messages_behind, with_reflections, with_sources
 from construct.store.references import replies
-from construct.store.sql import GIVEN, column, given, insert, new_uid
+from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid
 
-_ASKED = "SELECT {} FROM forget_requests WHERE withheld_at IS NOT NULL"
-_OPEN = """SELECT id FROM forget_requests
+_APPLIED = "SELECT {} FROM forget_requests WHERE withheld_at IS NOT NULL"
+_UNANSWERED = """SELECT id FROM forget_requests
     WHERE withheld_at IS NOT NULL AND answered_at IS NULL AND cycle_id IS ?"""
 
 
 class ForgetRequest(NamedTuple):
-    """One thing to be asked about: an observation or a message, with its words."""
+    """A withheld observation or message that the user is to be asked about."""
 
     cycle_id: int | None
-    """Of the run that heard it; None when its conversation was deleted."""
+    """The cycle that heard the request; None if its conversation was deleted."""
     observation_id: int | None
     message_id: int | None
     words: str
@@ -35,23 +35,20 @@ def add(
     observation_ids: Iterable[int],
     message_ids: Iterable[int],
 ) -> None:
-    """Store the requests that a cycle heard.
+    """Store the requests that a cycle heard, and what has to go along with them.
 
-    With a note go those it was made of, the reflections made of it meanwhile, and the
-    messages it comes from; with a message the replies to it: each would bring the words
-    back.
+    An observation takes along its sources, the reflections made from it meanwhile, and
+    the messages behind all of these; a message takes along its replies. Any of them
+    would bring the forgotten words back.
     """
-    notes, messages = set(observation_ids), set(message_ids)
-    beneath = with_sources(db, notes)
-    standing = {
-        o.id
-        for o in rows.observations(db, sorted(with_reflections(db, notes)))
-        if o.state != "superseded"
-    }
-    said = messages | {m.id for m in messages_behind(db, beneath)}
-    said |= {m.id for m in replies(db, said)}
-    requests = [{"observation_id": i, "along": i not in notes} for i in sorted(beneath | standing)]
-    requests += [{"message_id": i, "along": i not in messages} for i in sorted(said)]
+    named, named_messages = set(observation_ids), set(message_ids)
+    sources = with_sources(db, named)
+    reflections = observations(db, sorted(with_reflections(db, named)))
+    affected = sources | {o.id for o in reflections if o.state != "superseded"}
+    messages = named_messages | {m.id for m in messages_behind(db, sources)}
+    messages |= {m.id for m in replies(db, messages)}
+    requests = [{"observation_id": i, "along": i not in named} for i in sorted(affected)]
+    requests += [{"message_id": i, "along": i not in named_messages} for i in sorted(messages)]
     for request in requests:
         insert(db, "forget_requests", {"uid": new_uid(), "cycle_id": cycle_id, **request})
 
@@ -59,8 +56,7 @@ def add(
 def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -> None:
     """Withhold what a conversation's committed observer cycles heard requests for.
 
-    A message that its own conversation still shows raw waits until it has left that
-    window.
+    A message that is still in its conversation's window is withheld when it leaves it.
     """
     db.execute(
         """UPDATE forget_requests SET withheld_at = ?
@@ -71,55 +67,56 @@ def withhold_committed(db: sqlite3.Connection, conversation_id: int, now: str) -
     )
     db.execute(
         f"""UPDATE observations SET withheld = 1
-            WHERE withheld = 0 AND id IN ({_ASKED.format("observation_id")})"""
+            WHERE withheld = 0 AND id IN ({_APPLIED.format("observation_id")})"""
     )
     db.execute(
         f"""UPDATE messages SET withheld = 1
-            WHERE withheld = 0 AND id IN ({_ASKED.format("message_id")})
+            WHERE withheld = 0 AND id IN ({_APPLIED.format("message_id")})
             AND (archived OR id <= ifnull((
                 SELECT w.message_id FROM watermarks AS w
                 WHERE w.conversation_id = messages.conversation_id AND w.name = 'window'), 0))"""
     )
 
 
-def waiting(db: sqlite3.Connection) -> frozenset[int]:
-    """Return the observations to be withheld once their request is committed."""
+def not_yet_withheld(db: sqlite3.Connection) -> frozenset[int]:
+    """Return the ids of observations whose requests are not yet applied."""
     query = """SELECT observation_id FROM forget_requests
                WHERE withheld_at IS NULL AND observation_id IS NOT NULL"""
     return frozenset(column(db, query))
 
 
 def unanswered(db: sqlite3.Connection) -> list[ForgetRequest]:
-    """Return what is withheld and not asked about yet, run by run.
+    """Return the requests that the user has not been asked about, ordered by cycle.
 
-    Those are the notes and messages that were named, without the messages that such a
-    note rests on: they go with it.
+    They name observations and messages, without the messages behind such an
+    observation: these go along with it.
     """
-    found = db.execute(
+    rows = db.execute(
         """SELECT r.cycle_id, r.observation_id, r.message_id, coalesce(o.content, m.content)
            FROM forget_requests AS r LEFT JOIN observations AS o ON o.id = r.observation_id
            LEFT JOIN messages AS m ON m.id = r.message_id
            WHERE withheld_at IS NOT NULL AND answered_at IS NULL AND NOT along
            ORDER BY r.cycle_id, r.id"""
     )
-    requests = [ForgetRequest(*row) for row in found]
-    notes = [r.observation_id for r in requests if r.observation_id is not None]
-    beneath = {m.id for m in messages_behind(db, notes)}
-    return [r for r in requests if r.message_id not in beneath]
+    requests = [ForgetRequest(*row) for row in rows]
+    named = [r.observation_id for r in requests if r.observation_id is not None]
+    behind = {m.id for m in messages_behind(db, named)}
+    return [r for r in requests if r.message_id not in behind]
 
 
-def leave(db: sqlite3.Connection, cycle_id: int | None, now: str) -> None:
-    """Note that the user was asked about what a cycle withheld: it stays so."""
-    db.execute(f"UPDATE forget_requests SET answered_at = ? WHERE id IN ({_OPEN})", (now, cycle_id))
+def mark_answered(db: sqlite3.Connection, cycle_id: int | None, now: str) -> None:
+    """Record that the user answered a cycle's requests; what they withhold stays withheld."""
+    update = f"UPDATE forget_requests SET answered_at = ? WHERE id IN ({_UNANSWERED})"
+    db.execute(update, (now, cycle_id))
 
 
-def keep(db: sqlite3.Connection, cycle_id: int | None) -> None:
-    """Give back what a cycle withheld and the user was asked about."""
-    _give_back(db, column(db, _OPEN, (cycle_id,)))
+def restore(db: sqlite3.Connection, cycle_id: int | None) -> None:
+    """Drop a cycle's unanswered requests, and stop withholding what they withheld."""
+    _drop(db, column(db, _UNANSWERED, (cycle_id,)))
 
 
 def withheld_by(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
-    """Return the words of the notes and messages that a cycle withholds."""
+    """Return the text of the observations and the user's messages that a cycle withholds."""
     query = """SELECT coalesce(o.content, m.content) FROM forget_requests AS r
                LEFT JOIN observations AS o ON o.id = r.observation_id
                LEFT JOIN messages AS m ON m.id = r.message_id
@@ -128,40 +125,40 @@ def withheld_by(db: sqlite3.Connection, cycle_id: int) -> tuple[str, ...]:
     return tuple(column(db, query, (cycle_id,)))
 
 
-def take_back(db: sqlite3.Connection, cycle_id: int) -> None:
-    """Stop withholding what an undone cycle withheld."""
-    _give_back(db, column(db, "SELECT id FROM forget_requests WHERE cycle_id = ?", (cycle_id,)))
+def withdraw(db: sqlite3.Connection, cycle_id: int) -> None:
+    """Drop all requests of an undone cycle, and stop withholding what they withheld."""
+    _drop(db, column(db, "SELECT id FROM forget_requests WHERE cycle_id = ?", (cycle_id,)))
 
 
-def _give_back(db: sqlite3.Connection, request_ids: list[int]) -> None:
-    """Delete requests and show again what they alone withheld.
+def _drop(db: sqlite3.Connection, request_ids: list[int]) -> None:
+    """Delete requests, and stop withholding what no other request withholds.
 
-    What was forgotten for good stays withheld.
+    Messages forgotten for good stay withheld.
     """
-    chosen = (given(request_ids),)
-    observations = column(
+    ids = (json_ids(request_ids),)
+    observation_ids = column(
         db,
         f"""SELECT observation_id FROM forget_requests
-            WHERE id IN {GIVEN} AND observation_id IS NOT NULL""",
-        chosen,
+            WHERE id IN {ID_LIST} AND observation_id IS NOT NULL""",
+        ids,
     )
-    messages = column(
+    message_ids = column(
         db,
         f"""SELECT message_id FROM forget_requests
-            WHERE id IN {GIVEN} AND message_id IS NOT NULL""",
-        chosen,
+            WHERE id IN {ID_LIST} AND message_id IS NOT NULL""",
+        ids,
     )
-    db.execute(f"DELETE FROM forget_requests WHERE id IN {GIVEN}", chosen)
+    db.execute(f"DELETE FROM forget_requests WHERE id IN {ID_LIST}", ids)
     db.execute(
-        f"""UPDATE observations SET withheld = 0 WHERE id IN {GIVEN} AND NOT EXISTS (
+        f"""UPDATE observations SET withheld = 0 WHERE id IN {ID_LIST} AND NOT EXISTS (
                 SELECT 1 FROM forget_requests
                 WHERE observation_id = observations.id AND withheld_at IS NOT NULL)""",
-        (given(observations),),
+        (json_ids(observation_ids),),
     )
     db.execute(
-        f"""UPDATE messages SET withheld = 0 WHERE id IN {GIVEN}
+        f"""UPDATE messages SET withheld = 0 WHERE id IN {ID_LIST}
             AND uid NOT IN (SELECT message_uid FROM tombstones) AND NOT EXISTS (
                 SELECT 1 FROM forget_requests
                 WHERE message_id = messages.id AND withheld_at IS NOT NULL)""",
-        (given(messages),),
+        (json_ids(message_ids),),
     )

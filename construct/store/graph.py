@@ -1,24 +1,26 @@
-"""The graph: entities, relations, and the memories it was drawn from. Plain queries.
+"""Queries for the graph: entities, relations, and the memories they were read from.
 
-A relation is in force while neither it nor its memory is superseded. An entity exists as long
-as a relation names it. `memories.cycle_id` names the graph cycle that read a memory.
+A relation is in force while neither it nor its memory is superseded. An entity exists
+as long as a relation names it. `memories.cycle_id` is the graph cycle that read a memory.
 """
 
 import json
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from construct.store.records import Memory
-from construct.store.sql import GIVEN, column, exists, given, insert, scalar, select
+from construct.store.sql import ID_LIST, column, exists, insert, json_ids, scalar, select
 
 _UNREAD = "superseded_at IS NULL AND cycle_id IS NULL"
-_TRIED = "graph_tried"
+_ATTEMPTED = "graph_tried"
+"""The row of `meta` with the newest memory at the last graph cycle that failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Somebody or something that memories name."""
+    """A person, place or thing that memories name."""
 
     id: int
     name: str
@@ -27,13 +29,13 @@ class Entity:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Name and aliases."""
+        """The name and all aliases."""
         return (self.name, *self.aliases)
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What a memory says of two entities."""
+    """A statement of a memory about two entities."""
 
     id: int
     subject_id: int
@@ -41,9 +43,9 @@ class Relation:
     object_id: int
     memory_id: int
     since: str
-    """The day it was said or noted."""
+    """The day it was said or observed."""
     superseded_at: str | None
-    """Set also when its memory is superseded."""
+    """When it or its memory was superseded."""
 
 
 _ENTITIES = "SELECT id, name, type, aliases FROM entities"
@@ -55,23 +57,24 @@ _RELATION = """SELECT r.id, r.subject_id, r.predicate, r.object_id, r.memory_id,
 
 
 def is_empty(db: sqlite3.Connection) -> bool:
-    """Return whether nothing has been drawn yet."""
+    """Return whether the graph has no entities."""
     return not exists(db, "entities")
 
 
 def entities(db: sqlite3.Connection, ids: Iterable[int] | None = None) -> list[Entity]:
-    """Return the entities of these ids, or all, oldest first."""
-    where, values = ("", ()) if ids is None else (f"WHERE id IN {GIVEN}", (given(ids),))
+    """Return the entities with these ids, or all of them, oldest first."""
+    where, values = ("", ()) if ids is None else (f"WHERE id IN {ID_LIST}", (json_ids(ids),))
     return _entities(db.execute(f"{_ENTITIES} {where} ORDER BY id", values))
 
 
 def entities_called(db: sqlite3.Connection, names: Iterable[str]) -> list[Entity]:
-    """Return the entities that may be called one of these lower-case names.
+    """Return the entities that may have one of these lower-case names.
 
-    Names with more than plain words are included: the caller compares them.
+    Entities with aliases or with other than ASCII letters in their name are always
+    included: SQLite cannot compare those, so the caller must.
     """
     rows = db.execute(
-        f"""{_ENTITIES} WHERE lower(name) IN {GIVEN} UNION {_ENTITIES}
+        f"""{_ENTITIES} WHERE lower(name) IN {ID_LIST} UNION {_ENTITIES}
             WHERE aliases <> '[]' OR name GLOB '*[^a-zA-Z0-9 ]*' ORDER BY id""",
         (json.dumps(list(names)),),
     )
@@ -83,7 +86,7 @@ def _entities(rows: Iterable[tuple[int, str, str | None, str]]) -> list[Entity]:
 
 
 def predicates(db: sqlite3.Connection) -> list[str]:
-    """Return the predicates in use, the most used first."""
+    """Return the 100 most used predicates, most used first."""
     query = """SELECT min(predicate) FROM relations GROUP BY lower(predicate)
                ORDER BY count(*) DESC, min(id) LIMIT 100"""
     return [str(predicate) for predicate in column(db, query)]
@@ -92,16 +95,17 @@ def predicates(db: sqlite3.Connection) -> list[str]:
 def relations_with(
     db: sqlite3.Connection, entity_ids: Iterable[int], *, past: bool = False
 ) -> list[Relation]:
-    """Return the relations that name one of these entities, oldest first.
+    """Return the relations in force that name one of these entities, oldest first.
 
-    With `past` the superseded ones too.
+    `past` includes superseded ones.
     """
-    ids = given(entity_ids)
+    ids = json_ids(entity_ids)
     where = "" if past else "AND r.superseded_at IS NULL AND m.superseded_at IS NULL"
     rows = db.execute(
         f"""{_RELATION} WHERE r.id IN (
-                SELECT id FROM relations WHERE subject_id IN {GIVEN}
-                UNION SELECT id FROM relations WHERE object_id IN {GIVEN}) {where} ORDER BY r.id""",
+                SELECT id FROM relations WHERE subject_id IN {ID_LIST}
+                UNION SELECT id FROM relations WHERE object_id IN {ID_LIST}) {where}
+            ORDER BY r.id""",
         (ids, ids),
     )
     return [Relation(*row) for row in rows]
@@ -109,13 +113,12 @@ def relations_with(
 
 def insert_entity(db: sqlite3.Connection, name: str, kind: str | None, cycle_id: int) -> Entity:
     """Store an entity without aliases."""
-    return Entity(
-        insert(db, "entities", {"name": name, "type": kind, "cycle_id": cycle_id}), name, kind, ()
-    )
+    entity_id = insert(db, "entities", {"name": name, "type": kind, "cycle_id": cycle_id})
+    return Entity(entity_id, name, kind, aliases=())
 
 
 def set_names(db: sqlite3.Connection, entity_id: int, name: str, aliases: Iterable[str]) -> None:
-    """Store what an entity is called."""
+    """Store the name and aliases of an entity."""
     text = json.dumps(list(aliases), ensure_ascii=False)
     db.execute("UPDATE entities SET name = ?, aliases = ? WHERE id = ?", (name, text, entity_id))
 
@@ -129,7 +132,7 @@ def insert_relation(
     cycle_id: int,
     now: str,
 ) -> None:
-    """Store what a memory says of a subject and an object; once."""
+    """Store a relation, unless its memory already has it."""
     row = {
         "subject_id": subject_id,
         "predicate": predicate,
@@ -142,71 +145,69 @@ def insert_relation(
         insert(db, "relations", {**row, "cycle_id": cycle_id, "created_at": now})
 
 
-def take_back(db: sqlite3.Connection, cycle_id: int) -> int:
-    """Delete a cycle's relations, and the entities that none names then.
+def delete_relations_of(db: sqlite3.Connection, cycle_id: int) -> int:
+    """Delete a cycle's relations, and entities that no relation names any more.
 
-    Return how many relations went.
+    Returns the number of relations deleted.
     """
     query = "DELETE FROM relations WHERE cycle_id = ? RETURNING subject_id, object_id"
     ends = db.execute(query, (cycle_id,)).fetchall()
-    delete_unnamed(db, {end for pair in ends for end in pair})
+    delete_unnamed(db, set(chain.from_iterable(ends)))
     return len(ends)
 
 
 def delete_unnamed(db: sqlite3.Connection, entity_ids: Iterable[int]) -> int:
-    """Delete those of these entities that no relation names; return how many."""
+    """Delete the entities among these that no relation names, and return how many."""
     return db.execute(
-        f"""DELETE FROM entities WHERE id IN {GIVEN}
+        f"""DELETE FROM entities WHERE id IN {ID_LIST}
             AND NOT EXISTS (SELECT 1 FROM relations WHERE subject_id = entities.id)
             AND NOT EXISTS (SELECT 1 FROM relations WHERE object_id = entities.id)""",
-        (given(entity_ids),),
+        (json_ids(entity_ids),),
     ).rowcount
 
 
 def count_unread(db: sqlite3.Connection, after: int = 0) -> int:
-    """Return how many memories above an id no graph cycle has read."""
+    """Return how many memories in force above an id no graph cycle has read."""
     return scalar(db, f"SELECT count(*) FROM memories WHERE {_UNREAD} AND id > ?", (after,))
 
 
 def unread(db: sqlite3.Connection, limit: int, *, newest: bool = False) -> list[Memory]:
-    """Return the oldest or newest memories that no graph cycle has read, by id."""
+    """Return the oldest or newest memories that no graph cycle has read, ordered by id."""
     direction = "DESC" if newest else "ASC"
-    found = select(
-        db, Memory, f"memories WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?", (limit,)
-    )
-    return sorted(found, key=lambda m: m.id)
+    source = f"memories WHERE {_UNREAD} ORDER BY id {direction} LIMIT ?"
+    return sorted(select(db, Memory, source, (limit,)), key=lambda m: m.id)
 
 
 def mark_read(db: sqlite3.Connection, memory_ids: Iterable[int], cycle_id: int) -> set[int]:
-    """Note which cycle has read these memories, and return those that are in force."""
+    """Record which cycle read these memories, and return the ids of those in force."""
     query = f"""UPDATE memories SET cycle_id = ?
-                WHERE superseded_at IS NULL AND id IN {GIVEN} RETURNING id"""
-    return set(column(db, query, (cycle_id, given(memory_ids))))
+                WHERE superseded_at IS NULL AND id IN {ID_LIST} RETURNING id"""
+    return set(column(db, query, (cycle_id, json_ids(memory_ids))))
 
 
 def mark_unread(db: sqlite3.Connection, cycle_id: int) -> None:
-    """Let the memories that a cycle has read be unread."""
+    """Mark the memories that a cycle read as unread."""
     db.execute("UPDATE memories SET cycle_id = NULL WHERE cycle_id = ?", (cycle_id,))
 
 
-def note_tried(db: sqlite3.Connection) -> None:
-    """Remember up to which memory a graph cycle failed or was undone.
+def note_attempt(db: sqlite3.Connection) -> None:
+    """Record the newest memory when a graph cycle failed or was undone.
 
-    Those memories alone call for no other cycle.
+    Memories up to it are no reason to start another cycle.
     """
     db.execute(
         "INSERT OR REPLACE INTO meta (name, value) SELECT ?, ifnull(max(id), 0) FROM memories",
-        (_TRIED,),
+        (_ATTEMPTED,),
     )
 
 
-def tried(db: sqlite3.Connection) -> int:
-    """Return the newest memory there was then."""
-    return int(scalar(db, "SELECT value FROM meta WHERE name = ?", (_TRIED,)) or 0)
+def attempted_up_to(db: sqlite3.Connection) -> int:
+    """Return the memory id recorded by `note_attempt`, or 0."""
+    return int(scalar(db, "SELECT value FROM meta WHERE name = ?", (_ATTEMPTED,)) or 0)
 
 
 def memories_with(db: sqlite3.Connection, phrase: str) -> list[Memory]:
-    """Return the memories that hold this phrase, superseded ones too."""
+    """Return the memories that contain this phrase, superseded ones too."""
     return select(
         db,
         Memory,
@@ -215,9 +216,9 @@ def memories_with(db: sqlite3.Connection, phrase: str) -> list[Memory]:
     )
 
 
-def leading_on(db: sqlite3.Connection, entity_ids: Iterable[int], hub: int) -> list[int]:
-    """Return those that at most `hub` relations name, without the user."""
-    query = f"""SELECT id FROM entities WHERE id IN {GIVEN} AND lower(name) <> 'user' AND ? >=
+def not_hubs(db: sqlite3.Connection, entity_ids: Iterable[int], limit: int) -> list[int]:
+    """Return the entities that at most `limit` relations name, without the user."""
+    query = f"""SELECT id FROM entities WHERE id IN {ID_LIST} AND lower(name) <> 'user' AND ? >=
                     (SELECT count(*) FROM relations WHERE subject_id = entities.id)
                     + (SELECT count(*) FROM relations WHERE object_id = entities.id) ORDER BY id"""
-    return column(db, query, (given(entity_ids), hub))
+    return column(db, query, (json_ids(entity_ids), limit))

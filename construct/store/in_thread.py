@@ -1,4 +1,4 @@
-"""The database for async code."""
+"""Access to the database from async code."""
 
 import asyncio
 import sqlite3
@@ -13,17 +13,17 @@ from construct.store.database import open_database
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_PATIENT_SECONDS = 60.0
-"""Longer than others wait: an import of a million messages holds the file for half a minute.
+_PATIENCE_SECONDS = 60.0
+"""How long to wait for a lock by default.
 
-On a busy machine it takes more.
+An import of a million messages holds it for half a minute, longer on a busy machine.
 """
 
 
 class Store:
-    """One thread, one connection, calls one after the other.
+    """One connection in a thread of its own, which runs one call after the other.
 
-    `patience`: seconds for which a call waits for another program that holds the file.
+    `patience` is how many seconds a call waits while another process has the lock.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Store:
     ) -> None:
         self.path = path
         self._rules = rules
-        self._patience = _PATIENT_SECONDS if patience is None else patience
+        self._patience = _PATIENCE_SECONDS if patience is None else patience
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="construct-db")
         self._db: sqlite3.Connection | None = None
 
@@ -43,8 +43,8 @@ class Store:
     ) -> T:
         """Run `work(connection, ...)` in the database's thread.
 
-        The work is finished even if the waiting task is cancelled: what began to be
-        stored is stored.
+        The work is finished even if the waiting task is cancelled, so that nothing is
+        stored by halves.
         """
 
         def run() -> T:
@@ -57,7 +57,7 @@ class Store:
                 raise faults.explain(error, self.path) from error
 
         future = asyncio.get_running_loop().run_in_executor(self._thread, run)
-        future.add_done_callback(_look_at)
+        future.add_done_callback(_retrieve_exception)
         return await asyncio.shield(future)
 
     def close(self) -> None:
@@ -72,10 +72,7 @@ class Store:
         self._thread.shutdown()
 
 
-def _look_at(call: "asyncio.Future[T]") -> None:
-    """Take note of an error that nobody waits for any more.
-
-    Else asyncio would print it, traceback and all.
-    """
+def _retrieve_exception(call: "asyncio.Future[T]") -> None:
+    """Retrieve an exception that no task awaits, or asyncio would print its traceback."""
     if not call.cancelled():
         call.exception()

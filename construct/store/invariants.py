@@ -1,14 +1,14 @@
-"""What contract.md promises of the database after every commit, looked for with SQL.
+"""Checks of the invariants that the database must satisfy after every commit.
 
-Each sentence names where the promise is broken. The sixth invariant speaks of deeds;
-what can be seen of it is that no message is gone from the range of a cycle. `shown` is
-looked into for pending observations only: a superseded one stays in a row there until
-the next compaction, and is left out when the context is assembled.
+Each violation is reported as a sentence that says where it is. The sixth invariant is
+about actions; all that can be checked is that no message is missing from the range of a
+cycle. `shown` is checked for pending observations only: superseded ones stay there
+until the next compaction, and are left out when the context is assembled.
 """
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from construct.store.observations import ACTIVE
 from construct.store.shown import FOREVER
@@ -26,44 +26,44 @@ scope AS (
            ifnull(max(CASE name WHEN 'compacted' THEN message_id END), 0) AS compacted,
            ifnull(max(CASE name WHEN 'window' THEN message_id END), 0) AS "window"
     FROM scope LEFT JOIN watermarks ON watermarks.conversation_id = scope.id GROUP BY scope.id
-), spans AS MATERIALIZED (           -- what was observed, and how far that went before each cycle
+), spans AS MATERIALIZED (           -- what each cycle observed, and how far earlier cycles got
     SELECT conversation_id, first_message_id AS first, last_message_id AS last,
            ifnull(max(last_message_id) OVER (
                PARTITION BY conversation_id ORDER BY first_message_id, last_message_id, cycles.id
                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS reached
     FROM cycles JOIN scope ON scope.id = conversation_id
     WHERE kind = 'observer' AND status = 'succeeded' AND first_message_id <= last_message_id
-), gaps AS (                         -- what lies in no cycle's range
+), gaps AS (                         -- ranges that no cycle covers
     SELECT conversation_id, reached + 1 AS first, first - 1 AS last
     FROM spans WHERE first > reached + 1
     UNION ALL
     SELECT id, 1 + ifnull((SELECT max(last) FROM spans WHERE conversation_id = scope.id), 0),
            1 << 62 FROM scope
-), weighed AS (                      -- in scope; those of several conversations always are
+), checked AS (                      -- observations to check; those of several conversations always
     SELECT observations.* FROM observations
     WHERE :ids IS NULL OR conversation_id IS NULL OR conversation_id IN (SELECT id FROM scope)
 )
 """
 
-_COUNTED = "count(DISTINCT m.id), min(m.id)"
-# CROSS JOIN keeps the order: few ranges first, then the messages in each by the index.
+_COUNT_AND_FIRST = "count(DISTINCT m.id), min(m.id)"
+# CROSS JOIN makes SQLite begin with the few ranges, then find their messages by index.
 _MARKS = "CROSS JOIN marks ON marks.conversation_id = s.conversation_id"
 _LIVE = "CROSS JOIN messages AS m ON m.conversation_id = s.conversation_id AND m.archived = 0"
 _CHECKS: tuple[tuple[str, str], ...] = (
     (
-        f"""SELECT s.conversation_id, {_COUNTED} FROM gaps AS s {_MARKS} {_LIVE}
+        f"""SELECT s.conversation_id, {_COUNT_AND_FIRST} FROM gaps AS s {_MARKS} {_LIVE}
             AND m.id BETWEEN s.first AND min(s.last, marks.observed) GROUP BY s.conversation_id""",
         "Conversation {0}: messages up to `observed` lie in no succeeded observer cycle: "
         "{1}, the first is {2}.",
     ),
     (
-        f"""SELECT s.conversation_id, {_COUNTED} FROM spans AS s {_LIVE}
+        f"""SELECT s.conversation_id, {_COUNT_AND_FIRST} FROM spans AS s {_LIVE}
             AND m.id BETWEEN s.first AND min(s.last, s.reached) GROUP BY s.conversation_id""",
         "Conversation {0}: messages lie in more than one succeeded observer cycle: "
         "{1}, the first is {2}.",
     ),
     (
-        f"""SELECT s.conversation_id, {_COUNTED} FROM spans AS s {_MARKS} {_LIVE}
+        f"""SELECT s.conversation_id, {_COUNT_AND_FIRST} FROM spans AS s {_MARKS} {_LIVE}
             AND m.id BETWEEN max(s.first, marks.observed + 1) AND s.last
             GROUP BY s.conversation_id""",
         "Conversation {0}: messages above `observed` lie in a succeeded observer cycle: "
@@ -80,11 +80,11 @@ _CHECKS: tuple[tuple[str, str], ...] = (
            FROM watermarks AS w JOIN scope ON scope.id = conversation_id WHERE NOT EXISTS (
                SELECT 1 FROM messages AS m
                WHERE m.id = w.message_id AND m.conversation_id = w.conversation_id)""",
-        "Conversation {0}: the watermark `{1}` points at {2}, which is no message of it.",
+        "Conversation {0}: the watermark `{1}` points at {2}, which is not one of its messages.",
     ),
     (
         """SELECT o.id, m.id
-           FROM weighed AS o JOIN observation_messages AS om ON om.observation_id = o.id
+           FROM checked AS o JOIN observation_messages AS om ON om.observation_id = o.id
            JOIN messages AS m
                ON m.id = om.message_id AND m.conversation_id = o.conversation_id AND m.archived = 0
            JOIN watermarks AS w ON w.conversation_id = m.conversation_id AND w.name = 'window'
@@ -94,46 +94,46 @@ _CHECKS: tuple[tuple[str, str], ...] = (
     ),
     (
         """SELECT o.id, shown.conversation_id
-           FROM weighed AS o JOIN shown ON shown.observation_id = o.id
+           FROM checked AS o JOIN shown ON shown.observation_id = o.id
            WHERE o.committed_at IS NULL AND o.superseded_at IS NULL""",
         "Observation {0} is pending, though conversation {1} is shown it.",
     ),
     (
-        """SELECT id FROM weighed WHERE generation <= 0
-           AND NOT EXISTS (SELECT 1 FROM observation_messages WHERE observation_id = weighed.id)""",
-        "Observation {0} is of generation 0 and names no message.",
+        """SELECT id FROM checked WHERE generation <= 0
+           AND NOT EXISTS (SELECT 1 FROM observation_messages WHERE observation_id = checked.id)""",
+        "Observation {0} is of generation 0, but no message is linked to it.",
     ),
     (
         """SELECT id, generation, highest FROM (
-               SELECT weighed.id, generation, (
+               SELECT checked.id, generation, (
                    SELECT max(source.generation) FROM observation_sources
                    JOIN observations AS source ON source.id = source_id
-                   WHERE observation_id = weighed.id) AS highest
-               FROM weighed WHERE generation <> 0)
+                   WHERE observation_id = checked.id) AS highest
+               FROM checked WHERE generation <> 0)
            WHERE generation IS NOT highest + 1""",
-        "Observation {0} is of generation {1}, and the highest among its sources is {2}.",
+        "Observation {0} is of generation {1}, but the highest among its sources is {2}.",
     ),
     (
-        """SELECT id FROM weighed WHERE superseded_at IS NOT NULL
+        """SELECT id FROM checked WHERE superseded_at IS NOT NULL
            AND (superseded_by IS NULL OR superseded_by NOT IN (SELECT id FROM cycles))""",
-        "Observation {0} is superseded and names no cycle that did it.",
+        "Observation {0} is superseded, but not by a cycle that exists.",
     ),
     (
-        """SELECT DISTINCT weighed.id FROM weighed
-           JOIN observation_replaced ON observation_id = weighed.id AND replaced_id = weighed.id""",
-        "Observation {0} is said to replace itself.",
+        """SELECT DISTINCT checked.id FROM checked
+           JOIN observation_replaced ON observation_id = checked.id AND replaced_id = checked.id""",
+        "Observation {0} replaces itself.",
     ),
     (
         """SELECT observation_id, replaced_id, relation FROM observation_replaced
-           JOIN weighed ON weighed.id = observation_id
+           JOIN checked ON checked.id = observation_id
            WHERE relation NOT IN ('outdated', 'same', 'edit')""",
-        "Observation {0} replaces {1} in a way that is none: {2}.",
+        "Observation {0} replaces {1} with an unknown relation: {2}.",
     ),
     (
-        """SELECT id FROM weighed WHERE withheld AND NOT EXISTS (
+        """SELECT id FROM checked WHERE withheld AND NOT EXISTS (
                SELECT 1 FROM forget_requests
-               WHERE observation_id = weighed.id AND withheld_at IS NOT NULL)""",
-        "Observation {0} is withheld, and no request to forget it has been applied.",
+               WHERE observation_id = checked.id AND withheld_at IS NOT NULL)""",
+        "Observation {0} is withheld, but no request to forget it was applied.",
     ),
     (
         """SELECT kind, ifnull(conversation_id, 'none'), count(*) FROM cycles
@@ -165,7 +165,7 @@ _TAKE_IN_CHECKS = (
                SELECT max(since) FROM active_spans UNION ALL
                SELECT max(until) FROM active_spans WHERE until <> {FOREVER})
            WHERE highest > number""",
-        "Take-ins are counted up to {0}, and one is number {1}.",
+        "The take-in count is {0}, but there is a take-in number {1}.",
     ),
 )
 
@@ -173,49 +173,49 @@ _TAKE_IN_CHECKS = (
 def violations(
     db: sqlite3.Connection, conversation_ids: Collection[int] | None = None, schema: str = "main"
 ) -> list[str]:
-    """Return a sentence for every breach of the invariants.
+    """Return a sentence for each violated invariant in these conversations, or in all.
 
-    In these conversations, or in all. `schema` names an attached database to look into
-    instead.
+    `schema` names an attached database to check instead of the main one.
     """
     ids = None if conversation_ids is None else json.dumps(sorted(conversation_ids))
     tables = [f"{table} AS NOT MATERIALIZED (SELECT * FROM {schema}.{table})" for table in _TABLES]
     scope = f"WITH {', '.join(tables)}, {_SCOPE}"
-    return [
-        sentence for query, form in _CHECKS for sentence in _breaches(db, scope + query, form, ids)
-    ]
+    checks = [(scope + query, form) for query, form in _CHECKS]
+    return list(_run(db, checks, ids))
 
 
-def _breaches(db: sqlite3.Connection, query: str, form: str, ids: str | None) -> Iterator[str]:
-    for row in db.execute(query, {"ids": ids}):
-        yield form.format(*("none" if value is None else value for value in row))
+def _run(
+    db: sqlite3.Connection, checks: Iterable[tuple[str, str]], ids: str | None = None
+) -> Iterator[str]:
+    """Run queries for violations, and yield a sentence for each row they find."""
+    for query, form in checks:
+        for row in db.execute(query, {"ids": ids}):
+            yield form.format(*("none" if value is None else value for value in row))
 
 
 def take_in_violations(db: sqlite3.Connection) -> list[str]:
-    """Return a sentence for every breach of what `store/shown.py` relies on."""
-    return [
-        sentence for query, form in _TAKE_IN_CHECKS for sentence in _breaches(db, query, form, None)
-    ]
+    """Return a sentence for each violation of what `store/shown.py` relies on."""
+    return list(_run(db, _TAKE_IN_CHECKS))
 
 
 def index_violations(db: sqlite3.Connection) -> list[str]:
-    """Return a sentence for every full-text index that disagrees with its table.
+    """Return a sentence for each full-text index that disagrees with its table.
 
     Needs the write lock.
     """
-    found = []
+    problems = []
     for table in ("messages", "observations", "memories"):
         try:
             db.execute(f"INSERT INTO {table}_fts({table}_fts, rank) VALUES ('integrity-check', 1)")
         except sqlite3.DatabaseError as error:
             if not getattr(error, "sqlite_errorname", "").startswith("SQLITE_CORRUPT"):
                 raise
-            found.append(f"The full-text index of {table} does not agree with them.")
-    return found
+            problems.append(f"The full-text index of {table} disagrees with the table.")
+    return problems
 
 
 def file_violations(db: sqlite3.Connection) -> list[str]:
-    """Return a sentence for every damaged page and every dangling reference."""
+    """Return a sentence for each damaged page and each dangling reference."""
     damaged = [
         f"The file is damaged: {row[0]}"
         for row in db.execute("PRAGMA integrity_check(5)")
@@ -223,6 +223,6 @@ def file_violations(db: sqlite3.Connection) -> list[str]:
     ]
     dangling = db.execute("PRAGMA foreign_key_check").fetchall()
     return damaged + [
-        f"Row {row[1]} of {row[0]} refers to a row of {row[2]} that is not there."
+        f"Row {row[1]} of {row[0]} refers to a row of {row[2]} that does not exist."
         for row in dangling
     ]

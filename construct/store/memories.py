@@ -1,11 +1,11 @@
-"""Memories: what is kept by itself. Plain queries.
+"""Queries for memories: long-lived facts, kept in addition to the observations.
 
-Every observation that is worth it has one memory row: in force, or superseded by the
-memory that says the same. So what has a row is not promoted again, and what an undo or
-a forget takes the superseding memory from can stand again.
+Each observation worth a memory has exactly one row: in force, or superseded by the
+memory that says the same. So it is not promoted twice, and when an undo or a forget
+removes the superseding memory, the superseded one can be revived.
 
-A relation is in force as long as its memory is: both bear the same `superseded_at` when
-they went together, and come back together by it.
+A memory's relations are superseded and revived together with it. They are recognised by
+having the same `superseded_at`.
 """
 
 import sqlite3
@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 
 from construct.errors import NotFoundError
 from construct.references import Reference
-from construct.store.never import is_forbidden
+from construct.store.forbidden import is_forbidden
 from construct.store.records import Memory, Observation
 from construct.store.sql import columns, exists, first, insert, new_uid, select
 from construct.vocabulary import ItemKind, MemoryOrigin
@@ -31,10 +31,10 @@ class NewMemory:
 
 def get_memory(db: sqlite3.Connection, memory_id: int) -> Memory:
     """Return a memory; raises NotFoundError."""
-    found = first(db, Memory, "memories WHERE id = ?", (memory_id,))
-    if found is None:
+    memory = first(db, Memory, "memories WHERE id = ?", (memory_id,))
+    if memory is None:
         raise NotFoundError(f"There is no memory {memory_id}.\n`construct memory list` shows them.")
-    return found
+    return memory
 
 
 def list_memories(db: sqlite3.Connection, *, include_superseded: bool = False) -> list[Memory]:
@@ -44,7 +44,7 @@ def list_memories(db: sqlite3.Connection, *, include_superseded: bool = False) -
 
 
 def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
-    """Return the observation that is named, or that the named memory came from."""
+    """Return the id of the observation referred to, or that the memory referred to came from."""
     kind, number = reference
     if kind == ItemKind.OBSERVATION:
         return number
@@ -52,19 +52,19 @@ def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
         raise NotFoundError(
             f"message:{number} comes from no observation: it is what was said itself."
         )
-    found = get_memory(db, number).observation_id
-    if found is None:
+    observation_id = get_memory(db, number).observation_id
+    if observation_id is None:
         raise NotFoundError(
             f"memory:{number} was kept word for word.\nForget it, and keep it anew in other words."
         )
-    return found
+    return observation_id
 
 
 def insert_memory(db: sqlite3.Connection, new: NewMemory, now: str) -> int | None:
     """Store a memory in force and return its id.
 
-    None, and nothing stored, where the user's rules forbid it; what the user wrote is
-    stored.
+    If the user's rules forbid the content, nothing is stored and the result is None.
+    What the user wrote themselves is always stored.
     """
     if not _is_by_user(db, new) and is_forbidden(db, new.content, new.category):
         return None
@@ -88,7 +88,7 @@ def memories_in_force_like(db: sqlite3.Connection, expression: str, limit: int) 
 def supersede_memory(
     db: sqlite3.Connection, memory_id: int, now: str, by: int | None = None
 ) -> None:
-    """Take a memory and its relations out of force, for another memory or for none."""
+    """Supersede a memory and its relations, by another memory or by none."""
     db.execute(
         """UPDATE memories SET superseded_at = ?, superseded_by = ?
            WHERE id = ? AND superseded_at IS NULL""",
@@ -101,7 +101,7 @@ def supersede_memory(
 
 
 def revive_memory(db: sqlite3.Connection, memory_id: int) -> None:
-    """Put a memory in force again, with the relations that went together with it."""
+    """Put a memory in force again, and the relations that were superseded with it."""
     db.execute(
         """UPDATE relations SET superseded_at = NULL WHERE memory_id = :id
            AND superseded_at = (SELECT superseded_at FROM memories WHERE id = :id)
@@ -115,7 +115,7 @@ def revive_memory(db: sqlite3.Connection, memory_id: int) -> None:
 
 
 def replace_memory(db: sqlite3.Connection, memory_id: int, by: int) -> None:
-    """Say which memory stands in the place of a superseded one."""
+    """Record which memory superseded one that is already superseded."""
     db.execute(
         "UPDATE memories SET superseded_by = ? WHERE id = ? AND superseded_at IS NOT NULL",
         (by, memory_id),
@@ -123,14 +123,14 @@ def replace_memory(db: sqlite3.Connection, memory_id: int, by: int) -> None:
 
 
 def memory_of_observation(db: sqlite3.Connection, observation_id: int) -> Memory | None:
-    """Return the memory promoted from an observation, the newest of them."""
+    """Return the newest memory promoted from an observation, or None."""
     return first(
         db, Memory, "memories WHERE observation_id = ? ORDER BY id DESC", (observation_id,)
     )
 
 
 def unpromoted_observations(db: sqlite3.Connection) -> list[Observation]:
-    """Return the active observations worth a memory that have none, oldest first."""
+    """Return the active observations that should have a memory but have none, oldest first."""
     return select(
         db,
         Observation,
@@ -142,7 +142,7 @@ def unpromoted_observations(db: sqlite3.Connection) -> list[Observation]:
 
 
 def memories_without_ground(db: sqlite3.Connection) -> list[tuple[Memory, Observation]]:
-    """Return the memories in force whose observation no longer is, with that."""
+    """Return the memories in force whose observation is superseded or withheld, with it."""
     rows = db.execute(
         f"""SELECT {columns(Memory, "m")}, {columns(Observation, "o")} FROM memories AS m
             JOIN observations AS o ON o.id = m.observation_id
@@ -155,7 +155,7 @@ def memories_without_ground(db: sqlite3.Connection) -> list[tuple[Memory, Observ
 
 
 def memories_to_revive(db: sqlite3.Connection) -> list[Memory]:
-    """Return superseded memories whose successor is itself out of force, or gone."""
+    """Return the superseded memories whose successor is superseded itself, or deleted."""
     source = """memories AS m
         LEFT JOIN observations AS o ON o.id = m.observation_id
         LEFT JOIN memories AS s ON s.id = m.superseded_by

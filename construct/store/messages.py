@@ -1,4 +1,4 @@
-"""Messages: plain queries."""
+"""Queries for messages."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -14,23 +14,20 @@ from construct.text import storable
 from construct.vocabulary import MessageStatus
 
 _MESSAGE_OVERHEAD = 4
-"""Tokens a message costs beside its words: role and separators."""
-
-
+"""Tokens a message takes in addition to its text: role and separators."""
 _SMALL_MODEL_NOTED = "small model noted"
+"""The row of `meta` that is there once `note_small_model` has run."""
+LAST = 1 << 62
+"""An id above that of every message: "no upper limit"."""
 
 
 def message_tokens(content: str, blocks: str | None = None) -> int:
-    """Return the estimated tokens of a message with these words and tool rounds.
+    """Return the estimated tokens of a message with this text and these tool rounds.
 
-    What a notebook's reply quotes is sent to no model, and costs nothing.
+    What a notebook's reply quotes is not counted, as it is never sent to a model.
     """
     rounds = blocks if blocks and blocks.startswith("[") else ""
     return tokens.count(content) + tokens.count(rounds) + _MESSAGE_OVERHEAD
-
-
-LAST = 1 << 62
-"""Stands behind every message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +46,9 @@ class NewMessage:
 def add_message(
     db: sqlite3.Connection, conversation_id: int, message: NewMessage, now: str
 ) -> Message:
-    """Store a message; its time is never before the conversation's last one.
+    """Store a message, never dated before the conversation's last one.
 
-    Raises NotFoundError.
+    Raises NotFoundError if there is no such conversation.
     """
     get_conversation(db, conversation_id)
     content = storable(message.content)
@@ -69,7 +66,7 @@ def add_message(
 
 
 def last_time(db: sqlite3.Connection, conversation_id: int) -> str | None:
-    """Return when the newest message of a conversation was said."""
+    """Return when the newest message of a conversation was said, None if it has none."""
     return scalar(
         db,
         "SELECT created_at FROM messages WHERE conversation_id = ? ORDER BY id DESC LIMIT 1",
@@ -83,7 +80,7 @@ def messages_of(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
 
 
 def latest_messages(db: sqlite3.Connection, limit: int) -> list[Message]:
-    """Return the messages that were said last in all conversations, one after the other."""
+    """Return the newest messages over all conversations, grouped by conversation."""
     source = """messages WHERE id IN (
         SELECT id FROM messages ORDER BY created_at DESC, id DESC LIMIT ?)
         ORDER BY conversation_id, id"""
@@ -91,7 +88,7 @@ def latest_messages(db: sqlite3.Connection, limit: int) -> list[Message]:
 
 
 def messages_since(db: sqlite3.Connection, moment: str) -> list[Message]:
-    """Return what was said since a stored time, one conversation after the other."""
+    """Return all messages since a stored time, grouped by conversation."""
     source = "messages WHERE created_at >= ? ORDER BY conversation_id, id"
     return select(db, Message, source, (moment,))
 
@@ -108,18 +105,18 @@ def live_messages(
 
 @dataclass(frozen=True, slots=True)
 class MessageCounts:
-    """How many messages a conversation has, and how many stand above its watermarks."""
+    """How many messages a conversation has in all, unobserved, and in its window."""
 
     total: int = 0
     unobserved: int = 0
     window: int = 0
-    """Those that the model is shown word for word."""
+    """Messages that the model is shown word for word."""
 
 
 def count_messages(
     db: sqlite3.Connection, conversation_id: int, marks: Watermarks
 ) -> MessageCounts:
-    """Return the counts of a conversation's own messages."""
+    """Count the messages of a conversation itself, without those of its parent."""
     row = db.execute(
         f"""SELECT count(*), count(*) FILTER (WHERE archived = 0 AND id > ?),
                   count(*) FILTER (
@@ -133,21 +130,21 @@ def count_messages(
 def tokens_above(
     db: sqlite3.Connection, conversation_id: int, marks: Watermarks
 ) -> tuple[int, int]:
-    """Return the tokens of a conversation that are unobserved, and that are shown raw.
+    """Return the tokens of a conversation's unobserved messages, and of those in its window.
 
-    `window` ≤ `observed`. The messages are summed up where they lie, and not read.
+    SQLite sums them up, so no message text is read.
     """
-    unobserved, shown = db.execute(
+    unobserved, in_window = db.execute(
         f"""SELECT total(token_count) FILTER (WHERE id > ?),
                   total(token_count) FILTER (WHERE NOT (withheld OR retried OR {LEFT_OUT_SQL}))
            FROM messages WHERE conversation_id = ? AND archived = 0 AND id > ?""",
         (marks.observed, conversation_id, marks.window),
     ).fetchone()
-    return int(unobserved), int(shown)
+    return int(unobserved), int(in_window)
 
 
 def live_ids(db: sqlite3.Connection, conversation_id: int, after: int) -> list[int]:
-    """Return the ids of a conversation's messages above one that are not archived."""
+    """Return the ids of a conversation's unarchived messages above `after`."""
     query = "SELECT id FROM messages WHERE conversation_id = ? AND archived = 0 AND id > ?"
     return column(db, query, (conversation_id, after))
 
@@ -160,9 +157,9 @@ def newest_messages(
     *,
     with_refused: bool = False,
 ) -> list[Message]:
-    """Return the newest `limit` messages with id <= until that may be shown, oldest first.
+    """Return the newest `limit` messages with id <= until that may be sent, oldest first.
 
-    `with_refused` adds those that the model declined to answer: they can be asked again.
+    `with_refused` adds those that the model declined to answer; `/retry` asks them again.
     """
     left_out = f"{LEFT_OUT_SQL} AND stop_reason <> '{REFUSED}'" if with_refused else LEFT_OUT_SQL
     source = f"""messages WHERE conversation_id = ? AND id <= ?
@@ -172,23 +169,22 @@ def newest_messages(
 
 
 def is_shown(message: Message) -> bool:
-    """Return whether a message may stand in a window."""
+    """Return whether a message may be in a window."""
     return is_readable(message) and not message.archived
 
 
 def is_readable(message: Message) -> bool:
     """Return whether an observer may read a message."""
-    if message.withheld or message.retried or message.left_out:
-        return False
-    return message.quotes is None
+    hidden = message.withheld or message.retried or message.left_out
+    return not hidden and message.quotes is None
 
 
 def get_message(db: sqlite3.Connection, message_id: int) -> Message:
     """Return a message; raises NotFoundError."""
-    found = first(db, Message, "messages WHERE id = ?", (message_id,))
-    if found is None:
+    message = first(db, Message, "messages WHERE id = ?", (message_id,))
+    if message is None:
         raise NotFoundError(f"There is no message {message_id}.")
-    return found
+    return message
 
 
 def question_of(db: sqlite3.Connection, reply: Message) -> Message | None:
@@ -198,30 +194,28 @@ def question_of(db: sqlite3.Connection, reply: Message) -> Message | None:
 
 
 def messages_with_uids(db: sqlite3.Connection, uids: Sequence[str]) -> list[Message]:
-    """Return the messages with these uids that are there, in the order given."""
-    found = {
-        m.uid: m for uid in uids if (m := first(db, Message, "messages WHERE uid = ?", (uid,)))
-    }
-    return [found[uid] for uid in uids if uid in found]
+    """Return the messages with these uids, in the same order, skipping missing ones."""
+    messages = [first(db, Message, "messages WHERE uid = ?", (uid,)) for uid in uids]
+    return [message for message in messages if message is not None]
 
 
 def is_small_model_noted(db: sqlite3.Connection) -> bool:
-    """Return whether `note_small_model` has looked at this file."""
+    """Return whether `note_small_model` has run on this database."""
     return exists(db, "meta WHERE name = ?", (_SMALL_MODEL_NOTED,))
 
 
 def note_small_model(db: sqlite3.Connection) -> bool:
-    """Return whether the small model that is gone replied here, and note that this is known.
+    """Return whether the former bundled model ever replied here, and note that it was checked.
 
-    It looks at every message: once in the life of a file.
+    This reads every message, so it is done once per database.
     """
-    found = exists(db, "messages WHERE model GLOB 'local:SmolLM2*'")
+    has_replied = exists(db, "messages WHERE model GLOB 'local:SmolLM2*'")
     db.execute("INSERT OR IGNORE INTO meta (name) VALUES (?)", (_SMALL_MODEL_NOTED,))
-    return found
+    return has_replied
 
 
 def message_stands(db: sqlite3.Connection, message_id: int) -> bool:
-    """Return whether a message is there, and neither forgotten nor withheld."""
+    """Return whether a message exists and is neither forgotten nor withheld."""
     return exists(db, "messages WHERE id = ? AND withheld = 0", (message_id,))
 
 
@@ -233,17 +227,17 @@ def recent_times(db: sqlite3.Connection, conversation_id: int) -> list[str]:
 
 
 def last_message_id(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int:
-    """Return the id of the newest message with id <= until, 0 when there is none."""
+    """Return the id of the newest message with id <= until, 0 if there is none."""
     query = "SELECT id FROM messages WHERE conversation_id = ? AND id <= ? ORDER BY id DESC LIMIT 1"
     return scalar(db, query, (conversation_id, until)) or 0
 
 
 def mark_retried(db: sqlite3.Connection, replies: Sequence[int]) -> None:
-    """Take replies out of sight: another one to the same words stands in their place."""
+    """Hide replies that a later reply to the same message replaced."""
     db.executemany("UPDATE messages SET retried = 1 WHERE id = ?", [(reply,) for reply in replies])
 
 
-def leave_out(db: sqlite3.Connection, messages: Sequence[int], reason: str) -> None:
+def exclude_from_requests(db: sqlite3.Connection, messages: Sequence[int], reason: str) -> None:
     """Leave messages out of requests from now on; they stay stored and searchable."""
     db.executemany(
         "UPDATE messages SET stop_reason = ? WHERE id = ?",
@@ -251,15 +245,15 @@ def leave_out(db: sqlite3.Connection, messages: Sequence[int], reason: str) -> N
     )
 
 
-def take_back_in(db: sqlite3.Connection, message_id: int) -> None:
-    """Let a message of the user's go along in requests again: it has been answered."""
+def include_again(db: sqlite3.Connection, message_id: int) -> None:
+    """Include a message in requests again, now that the model has answered it."""
     db.execute(
         f"UPDATE messages SET stop_reason = NULL WHERE id = ? AND {LEFT_OUT_SQL}", (message_id,)
     )
 
 
 def prompt_history(db: sqlite3.Connection) -> list[str]:
-    """Return the newest 2,000 messages that the user typed, none of them imported."""
+    """Return the newest 2,000 messages that the user typed here, newest first."""
     return column(
         db,
         f"""SELECT content FROM messages WHERE role = 'user' AND NOT archived AND NOT withheld

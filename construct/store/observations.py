@@ -1,20 +1,21 @@
-"""Observations and their sources: plain queries."""
+"""Queries for observations and their sources."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from construct.errors import NotFoundError
 from construct.store.dates import LAST_DAY_SQL
-from construct.store.never import is_forbidden
+from construct.store.forbidden import is_forbidden
 from construct.store.records import SETTLED_SQL, Descent, Observation
 from construct.store.sql import (
-    GIVEN,
+    ID_LIST,
     column,
     exists,
     first,
-    given,
     insert,
+    json_ids,
     new_uid,
     scalar,
     select,
@@ -27,10 +28,10 @@ _PENDING = "conversation_id = ? AND committed_at IS NULL AND superseded_at IS NU
 
 
 def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> int | None:
-    """Store an observation given by its columns and return its id.
+    """Store an observation with a new uid and return its id.
 
-    `uid` is made here. None, and nothing stored, where the user's rules forbid it; what
-    the user wrote is stored.
+    If the user's rules forbid the content, nothing is stored and the result is None.
+    What the user wrote themselves is always stored.
     """
     if values.get("origin") != MemoryOrigin.USER and is_forbidden(db, str(values["content"])):
         return None
@@ -38,7 +39,7 @@ def insert_observation(db: sqlite3.Connection, values: Mapping[str, object]) -> 
 
 
 def link_messages(db: sqlite3.Connection, observation_id: int, message_ids: Iterable[int]) -> None:
-    """Say which messages an observation comes from."""
+    """Record which messages an observation was drawn from."""
     db.executemany(
         "INSERT OR IGNORE INTO observation_messages (observation_id, message_id) VALUES (?, ?)",
         [(observation_id, message_id) for message_id in message_ids],
@@ -46,7 +47,7 @@ def link_messages(db: sqlite3.Connection, observation_id: int, message_ids: Iter
 
 
 def link_sources(db: sqlite3.Connection, observation_id: int, source_ids: Iterable[int]) -> None:
-    """Say which observations a reflection was made of."""
+    """Record which observations a reflection was made from."""
     db.executemany(
         "INSERT OR IGNORE INTO observation_sources (observation_id, source_id) VALUES (?, ?)",
         [(observation_id, source_id) for source_id in source_ids],
@@ -55,40 +56,39 @@ def link_sources(db: sqlite3.Connection, observation_id: int, source_ids: Iterab
 
 def observation(db: sqlite3.Connection, observation_id: int) -> Observation:
     """Return an observation; raises NotFoundError."""
-    found = first(db, Observation, "observations WHERE id = ?", (observation_id,))
-    if found is None:
+    record = first(db, Observation, "observations WHERE id = ?", (observation_id,))
+    if record is None:
         raise NotFoundError(
             f"There is no observation {observation_id}.\n`construct memory list` shows them."
         )
-    return found
+    return record
 
 
 def observations(db: sqlite3.Connection, ids: Sequence[int]) -> list[Observation]:
-    """Return the observations of the ids that exist, in the order of the ids given."""
-    found = {
-        o.id: o for o in select(db, Observation, f"observations WHERE id IN {GIVEN}", (given(ids),))
-    }
-    return [found[i] for i in ids if i in found]
+    """Return the observations with these ids, in the same order, skipping missing ones."""
+    stored = select(db, Observation, f"observations WHERE id IN {ID_LIST}", (json_ids(ids),))
+    by_id = {o.id: o for o in stored}
+    return [by_id[i] for i in ids if i in by_id]
 
 
-def active_in_scope(db: sqlite3.Connection, talk: Descent | None) -> list[Observation]:
-    """Return the active observations, oldest commit first; of a talk, or of all."""
-    where, values = scope_filter(talk)
+def active_in_scope(db: sqlite3.Connection, descent: Descent | None) -> list[Observation]:
+    """Return the active observations in scope, oldest commit first (see `scope_filter`)."""
+    where, values = scope_filter(descent)
     return select(
         db, Observation, f"observations WHERE {ACTIVE}{where} ORDER BY committed_at, id", values
     )
 
 
-def in_scope(db: sqlite3.Connection, ids: Iterable[int], talk: Descent | None) -> list[int]:
+def in_scope(db: sqlite3.Connection, ids: Iterable[int], descent: Descent | None) -> list[int]:
     """Return those of the ids whose observations are in scope (see `scope_filter`)."""
-    where, values = scope_filter(talk)
-    query = f"SELECT id FROM observations WHERE id IN {GIVEN}{where}"
-    return column(db, query, (given(ids), *values))
+    where, values = scope_filter(descent)
+    query = f"SELECT id FROM observations WHERE id IN {ID_LIST}{where}"
+    return column(db, query, (json_ids(ids), *values))
 
 
-def by_urgency(db: sqlite3.Connection, talk: Descent | None) -> Iterator[tuple[int, int]]:
+def by_urgency(db: sqlite3.Connection, descent: Descent | None) -> Iterator[tuple[int, int]]:
     """Yield (id, tokens) of the active observations: pinned, then by priority, then newest."""
-    where, values = scope_filter(talk)
+    where, values = scope_filter(descent)
     yield from db.execute(
         f"""SELECT id, token_count FROM observations WHERE {ACTIVE}{where}
             ORDER BY pinned DESC, CASE priority WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END,
@@ -97,9 +97,9 @@ def by_urgency(db: sqlite3.Connection, talk: Descent | None) -> Iterator[tuple[i
     )
 
 
-def active_tokens(db: sqlite3.Connection, talk: Descent | None) -> int:
-    """Return the tokens of the active observations in scope."""
-    where, values = scope_filter(talk)
+def active_tokens(db: sqlite3.Connection, descent: Descent | None) -> int:
+    """Return the total tokens of the active observations in scope."""
+    where, values = scope_filter(descent)
     return int(
         scalar(db, f"SELECT total(token_count) FROM observations WHERE {ACTIVE}{where}", values)
     )
@@ -116,7 +116,7 @@ def pending(db: sqlite3.Connection, conversation_id: int) -> list[Observation]:
 
 
 def commit_pending(db: sqlite3.Connection, conversation_id: int, now: str) -> int:
-    """Commit a conversation's pending observations and return how many."""
+    """Commit a conversation's pending observations and return how many there were."""
     update = f"UPDATE observations SET committed_at = ? WHERE {_PENDING}"
     return db.execute(update, (now, conversation_id)).rowcount
 
@@ -131,92 +131,96 @@ def supersede(db: sqlite3.Connection, ids: Iterable[int], cycle_id: int, now: st
 
 
 def set_pinned(db: sqlite3.Connection, observation_id: int, *, pinned: bool) -> None:
-    """Pin an observation, or take the pin away."""
+    """Pin or unpin an observation."""
     db.execute("UPDATE observations SET pinned = ? WHERE id = ?", (int(pinned), observation_id))
 
 
 def sources_of(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, list[int]]:
-    """Return, per reflection, the observations that it was made of directly."""
+    """Return the direct sources of each observation, by observation id."""
     query = "SELECT source_id FROM observation_sources WHERE observation_id = ? ORDER BY source_id"
     return {i: column(db, query, (i,)) for i in ids}
 
 
 def matching(
-    db: sqlite3.Connection, expression: str, talk: Descent | None, limit: int
+    db: sqlite3.Connection, expression: str, descent: Descent | None, limit: int
 ) -> list[Observation]:
     """Return active and pending observations that match an FTS5 expression, best first."""
     if not expression:
         return []
-    where, values = scope_filter(talk)
-    source = f"""(SELECT rowid AS found, rank FROM observations_fts WHERE observations_fts MATCH ?)
-        JOIN observations ON id = found WHERE {_UNSUPERSEDED}{where}
+    where, values = scope_filter(descent)
+    source = f"""(
+            SELECT rowid AS match_id, rank FROM observations_fts WHERE observations_fts MATCH ?)
+        JOIN observations ON id = match_id WHERE {_UNSUPERSEDED}{where}
         ORDER BY rank, id DESC LIMIT ?"""
     return select(db, Observation, source, (expression, *values, limit))
 
 
 def newest(
     db: sqlite3.Connection,
-    talk: Descent | None,
+    descent: Descent | None,
     limit: int,
     *,
     priority: Priority | None = None,
     stance: Stance | None = None,
 ) -> list[Observation]:
-    """Return the newest active and pending observations, the newest first.
+    """Return the newest active and pending observations in scope, newest first.
 
-    With a priority or stance only those that have it.
+    A priority or stance narrows the result to observations that have it.
     """
-    where, values = scope_filter(talk)
+    where, values = scope_filter(descent)
     kind = "priority = ifnull(?, priority) AND stance = ifnull(?, stance)"
     source = f"observations WHERE {_UNSUPERSEDED} AND {kind}{where} ORDER BY id DESC LIMIT ?"
     return select(db, Observation, source, (priority, stance, *values, limit))
 
 
 def last_said(db: sqlite3.Connection, ids: Iterable[int]) -> dict[int, tuple[str, int]]:
-    """Return, per observation, when its newest message was said, and that message's id.
+    """Return the time and id of the newest message behind each observation.
 
-    Through all generations; of messages said at once the one with the higher id is the
-    newest. What the user wrote themselves was said when they wrote it, and what rests
-    on nothing any more never.
+    Sources of all generations count; equal times are ordered by message id. An
+    observation that the user wrote has the time it was written. One that no message is
+    left for has ("", 0).
     """
     query = f"""{BENEATH} SELECT m.created_at, m.id FROM observation_messages AS link
                 JOIN messages AS m ON m.id = link.message_id WHERE link.observation_id IN beneath
                 ORDER BY m.created_at DESC, m.id DESC LIMIT 1"""
-    written = dict(
+    written_at = dict(
         db.execute(
-            f"SELECT id, created_at FROM observations WHERE origin = 'user' AND id IN {GIVEN}",
-            (given(ids),),
+            f"SELECT id, created_at FROM observations WHERE origin = 'user' AND id IN {ID_LIST}",
+            (json_ids(ids),),
         )
     )
-    found = {i: db.execute(query, (given([i]),)).fetchone() or ("", 0) for i in ids}
-    return {i: (written[i], found[i][1]) if i in written else found[i] for i in found}
+    newest: dict[int, tuple[str, int]] = {}
+    for i in ids:
+        said_at, message_id = db.execute(query, (json_ids([i]),)).fetchone() or ("", 0)
+        newest[i] = (written_at.get(i, said_at), message_id)
+    return newest
 
 
 def newest_message_under(db: sqlite3.Connection, ids: Sequence[int]) -> dict[int, int]:
-    """Return, per observation, the newest message it rests on, 0 when none is left.
+    """Return the id of the newest message behind each observation, 0 if none is left.
 
-    Through all generations.
+    Sources of all generations count.
     """
     query = f"""{BENEATH} SELECT ifnull(max(message_id), 0) FROM observation_messages
                 WHERE observation_id IN beneath"""
-    return {i: scalar(db, query, (given([i]),)) for i in ids}
+    return {i: scalar(db, query, (json_ids([i]),)) for i in ids}
 
 
 BENEATH = """WITH RECURSIVE beneath(id) AS (
     SELECT value FROM json_each(?) UNION
     SELECT source_id FROM observation_sources JOIN beneath ON observation_id = beneath.id)"""
-"""The given observations and all that they were made of, down to generation 0."""
+"""SQL: the ids bound as `json_ids` and all their sources, down to generation 0."""
 
 
 def resting_in(
     db: sqlite3.Connection, ids: Iterable[int], conversation_ids: Iterable[int]
 ) -> frozenset[int]:
-    """Return those of the observations that rest on a message of one of these conversations."""
+    """Return the observations that go back to a message of one of these conversations."""
     query = f"""{BENEATH} SELECT EXISTS (
         SELECT 1 FROM observation_messages JOIN messages ON messages.id = message_id
-        WHERE observation_id IN beneath AND conversation_id IN {GIVEN})"""
-    homes = given(conversation_ids)
-    return frozenset(i for i in ids if scalar(db, query, (given([i]), homes)))
+        WHERE observation_id IN beneath AND conversation_id IN {ID_LIST})"""
+    homes = json_ids(conversation_ids)
+    return frozenset(i for i in ids if scalar(db, query, (json_ids([i]), homes)))
 
 
 def note_asked(db: sqlite3.Connection, ids: Sequence[int], now: str) -> None:
@@ -229,7 +233,7 @@ def note_asked(db: sqlite3.Connection, ids: Sequence[int], now: str) -> None:
 
 def due(
     db: sqlite3.Connection,
-    scope: Descent | None,
+    descent: Descent | None,
     *,
     today: str,
     since: str,
@@ -237,15 +241,14 @@ def due(
     asked_since: str,
     limit: int,
 ) -> list[tuple[int, str, str]]:
-    """Return (id, content, last day) of active lines due between two days, the nearest first.
+    """Return (id, content, last day) of the active observations due from `since` to `until`.
 
-    What lies ahead comes before what has passed, and what is done or cancelled is not
-    due. A plan that has passed is left out when it was first asked about before the time
-    `asked_since`.
+    Upcoming ones come before past ones, each nearest first. What is done or cancelled is
+    not due. A past plan is left out if it was first asked about before `asked_since`.
     """
-    where, values = scope_filter(scope)
+    where, values = scope_filter(descent)
     last = LAST_DAY_SQL.format("referenced_date")
-    found = db.execute(
+    rows = db.execute(
         f"""SELECT id, content, {last} AS last_day FROM observations
             WHERE superseded_at IS NULL AND committed_at IS NOT NULL AND withheld = 0
               AND referenced_date IS NOT NULL AND last_day BETWEEN ? AND ?
@@ -256,35 +259,35 @@ def due(
             ORDER BY last_day < ?, abs(julianday(last_day) - julianday(?)), id LIMIT ?""",
         (since, until, today, asked_since, *values, today, today, limit),
     )
-    return found.fetchall()
+    return rows.fetchall()
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many observations, and of how many tokens."""
+    """A number of observations and their total tokens."""
 
     count: int = 0
     tokens: int = 0
 
     def __add__(self, other: "Count") -> "Count":
-        """Return both together."""
+        """Return the sum of both."""
         return Count(self.count + other.count, self.tokens + other.tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class StateCounts:
-    """Observations by their state."""
+    """How many observations are in each state."""
 
     committed: Mapping[int, Count]
-    """Active ones by generation, lowest first."""
+    """Active observations by generation, lowest first."""
     pending: Count
     superseded: int
 
 
-def count_by_state(db: sqlite3.Connection, talk: Descent | None) -> StateCounts:
-    """Return the counts of the observations in scope (see `scope_filter`)."""
-    where, values = scope_filter(talk)
-    found = db.execute(
+def count_by_state(db: sqlite3.Connection, descent: Descent | None) -> StateCounts:
+    """Count the observations in scope by state (see `scope_filter`)."""
+    where, values = scope_filter(descent)
+    rows = db.execute(
         f"""SELECT superseded_at IS NOT NULL, committed_at IS NULL, generation,
                   count(*), coalesce(sum(token_count), 0)
             FROM observations WHERE 1{where} GROUP BY 1, 2, 3 ORDER BY generation""",
@@ -292,7 +295,7 @@ def count_by_state(db: sqlite3.Connection, talk: Descent | None) -> StateCounts:
     )
     committed: dict[int, Count] = {}
     pending, superseded = Count(), 0
-    for is_superseded, is_pending, generation, count, tokens in found:
+    for is_superseded, is_pending, generation, count, tokens in rows:
         if is_superseded:
             superseded += count
         elif is_pending:
@@ -302,35 +305,33 @@ def count_by_state(db: sqlite3.Connection, talk: Descent | None) -> StateCounts:
     return StateCounts(committed, pending, superseded)
 
 
-def scope_filter(talk: Descent | None) -> tuple[str, tuple[int, ...]]:
-    """Return a condition on `observations`, with " AND " before it, and its values.
+def scope_filter(descent: Descent | None) -> tuple[str, tuple[int, ...]]:
+    """Return the SQL condition for the observations in scope, and its values.
 
-    None for all talks.
+    The condition begins with " AND ". Without a line of descent it is empty: everything
+    is in scope.
 
-    Of what a talk goes on from only that is in scope which rests on what was said
-    before the fork: what the parent knew then, and what came of that since. A line that
-    was condensed from several conversations (under scope `user`) is in scope where one
-    of them is the talk itself.
+    A conversation's own observations are in its scope. Those of an ancestor are only if
+    every message behind them was said before the fork. A reflection over several
+    conversations (made under scope `user`) is if this conversation is one of them.
     """
-    if talk is None:
+    if descent is None:
         return "", ()
-    condition, values = in_descent(talk, "observations")
+    condition, values = in_descent(descent, "observations")
     return f" AND {condition}", values
 
 
-def in_descent(talk: Descent, table: str) -> tuple[str, tuple[int, ...]]:
-    """Return a condition that an observation of `table` is in a talk's scope, and its values.
-
-    See `scope_filter`.
-    """
-    (own, _), *parents = talk
+def in_descent(descent: Descent, table: str) -> tuple[str, tuple[int, ...]]:
+    """Return the condition of `scope_filter` for rows of `table`, and its values."""
+    (own, _), *ancestors = descent
     parts = [f"{table}.conversation_id = ?"]
-    parts += [f"({table}.conversation_id = ? AND {_rests_before(table)})" for _ in parents]
+    parts += [f"({table}.conversation_id = ? AND {_rests_before(table)})" for _ in ancestors]
     parts.append(f"({table}.conversation_id IS NULL AND {_rests_on(table)})")
-    return f"({' OR '.join(parts)})", (own, *(value for parent in parents for value in parent), own)
+    return f"({' OR '.join(parts)})", (own, *chain.from_iterable(ancestors), own)
 
 
-def _under(table: str) -> str:
+def _with_sources(table: str) -> str:
+    """Return the SQL for an observation of `table` and all its sources, as `under`."""
     return f"""WITH RECURSIVE under(id) AS (
         SELECT {table}.id UNION
         SELECT source_id FROM observation_sources JOIN under ON observation_id = under.id)"""
@@ -338,18 +339,19 @@ def _under(table: str) -> str:
 
 def _rests_before(table: str) -> str:
     return f"""NOT EXISTS (
-        {_under(table)} SELECT 1 FROM observation_messages
+        {_with_sources(table)} SELECT 1 FROM observation_messages
         WHERE observation_id IN under AND message_id > ?)"""
 
 
 def _rests_on(table: str) -> str:
     return f"""EXISTS (
-        {_under(table)} SELECT 1 FROM observation_messages JOIN messages ON messages.id = message_id
+        {_with_sources(table)}
+        SELECT 1 FROM observation_messages JOIN messages ON messages.id = message_id
         WHERE observation_id IN under AND messages.conversation_id = ?)"""
 
 
 def unsuperseded(db: sqlite3.Connection) -> list[Observation]:
-    """Return the active and the pending observations of all conversations, oldest first."""
+    """Return the active and pending observations of all conversations, oldest first."""
     return select(db, Observation, "observations WHERE superseded_at IS NULL ORDER BY id")
 
 

@@ -1,10 +1,10 @@
-"""Which observations rest on which, and on which messages, over all generations.
+"""Queries for where observations come from, and what came of them, over all generations.
 
-A note is tied to every note that it replaced by a row of `observation_replaced` under
-its cycle: as an edit, because it made that outdated, or because both say the same. One
-that was to be replaced but stands has a row of `observation_borrowed` instead: names
-may have come from there. The rows stay when the cycle is undone, so that both are still
-found when either is forgotten. Plain queries.
+A row of `observation_replaced` links an observation to each one it replaced, with the
+cycle and the relation: `edit`, `outdated` (it made the old one outdated) or `same` (both
+say the same). If an observation was to be replaced but was not, there is a row of
+`observation_borrowed` instead, since the new one may have taken names from it. These
+links remain when the cycle is undone, so that forgetting either one finds the other.
 """
 
 import sqlite3
@@ -14,26 +14,26 @@ from dataclasses import dataclass
 from construct.store.cycles import get_cycle
 from construct.store.observations import BENEATH, observations
 from construct.store.records import Cycle, Memory, Message, Observation
-from construct.store.sql import GIVEN, column, given, select
+from construct.store.sql import ID_LIST, column, json_ids, scalar, select
 
-_ABOVE = """WITH RECURSIVE above(id) AS (
+_WITH_REFLECTIONS = """WITH RECURSIVE above(id) AS (
     SELECT value FROM json_each(?) UNION
     SELECT observation_id FROM observation_sources JOIN above ON source_id = above.id)"""
 _NOT_REVERTED = "(SELECT id FROM cycles WHERE status <> 'reverted')"
 
 
 def with_sources(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
-    """Return these observations and all they were made of."""
-    return set(column(db, f"{BENEATH} SELECT id FROM beneath", (given(ids),)))
+    """Return the ids of these observations and all their sources."""
+    return set(column(db, f"{BENEATH} SELECT id FROM beneath", (json_ids(ids),)))
 
 
 def with_reflections(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
-    """Return these observations and all reflections that rest on them."""
-    return set(column(db, f"{_ABOVE} SELECT id FROM above", (given(ids),)))
+    """Return the ids of these observations and all reflections made from them."""
+    return set(column(db, f"{_WITH_REFLECTIONS} SELECT id FROM above", (json_ids(ids),)))
 
 
 def with_origins(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
-    """Return these observations, their sources, and the edits and repeats of all."""
+    """Return the ids of these observations, their sources, and edits and repeats of all."""
     query = """WITH RECURSIVE found(id) AS (
         SELECT value FROM json_each(?)
         UNION SELECT source_id FROM observation_sources JOIN found ON observation_id = found.id
@@ -42,11 +42,11 @@ def with_origins(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
         UNION SELECT observation_id FROM observation_replaced JOIN found ON replaced_id = found.id
             WHERE relation IN ('edit', 'same')
     ) SELECT id FROM found"""
-    return set(column(db, query, (given(ids),)))
+    return set(column(db, query, (json_ids(ids),)))
 
 
 def with_dependents(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
-    """Return these observations, all that rests on them, and all edits of both."""
+    """Return the ids of these observations, their reflections, and edits of both."""
     query = """WITH RECURSIVE found(id) AS (
         SELECT value FROM json_each(?)
         UNION SELECT observation_id FROM observation_sources JOIN found ON source_id = found.id
@@ -55,29 +55,32 @@ def with_dependents(db: sqlite3.Connection, ids: Iterable[int]) -> set[int]:
         UNION SELECT observation_id FROM observation_replaced JOIN found ON replaced_id = found.id
             WHERE relation = 'edit'
     ) SELECT id FROM found"""
-    return set(column(db, query, (given(ids),)))
+    return set(column(db, query, (json_ids(ids),)))
 
 
-def reactivated_by(db: sqlite3.Connection, gone: Collection[int]) -> dict[int, set[int]]:
-    """Return what was superseded only for the sake of `gone`, each with those of it."""
+def reactivated_by(db: sqlite3.Connection, deleted: Collection[int]) -> dict[int, set[int]]:
+    """Return the observations to reactivate when `deleted` ones are deleted.
+
+    The keys are their ids, the values the ids among `deleted` that had replaced them.
+    """
     query = f"""
         SELECT old.id, link.new_id FROM observations AS old JOIN (
             SELECT source_id AS old_id, new.id AS new_id, new.cycle_id FROM observation_sources
-            JOIN observations AS new ON new.id = observation_id WHERE new.id IN {GIVEN}
+            JOIN observations AS new ON new.id = observation_id WHERE new.id IN {ID_LIST}
             UNION SELECT replaced_id, observation_id, cycle_id FROM observation_replaced
-            WHERE observation_id IN {GIVEN}
+            WHERE observation_id IN {ID_LIST}
         ) AS link ON old.id = link.old_id
-        WHERE old.superseded_by = link.cycle_id AND old.id NOT IN {GIVEN}"""
-    found: dict[int, set[int]] = {}
-    for old, new in db.execute(query, (given(gone),) * 3):
-        found.setdefault(old, set()).add(new)
-    return found
+        WHERE old.superseded_by = link.cycle_id AND old.id NOT IN {ID_LIST}"""
+    replaced: dict[int, set[int]] = {}
+    for old, new in db.execute(query, (json_ids(deleted),) * 3):
+        replaced.setdefault(old, set()).add(new)
+    return replaced
 
 
 def link_replaced(
     db: sqlite3.Connection, pairs: Iterable[tuple[int, int]], relation: str, cycle_id: int
 ) -> None:
-    """Tie the first observation of each pair to the second, which it replaces."""
+    """Store that the first observation of each pair replaces the second."""
     db.executemany(
         """INSERT OR IGNORE INTO observation_replaced
            (observation_id, replaced_id, relation, cycle_id) VALUES (?, ?, ?, ?)""",
@@ -86,7 +89,7 @@ def link_replaced(
 
 
 def link_borrowed(db: sqlite3.Connection, pairs: Iterable[tuple[int, int]]) -> None:
-    """Note that the first observation of each pair may have names from the second."""
+    """Store that the first observation of each pair may have taken names from the second."""
     db.executemany(
         "INSERT OR IGNORE INTO observation_borrowed (observation_id, lender_id) VALUES (?, ?)",
         pairs,
@@ -94,9 +97,10 @@ def link_borrowed(db: sqlite3.Connection, pairs: Iterable[tuple[int, int]]) -> N
 
 
 def inherit_links(db: sqlite3.Connection, old: int, new: int) -> None:
-    """Tie an edit to all that its first version was to replace, or took words from.
+    """Copy the links of an observation to its edit.
 
-    The links name the first version's cycle.
+    These are what it borrowed from and, while it is pending, what it is to replace. The
+    links keep the cycle of the first version.
     """
     db.execute(
         """INSERT INTO observation_replaced (observation_id, replaced_id, relation, cycle_id)
@@ -113,10 +117,10 @@ def inherit_links(db: sqlite3.Connection, old: int, new: int) -> None:
 
 
 def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: str) -> None:
-    """Supersede what these observations replace, now that they are committed.
+    """Supersede the observations that newly committed ones made outdated.
 
-    What is superseded by then, or the user's own by now, is left as it is. What is only
-    pending applies its own first.
+    An observation that has been superseded, pinned or edited by the user meanwhile is
+    left alone. A pending one first applies its own replacements.
     """
     pairs = db.execute(
         f"""SELECT r.observation_id, r.replaced_id, r.cycle_id,
@@ -125,11 +129,11 @@ def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: st
             FROM observation_replaced AS r JOIN observations AS new ON new.id = r.observation_id
             JOIN observations AS old ON old.id = r.replaced_id
             WHERE relation = 'outdated' AND (r.cycle_id = new.cycle_id OR new.origin = 'user')
-            AND r.observation_id IN {GIVEN}""",
-        (given(committed),),
+            AND r.observation_id IN {ID_LIST}""",
+        (json_ids(committed),),
     ).fetchall()
-    for new, old, cycle_id, stands, is_pending in pairs:
-        if not stands:
+    for new, old, cycle_id, is_replaceable, is_pending in pairs:
+        if not is_replaceable:
             db.execute(
                 """DELETE FROM observation_replaced
                    WHERE observation_id = ? AND replaced_id = ? AND cycle_id = ?""",
@@ -139,7 +143,7 @@ def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: st
             continue
         if is_pending:
             apply_replacements(db, [old], now)
-        # A pending one is committed too, so that an undo brings an active line back.
+        # A pending one is committed too, so that an undo makes it active.
         db.execute(
             """UPDATE observations
                SET committed_at = coalesce(committed_at, ?), superseded_at = ?, superseded_by = ?
@@ -149,7 +153,7 @@ def apply_replacements(db: sqlite3.Connection, committed: Iterable[int], now: st
 
 
 def sources_nearest_first(db: sqlite3.Connection, observation_id: int) -> list[Observation]:
-    """Return all that an observation was made of, the nearest first."""
+    """Return all direct and indirect sources of an observation, the nearest first."""
     source = """(
         WITH RECURSIVE below(id, depth) AS (
             VALUES(?, 0) UNION
@@ -161,48 +165,48 @@ def sources_nearest_first(db: sqlite3.Connection, observation_id: int) -> list[O
 
 
 def messages_behind(db: sqlite3.Connection, ids: Iterable[int]) -> list[Message]:
-    """Return all messages that these observations rest on, oldest first.
+    """Return the messages behind these observations, oldest first.
 
-    Through every generation.
+    Sources of all generations count.
     """
     source = f"""messages WHERE id IN (
         {BENEATH} SELECT message_id FROM observation_messages WHERE observation_id IN beneath
     ) ORDER BY created_at, id"""
-    return select(db, Message, source, (given(ids),))
+    return select(db, Message, source, (json_ids(ids),))
 
 
 def source_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Return (observation, what it was made of) for these observations."""
+    """Return (observation id, source id) for the direct sources of these observations."""
     query = f"""SELECT observation_id, source_id FROM observation_sources
-                WHERE observation_id IN {GIVEN} ORDER BY 1, 2"""
-    return db.execute(query, (given(ids),)).fetchall()
+                WHERE observation_id IN {ID_LIST} ORDER BY 1, 2"""
+    return db.execute(query, (json_ids(ids),)).fetchall()
 
 
 def message_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Return (observation, message it comes from) for these observations."""
+    """Return (observation id, message id) for the messages these were drawn from."""
     query = f"""SELECT observation_id, message_id FROM observation_messages
-                WHERE observation_id IN {GIVEN} ORDER BY 1, 2"""
-    return db.execute(query, (given(ids),)).fetchall()
+                WHERE observation_id IN {ID_LIST} ORDER BY 1, 2"""
+    return db.execute(query, (json_ids(ids),)).fetchall()
 
 
 def replacement_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int, int]]:
-    """Return (replaced, which of these replaced it, cycle), whatever the relation."""
+    """Return (replaced id, observation id, cycle id) for all that these replaced."""
     query = f"""SELECT replaced_id, observation_id, cycle_id FROM observation_replaced
-                WHERE observation_id IN {GIVEN}"""
-    return db.execute(query, (given(ids),)).fetchall()
+                WHERE observation_id IN {ID_LIST}"""
+    return db.execute(query, (json_ids(ids),)).fetchall()
 
 
 def borrower_links(db: sqlite3.Connection, ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Return (note, borrower) where another one replaced a note or took its words."""
+    """Return (observation id, other id) for others that outdated or borrowed from these."""
     query = f"""SELECT replaced_id, observation_id FROM observation_replaced
-                WHERE relation = 'outdated' AND replaced_id IN {GIVEN}
+                WHERE relation = 'outdated' AND replaced_id IN {ID_LIST}
                 UNION SELECT lender_id, observation_id FROM observation_borrowed
-                WHERE lender_id IN {GIVEN}"""
-    return db.execute(query, (given(ids), given(ids))).fetchall()
+                WHERE lender_id IN {ID_LIST}"""
+    return db.execute(query, (json_ids(ids), json_ids(ids))).fetchall()
 
 
 def observations_in(db: sqlite3.Connection, conversation_id: int) -> set[int]:
-    """Return the observations of a conversation, and those that name its messages."""
+    """Return the ids of a conversation's observations and all others drawn from its messages."""
     query = """SELECT id FROM observations WHERE conversation_id = :id
                UNION SELECT observation_id FROM observation_messages
                JOIN messages ON messages.id = message_id WHERE messages.conversation_id = :id"""
@@ -210,25 +214,26 @@ def observations_in(db: sqlite3.Connection, conversation_id: int) -> set[int]:
 
 
 def observations_from(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Observation]:
-    """Return the observations that name one of these messages as their source."""
+    """Return the observations drawn from any of these messages."""
     source = f"""observations WHERE id IN (
-        SELECT observation_id FROM observation_messages WHERE message_id IN {GIVEN}) ORDER BY id"""
-    return select(db, Observation, source, (given(message_ids),))
+        SELECT observation_id FROM observation_messages WHERE message_id IN {ID_LIST})
+        ORDER BY id"""
+    return select(db, Observation, source, (json_ids(message_ids),))
 
 
 def without_reverted(db: sqlite3.Connection, ids: Collection[int]) -> list[Observation]:
-    """Return those whose cycles were not undone, lowest generation first."""
-    source = f"""observations WHERE id IN {GIVEN} AND cycle_id IN {_NOT_REVERTED}
+    """Return the observations among these whose cycle was not undone, by generation."""
+    source = f"""observations WHERE id IN {ID_LIST} AND cycle_id IN {_NOT_REVERTED}
                  ORDER BY generation, id"""
-    return select(db, Observation, source, (given(ids),))
+    return select(db, Observation, source, (json_ids(ids),))
 
 
 def direct_successors(
     db: sqlite3.Connection, old: Observation, *, outdating: bool = True
 ) -> list[Observation]:
-    """Return what the cycle that superseded an observation put in its place.
+    """Return what the cycle that superseded an observation replaced it with.
 
-    Without `outdating`, only what says it again: not what made it outdated.
+    `outdating=False` leaves out observations that made it outdated: the rest repeat it.
     """
     source = """observations WHERE id <> :old AND (
         id IN (SELECT observation_id FROM observation_replaced
@@ -245,17 +250,17 @@ def direct_successors(
 
 @dataclass(frozen=True, slots=True)
 class Successor:
-    """What a cycle put in an observation's place, even if that was undone since."""
+    """An observation that replaced another, even if that was undone."""
 
     relation: str
-    """`source` of a reflection, or `edit`, `same` or `outdated`."""
+    """`source` if it is a reflection, otherwise `edit`, `same` or `outdated`."""
     observation: Observation
     cycle: Cycle
 
 
 def successor_history(db: sqlite3.Connection, observation_id: int) -> list[Successor]:
-    """Return all that was ever put in an observation's place, by undone cycles too."""
-    found = db.execute(
+    """Return all that ever replaced an observation, in undone cycles too."""
+    rows = db.execute(
         """SELECT 'source', observation_id, o.cycle_id FROM observation_sources
            JOIN observations AS o ON o.id = observation_id WHERE source_id = :id
            UNION ALL SELECT relation, r.observation_id, r.cycle_id FROM observation_replaced AS r
@@ -265,15 +270,14 @@ def successor_history(db: sqlite3.Connection, observation_id: int) -> list[Succe
                AND (relation <> 'outdated' OR new.committed_at IS NOT NULL)) ORDER BY 3, 2""",
         {"id": observation_id},
     ).fetchall()
-    by_id = {o.id: o for o in observations(db, [new for _, new, _ in found])}
+    by_id = {o.id: o for o in observations(db, [new for _, new, _ in rows])}
     return [
-        Successor(relation, by_id[new], get_cycle(db, cycle_id))
-        for relation, new, cycle_id in found
+        Successor(relation, by_id[new], get_cycle(db, cycle_id)) for relation, new, cycle_id in rows
     ]
 
 
 def replaced_observations(db: sqlite3.Connection, observation_id: int) -> list[Observation]:
-    """Return what an observation made outdated or says again, once that took effect."""
+    """Return the observations that one made outdated or repeats, if it took effect."""
     source = """observations AS o WHERE id IN (
         SELECT replaced_id FROM observation_replaced AS r JOIN cycles ON cycles.id = cycle_id
         WHERE observation_id = ? AND relation <> 'edit' AND status = 'succeeded'
@@ -282,17 +286,14 @@ def replaced_observations(db: sqlite3.Connection, observation_id: int) -> list[O
 
 
 def checked_by(db: sqlite3.Connection, cycle_id: int) -> str | None:
-    """Return the model that checked what a cycle made; None when none did."""
-    row = db.execute(
-        """SELECT model FROM usage WHERE cycle_id = ? AND purpose = 'verifier'
-           ORDER BY id DESC LIMIT 1""",
-        (cycle_id,),
-    ).fetchone()
-    return None if row is None else str(row[0])
+    """Return the model that verified the results of a cycle, or None."""
+    query = """SELECT model FROM usage WHERE cycle_id = ? AND purpose = 'verifier'
+               ORDER BY id DESC LIMIT 1"""
+    return scalar(db, query, (cycle_id,))
 
 
-def notes_on(db: sqlite3.Connection, content: str) -> list[tuple[str, str]]:
-    """Return (when, what) of the cycles' notes that name this content as kept back."""
+def notes_quoting(db: sqlite3.Connection, content: str) -> list[tuple[str, str]]:
+    """Return (time, note) for the notes of cycles that quote this content."""
     rows = db.execute(
         """SELECT coalesce(finished_at, started_at), value FROM cycles, json_each(cycles.notes)
            WHERE kind IN ('observer', 'reflector') AND notes IS NOT NULL AND instr(value, ?)""",
@@ -302,7 +303,7 @@ def notes_on(db: sqlite3.Connection, content: str) -> list[tuple[str, str]]:
 
 
 def notes_of_reflections(db: sqlite3.Connection, limit: int) -> list[str]:
-    """Return what the newest reflector cycles noted, refusals too, the newest first."""
+    """Return the notes of the newest reflector cycles, newest cycle first."""
     query = """SELECT value FROM (
         SELECT id, notes FROM cycles WHERE kind = 'reflector' AND notes IS NOT NULL
         ORDER BY id DESC LIMIT ?
@@ -311,18 +312,18 @@ def notes_of_reflections(db: sqlite3.Connection, limit: int) -> list[str]:
 
 
 NOTED_LENGTH = 80
-"""Characters of an observation by which a cycle's notes name it."""
+"""How many characters of an observation a cycle's notes quote."""
 
 
 def withheld_at(db: sqlite3.Connection, observation_id: int) -> list[str]:
-    """Return when an observation was withheld at the user's wish."""
+    """Return the times when requests withheld an observation."""
     query = """SELECT withheld_at FROM forget_requests
                WHERE observation_id = ? AND withheld_at IS NOT NULL"""
     return column(db, query, (observation_id,))
 
 
 def active_at(db: sqlite3.Connection, moment: str) -> list[Observation]:
-    """Return what was active at a stored time, as it is now, oldest commit first."""
+    """Return the observations that were active at a stored time, oldest commit first."""
     source = """observations AS o JOIN cycles ON cycles.id = o.cycle_id
         WHERE status <> 'reverted' AND committed_at <= :moment
         AND (superseded_at IS NULL OR superseded_at > :moment) ORDER BY committed_at, o.id"""
@@ -336,19 +337,20 @@ def successors(
     *,
     outdating: bool = True,
 ) -> list[Observation]:
-    """Return what stands in an observation's place at last, the nearest first.
+    """Return the last successors of an observation, the nearest first.
 
-    Through all that came in between; `outdating` as in `direct_successors`.
+    Follows direct successors until `is_last` is true for one. `outdating` is as in
+    `direct_successors`.
     """
-    found: list[Observation] = []
+    last: list[Observation] = []
     seen = {old.id}
     queue = [old]
     while queue:
         for new in direct_successors(db, queue.pop(0), outdating=outdating):
             if new.id not in seen:
                 seen.add(new.id)
-                (found if is_last(new) else queue).append(new)
-    return found
+                (last if is_last(new) else queue).append(new)
+    return last
 
 
 def memories_from(db: sqlite3.Connection, observation_ids: Iterable[int]) -> list[Memory]:
@@ -356,29 +358,28 @@ def memories_from(db: sqlite3.Connection, observation_ids: Iterable[int]) -> lis
     return select(
         db,
         Memory,
-        f"memories WHERE observation_id IN {GIVEN} ORDER BY id",
-        (given(observation_ids),),
+        f"memories WHERE observation_id IN {ID_LIST} ORDER BY id",
+        (json_ids(observation_ids),),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From when to when an observation held; `until` is None while it does."""
+    """The time from which and until which an observation held."""
 
     generation: int
     priority: str
     since: str
     made_by: str
-    """The kind of the cycle."""
+    """The kind of cycle that made it."""
     until: str | None
+    """None if it still holds."""
     ended_by: str | None
+    """The kind of cycle that superseded it."""
 
 
 def spans(db: sqlite3.Connection) -> list[Span]:
-    """Return the spans of all observations, oldest first.
-
-    Cycles that were undone count as never run.
-    """
+    """Return the spans of all observations, oldest first, without those of undone cycles."""
     rows = db.execute(
         """SELECT generation, priority, o.created_at, made.kind, superseded_at, ended.kind
            FROM observations AS o JOIN cycles AS made ON made.id = o.cycle_id
@@ -390,23 +391,20 @@ def spans(db: sqlite3.Connection) -> list[Span]:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What there is of one generation."""
+    """How many observations there are of one generation, by state."""
 
     number: int
     made: int
     active: int
     tokens: int
-    """Of the active ones."""
+    """Total tokens of the active ones."""
     pending: int
     condensed: int
-    """Those that live on in a later generation."""
+    """Sources of a reflection of a later generation."""
 
 
 def generations(db: sqlite3.Connection) -> list[Generation]:
-    """Return all observations counted by generation.
-
-    Cycles that were undone count as never run.
-    """
+    """Count all observations by generation, without those of undone cycles."""
     rows = db.execute(
         f"""SELECT generation, count(*), sum(superseded_at IS NULL AND committed_at IS NOT NULL),
               sum(iif(superseded_at IS NULL AND committed_at IS NOT NULL, token_count, 0)),

@@ -1,7 +1,7 @@
-"""Rows as they cross module borders.
+"""Records: one type for each kind of database row.
 
-Named tuples, as hundreds are made in a turn: a frozen dataclass takes six times as
-long.
+They are named tuples because a turn makes hundreds of them, and a frozen dataclass
+takes six times as long to make.
 """
 
 import json
@@ -11,22 +11,24 @@ from typing import NamedTuple
 from construct.vocabulary import AttachmentKind, MemoryOrigin
 
 REMOVED = "[removed]"
-"""Stands in the place of words that were forgotten."""
-
+"""Replaces the text of a forgotten message."""
 
 REFUSED, DROPPED = "refusal", "dropped"
-"""Values of `messages.stop_reason` for what is left out of requests: the model declined to answer
-it, or the user dropped it. The user's message and what came of a reply both have it."""
+"""Values of `messages.stop_reason` for messages that are left out of requests.
+
+The model declined to answer, or the user dropped the turn. Both the user's message and
+any part of a reply are marked.
+"""
 LEFT_OUT_SQL = f"(stop_reason IS NOT NULL AND stop_reason IN ('{REFUSED}', '{DROPPED}'))"
 
 SETTLING_SQL = "kind = 'edit' AND json_extract(notes, '$[0]') IN ('done', 'cancelled')"
-"""A condition on `cycles`: an edit that says how something on the agenda turned out."""
+"""SQL condition on `cycles`: an edit that marked an agenda item as done or cancelled."""
 SETTLED_SQL = f"cycle_id IN (SELECT id FROM cycles WHERE {SETTLING_SQL})"
-"""A condition on `observations`: it was done or cancelled, and is no longer due."""
+"""SQL condition on `observations`: done or cancelled, so no longer due."""
 
 
 class Conversation(NamedTuple):
-    """One thread of talk."""
+    """A row of `conversations`."""
 
     id: int
     uid: str
@@ -36,7 +38,7 @@ class Conversation(NamedTuple):
     parent_id: int | None
     forked_at_message_id: int | None
     forked_window_message_id: int | None
-    """Where the window it inherits begins: after this message; None: at the start."""
+    """The window that a fork inherits begins after this message, or at the start if None."""
     current_task: str | None
     suggested_response: str | None
     last_request_at: str | None
@@ -44,9 +46,9 @@ class Conversation(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One turn's text as it was said.
+    """A row of `messages`: what the user or the assistant said.
 
-    `blocks` is JSON, kept when there was more than text.
+    `blocks` is JSON: the tool rounds of a reply, or what a notebook's reply quotes.
     """
 
     id: int
@@ -64,25 +66,22 @@ class Message(NamedTuple):
     retried: int
     withheld: int
     attached: str | None = None
-    """The lines that stand for its attachments, such as `[image: cat.png]`."""
+    """One line per attachment, such as `[image: cat.png]`."""
 
     @property
-    def shows_more(self) -> bool:
-        """Whether it came with a picture or PDF: something that no code can read."""
+    def has_unreadable_attachment(self) -> bool:
+        """Whether a picture or PDF is attached, which only a model can read."""
         lines = (self.attached or "").splitlines()
         return any(line.startswith(("[image: ", "[pdf: ")) for line in lines)
 
     @property
     def text(self) -> str:
-        """What was said, below a line for each attachment."""
+        """The attachment lines followed by what was said."""
         return "\n".join(part for part in (self.attached, self.content) if part)
 
     @property
     def left_out(self) -> str | None:
-        """Why it is left out of requests: `refusal` or `dropped`.
-
-        None when it is not.
-        """
+        """Why it is left out of requests (`refusal` or `dropped`), or None if it is not."""
         return self.stop_reason if self.stop_reason in (REFUSED, DROPPED) else None
 
     @property
@@ -98,8 +97,8 @@ class Message(NamedTuple):
         return tuple(map(str, uids)) if isinstance(uids, list) else None
 
 
-class Attached(NamedTuple):
-    """A file that came with a message, without its data."""
+class StoredAttachment(NamedTuple):
+    """A row of `attachments`, without the file's data."""
 
     id: int
     message_id: int
@@ -112,12 +111,12 @@ class Attached(NamedTuple):
 
     @property
     def line(self) -> str:
-        """What stands for it where it is not shown."""
+        """The text that represents the file where its content is not shown."""
         return f"[{AttachmentKind.of(self.media_type)}: {self.name}]"
 
 
 class Observation(NamedTuple):
-    """One dated, prioritised fact."""
+    """A row of `observations`: one dated fact with a priority."""
 
     id: int
     uid: str
@@ -138,9 +137,9 @@ class Observation(NamedTuple):
     origin: str
     asked_at: str | None
     first_date: str | None = None
-    """Of a reflection: the first day of its sources, where that is another."""
+    """For a reflection: the earliest date among its sources, if that differs from its own."""
     withheld: int = 0
-    """Kept from the main model at the user's wish, until they say what to do."""
+    """1 while the user has yet to confirm a request to forget it; the model does not see it."""
 
     @property
     def state(self) -> str:
@@ -151,12 +150,15 @@ class Observation(NamedTuple):
 
     @property
     def is_protected(self) -> bool:
-        """Whether no worker may overrule it: it is pinned, or the user's own words."""
+        """Whether workers must leave it alone: it is pinned, or the user wrote it."""
         return bool(self.pinned) or self.origin == MemoryOrigin.USER
 
 
 class Cycle(NamedTuple):
-    """One run of a worker or one edit: the unit of commit, of undo and of the audit trail."""
+    """A row of `cycles`: one worker run or one edit by the user.
+
+    A cycle is the unit of commit, undo and audit.
+    """
 
     id: int
     uid: str
@@ -179,7 +181,7 @@ class Cycle(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Something worth keeping by itself."""
+    """A row of `memories`: a long-lived fact with a category."""
 
     id: int
     uid: str
@@ -194,15 +196,15 @@ class Memory(NamedTuple):
 
 
 Descent = tuple[tuple[int, int], ...]
-"""A talk and those it goes on from, its parent first.
+"""A conversation and its ancestors, nearest first, as (conversation id, message id) pairs.
 
-Each conversation with its last message that counts.
+The message id is the last one of that conversation that belongs to the line of descent.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Watermarks:
-    """A conversation's watermarks; 0 where nothing has been passed yet."""
+    """A conversation's watermarks: message ids, 0 for a watermark that was never set."""
 
     observed: int = 0
     compacted: int = 0

@@ -1,6 +1,6 @@
-"""Where else something forgotten may be held: replies, titles, notes, running cycles.
+"""Queries for rows that may repeat forgotten text: replies, titles, notes of cycles.
 
-Plain queries; `memory/forgetting` decides which rows really hold the text.
+`memory/forgetting` decides which of them really contain it.
 """
 
 import json
@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from construct.store.messages import message_tokens
 from construct.store.records import Message
-from construct.store.sql import GIVEN, given, scalar, select
+from construct.store.sql import ID_LIST, json_ids, scalar, select
 
-_MOST_MARKS = 60
+_MAX_PHRASES = 60
+"""More phrases would make too long an FTS5 expression."""
 
 
-class Thread(NamedTuple):
-    """What is said about a conversation as a whole."""
+class ConversationNotes(NamedTuple):
+    """The title, current task and suggested response of a conversation."""
 
     id: int
     title: str | None
@@ -26,7 +27,7 @@ class Thread(NamedTuple):
 
 
 class CycleNotes(NamedTuple):
-    """What a cycle has noted, and the error it ended with."""
+    """The notes of a cycle, and the error it ended with."""
 
     id: int
     notes: tuple[str, ...]
@@ -34,11 +35,12 @@ class CycleNotes(NamedTuple):
 
 
 def replies(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]:
-    """Return the replies to these messages: what follows them before the user's next.
+    """Return the replies to these messages: those before the user's next message.
 
-    None of the messages themselves is among them.
+    The messages themselves are never included.
     """
-    ids = given(message_ids)
+    ids = json_ids(message_ids)
+    # CROSS JOIN makes SQLite begin with the few messages given.
     source = f"""messages WHERE id IN (
         SELECT reply.id FROM json_each(?) AS one CROSS JOIN messages AS said ON said.id = one.value
         CROSS JOIN messages AS reply ON reply.conversation_id = said.conversation_id
@@ -46,92 +48,98 @@ def replies(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]
                 SELECT next.id FROM messages AS next
                 WHERE next.conversation_id = said.conversation_id AND next.role = 'user'
                 AND next.id > said.id ORDER BY next.id LIMIT 1), 1 << 62)
-        WHERE reply.role = 'assistant' AND reply.id NOT IN {GIVEN}) ORDER BY id"""
+        WHERE reply.role = 'assistant' AND reply.id NOT IN {ID_LIST}) ORDER BY id"""
     return select(db, Message, source, (ids, ids))
 
 
-def count_messages(db: sqlite3.Connection, marks: Sequence[str], but: Iterable[int]) -> int:
-    """Return how many other messages hold any of these words."""
-    if not marks:
+def count_messages(db: sqlite3.Connection, phrases: Sequence[str], exclude: Iterable[int]) -> int:
+    """Return how many messages contain any of these phrases, not counting `exclude`."""
+    if not phrases:
         return 0
-    query = f"SELECT count(*) FROM messages_fts WHERE messages_fts MATCH ? AND rowid NOT IN {GIVEN}"
-    return int(scalar(db, query, (_any_of(marks), given(but))))
+    query = f"""SELECT count(*) FROM messages_fts
+                WHERE messages_fts MATCH ? AND rowid NOT IN {ID_LIST}"""
+    return int(scalar(db, query, (_any_of(phrases), json_ids(exclude))))
 
 
-def observations_with(db: sqlite3.Connection, marks: Sequence[str]) -> list[tuple[int, str]]:
-    """Return (id, content) of the observations that hold any of these words."""
-    if not marks:
+def observations_with(db: sqlite3.Connection, phrases: Sequence[str]) -> list[tuple[int, str]]:
+    """Return (id, content) of the observations that contain any of these phrases."""
+    if not phrases:
         return []
     return db.execute(
         """SELECT o.id, o.content
            FROM observations_fts AS f JOIN observations AS o ON o.id = f.rowid
            WHERE observations_fts MATCH ?""",
-        (_any_of(marks),),
+        (_any_of(phrases),),
     ).fetchall()
 
 
-def _any_of(marks: Sequence[str]) -> str:
-    return " OR ".join('"' + mark.replace('"', '""') + '"' for mark in marks[:_MOST_MARKS])
+def _any_of(phrases: Sequence[str]) -> str:
+    """Return the FTS5 expression that matches any of the phrases."""
+    quoted = ['"' + phrase.replace('"', '""') + '"' for phrase in phrases[:_MAX_PHRASES]]
+    return " OR ".join(quoted)
 
 
-def threads(db: sqlite3.Connection) -> list[Thread]:
+def conversation_notes(db: sqlite3.Connection) -> list[ConversationNotes]:
     """Return the conversations that have a title, current task or suggested response."""
     source = """conversations
         WHERE title IS NOT NULL OR current_task IS NOT NULL OR suggested_response IS NOT NULL
         ORDER BY id"""
-    return select(db, Thread, source)
+    return select(db, ConversationNotes, source)
 
 
-def store_threads(db: sqlite3.Connection, changed: Iterable[Thread]) -> None:
-    """Store what is said about conversations as a whole."""
+def store_conversation_notes(db: sqlite3.Connection, changed: Iterable[ConversationNotes]) -> None:
+    """Store the title, current task and suggested response of conversations."""
     db.executemany(
         """UPDATE conversations SET title = ?, titled_by = ?, current_task = ?,
            suggested_response = ? WHERE id = ?""",
-        [(*thread[1:], thread.id) for thread in changed],
+        [(*notes[1:], notes.id) for notes in changed],
     )
 
 
 def cycle_notes(db: sqlite3.Connection) -> list[CycleNotes]:
-    """Return what cycles have noted and the errors they ended with."""
-    found = db.execute(
+    """Return the notes and errors of all cycles that have any."""
+    rows = db.execute(
         """SELECT id, notes, error FROM cycles
            WHERE notes IS NOT NULL OR error IS NOT NULL ORDER BY id"""
     )
-    return [CycleNotes(i, tuple(json.loads(notes or "[]")), error) for i, notes, error in found]
+    return [CycleNotes(i, tuple(json.loads(notes or "[]")), error) for i, notes, error in rows]
 
 
 def store_notes(db: sqlite3.Connection, cycles: Iterable[CycleNotes]) -> None:
-    """Store what cycles have noted and the errors they ended with."""
+    """Store the notes and errors of cycles."""
     db.executemany(
         "UPDATE cycles SET notes = ?, error = ? WHERE id = ?",
         [(json.dumps(c.notes) if c.notes else None, c.error, c.id) for c in cycles],
     )
 
 
-def tool_rounds(db: sqlite3.Connection, but: Iterable[int]) -> list[tuple[int, str]]:
-    """Return (message id, blocks) of the other replies that used tools."""
+def tool_rounds(db: sqlite3.Connection, exclude: Iterable[int]) -> list[tuple[int, str]]:
+    """Return (message id, blocks) of the replies that used tools, without `exclude`.
+
+    Tool rounds are a JSON list. A notebook's reply has a JSON object instead.
+    """
     return db.execute(
         f"""SELECT id, blocks FROM messages
-            WHERE blocks LIKE '[%' AND id NOT IN {GIVEN} ORDER BY id""",
-        (given(but),),
+            WHERE blocks LIKE '[%' AND id NOT IN {ID_LIST} ORDER BY id""",
+        (json_ids(exclude),),
     ).fetchall()
 
 
 def drop_tool_rounds(db: sqlite3.Connection, message_ids: Iterable[int]) -> None:
-    """Let replies stand without the tool rounds that led to them."""
-    found = db.execute(
-        f"SELECT id, content FROM messages WHERE id IN {GIVEN}", (given(message_ids),)
+    """Remove the tool rounds of replies, and keep their text."""
+    rows = db.execute(
+        f"SELECT id, content FROM messages WHERE id IN {ID_LIST}", (json_ids(message_ids),)
     ).fetchall()
     db.executemany(
         "UPDATE messages SET blocks = NULL, token_count = ? WHERE id = ?",
-        [(message_tokens(content), i) for i, content in found],
+        [(message_tokens(content), i) for i, content in rows],
     )
 
 
 def abandon_readers(db: sqlite3.Connection, now: str) -> None:
-    """Abandon all running cycles, since any may have read what is forgotten now.
+    """Abandon all running cycles, since each may have read what is now forgotten.
 
-    Observer cycles count whatever they read: each was shown notes of all conversations.
+    That holds for every observer: it is given observations of all conversations.
     """
     db.execute(
         """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL,

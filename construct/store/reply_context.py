@@ -1,4 +1,4 @@
-"""What the model was given of memory for a reply: ids only. Plain queries."""
+"""Queries for what the model was given from memory for each reply, stored as ids."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from construct.store.messages import LAST
 from construct.store.sql import exists, scalar
 
-_STANDING = {
+_STILL_AVAILABLE = {
     "observation": "observations WHERE id = ?",
     "memory": "memories WHERE id = ?",
     "message": "messages WHERE id = ? AND withheld = 0",
@@ -16,37 +16,36 @@ _STANDING = {
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """One thing the model was given.
-
-    By itself (`due`, `passage`) or by a tool (`recall`, `source`).
-    """
+    """An observation, memory or message that the model was given for a reply."""
 
     way: str
+    """`due` or `passage` if it was given unasked, `recall` or `source` if by a tool."""
     kind: str
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyContext:
-    """All that the model was given for a reply, but for the talk itself."""
+    """What the model was given for a reply in addition to the conversation itself."""
 
     blocks: int
-    """Blocks of observations that stood before the talk."""
+    """Number of blocks of observations before the conversation."""
     lines: int
+    """Number of observations in these blocks."""
     items: tuple[ContextItem, ...]
 
 
 def forgotten_items(db: sqlite3.Connection, items: Iterable[ContextItem]) -> set[ContextItem]:
-    """Return what of this is there no more, or withheld."""
-    return {item for item in items if not exists(db, _STANDING[item.kind], (item.id,))}
+    """Return the items that no longer exist or are withheld."""
+    return {item for item in items if not exists(db, _STILL_AVAILABLE[item.kind], (item.id,))}
 
 
 def store_reply_context(db: sqlite3.Connection, reply_id: int, context: ReplyContext) -> None:
-    """Store what a reply was given; what has been forgotten meanwhile is left out."""
+    """Store what a reply was given, without items that have been forgotten meanwhile."""
     db.execute("INSERT INTO briefings VALUES (?, ?, ?)", (reply_id, context.blocks, context.lines))
-    gone = forgotten_items(db, context.items)
+    forgotten = forgotten_items(db, context.items)
     for item in dict.fromkeys(context.items):
-        if item not in gone:
+        if item not in forgotten:
             db.execute(
                 f"INSERT INTO briefed (reply_id, way, {item.kind}_id) VALUES (?, ?, ?)",
                 (reply_id, item.way, item.id),
@@ -54,10 +53,7 @@ def store_reply_context(db: sqlite3.Connection, reply_id: int, context: ReplyCon
 
 
 def get_reply_context(db: sqlite3.Connection, reply_id: int) -> ReplyContext | None:
-    """Return what a reply was given, as far as it still exists.
-
-    None for a reply without such a record.
-    """
+    """Return what a reply was given and still exists, or None if that was not recorded."""
     row = db.execute(
         "SELECT blocks, lines FROM briefings WHERE reply_id = ?", (reply_id,)
     ).fetchone()
@@ -74,10 +70,7 @@ def get_reply_context(db: sqlite3.Connection, reply_id: int) -> ReplyContext | N
 
 
 def last_reply(db: sqlite3.Connection, conversation_id: int, until: int = LAST) -> int | None:
-    """Return the newest reply with id <= until that stands in a conversation.
-
-    None when there is none.
-    """
+    """Return the id of a conversation's newest visible reply with id <= until, or None."""
     query = """SELECT id FROM messages WHERE conversation_id = ? AND id <= ? AND role = 'assistant'
                AND retried = 0 AND withheld = 0 ORDER BY id DESC LIMIT 1"""
     return scalar(db, query, (conversation_id, until))

@@ -1,4 +1,4 @@
-"""Queries for undo: which cycle is next, what rests on it, what it had changed."""
+"""Queries for undo: which cycle is next, which cycles depend on it, what it changed."""
 
 import sqlite3
 
@@ -10,26 +10,26 @@ _CHANGED = """cycles WHERE status = 'succeeded' AND (
     kind = 'edit'
     OR id IN (SELECT cycle_id FROM observations) OR id IN (SELECT superseded_by FROM observations)
     OR id IN (SELECT cycle_id FROM forget_requests) OR id IN (SELECT cycle_id FROM relations))"""
-"""Cycles that something is to be seen of.
+"""SQL: the cycles with a visible effect.
 
-The others found nothing, or all that they found has been forgotten since.
+The others found nothing, or everything they found has been forgotten since.
 """
 
 
 def has_changed(db: sqlite3.Connection, cycle_id: int) -> bool:
-    """Return whether something is to be seen of a cycle."""
+    """Return whether a cycle has a visible effect."""
     return exists(db, f"{_CHANGED} AND id = ?", (cycle_id,))
 
 
 def any_but_graph_changed(db: sqlite3.Connection) -> bool:
-    """Return whether something is to be seen of any cycle that is no graph run."""
+    """Return whether any cycle other than a graph cycle has a visible effect."""
     return exists(db, f"{_CHANGED} AND kind <> 'graph'")
 
 
 def last_finished(db: sqlite3.Connection) -> Cycle | None:
-    """Return the cycle finished last of those that changed something, or of graph runs.
+    """Return the cycle that finished last and has a visible effect, or is a graph cycle.
 
-    A graph run that found nothing counts only while another kind of cycle is left.
+    A graph cycle that found nothing counts only while there are other kinds of cycles.
     """
     any_graph = "OR kind = 'graph'" if any_but_graph_changed(db) else ""
     source = f"""cycles WHERE status = 'succeeded'
@@ -39,10 +39,10 @@ def last_finished(db: sqlite3.Connection) -> Cycle | None:
 
 
 def built_on(db: sqlite3.Connection, cycle: Cycle, *, moved_marks: bool) -> list[Cycle]:
-    """Return the succeeded cycles that rest on a cycle, the last finished first.
+    """Return the succeeded cycles that depend on a cycle, the last finished first.
 
-    They superseded or used what it made; or, if it moved watermarks, they observed what
-    follows it.
+    They superseded or used its observations. If it moved watermarks, so do the observer
+    cycles over later messages.
     """
     made = "SELECT id FROM observations WHERE cycle_id = :id"
     source = f"""cycles WHERE status = 'succeeded' AND id <> :id AND (
@@ -63,16 +63,16 @@ def made_by(db: sqlite3.Connection, cycle_id: int) -> list[int]:
 
 
 def superseded_by(db: sqlite3.Connection, cycle_id: int) -> list[int]:
-    """Return the ids of the observations of other cycles that a cycle superseded."""
+    """Return the ids of other cycles' observations that a cycle superseded."""
     query = """SELECT id FROM observations WHERE superseded_by = ? AND cycle_id <> superseded_by
                ORDER BY id"""
     return column(db, query, (cycle_id,))
 
 
 def swap_observations(db: sqlite3.Connection, cycle: Cycle, now: str) -> None:
-    """Let what a cycle superseded stand again, and supersede what it made.
+    """Restore the observations that a cycle superseded, and supersede those it made.
 
-    A line whose edit was committed meanwhile is committed for it.
+    If an edit is undone whose new version is committed, the old version is committed too.
     """
     if cycle.kind == CycleKind.EDIT:
         db.execute(
@@ -94,18 +94,22 @@ def swap_observations(db: sqlite3.Connection, cycle: Cycle, now: str) -> None:
 
 
 def live_message_before(db: sqlite3.Connection, conversation_id: int, message_id: int) -> int:
-    """Return the id of the message before one that is not archived, 0 for none."""
+    """Return the id of the last unarchived message before `message_id`, or 0."""
     query = """SELECT coalesce(max(id), 0) FROM messages
                WHERE conversation_id = ? AND archived = 0 AND id < ?"""
     return scalar(db, query, (conversation_id, message_id))
 
 
 def mark_reverted(
-    db: sqlite3.Connection, cycle_id: int, now: str, held: int | None, base_tokens: int | None
+    db: sqlite3.Connection,
+    cycle_id: int,
+    now: str,
+    held_message_id: int | None,
+    base_tokens: int | None,
 ) -> None:
-    """Mark a cycle as taken back, with what holds the same work back for a while."""
+    """Mark a cycle as undone, and record what delays doing the same work again."""
     db.execute(
         """UPDATE cycles SET status = 'reverted', reverted_at = ?, held_message_id = ?,
            base_tokens = coalesce(?, base_tokens) WHERE id = ?""",
-        (now, held, base_tokens, cycle_id),
+        (now, held_message_id, base_tokens, cycle_id),
     )

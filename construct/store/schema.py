@@ -1,8 +1,7 @@
-"""The tables, as migrations.
+"""The database schema, as a list of migrations.
 
-A step that has been released is never edited: add another.
-
-The extra columns and tables beyond contract.md are explained where they stand.
+Never edit a migration that has been released; add another. Columns and tables that
+contract.md does not list are explained by comments in the SQL.
 """
 
 from sqlite_utils import Database, Migrations
@@ -19,7 +18,7 @@ from construct.store.version import APPLICATION_ID, SCHEMA_VERSION
 
 
 def m001_talk(db: Database) -> None:
-    """Conversations and messages: what was said, word for word."""
+    """Add conversations, their messages, watermarks and open chats."""
     script(
         db,
         """
@@ -73,7 +72,7 @@ def m001_talk(db: Database) -> None:
 
 
 def m002_memory(db: Database) -> None:
-    """Observations, where they come from, and the cycles that made them."""
+    """Add observations, their sources, and the cycles that made them."""
     script(
         db,
         """
@@ -162,7 +161,7 @@ def m002_memory(db: Database) -> None:
 
 
 def m003_curated(db: Database) -> None:
-    """Memories and their graph, the books, and what is learned about models."""
+    """Add memories, the graph, usage, and token factors of models."""
     script(
         db,
         """
@@ -229,7 +228,7 @@ def m003_curated(db: Database) -> None:
 
 
 def m005_briefings(db: Database) -> None:
-    """What the model was given for a reply, by id only: the words stay where they are, and go where they go."""
+    """Add the record of what the model was given for each reply, by id, without any text."""
     script(
         db,
         """
@@ -255,7 +254,7 @@ def m005_briefings(db: Database) -> None:
 
 
 def m008_replaced(db: Database) -> None:
-    """Every link from a note to the one it replaced, what is withheld at the user's wish, and days as a range."""
+    """Add replacement links of all kinds, requests to forget, and first dates of reflections."""
     script(
         db,
         """
@@ -303,11 +302,11 @@ def m008_replaced(db: Database) -> None:
 
 
 def m009_taken_in(db: Database) -> None:
-    """What fell off the budget of a conversation has no row any more.
+    """Drop the rows of `shown` for observations that did not fit the budget.
 
-    There was one for each active note in each conversation: 1.27 million after 67 of them.
-    Now a conversation has the number of its last take-in, and an observation the spans of
-    take-ins in which it was active.
+    There was one for each active observation in each conversation: 1.27 million after 67
+    conversations. Instead each conversation gets the number of its last take-in, and each
+    observation the spans of take-ins in which it was active (see shown.py).
     """
     script(
         db,
@@ -349,7 +348,8 @@ def m009_taken_in(db: Database) -> None:
         END;
         """,
     )
-    # What a conversation has no row of, it has not taken in: a span begins after the last such.
+    # An observation without a row was not taken in by that conversation, so its span begins
+    # after the last take-in of such a conversation.
     db.execute(
         """INSERT INTO active_spans (observation_id, since)
            SELECT id, ifnull((
@@ -386,25 +386,23 @@ def m009_taken_in(db: Database) -> None:
 
 
 def m010_door_calls(db: Database) -> None:
-    """What other programs asked for through a door: who, how often and when, never the words."""
+    """Add the log of other programs' calls: who and when, without content."""
     script(
         db,
         """
-        CREATE TABLE door_calls (              -- a row per client and tool: who polls all day fills no disk
+        CREATE TABLE door_calls (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            created_at TEXT NOT NULL,
             client TEXT NOT NULL,              -- as it names itself
             tool TEXT NOT NULL,
-            calls INTEGER NOT NULL,
-            results INTEGER NOT NULL,
-            first_at TEXT NOT NULL,
-            last_at TEXT NOT NULL,
-            PRIMARY KEY (client, tool)
-        ) WITHOUT ROWID;
+            results INTEGER NOT NULL
+        );
         """,
     )
 
 
 def m011_attachments(db: Database) -> None:
-    """Files that came with messages. `messages.attached` has their lines, so that no turn looks for them."""
+    """Add attachments, and `messages.attached` with one line for each, for quick reading."""
     lines = """UPDATE messages SET attached = (
             SELECT group_concat(line, char(10)) FROM (
                 SELECT '[' || CASE media_type WHEN 'application/pdf' THEN 'pdf' WHEN 'text/plain' THEN 'text'
@@ -439,16 +437,45 @@ def m011_attachments(db: Database) -> None:
     )
 
 
+def m012_calls_by_client(db: Database) -> None:
+    """Keep one row per client and tool, so that a client that polls all day fills no disk.
+
+    Some files of version 11 have the new table already: for a day, m010 made it.
+    """
+    if "calls" in db["door_calls"].columns_dict:
+        return
+    script(
+        db,
+        """
+        CREATE TEMP TABLE single_calls AS SELECT * FROM door_calls;
+        DROP TABLE door_calls;
+        CREATE TABLE door_calls (
+            client TEXT NOT NULL,              -- as it names itself
+            tool TEXT NOT NULL,
+            calls INTEGER NOT NULL,
+            results INTEGER NOT NULL,
+            first_at TEXT NOT NULL,
+            last_at TEXT NOT NULL,
+            PRIMARY KEY (client, tool)
+        ) WITHOUT ROWID;
+        INSERT INTO door_calls
+            SELECT client, tool, count(*), sum(results), min(created_at), max(created_at)
+            FROM single_calls GROUP BY client, tool;
+        DROP TABLE single_calls;
+        """,
+    )
+
+
 migrations = Migrations("construct")
 for _step in (
     m001_talk, m002_memory, m003_curated, m004_search, m005_briefings, m006_vectors, m007_own_words, m008_replaced,
-    m009_taken_in, m010_door_calls, m011_attachments,
+    m009_taken_in, m010_door_calls, m011_attachments, m012_calls_by_client,
 ):  # fmt: skip
     migrations()(_step)
 
 
 def migrate(db: Database) -> None:
-    """Bring a database of any released version to this one and mark it as ours."""
+    """Migrate a database of any released version to this one, and mark it as ours."""
     migrations.apply(db)
     db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -1,7 +1,4 @@
-"""The steps of the schema that concern searching, in the order of their numbers.
-
-Schema.py has the others.
-"""
+"""The migrations for full-text search and vectors; schema.py has the others."""
 
 import sqlite3
 
@@ -9,7 +6,7 @@ from sqlite_utils import Database
 
 
 def script(db: Database, statements: str) -> None:
-    """Run statements one by one: `executescript` would commit the migration's transaction."""
+    """Run statements one by one, since `executescript` would commit the transaction."""
     statement = ""
     for line in statements.splitlines():
         statement += line + "\n"
@@ -37,11 +34,11 @@ _MESSAGES = """
         INSERT INTO messages_fts(rowid, text) VALUES (new.id, iif(new.withheld, '', new.content));
     END;
 """
-"""What is withheld stands in the index with no words.
+"""The full-text index of messages.
 
-What has no entry yet (search_index.py) has none to take out.
+Withheld messages are indexed as empty. The `WHEN` clauses skip messages that are not
+indexed yet (search_index.py).
 """
-
 
 INDEX_LINES = """
     DROP TRIGGER messages_fts_insert;
@@ -67,14 +64,17 @@ INDEX_LINES = """
             VALUES (new.id, iif(new.withheld, '', new.content || ifnull(char(10) || new.attached, '')));
     END;
 """
-"""A message is found by the names of its attachments too. No entry changes: none has any yet."""
+"""Adds the names of attachments to the index.
+
+No index entry changes, since there are no attachments before this migration.
+"""
 
 
 def m004_search(db: Database) -> None:
-    """Full-text indexes, kept in step by triggers.
+    """Add the full-text indexes, which triggers keep up to date.
 
-    A message is filed by its own words alone: the turns around it are weighed when it
-    is read (memory/recall/rank.py).
+    A message is indexed by its own words only. Ranking looks at the turns around it
+    (memory/recall/rank.py).
     """
     script(db, _MESSAGES)
     for table in ("observations", "memories"):
@@ -98,10 +98,7 @@ def m004_search(db: Database) -> None:
 
 
 def m006_vectors(db: Database) -> None:
-    """Vectors, made of what is there already.
-
-    They go with what is deleted, emptied, withheld or undone.
-    """
+    """Add vectors, which triggers delete when their entry is deleted, changed or undone."""
     script(
         db,
         """
@@ -146,10 +143,11 @@ def m006_vectors(db: Database) -> None:
 
 
 def m007_own_words(db: Database) -> None:
-    """What an earlier version filed with the two messages before it is filed anew, and what no query reads goes.
+    """Index each message by its own words only, and replace indexes that no query uses.
 
-    The pages that come free are given back as after forgetting (purge.py). What a conversation is shown, which each
-    turn reads, is found without looking at all that fell off the budget.
+    An earlier version indexed a message together with the two before it. The freed pages
+    are released as after forgetting (purge.py). `shown_in_order` finds what a conversation
+    is shown without reading the rows that did not fit the budget.
     """
     script(
         db,

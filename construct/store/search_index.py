@@ -1,15 +1,14 @@
-"""The full-text indexes: entries for many messages at once, and merging segments.
+"""Maintenance of the full-text indexes: indexing imports, and merging segments.
 
-Of the time that it takes to store an import two thirds go into the index of messages,
-and with an entry for each row as it comes (FTS5 then writes a segment for each) it would
-be six sevenths. So the rows come first, in one transaction, and what is not in the index
-yet can be told by its having no row in `messages_fts_docsize`. `meta` has a row
-`unindexed` while there is any: the lowest id that may lack its entry. Whoever is stopped
-half-way leaves it to the next.
+Indexing takes two thirds of the time of an import, and would take six sevenths if each
+message were indexed as it is stored, since FTS5 then writes a segment for each. So an
+import first stores all messages in one transaction. A message is not indexed yet if it
+has no row in `messages_fts_docsize`. While there are such messages, the row `unindexed`
+of `meta` has the lowest id that may be one. If indexing is interrupted, it goes on later.
 
-Each transaction that stores words leaves a segment behind, and a word is looked for in
-every one. SQLite merges them by itself when there are many, a dozen or two in a talk;
-here two of a size are merged, which leaves about five.
+Each transaction that adds text leaves a segment in the index, and a search looks into
+every segment. SQLite merges them by itself only when there are one or two dozen. Here
+any two of similar size are merged, which leaves about five.
 """
 
 import math
@@ -17,26 +16,27 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import accumulate
 
 from construct.store.database import transaction
-from construct.store.sql import GIVEN, given, scalar
+from construct.store.sql import ID_LIST, json_ids, scalar
 
 _BATCH_TOKENS = 250_000
-"""The write lock is held for about a tenth of a second."""
+"""The most tokens indexed at once: the write lock is held for about 0.1 s."""
 _BATCH_MESSAGES = 5_000
-_BREATH = 0.03  # seconds between two batches: SQLite's lock knows no queue
+_PAUSE_SECONDS = 0.03
+"""Between two batches, so that other processes get the write lock."""
 _TRIGGER = "messages_fts_insert"
 _INDEXES = ("messages_fts", "observations_fts", "memories_fts")
-_MERGED_PAGES = 32  # written at a time, at most: the write lock is held for a few milliseconds
+_MERGED_PAGES = 32
+"""The most pages written at once: the write lock is held for a few milliseconds."""
 _MISSING = "NOT EXISTS (SELECT 1 FROM messages_fts_docsize WHERE id = messages.id)"
 
 
 @contextmanager
-def put_off(db: sqlite3.Connection) -> Iterator[None]:
-    """Store messages in the block without their entries, inside the caller's transaction.
+def deferred_indexing(db: sqlite3.Connection) -> Iterator[None]:
+    """Store messages in the block without indexing them, in the caller's transaction.
 
-    Where they are few, those are made at its end; else `complete` makes them.
+    The first batch is indexed at the end of the block, the rest by `complete`.
     """
     trigger = scalar(db, "SELECT sql FROM sqlite_master WHERE name = ?", (_TRIGGER,))
     newest = scalar(db, "SELECT ifnull(max(id), 0) FROM messages")
@@ -52,9 +52,9 @@ def complete(
     progress: Callable[[int, int], None] = lambda done, total: None,
     seconds: float = math.inf,
 ) -> None:
-    """Make the entries that are missing, as many as the time allows.
+    """Index the messages that are not indexed yet, for at most this many seconds.
 
-    Other processes have their turn in between.
+    Other processes can write in between.
     """
     total = count_missing(db)
     done = 0
@@ -62,11 +62,11 @@ def complete(
     while time.monotonic() < until and (made := make_some(db)):
         done += made
         progress(done, total)
-        time.sleep(_BREATH)
+        time.sleep(_PAUSE_SECONDS)
 
 
 def make_some(db: sqlite3.Connection) -> int:
-    """Make some of the missing entries, and return how many; 0 when none is missing."""
+    """Index a batch of messages and return how many there were; 0 if none was left."""
     if _first_missing(db) is None:
         return 0
     with transaction(db):
@@ -74,11 +74,11 @@ def make_some(db: sqlite3.Connection) -> int:
 
 
 def count_missing(db: sqlite3.Connection) -> int:
-    """Return how many messages lack their entry; costs nothing when none does."""
+    """Return how many messages are not indexed yet; this is cheap if there are none."""
     first = _first_missing(db)
     if first is None:
         return 0
-    # By an index: the messages themselves may fill a gigabyte.
+    # Counts in an index, as the messages themselves may take up a gigabyte.
     query = """SELECT (SELECT count(*) FROM messages INDEXED BY messages_by_conversation
                        WHERE id >= :first)
                     - (SELECT count(*) FROM messages_fts_docsize WHERE id >= :first)"""
@@ -86,13 +86,13 @@ def count_missing(db: sqlite3.Connection) -> int:
 
 
 def merge_some(db: sqlite3.Connection) -> bool:
-    """Merge segments of each index that has two of a size; False when none has."""
+    """Merge two similar segments of one index, and return whether there were any."""
     with transaction(db):
         return any(_merge(db, index) for index in _INDEXES)
 
 
 def merge_all(db: sqlite3.Connection) -> None:
-    """Leave one segment of each index, with nothing in it of what was deleted."""
+    """Merge each index into one segment, which drops all deleted words."""
     for index in _INDEXES:
         db.execute(f"INSERT INTO {index}({index}) VALUES ('optimize')")
 
@@ -107,28 +107,28 @@ def _merge(db: sqlite3.Connection, index: str) -> bool:
 
 
 def _first_missing(db: sqlite3.Connection) -> int | None:
-    found = scalar(db, "SELECT value FROM meta WHERE name = 'unindexed'")
-    return None if found is None else int(found)
+    value = scalar(db, "SELECT value FROM meta WHERE name = 'unindexed'")
+    return None if value is None else int(value)
 
 
 def _make_batch(db: sqlite3.Connection) -> int:
-    first = _first_missing(db)
-    found = db.execute(
+    rows = db.execute(
         f"SELECT id, token_count FROM messages WHERE id >= ? AND {_MISSING} ORDER BY id LIMIT ?",
-        (first, _BATCH_MESSAGES + 1),
+        (_first_missing(db), _BATCH_MESSAGES + 1),
     ).fetchall()
-    ids = [row_id for row_id, _ in found]
-    before = accumulate((tokens for _, tokens in found), initial=0)
-    batch = [
-        row_id
-        for row_id, tokens in zip(ids[:_BATCH_MESSAGES], before, strict=False)
-        if tokens < _BATCH_TOKENS
-    ]
+    batch: list[int] = []
+    batch_tokens = 0
+    for message_id, tokens in rows[:_BATCH_MESSAGES]:
+        if batch_tokens >= _BATCH_TOKENS:
+            break
+        batch.append(message_id)
+        batch_tokens += tokens
     query = f"""INSERT INTO messages_fts (rowid, text)
-                SELECT id, text FROM messages_search WHERE id IN {GIVEN}"""
-    db.execute(query, (given(batch),))
-    if len(batch) == len(ids):
+                SELECT id, text FROM messages_search WHERE id IN {ID_LIST}"""
+    db.execute(query, (json_ids(batch),))
+    if len(batch) == len(rows):
         db.execute("DELETE FROM meta WHERE name = 'unindexed'")
     else:
-        db.execute("UPDATE meta SET value = ? WHERE name = 'unindexed'", (ids[len(batch)],))
+        next_id, _ = rows[len(batch)]
+        db.execute("UPDATE meta SET value = ? WHERE name = 'unindexed'", (next_id,))
     return len(batch)

@@ -1,16 +1,17 @@
-"""What each conversation's model is shown of the observations: plain queries.
+"""Queries for the observations that each conversation's model is shown.
 
-Stored are the lines that are shown, by block, and with each conversation the number of
-its last take-in. Every observation that was active then was taken in: it is shown, or
-it fell off the budget. So what fell off, nearly all in a long life, needs no rows.
+The lines that are shown are stored by block. A conversation takes in all active
+observations from time to time; these take-ins are numbered, and each conversation has
+the number of its last one. An observation that was active then is either shown or did
+not fit the budget. So those that did not fit, nearly all in a long life, need no rows.
 
-`active_spans` says when an observation was active, counted in take-ins: after `since`
-up to and with `until`. Triggers keep it (schema.py), so whoever commits,
-supersedes, withholds or brings back an observation need not know.
+`active_spans` records when an observation was active, counted in take-ins: after number
+`since`, up to and including `until`. Triggers (schema.py) maintain it, so code that
+commits, supersedes, withholds or restores observations need not.
 
-Under scope `conversation` this holds because no observation comes into a conversation's
-scope later: its links are stored with it, forks begin earlier but never later, and with
-what it rests on it goes itself.
+Under scope `conversation` this relies on no observation entering a conversation's scope
+later. None does: its links are stored with it, a fork's start can only move back, and
+an observation is deleted together with what it rests on.
 """
 
 import sqlite3
@@ -22,18 +23,18 @@ from typing import NamedTuple
 
 from construct.store.observations import ACTIVE, scope_filter
 from construct.store.records import Descent
-from construct.store.sql import GIVEN, column, columns, given, scalar, select
+from construct.store.sql import ID_LIST, column, columns, json_ids, scalar, select
 from construct.vocabulary import Scope
 
 FOREVER = (1 << 63) - 1
-"""`until` of an observation that is active now."""
+"""`active_spans.until` of an observation that is active now."""
 _SHOWN = "shown JOIN observations AS o ON o.id = observation_id WHERE shown.conversation_id = ?"
 
 
 class Line(NamedTuple):
-    """What is shown of an observation.
+    """The parts of an observation that the model is shown.
 
-    It never changes, since an edit makes another observation.
+    They never change, since an edit makes a new observation.
     """
 
     id: int
@@ -49,29 +50,32 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a conversation is shown, in order."""
+    """The observations that a conversation is shown, in blocks."""
 
     blocks: tuple[tuple[Line, ...], ...]
     all_active: bool
+    """Whether none of them has been superseded or withheld since."""
 
 
 def shown(db: sqlite3.Connection, conversation_id: int) -> Shown:
-    """Return what the conversation is shown."""
-    found = db.execute(
+    """Return the observations that a conversation is shown."""
+    rows = db.execute(
         f"""SELECT block, {ACTIVE}, {columns(Line, "o")} FROM {_SHOWN}
             ORDER BY block, observation_id""",
         (conversation_id,),
     ).fetchall()
     blocks = tuple(
         tuple(Line._make(line) for _, _, *line in block)
-        for _, block in groupby(found, key=itemgetter(0))
+        for _, block in groupby(rows, key=itemgetter(0))
     )
-    return Shown(blocks, all_active=all(is_active for _, is_active, *_ in found))
+    return Shown(blocks, all_active=all(is_active for _, is_active, *_ in rows))
 
 
 def lines(db: sqlite3.Connection, ids: Iterable[int]) -> tuple[Line, ...]:
-    """Return the lines of observations, in the order of their ids."""
-    return tuple(select(db, Line, f"observations WHERE id IN {GIVEN} ORDER BY id", (given(ids),)))
+    """Return the lines of observations, ordered by id."""
+    return tuple(
+        select(db, Line, f"observations WHERE id IN {ID_LIST} ORDER BY id", (json_ids(ids),))
+    )
 
 
 def count_shown(db: sqlite3.Connection, conversation_id: int) -> tuple[int, int]:
@@ -84,44 +88,44 @@ def count_shown(db: sqlite3.Connection, conversation_id: int) -> tuple[int, int]
 
 
 def shown_ids(db: sqlite3.Connection, conversation_id: int) -> list[int]:
-    """Return the observations that a conversation is shown."""
+    """Return the ids of the observations that a conversation is shown."""
     return column(
         db, "SELECT observation_id FROM shown WHERE conversation_id = ?", (conversation_id,)
     )
 
 
 def shown_blocks(db: sqlite3.Connection, conversation_id: int) -> dict[int, int]:
-    """Return the block in which the conversation is shown each observation."""
+    """Return the block of each observation that a conversation is shown, by id."""
     query = "SELECT observation_id, block FROM shown WHERE conversation_id = ?"
     return dict(db.execute(query, (conversation_id,)).fetchall())
 
 
 def shown_in_scope(
-    db: sqlite3.Connection, conversation_id: int, talk: Descent | None
+    db: sqlite3.Connection, conversation_id: int, descent: Descent | None
 ) -> dict[int, int]:
-    """Return the tokens of each line shown that is still active and in scope."""
-    where, values = scope_filter(talk)
-    found = db.execute(
+    """Return the tokens of the observations shown that are still active and in scope, by id."""
+    where, values = scope_filter(descent)
+    rows = db.execute(
         f"""SELECT id, token_count FROM observations WHERE {ACTIVE}{where}
             AND id IN (SELECT observation_id FROM shown WHERE conversation_id = ?)""",
         (*values, conversation_id),
     )
-    return dict(found.fetchall())
+    return dict(rows.fetchall())
 
 
 def not_taken_in(
-    db: sqlite3.Connection, conversation_id: int, scope: str, talk: Descent | None
+    db: sqlite3.Connection, conversation_id: int, scope: str, descent: Descent | None
 ) -> dict[int, int]:
-    """Return the tokens of each active observation in scope that was not taken in yet.
+    """Return the tokens of the active observations in scope that were not taken in, by id.
 
-    A take-in under another scope counts as none: what fell off there may have room here.
+    A take-in under another scope does not count: what did not fit then may fit now.
     """
     last = scalar(
         db,
         "SELECT number FROM last_take_ins WHERE conversation_id = ? AND scope = ?",
         (conversation_id, scope),
     )
-    where, values = scope_filter(talk)
+    where, values = scope_filter(descent)
     query = f"""SELECT id, token_count FROM observations WHERE {ACTIVE}{where}
                 AND id NOT IN (SELECT observation_id FROM shown WHERE conversation_id = ?)"""
     values = (*values, conversation_id)
@@ -137,7 +141,7 @@ def not_taken_in(
 def store_take_in(
     db: sqlite3.Connection, conversation_id: int, scope: str, blocks: Mapping[int, int]
 ) -> None:
-    """Store what a conversation is shown, and that it has taken in all that is active."""
+    """Store what a conversation is shown, and that it took in all active observations."""
     _replace(db, conversation_id, blocks)
     number = scalar(db, "UPDATE take_in_count SET number = number + 1 RETURNING number")
     db.execute(
@@ -147,7 +151,7 @@ def store_take_in(
 
 
 def _replace(db: sqlite3.Connection, conversation_id: int, blocks: Mapping[int, int]) -> None:
-    """Write what differs: most stays as it was."""
+    """Update the rows that differ, which are few."""
     before = shown_blocks(db, conversation_id)
     db.executemany(
         "DELETE FROM shown WHERE conversation_id = ? AND observation_id = ?",
@@ -160,7 +164,7 @@ def _replace(db: sqlite3.Connection, conversation_id: int, blocks: Mapping[int, 
 
 
 def copy_shown(db: sqlite3.Connection, conversation_id: int, fork_id: int) -> None:
-    """Show a fork what its parent is shown; what the parent has taken in, it has."""
+    """Copy to a fork what its parent is shown and has taken in."""
     for table, values in (
         ("shown", "observation_id, block"),
         ("last_take_ins", "number, scope"),
@@ -173,9 +177,9 @@ def copy_shown(db: sqlite3.Connection, conversation_id: int, fork_id: int) -> No
 
 
 def scopes(db: sqlite3.Connection) -> dict[int, str]:
-    """Return the conversations that are shown something, each with its last take-in's scope.
+    """Return the scope of the last take-in of each conversation that is shown anything.
 
-    Where that is not known, as after an import, it is the narrower one.
+    If it is not known, as after an import, the narrower scope is assumed.
     """
     query = """SELECT id, ifnull(scope, ?) FROM conversations
                LEFT JOIN last_take_ins ON last_take_ins.conversation_id = id
@@ -184,9 +188,9 @@ def scopes(db: sqlite3.Connection) -> dict[int, str]:
 
 
 def add_to_last_block(db: sqlite3.Connection, conversation_id: int, ids: Iterable[int]) -> None:
-    """Show observations in a conversation's last block, but those that fell off the budget.
+    """Add observations to a conversation's last block.
 
-    These were active at its last take-in, and are not shown since.
+    Those that were active at its last take-in are skipped: they did not fit the budget.
     """
     db.execute(
         """INSERT OR IGNORE INTO shown (conversation_id, observation_id, block)
@@ -194,18 +198,18 @@ def add_to_last_block(db: sqlite3.Connection, conversation_id: int, ids: Iterabl
            FROM json_each(:ids) WHERE NOT EXISTS (
                SELECT 1 FROM active_spans JOIN last_take_ins ON number > since AND number <= until
                WHERE observation_id = value AND conversation_id = :here)""",
-        {"here": conversation_id, "ids": given(ids)},
+        {"here": conversation_id, "ids": json_ids(ids)},
     )
 
 
-def show_instead(db: sqlite3.Connection, returning: int, places: Collection[int]) -> None:
-    """Show an observation wherever one of `places` is shown, in the same block.
+def show_instead(db: sqlite3.Connection, returning: int, successors: Collection[int]) -> None:
+    """Show an observation wherever one of its successors is shown, in the same block.
 
-    Where none is, because they fell off or were out of scope, it is new.
+    Other conversations will take it in like a new observation.
     """
     db.execute(
         f"""INSERT OR IGNORE INTO shown (conversation_id, observation_id, block)
             SELECT conversation_id, ?, max(block) FROM shown
-            WHERE observation_id IN {GIVEN} GROUP BY conversation_id""",
-        (returning, given(places)),
+            WHERE observation_id IN {ID_LIST} GROUP BY conversation_id""",
+        (returning, json_ids(successors)),
     )

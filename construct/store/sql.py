@@ -1,6 +1,6 @@
-"""The few ways in which rows are read and stored.
+"""Helpers that run SQL and turn rows into records.
 
-So each query stands where it is asked, once, and as SQL.
+The queries themselves stay plain SQL, in the module for their tables.
 """
 
 import base64
@@ -11,47 +11,52 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-R = TypeVar("R", bound=NamedTuple)
+Record = TypeVar("Record", bound=NamedTuple)
 Values = Sequence[object] | Mapping[str, object]
 
-GIVEN = "(SELECT value FROM json_each(?))"
-"""Any number of ids, bound as the one value that `given` makes of them."""
+ID_LIST = "(SELECT value FROM json_each(?))"
+"""SQL for the right side of `IN`: any number of ids, bound as one value by `json_ids`.
+
+A JSON list of texts can be bound too.
+"""
 
 
-def given(ids: Iterable[int]) -> str:
-    """Return ids as the one value that `json_each(?)` takes them from."""
+def json_ids(ids: Iterable[int]) -> str:
+    """Return ids as a JSON list, the value to bind for `ID_LIST`."""
     return json.dumps(sorted(ids))
 
 
 def new_uid() -> str:
     """Return an id that is unique across machines: 96 random bits in 16 characters.
 
-    It is short because each is stored twice, in its table and in that table's index.
+    It is short because it is stored twice, in the table and in its index.
     """
     return base64.urlsafe_b64encode(os.urandom(12)).decode()
 
 
 @cache
 def columns(record: type[NamedTuple], table: str) -> str:
-    """Return the record's columns for a SELECT, each behind the table's name, "" for none."""
+    """Return the record's columns as a SELECT list, prefixed with `table` unless empty."""
     prefix = f"{table}." if table else ""
     return ", ".join(prefix + name for name in record._fields)
 
 
 def select(
-    db: sqlite3.Connection, record: type[R], source: str, values: Values = (), table: str = ""
-) -> list[R]:
+    db: sqlite3.Connection, record: type[Record], source: str, values: Values = (), table: str = ""
+) -> list[Record]:
     """Return rows as records.
 
-    `source` is all that follows FROM, `table` the one in it that the record is of.
+    `source` is everything after FROM. If it joins several tables, `table` names the one
+    that holds the record's columns.
     """
-    return list(
-        map(record._make, db.execute(f"SELECT {columns(record, table)} FROM {source}", values))
-    )
+    rows = db.execute(f"SELECT {columns(record, table)} FROM {source}", values)
+    return list(map(record._make, rows))
 
 
-def first(db: sqlite3.Connection, record: type[R], source: str, values: Values = ()) -> R | None:
-    """Return the first row as a record, None when there is none."""
+def first(
+    db: sqlite3.Connection, record: type[Record], source: str, values: Values = ()
+) -> Record | None:
+    """Return the first row as a record, or None if there is no row."""
     return next(iter(select(db, record, f"{source} LIMIT 1", values)), None)
 
 
@@ -61,18 +66,18 @@ def column(db: sqlite3.Connection, query: str, values: Values = ()) -> list[Any]
 
 
 def scalar(db: sqlite3.Connection, query: str, values: Values = ()) -> Any:
-    """Return the first column of the first row, None when there is none."""
+    """Return the first column of the first row, or None if there is no row."""
     row = db.execute(query, values).fetchone()
     return None if row is None else row[0]
 
 
 def exists(db: sqlite3.Connection, source: str, values: Values = ()) -> bool:
-    """Return whether there is a row; `source` is all that follows FROM."""
+    """Return whether there is a row; `source` is everything after FROM."""
     return bool(scalar(db, f"SELECT EXISTS (SELECT 1 FROM {source})", values))
 
 
 def insert(db: sqlite3.Connection, table: str, row: Mapping[str, object]) -> int:
-    """Store a row given by its columns and return its id."""
+    """Store a row (values by column name) and return its id."""
     marks = ", ".join("?" * len(row))
     cursor = db.execute(
         f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", (*row.values(),)

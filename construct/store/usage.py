@@ -1,4 +1,4 @@
-"""Usage: tokens and money of each call, and each model's token factor."""
+"""Usage: the tokens and cost of each model call, and each model's token factor."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass
 from construct.store.sql import insert, new_uid, scalar
 from construct.tokens import Usage
 
-_SAMPLE_MINIMUM = 200
-_WEIGHT = 0.3
-_FACTOR_RANGE = (0.5, 4.0)
+_MIN_SAMPLE_TOKENS = 200
+"""Smaller prompts say too little about a model's token factor."""
+_SAMPLE_WEIGHT = 0.3
+"""Weight of a new sample in the moving average, between 0 and 1."""
+_MIN_FACTOR, _MAX_FACTOR = 0.5, 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +24,17 @@ class Call:
     cost_usd: float | None
 
 
-def book_usage(
+def record_usage(
     db: sqlite3.Connection,
     call: Call,
     now: str,
     conversation_id: int | None = None,
     cycle_id: int | None = None,
 ) -> None:
-    """Store the usage of one call. Its conversation may have been deleted meanwhile."""
+    """Store the usage of one call.
+
+    A conversation or cycle that has been deleted meanwhile is left out.
+    """
     row = {
         "uid": new_uid(), "created_at": now, "purpose": call.purpose, "model": call.model,
         **asdict(call.usage), "cost_usd": call.cost_usd,
@@ -41,27 +46,27 @@ def book_usage(
     insert(db, "usage", row)
 
 
-def book_off_record(db: sqlite3.Connection, call: Call, midnight: str) -> None:
-    """Add a call off the record to its day's one row.
+def record_off_record_usage(db: sqlite3.Connection, call: Call, midnight: str) -> None:
+    """Add an off-the-record call to the one row for its day, purpose and model.
 
-    What was spent counts, not when or how often.
+    So what was spent is known, but not when or in how many calls.
     """
-    more = asdict(call.usage) | {"cost_usd": call.cost_usd}
-    sums = ", ".join(f"{name} = {name} + :{name}" for name in more)
-    added = db.execute(
+    amounts = asdict(call.usage) | {"cost_usd": call.cost_usd}
+    sums = ", ".join(f"{name} = {name} + :{name}" for name in amounts)
+    updated = db.execute(
         f"""UPDATE usage SET {sums}
             WHERE created_at = :day AND purpose = :purpose AND model = :model
                 AND conversation_id IS NULL AND cycle_id IS NULL
-                AND id > (SELECT max(id) FROM usage) - 5000  -- a day's; times have no index""",
-        {**more, "day": midnight, "purpose": call.purpose, "model": call.model},
+                AND id > (SELECT max(id) FROM usage) - 5000  -- created_at has no index""",
+        {**amounts, "day": midnight, "purpose": call.purpose, "model": call.model},
     ).rowcount
-    if not added:
-        book_usage(db, call, midnight)
+    if not updated:
+        record_usage(db, call, midnight)
 
 
 def spent_on_memory(db: sqlite3.Connection, since: str = "", until: str = "~") -> float:
     """Return the dollars that memory work cost between two stored times."""
-    # This condition is the one of an index: chat is not in it.
+    # The first condition must be the one of the partial index usage_of_work.
     query = """SELECT total(cost_usd) FROM usage
                WHERE purpose <> 'chat' AND created_at >= ? AND created_at < ?"""
     return scalar(db, query, (since, until))
@@ -69,7 +74,7 @@ def spent_on_memory(db: sqlite3.Connection, since: str = "", until: str = "~") -
 
 @dataclass(frozen=True, slots=True)
 class UsageLine:
-    """Usage summed over a purpose and a model."""
+    """Usage summed over the calls with one purpose and one model."""
 
     purpose: str
     model: str
@@ -84,7 +89,7 @@ class UsageLine:
 def usage_lines(db: sqlite3.Connection, since: str = "") -> list[UsageLine]:
     """Return usage by purpose and model.
 
-    A line's cost is None when no call of it had a known price.
+    A line's cost is None if no call in it had a known price.
     """
     rows = db.execute(
         """SELECT purpose, model, count(*), sum(input_tokens), sum(cache_read_tokens),
@@ -97,17 +102,17 @@ def usage_lines(db: sqlite3.Connection, since: str = "") -> list[UsageLine]:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one call took, and when."""
+    """The tokens and cost of one call."""
 
     created_at: str
     purpose: str
     tokens: int
-    """Prompt and reply, whether from the cache or not."""
+    """Prompt and reply together, cached or not."""
     cost_usd: float | None
 
 
 def spent_by_call(db: sqlite3.Connection) -> list[Spent]:
-    """Return what each call took, oldest first."""
+    """Return the tokens and cost of each call, oldest first."""
     rows = db.execute(
         """SELECT created_at, purpose,
                   input_tokens + cache_read_tokens + cache_write_tokens + output_tokens, cost_usd
@@ -117,58 +122,50 @@ def spent_by_call(db: sqlite3.Connection) -> list[Spent]:
 
 
 def spent_on_stored_talk(db: sqlite3.Connection) -> float:
-    """Return what the stored conversations have cost, with all memory work."""
-    return float(
-        scalar(
-            db,
-            """SELECT total(cost_usd) FROM usage
-               WHERE purpose <> 'chat' OR conversation_id IS NOT NULL""",
-        )
-    )
+    """Return the dollars that stored conversations and all memory work have cost."""
+    query = """SELECT total(cost_usd) FROM usage
+               WHERE purpose <> 'chat' OR conversation_id IS NOT NULL"""
+    return float(scalar(db, query))
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
-    """What counts for the cost of a message."""
+class PricedMessage:
+    """The columns of a message that its cost depends on."""
 
     conversation_id: int
     role: str
     tokens: int
     created_at: str
     model: str | None
-    """Of a reply: what made it."""
+    """The model that wrote a reply; None for the user's messages."""
     retried: int
 
 
-def spoken_messages(db: sqlite3.Connection) -> Iterator[Spoken]:
-    """Yield the messages written here, conversation by conversation, in order.
+def priced_messages(db: sqlite3.Connection) -> Iterator[PricedMessage]:
+    """Yield all messages that were sent or received here, by conversation, oldest first.
 
-    Imported messages cost nothing.
+    Imported messages are left out, since they cost nothing.
     """
     rows = db.execute(
         """SELECT conversation_id, role, token_count, created_at, model, retried FROM messages
            WHERE archived = 0 ORDER BY conversation_id, id"""
     )
-    yield from (Spoken(*row) for row in rows)
+    yield from (PricedMessage(*row) for row in rows)
 
 
 def token_factor(db: sqlite3.Connection, model: str) -> float:
-    """Return actual / estimated prompt tokens for a model.
-
-    1.0 while nothing is known.
-    """
+    """Return the ratio of actual to estimated prompt tokens for a model, 1.0 if unknown."""
     return float(scalar(db, "SELECT factor FROM token_factors WHERE model = ?", (model,)) or 1.0)
 
 
 def learn_token_factor(db: sqlite3.Connection, model: str, estimated: int, actual: int) -> None:
-    """Move a model's factor towards what a call showed: a clamped moving average."""
-    if estimated < _SAMPLE_MINIMUM or actual < _SAMPLE_MINIMUM:
+    """Update a model's token factor from one call: a clamped moving average."""
+    if min(estimated, actual) < _MIN_SAMPLE_TOKENS:
         return
-    low, high = _FACTOR_RANGE
-    sample = min(high, max(low, actual / estimated))
+    sample = min(_MAX_FACTOR, max(_MIN_FACTOR, actual / estimated))
     db.execute(
         """INSERT INTO token_factors (model, factor, samples) VALUES (?, ?, 1)
            ON CONFLICT (model) DO UPDATE SET
                factor = factor + ? * (excluded.factor - factor), samples = samples + 1""",
-        (model, sample, _WEIGHT),
+        (model, sample, _SAMPLE_WEIGHT),
     )

@@ -1,9 +1,7 @@
-"""Vectors of what was said and noted, by model. Plain queries.
+"""Queries for embedding vectors of messages, observations and memories, by model.
 
-They are derived, and deleted with what they were made from.
-
-Of several models the one chosen last is the file's. The triggers of migration 6 delete
-the vectors of what is deleted, emptied, withheld or undone.
+Vectors are derived data. Triggers (migration 6) delete those of rows that are deleted,
+emptied, withheld or undone. If there are several models, the one chosen last counts.
 """
 
 import sqlite3
@@ -14,19 +12,21 @@ from construct.store.records import REMOVED
 from construct.store.search import KINDS
 from construct.store.sql import exists, scalar
 
-_FROM = {
+_ENTRIES = {
     "message": f"""messages AS m
         WHERE m.withheld = 0 AND m.retried = 0 AND m.content NOT IN ('', '{REMOVED}')""",
     "observation": """observations AS m JOIN cycles AS c ON c.id = m.cycle_id
         WHERE c.status <> 'reverted'""",
     "memory": "memories AS m WHERE 1",
 }
-_NONE = "NOT EXISTS (SELECT 1 FROM vectors WHERE model = ? AND kind = ? AND entry_id = m.id)"
+_HAS_NO_VECTOR = (
+    "NOT EXISTS (SELECT 1 FROM vectors WHERE model = ? AND kind = ? AND entry_id = m.id)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """An entry that can be given a vector."""
+    """The text of a message, observation or memory to make vectors from."""
 
     kind: str
     id: int
@@ -34,63 +34,64 @@ class Text:
 
 
 def model_of(db: sqlite3.Connection, name: str) -> int | None:
-    """Return the id of a model, or None if it has no vector yet."""
+    """Return the id of a model, or None if it was never chosen."""
     return scalar(db, "SELECT id FROM vector_models WHERE name = ?", (name,))
 
 
 def chosen(db: sqlite3.Connection) -> str | None:
-    """Return the model chosen for this file's vectors, or None if any will do."""
+    """Return the name of the model chosen for this database, or None."""
     return scalar(db, "SELECT name FROM vector_models ORDER BY id DESC LIMIT 1")
 
 
 def choose(db: sqlite3.Connection, name: str) -> None:
-    """Choose the model that makes this file's vectors from now on.
+    """Choose the model that makes this database's vectors from now on.
 
-    Inside the caller's transaction.
+    Runs in the caller's transaction.
     """
     if chosen(db) == name:
         return
-    db.execute(
-        "DELETE FROM vectors WHERE model = ?", (model_of(db, name),)
-    )  # left over from an earlier choice
+    # Vectors may be left over from when the model was chosen before.
+    db.execute("DELETE FROM vectors WHERE model = ?", (model_of(db, name),))
     db.execute("DELETE FROM vector_models WHERE name = ?", (name,))
     db.execute("INSERT INTO vector_models (name) VALUES (?)", (name,))
 
 
 def last(db: sqlite3.Connection, name: str, kind: str) -> int:
-    """Return the highest id of a kind that has a vector, or 0."""
+    """Return the highest id of a kind that has a vector of this model, or 0."""
     query = "SELECT max(entry_id) FROM vectors WHERE model = ? AND kind = ?"
     return scalar(db, query, (model_of(db, name), kind)) or 0
 
 
-def without(db: sqlite3.Connection, name: str, kind: str, after: int, limit: int) -> list[Text]:
-    """Return the entries of a kind above an id that have no vector, lowest first."""
+def entries_without(
+    db: sqlite3.Connection, name: str, kind: str, after: int, limit: int
+) -> list[Text]:
+    """Return the entries of a kind above an id that have no vector, lowest id first."""
     rows = db.execute(
-        f"SELECT m.id, m.content FROM {_FROM[kind]} AND m.id > ? AND {_NONE} ORDER BY m.id LIMIT ?",
+        f"""SELECT m.id, m.content FROM {_ENTRIES[kind]} AND m.id > ? AND {_HAS_NO_VECTOR}
+            ORDER BY m.id LIMIT ?""",
         (after, model_of(db, name), kind, limit),
     )
     return [Text(kind, *row) for row in rows]
 
 
 def count_without(db: sqlite3.Connection, name: str) -> int:
-    """Return how many entries have no vector."""
+    """Return how many entries of all kinds have no vector of this model."""
     model = model_of(db, name)
-    return sum(
-        scalar(db, f"SELECT count(*) FROM {_FROM[kind]} AND {_NONE}", (model, kind))
-        for kind in KINDS
-    )
+    counts = {kind: f"SELECT count(*) FROM {_ENTRIES[kind]} AND {_HAS_NO_VECTOR}" for kind in KINDS}
+    return sum(scalar(db, query, (model, kind)) for kind, query in counts.items())
 
 
 def add(db: sqlite3.Connection, name: str, made: Iterable[tuple[Text, Sequence[bytes]]]) -> None:
-    """Store a chosen model's vectors of entries that still say the same.
+    """Store vectors of the chosen model for entries whose text has not changed meanwhile.
 
-    Inside the caller's transaction.
+    `made` gives the vectors of each text, one per part. Runs in the caller's transaction.
     """
     model = model_of(db, name)
     for text, parts in made:
         db.executemany(
             f"""INSERT OR REPLACE INTO vectors (model, kind, entry_id, part, vector)
-                SELECT ?, ?, m.id, ?, ? FROM {_FROM[text.kind]} AND m.id = ? AND m.content = ?""",
+                SELECT ?, ?, m.id, ?, ? FROM {_ENTRIES[text.kind]}
+                AND m.id = ? AND m.content = ?""",
             [
                 (model, text.kind, part, vector, text.id, text.content)
                 for part, vector in enumerate(parts)
@@ -101,7 +102,7 @@ def add(db: sqlite3.Connection, name: str, made: Iterable[tuple[Text, Sequence[b
 def newest(
     db: sqlite3.Connection, model: int, kind: str, after: int, limit: int
 ) -> list[tuple[int, bytes]]:
-    """Return (entry, vector) of a kind's newest entries above an id, lowest first."""
+    """Return (entry id, vector) of a kind's newest entries above an id, lowest id first."""
     rows = db.execute(
         """SELECT entry_id, vector FROM vectors WHERE model = ? AND kind = ? AND entry_id > ?
            ORDER BY entry_id DESC LIMIT ?""",
@@ -111,18 +112,18 @@ def newest(
 
 
 def has_others(db: sqlite3.Connection, name: str) -> bool:
-    """Return whether vectors of another model are left."""
+    """Return whether another model is still known."""
     return exists(db, "vector_models WHERE name <> ?", (name,))
 
 
 def drop_others(db: sqlite3.Connection, name: str, limit: int) -> None:
     """Delete some vectors of other models, and those models once none is left."""
     others = "SELECT id FROM vector_models WHERE name <> ?"
-    went = db.execute(
+    deleted = db.execute(
         f"""DELETE FROM vectors WHERE (model, kind, entry_id, part) IN (
                SELECT model, kind, entry_id, part FROM vectors
                WHERE model IN ({others}) LIMIT ?)""",
         (name, limit),
     ).rowcount
-    if not went:
+    if not deleted:
         db.execute("DELETE FROM vector_models WHERE name <> ?", (name,))

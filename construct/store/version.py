@@ -1,22 +1,24 @@
-"""How a file tells that it is ours and which schema it has, and the files beside it.
+"""The application id and schema version of the database, and the files beside it.
 
-Apart, so that a look costs no import.
+A module of its own, so that `construct brief` need not import more.
 """
 
 import os
 from pathlib import Path
 
 APPLICATION_ID = 0x43_4E_53_54  # "CNST"
-SCHEMA_VERSION = 11
-"""The number of migrations in schema.py; a test holds them together."""
+SCHEMA_VERSION = 12
+"""The number of migrations in schema.py (a test compares them)."""
+SIDE_FILES = ("-wal", "-shm", "-journal")
+"""The suffixes of the files that SQLite keeps beside a database."""
 
 
-def beside(path: Path, suffix: str) -> Path:
-    """Return the file that SQLite keeps beside a database."""
+def side_file(path: Path, suffix: str) -> Path:
+    """Return the path of a file beside a database, such as its write-ahead log (`-wal`)."""
     return Path(os.path.realpath(path) + suffix)
 
 
-def has_beside(path: Path, suffix: str) -> bool:
-    """Return whether a write-ahead log or a journal that is not empty stands beside it."""
-    file = beside(path, suffix)
+def has_side_file(path: Path, suffix: str) -> bool:
+    """Return whether a database has such a file and it is not empty."""
+    file = side_file(path, suffix)
     return file.exists() and file.stat().st_size > 0

@@ -1,4 +1,4 @@
-"""The agenda on the screen, as JSON, and as a calendar file."""
+"""Render the agenda for the terminal, as JSON and as a calendar file."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
@@ -17,12 +17,13 @@ from construct.views.widgets import Prose, grid, spaced
 from construct.vocabulary import AgendaState
 
 NOTHING = "Nothing on the agenda. Plans for a day, a month or a year appear here."
-_OCTETS = 75
+_MAX_OCTETS = 75
+"""The longest line that RFC 5545 allows, in bytes without the line break."""
 _ESCAPES = str.maketrans({"\\": "\\\\", ";": "\\;", ",": "\\,", "\n": "\\n"})
 
 
 def agenda_json(agenda: Agenda) -> list[dict[str, object]]:
-    """Return what `--json` prints: all items, by last day."""
+    """Return the JSON form of the agenda: all items, ordered by their last day."""
     return [
         {"id": item.id, "content": item.content, "date": item.when, "state": item.state}
         for item in agenda.items
@@ -30,7 +31,7 @@ def agenda_json(agenda: Agenda) -> list[dict[str, object]]:
 
 
 def agenda_view(agenda: Agenda) -> RenderableType:
-    """Return today first, then what is ahead, then what has passed."""
+    """Return the agenda as sections: today, ahead, vague dates, outcome unknown."""
     sections = [
         Group(Text(title, style="accent"), _table(items, agenda.today))
         for title, items in _sections(agenda.items)
@@ -40,13 +41,13 @@ def agenda_view(agenda: Agenda) -> RenderableType:
 
 def _sections(items: Sequence[AgendaItem]) -> Iterator[tuple[str, list[AgendaItem]]]:
     for state, title in ((AgendaState.TODAY, "Today"), (AgendaState.AHEAD, "Ahead")):
-        if exact := [i for i in items if i.state is state and not i.is_vague]:
+        if exact := [item for item in items if item.state is state and not item.is_vague]:
             yield title, exact
-    vague = [i for i in items if i.state is AgendaState.AHEAD and i.is_vague]
-    for _, of_one in groupby(vague, key=lambda item: item.when):
-        month = list(of_one)
-        yield f"Some day in {_day(month[0])}", month
-    if passed := [i for i in items if i.state is AgendaState.OUTCOME_UNKNOWN]:
+    vague = [item for item in items if item.state is AgendaState.AHEAD and item.is_vague]
+    for _, group in groupby(vague, key=lambda item: item.when):
+        same_period = list(group)
+        yield f"Some day in {_day(same_period[0])}", same_period
+    if passed := [item for item in items if item.state is AgendaState.OUTCOME_UNKNOWN]:
         yield "Passed, outcome unknown", passed
 
 
@@ -57,15 +58,16 @@ def _table(items: Iterable[AgendaItem], today: date) -> Table:
 
 def _line(item: AgendaItem, today: date) -> Text:
     line = Prose(one_line(item.content))
-    is_under_its_day = item.state is AgendaState.TODAY
-    if is_under_its_day or (item.is_vague and item.state is AgendaState.AHEAD):
+    is_today = item.state is AgendaState.TODAY
+    is_vague_ahead = item.state is AgendaState.AHEAD and item.is_vague
+    if is_today or is_vague_ahead:  # the heading above it says when
         return line
-    far = relative_words(item.days.last, today)
-    return line.append(f" · {_day(item)}, {far}", style="dim")
+    distance = relative_words(item.days.last, today)
+    return line.append(f" · {_day(item)}, {distance}", style="dim")
 
 
 def _day(item: AgendaItem) -> str:
-    """Return a day as "Fri 2026-03-05", a month as "March 2026", a year as it is."""
+    """Return a date as "Fri 2026-03-06", a month as "March 2026", a year as "2026"."""
     if not item.is_vague:
         return f"{item.days.first:%a} {item.when}"
     return f"{item.days.first:%B} {item.when[:4]}" if len(item.when) > 4 else item.when
@@ -74,7 +76,7 @@ def _day(item: AgendaItem) -> str:
 def agenda_calendar(events: Iterable[CalendarEvent]) -> bytes:
     """Return an iCalendar file (RFC 5545) with a whole-day event for each item.
 
-    Its bytes change only when an event does.
+    Deterministic: the same events give the same bytes.
     """
     lines = [
         "BEGIN:VCALENDAR",
@@ -91,16 +93,16 @@ def agenda_calendar(events: Iterable[CalendarEvent]) -> bytes:
 
 def _event_lines(event: CalendarEvent) -> list[str]:
     days = event.item.days
-    is_single = (
-        days.first == days.last
-    )  # without an end it lasts one day, on the calendar's last too
-    after = min(days.last, date.max - timedelta(1)) + timedelta(1)
+    end_lines: list[str] = []
+    if days.first != days.last:  # without DTEND an event lasts one day
+        last = min(days.last, date.max - timedelta(1))
+        end_lines = [f"DTEND;VALUE=DATE:{_compact(last + timedelta(1))}"]  # DTEND is exclusive
     return [
         "BEGIN:VEVENT",
         f"UID:{event.uid}",
         f"DTSTAMP:{from_text(event.revised_at):%Y%m%dT%H%M%SZ}",
         f"DTSTART;VALUE=DATE:{_compact(days.first)}",
-        *([] if is_single else [f"DTEND;VALUE=DATE:{_compact(after)}"]),
+        *end_lines,
         f"SUMMARY:{one_line(event.item.content).translate(_ESCAPES)}",
         "TRANSP:TRANSPARENT",
         "END:VEVENT",
@@ -112,14 +114,14 @@ def _compact(day: date) -> str:
 
 
 def _folded(line: str) -> bytes:
-    """Return a line as it stands in the file: no row longer than 75 octets.
+    """Return a line of the file, folded into rows of at most 75 octets.
 
-    No character is cut in two.
+    A character that takes several bytes is never split.
     """
     rows, row = [], b""
     for character in line:
         octets = character.encode("utf-8", "replace")
-        if len(row) + len(octets) > _OCTETS:
+        if len(row) + len(octets) > _MAX_OCTETS:
             rows.append(row)
             row = b" "
         row += octets

@@ -1,4 +1,4 @@
-"""A few lines for a shell's start. Needs no rich."""
+"""Render the lines of `construct brief`. Does not import rich, to start fast."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -12,7 +12,7 @@ _MOST_LINES = 5
 
 
 def brief_lines(items: Sequence[AgendaItem], today: date) -> list[str]:
-    """Return a line for each item, five at most; the last says how many more there are."""
+    """Return one line per item, at most five; the last one counts those left out."""
     lines = [_line(item, today) for item in items]
     if len(lines) <= _MOST_LINES:
         return lines
@@ -24,5 +24,5 @@ def _line(item: AgendaItem, today: date) -> str:
     words = relative_words(item.days.last, today)
     if item.state is AgendaState.OUTCOME_UNKNOWN:
         return f"Outcome unknown ({words}): {one_line(item.content)}"
-    until = "By " if item.is_vague else ""
-    return f"{until}{words if until else words.capitalize()}: {one_line(item.content)}"
+    due = f"By {words}" if item.is_vague else words.capitalize()
+    return f"{due}: {one_line(item.content)}"

@@ -1,4 +1,4 @@
-"""From renderables to the characters that are printed."""
+"""Turn rich renderables into text, with or without ANSI escapes."""
 
 import os
 import re
@@ -10,28 +10,29 @@ from rich.theme import Theme as RichTheme
 
 from construct.views.themes import NEUTRAL, PLAIN, Theme, theme_on
 
-_BLANK_ENDS = re.compile(r"[ \t]+((?:\x1b\[[\d;]*m[ \t]*)*)$", re.MULTILINE)
-NARROWEST = 20
+_TRAILING_BLANKS = re.compile(r"[ \t]+((?:\x1b\[[\d;]*m[ \t]*)*)$", re.MULTILINE)
+"""Blanks and colour escapes at the end of a line, as in `word  \\x1b[0m  `."""
+MIN_WIDTH = 20
 PLAIN_WIDTH = 100
-"""Columns of what is printed where no terminal says how wide it is."""
+"""Columns for output that does not go to a terminal."""
 
 
 def to_ansi(renderable: RenderableType, width: int, theme: Theme = NEUTRAL) -> str:
-    """Return a renderable as whole lines, at most `width` columns wide."""
+    """Return a renderable as lines with ANSI styles, at most `width` columns wide."""
     stream = StringIO()
     _console(stream, width, theme).print(renderable)
-    return _BLANK_ENDS.sub(lambda end: end[1].replace(" ", ""), stream.getvalue())
+    return _TRAILING_BLANKS.sub(lambda end: end[1].replace(" ", ""), stream.getvalue())
 
 
 def to_console(stream: TextIO) -> Console:
-    """Return a console on a terminal, for what is drawn there again and again."""
+    """Return a console on `stream`, for a display that is redrawn."""
     return _console(stream, None, theme_on(stream, os.environ))
 
 
 def _console(stream: TextIO, width: int | None, theme: Theme) -> Console:
     return Console(
         file=stream,
-        width=None if width is None else max(NARROWEST, width),
+        width=None if width is None else max(MIN_WIDTH, width),
         force_terminal=not theme.plain,
         color_system=None if theme.plain else "256",
         no_color=theme.plain,
@@ -44,5 +45,5 @@ def _console(stream: TextIO, width: int | None, theme: Theme) -> Console:
 
 
 def to_text(renderable: RenderableType, width: int = PLAIN_WIDTH) -> str:
-    """Return a renderable as plain text without a newline at its end."""
+    """Return a renderable as plain text, without a final newline."""
     return to_ansi(renderable, width, PLAIN).rstrip("\n")

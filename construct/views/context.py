@@ -1,8 +1,8 @@
-"""What the main model would be sent, part by part."""
+"""Render the next request to the main model, part by part."""
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -18,36 +18,48 @@ from construct.text import one_line, printable, shorten
 from construct.views.widgets import AccentBar, grid
 from construct.views.words import counted, percent
 
-_FIRST, _LAST, _GAP = 140, 60, 40
-_FIRST_LINES, _LINE_WIDTH = 4, 120
+_HEAD_CHARACTERS, _TAIL_CHARACTERS = 140, 60
+"""How much of a long text is shown at its beginning and at its end."""
+_MIN_HIDDEN = 40
+"""A text is not abbreviated to hide fewer characters than this."""
+_HEAD_LINES, _LINE_WIDTH = 4, 120
 _BAR_WIDTH = 32
-_LIVES = {"5m": "5 minutes", "1h": "1 hour"}
+_CACHE_LIFE_WORDS = {"5m": "5 minutes", "1h": "1 hour"}
 
 
-def context_view(found: NextRequest, *, full: bool = False) -> RenderableType:
-    """Return a request part by part, long texts abbreviated unless `full`.
+class _Passage(NamedTuple):
+    """A text of the request."""
 
-    Where its tokens go stands at the end, which is what is on the screen afterwards.
+    text: str
+    ends_cached_prefix: bool = False
+
+
+def context_view(upcoming: NextRequest, *, full: bool = False) -> RenderableType:
+    """Return the request part by part, then a table of the tokens each part takes.
+
+    Long texts are abbreviated unless `full`. The table comes last, so that it is still
+    on the screen when a long request has scrolled by.
     """
-    request = found.request
+    request = upcoming.request
     sizes = request_tokens(request)
     total = sum(sizes.values())
-    share = percent(total / found.window)
+    share = percent(total / upcoming.window)
     head = Text.assemble(
         (counted(total, "token"), "heading3"),
-        f" would be sent to {one_line(found.model)}, {share} of its window of {found.window:,}.",
-        (f" Cached for {_LIVES[request.cache_life]} up to each ◄.", "dim"),
+        f" would be sent to {one_line(upcoming.model)}, "
+        f"{share} of its window of {upcoming.window:,}.",
+        (f" Cached for {_CACHE_LIFE_WORDS[request.cache_life]} up to each ◄.", "dim"),
         ("" if full else " /context full shows every word.", "dim"),
     )
     return Group(*_parts(request, full=full), head, Padding(_bars(request, sizes), (1, 0, 0, 2)))
 
 
-def context_json(found: NextRequest) -> dict[str, Any]:
-    """Return the same for programs."""
-    request = found.request
+def context_json(upcoming: NextRequest) -> dict[str, Any]:
+    """Return the JSON form of `context_view`."""
+    request = upcoming.request
     return {
-        "model": found.model,
-        "window": found.window,
+        "model": upcoming.model,
+        "window": upcoming.window,
         "tokens": request_tokens(request),
         "cache_life": request.cache_life,
         "system": [{"text": text.text, "mark": text.mark} for text in request.system],
@@ -56,7 +68,11 @@ def context_json(found: NextRequest) -> dict[str, Any]:
             {
                 "role": message.role,
                 "blocks": [
-                    {"kind": block_kind(block), "text": _words(block), "mark": _is_marked(block)}
+                    {
+                        "kind": block_kind(block),
+                        "text": _labelled_text(block),
+                        "mark": _is_marked(block),
+                    }
                     for block in message.blocks
                 ],
             }
@@ -66,7 +82,7 @@ def context_json(found: NextRequest) -> dict[str, Any]:
 
 
 def _bars(request: Request, sizes: dict[str, int]) -> Table:
-    """Return a bar for each part, placed where the part lies in the whole."""
+    """Return a table of the parts: a bar for its place, its tokens, its share."""
     total = max(1, sum(sizes.values()))
     ends = accumulate(sizes.values())
     rows = (
@@ -75,7 +91,7 @@ def _bars(request: Request, sizes: dict[str, int]) -> Table:
             AccentBar(total, end - size, end),
             f"{size:,}",
             percent(size / total),
-            _count_words(request, name),
+            _count_in_part(request, name),
         )
         for (name, size), end in zip(sizes.items(), ends, strict=True)
         if size
@@ -90,59 +106,56 @@ def _bars(request: Request, sizes: dict[str, int]) -> Table:
     )
 
 
-def _count_words(request: Request, part: str) -> str:
-    observations = sum(
-        block_kind(block) == "observations" for one in request.messages for block in one.blocks
-    )
-    messages = sum(
-        any(block_kind(block) == "messages" for block in one.blocks) for one in request.messages
-    )
-    counts = {
-        "tools": counted(len(request.tools), "tool"),
-        "observations": counted(observations, "block"),
-        "messages": counted(messages, "message"),
-    }
-    return counts.get(part, "")
+def _count_in_part(request: Request, part: str) -> str:
+    kinds = [[block_kind(block) for block in message.blocks] for message in request.messages]
+    match part:
+        case "tools":
+            return counted(len(request.tools), "tool")
+        case "observations":
+            return counted(sum(in_message.count("observations") for in_message in kinds), "block")
+        case "messages":
+            return counted(sum("messages" in in_message for in_message in kinds), "message")
+        case _:
+            return ""
 
 
 def _parts(request: Request, *, full: bool) -> Iterator[RenderableType]:
-    if request.tools and full:
+    if full:
         for tool in request.tools:
-            yield from _part("tool", [(f"{tool.name}: {tool.description}", False)], full=True)
+            yield from _part("tool", [_Passage(f"{tool.name}: {tool.description}")], full=True)
     elif request.tools:
-        names = ", ".join(tool.name for tool in request.tools)
-        size = request_tokens(request)["tools"]
-        yield from _part("tools", [(names, False)], size=size, full=False)
-    yield from _part("system", [(text.text, text.mark) for text in request.system], full=full)
+        names = _Passage(", ".join(tool.name for tool in request.tools))
+        yield from _part("tools", [names], size=request_tokens(request)["tools"], full=False)
+    yield from _part(
+        "system", [_Passage(text.text, text.mark) for text in request.system], full=full
+    )
     for message in request.messages:
         yield from _part(
             message.role,
-            [(_words(block), _is_marked(block)) for block in message.blocks],
+            [_Passage(_labelled_text(block), _is_marked(block)) for block in message.blocks],
             size=sum(map(block_tokens, message.blocks)),
             full=full,
         )
 
 
 def _part(
-    role: str, texts: Sequence[tuple[str, bool]], *, full: bool, size: int | None = None
+    role: str, passages: Sequence[_Passage], *, full: bool, size: int | None = None
 ) -> Iterator[RenderableType]:
+    """Yield a heading with the number of tokens, then the passages."""
     if size is None:
-        size = sum(tokens.count(text) for text, _ in texts)
+        size = sum(tokens.count(passage.text) for passage in passages)
     yield Text.assemble((role, "accent"), (f"  {counted(size, 'token')}", "dim"))
-    for text, marked in texts:
-        shown = _abbreviated(printable(text), full=full)
-        if marked:
+    for passage in passages:
+        shown = _abbreviated(printable(passage.text), full=full)
+        if passage.ends_cached_prefix:
             shown.append("  ◄", style="success")
         yield Padding(shown, (0, 0, 0, 2))
     yield Text()
 
 
-def _words(block: Block) -> str:
-    return (
-        block_text(block)
-        if isinstance(block, TextBlock | File)
-        else f"[{type(block).__name__}] {block_text(block)}"
-    )
+def _labelled_text(block: Block) -> str:
+    text = block_text(block)
+    return text if isinstance(block, TextBlock | File) else f"[{type(block).__name__}] {text}"
 
 
 def _is_marked(block: Block) -> bool:
@@ -150,28 +163,22 @@ def _is_marked(block: Block) -> bool:
 
 
 def _abbreviated(text: str, *, full: bool) -> Text:
-    """Return the text.
-
-    Of a long one its beginning and its end, in one paragraph unless it is made of
-    lines.
-    """
-    if full or len(text) <= _FIRST + _LAST + _GAP:
+    """Return a long text as its beginning and its end, unless `full`."""
+    if full or len(text) <= _HEAD_CHARACTERS + _TAIL_CHARACTERS + _MIN_HIDDEN:
         return Text(text)
-    if text.startswith("<"):
+    if text.startswith("<"):  # a list of notes, one per line
         return _abbreviated_lines(text.splitlines())
-    hidden = text[_FIRST:-_LAST]
-    shown = Text(one_line(text[:_FIRST]))
-    shown.append(f" … {counted(len(hidden), 'character')} … ", style="dim")
-    return shown.append(one_line(text[-_LAST:]))
+    hidden = len(text) - _HEAD_CHARACTERS - _TAIL_CHARACTERS
+    shown = Text(one_line(text[:_HEAD_CHARACTERS]))
+    shown.append(f" … {counted(hidden, 'character')} … ", style="dim")
+    return shown.append(one_line(text[-_TAIL_CHARACTERS:]))
 
 
 def _abbreviated_lines(lines: Sequence[str]) -> Text:
-    hidden = lines[_FIRST_LINES:-1]
-    shown = Text("\n".join(shorten(line, _LINE_WIDTH) for line in lines[:_FIRST_LINES]))
-    if len(hidden) == 1:
-        shown.append(f"\n{shorten(hidden[0], _LINE_WIDTH)}")
-    elif hidden:
-        shown.append(f"\n… {counted(len(hidden), 'line')} …", style="dim")
-    return (
-        shown.append(f"\n{shorten(lines[-1], _LINE_WIDTH)}") if len(lines) > _FIRST_LINES else shown
-    )
+    short = [shorten(line, _LINE_WIDTH) for line in lines]
+    hidden = len(short) - _HEAD_LINES - 1
+    if hidden <= 1:
+        return Text("\n".join(short))
+    shown = Text("\n".join(short[:_HEAD_LINES]))
+    shown.append(f"\n… {counted(hidden, 'line')} …", style="dim")
+    return shown.append(f"\n{short[-1]}")

@@ -1,4 +1,4 @@
-"""Conversations: the list, one word for word, and what deleting one takes along."""
+"""Render the list of conversations, a transcript, and what deleting one removes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,71 +18,87 @@ from construct.views.forgetting import STILL_IN_FILE
 from construct.views.provenance import attachment_json
 from construct.views.widgets import grid
 from construct.views.words import LEFT_OUT_WORDS, ago, counted, when
-from construct.views.wrapping import fitted
+from construct.views.wrapping import ellipsized
 from construct.vocabulary import MessageStatus
 
-_BETWEEN = 2
-_NARROWEST = 12
-"""Columns of a title."""
+_GAP = 2
+_MIN_TITLE_WIDTH = 12
 
 
 def conversations_view(
-    found: Sequence[ConversationSummary], clock: Clock, here: int | None = None
+    summaries: Sequence[ConversationSummary], clock: Clock, here: int | None = None
 ) -> RenderableType:
-    """Return conversations, a line each. `here` is marked."""
-    if not found:
+    """Return one line per conversation; the one with the id `here` is marked."""
+    if not summaries:
         return Text("There are no conversations yet.", style="dim")
-    return _Conversations(found, clock, here)
+    return _Conversations(summaries, clock, here)
 
 
 @dataclass(frozen=True, slots=True)
 class _Conversations:
-    found: Sequence[ConversationSummary]
+    """A table of conversations whose titles are cut to the console's width."""
+
+    summaries: Sequence[ConversationSummary]
     clock: Clock
     here: int | None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        beside = [self._beside(one) for one in self.found]
-        taken = sum(max(map(len, column)) + _BETWEEN for column in zip(*beside, strict=True))
-        room = max(_NARROWEST, options.max_width - taken)
+        beside = [self._beside_title(summary) for summary in self.summaries]
+        taken = sum(max(map(len, column)) + _GAP for column in zip(*beside, strict=True))
+        room = max(_MIN_TITLE_WIDTH, options.max_width - taken)
+        rows: list[tuple[RenderableType, ...]] = []
+        for summary, (number, *figures) in zip(self.summaries, beside, strict=True):
+            style = "accent" if summary.conversation.id == self.here else ""
+            rows.append((Text(number, style=style), _title(summary, room), *figures))
         yield grid(
-            (
-                (Text(number, style="accent" if "›" in number else ""), _title(one, room), *rest)
-                for one, (number, *rest) in zip(self.found, beside, strict=True)
-            ),
+            rows,
             Column(no_wrap=True, justify="right"),
             Column(no_wrap=True),
             Column(no_wrap=True, justify="right", style="dim"),
             Column(no_wrap=True, style="dim"),
-            gap=_BETWEEN,
+            gap=_GAP,
         )
 
-    def _beside(self, one: ConversationSummary) -> tuple[str, str, str]:
-        number = f"{'› ' if one.conversation.id == self.here else ''}{one.conversation.id}"
-        return number, counted(one.messages, "message"), ago(one.last_at, self.clock)
+    def _beside_title(self, summary: ConversationSummary) -> tuple[str, str, str]:
+        mark = "› " if summary.conversation.id == self.here else ""
+        return (
+            f"{mark}{summary.conversation.id}",
+            counted(summary.messages, "message"),
+            ago(summary.last_at, self.clock),
+        )
 
 
-def _title(one: ConversationSummary, room: int) -> Text:
-    fork = "" if one.conversation.parent_id is None else f"  fork of {one.conversation.parent_id}"
-    title = fitted(one.name, max(_NARROWEST, room - cell_len(fork)))
-    return Text(title, style="" if one.conversation.title else "dim").append(fork, style="dim")
+def _title(summary: ConversationSummary, room: int) -> Text:
+    fork = (
+        ""
+        if summary.conversation.parent_id is None
+        else f"  fork of {summary.conversation.parent_id}"
+    )
+    title = ellipsized(summary.name, max(_MIN_TITLE_WIDTH, room - cell_len(fork)))
+    return Text(title, style="" if summary.conversation.title else "dim").append(fork, style="dim")
 
 
-def conversations_json(found: Sequence[ConversationSummary]) -> list[dict[str, Any]]:
-    """Return the same for programs."""
+def conversations_json(summaries: Sequence[ConversationSummary]) -> list[dict[str, Any]]:
+    """Return the JSON form of `conversations_view`."""
     return [
-        _json(one.conversation) | {"messages": one.messages, "last_at": one.last_at}
-        for one in found
+        _conversation_json(summary.conversation)
+        | {"messages": summary.messages, "last_at": summary.last_at}
+        for summary in summaries
     ]
 
 
-def transcript_text(found: Transcript, clock: Clock) -> str:
+def transcript_text(transcript: Transcript, clock: Clock) -> str:
     """Return a conversation word for word."""
-    return "\n".join([f"# {found.summary.name}", *(_said(m, found, clock) for m in found.messages)])
+    return "\n".join(
+        [
+            f"# {transcript.summary.name}",
+            *(_message_text(m, transcript, clock) for m in transcript.messages),
+        ]
+    )
 
 
-def transcript_json(found: Transcript) -> dict[str, Any]:
-    """Return the same for programs."""
+def transcript_json(transcript: Transcript) -> dict[str, Any]:
+    """Return the JSON form of `transcript_text`."""
     messages = [
         {
             "id": m.id,
@@ -93,51 +109,56 @@ def transcript_json(found: Transcript) -> dict[str, Any]:
             "archived": bool(m.archived),
             "left_out": m.left_out,
             "attachments": [
-                attachment_json(one) for one in found.attachments if one.message_id == m.id
+                attachment_json(attached)
+                for attached in transcript.attachments
+                if attached.message_id == m.id
             ],
         }
-        for m in found.messages
+        for m in transcript.messages
     ]
-    return _json(found.summary.conversation) | {"messages": messages}
+    return _conversation_json(transcript.summary.conversation) | {"messages": messages}
 
 
 def deletion_text(preview: DeletionPreview) -> str:
-    """Return what deleting a conversation would take along."""
-    here, plan = preview.summary, preview.plan
+    """Return what deleting a conversation would delete with it."""
+    summary, plan = preview.summary, preview.plan
     text = (
-        f"Conversation {here.conversation.id} “{here.name}”: {counted(plan.messages, 'message')}, "
+        f"Conversation {summary.conversation.id} “{summary.name}”: "
+        f"{counted(plan.messages, 'message')}, "
         f"{counted(len(plan.observations), 'observation')} "
-        f"and {counted(len(plan.memories), 'memory')} from them."
+        f"and {counted(len(plan.memories), 'memory')} drawn from them."
     )
     if plan.forks:
-        text += f" {counted(len(plan.forks), 'fork')} will go on without what was said here."
+        text += f" {counted(len(plan.forks), 'fork')} will continue without what was said here."
     return text
 
 
-def deleted_text(gone: Deleted) -> str:
-    """Return what was deleted."""
-    counts = f"{counted(gone.messages, 'message')}, {counted(gone.observations, 'observation')}"
-    pending = STILL_IN_FILE if gone.pending_erasure else ""
-    return f"Deleted conversation {gone.conversation}: {counts}.{pending}"
+def deleted_text(deleted: Deleted) -> str:
+    """Return what was deleted with a conversation."""
+    counts = (
+        f"{counted(deleted.messages, 'message')}, {counted(deleted.observations, 'observation')}"
+    )
+    pending = STILL_IN_FILE if deleted.pending_erasure else ""
+    return f"Deleted conversation {deleted.conversation}: {counts}.{pending}"
 
 
-def _said(message: Message, found: Transcript, clock: Clock) -> str:
+def _message_text(message: Message, transcript: Transcript, clock: Clock) -> str:
     notes = ["interrupted"] if message.status == MessageStatus.INTERRUPTED else []
     notes += [LEFT_OUT_WORDS[message.left_out]] if message.left_out else []
     note = f" ({', '.join(notes)})" if notes else ""
-    files = [one for one in found.attachments if one.message_id == message.id]
-    lines = [f"{one.line}  attachment {one.id}" for one in files]
-    words = [message.content] if message.content or not files else []
+    files = [attached for attached in transcript.attachments if attached.message_id == message.id]
+    lines = [f"{attached.line}  attachment {attached.id}" for attached in files]
+    content = [message.content] if message.content or not files else []
     head = f"\n[{when(message.created_at, clock)}] {message.role}{note}:"
-    return "\n".join([head, *lines, *words])
+    return "\n".join([head, *lines, *content])
 
 
-def _json(c: Conversation) -> dict[str, Any]:
+def _conversation_json(conversation: Conversation) -> dict[str, Any]:
     return {
-        "id": c.id,
-        "title": c.title,
-        "created_at": c.created_at,
-        "parent": c.parent_id,
-        "forked_at_message": c.forked_at_message_id,
-        "current_task": c.current_task,
+        "id": conversation.id,
+        "title": conversation.title,
+        "created_at": conversation.created_at,
+        "parent": conversation.parent_id,
+        "forked_at_message": conversation.forked_at_message_id,
+        "current_task": conversation.current_task,
     }

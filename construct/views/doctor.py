@@ -1,4 +1,4 @@
-"""What was checked, and what was made ready for search."""
+"""Render the results of `construct doctor` and `construct reindex`."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -11,23 +11,24 @@ from construct.operations.doctor import Check
 from construct.operations.indexing import Reindexed
 from construct.text import printable
 from construct.views.widgets import grid
+from construct.views.words import counted
 
-_NAMES = {
+_SHOWN_NAMES = {
     "credentials": "model chosen",
     "integrity": "file",
     "invariants": "memory",
     "meaning": "search by meaning",
     "copy": "older copy",
 }
-"""What checks are called on the screen; programs get their short names."""
+"""Names on the screen that differ from those in plain text and JSON."""
 
 
 def checks_view(checks: Sequence[Check]) -> RenderableType:
-    """Return the checks, a row each."""
+    """Return the checks as a table, one per row."""
     return grid(
         (
             Text(_mark(check), style="success" if check.ok else "error"),
-            _NAMES.get(check.name, check.name),
+            _SHOWN_NAMES.get(check.name, check.name),
             Text(printable(check.detail), overflow="fold"),
         )
         for check in checks
@@ -35,12 +36,12 @@ def checks_view(checks: Sequence[Check]) -> RenderableType:
 
 
 def checks_text(checks: Sequence[Check]) -> str:
-    """Return the checks, a line each."""
+    """Return the checks as plain text, one per line."""
     return "\n".join(f"{_mark(check)}  {check.name}: {check.detail}" for check in checks)
 
 
 def checks_json(checks: Sequence[Check]) -> dict[str, Any]:
-    """Return the same for programs."""
+    """Return the JSON form of the checks."""
     return {
         "ok": all(check.ok for check in checks),
         "checks": [asdict(check) for check in checks],
@@ -52,13 +53,13 @@ def _mark(check: Check) -> str:
 
 
 def reindexed_lines(done: Reindexed) -> Iterator[str]:
-    """Yield what was made ready for search."""
+    """Yield a line about the text index and one about the vectors."""
     if done.entered:
-        yield f"{done.entered:,} messages were added to the search index; it is complete."
+        yield f"Added {counted(done.entered, 'message')} to the search index; it is complete."
     if done.has_vectors:
-        yield f"{done.made} entries got their vectors; none is missing."
+        yield f"Made {counted(done.made, 'vector')}; none is missing."
 
 
 def reindexed_json(done: Reindexed) -> dict[str, Any]:
-    """Return the same for programs."""
+    """Return the JSON form of `reindexed_lines`."""
     return {"entered": done.entered, "made": done.made}

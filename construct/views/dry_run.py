@@ -1,7 +1,7 @@
-"""What an observer would learn now, beside what one has learned."""
+"""Render a dry run: what an observer would learn now, and what one has learned."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Group, RenderableType
 from rich.table import Column, Table
@@ -16,12 +16,20 @@ from construct.views.widgets import grid, spaced
 from construct.views.words import counted, expected_cost, money
 
 _Note = Observation | ProposedObservation
-_Row = tuple[str, str, _Note, str]
-"""A sign, its style, a note and a remark."""
+
+
+class _Row(NamedTuple):
+    """A line of the comparison."""
+
+    sign: str
+    style: str
+    note: _Note
+    never: str = ""
+    """The word of the user's rules that kept the note out."""
 
 
 def dry_run_plan_view(plan: DryRunPlan) -> str:
-    """Return what would be read again, and what that may cost."""
+    """Return which messages would be read again, and what that may cost."""
     messages = counted(len(plan.messages), "message")
     size = counted(sum(m.token_count for m in plan.messages), "token")
     if plan.model is None:
@@ -32,26 +40,29 @@ def dry_run_plan_view(plan: DryRunPlan) -> str:
 
 
 def dry_run_view(done: DryRun) -> RenderableType:
-    """Return what is learned only now (+), only then (-) and both times (=).
+    """Return the notes learned only now (+), only before (-) and both times (=).
 
-    What matters most comes last: long lists leave it on the screen.
+    The differences come last, so that they are on the screen after a long list.
     """
     changed: list[_Row] = []
     for pair in done.changed:
-        changed += [("-", "error", pair.before, ""), ("+", "success", pair.now, "")]
+        changed += [_Row("-", "error", pair.before), _Row("+", "success", pair.now)]
     titled: tuple[tuple[str, list[_Row]], ...] = (
-        ("Learned both times", [("=", "dim", o, "") for o in done.same]),
+        ("Learned both times", [_Row("=", "dim", o) for o in done.same]),
         ("Learned both times, noted differently", changed),
-        ("Learned only then", [("-", "error", o, "") for o in done.missing]),
-        ("Learned only now", [("+", "success", o, "") for o in done.added]),
-        ("Kept out by your rules", [("x", "error", o.note, o.word) for o in done.left_out]),
+        ("Learned only before", [_Row("-", "error", o) for o in done.missing]),
+        ("Learned only now", [_Row("+", "success", o) for o in done.added]),
+        (
+            "Kept out by your rules",
+            [_Row("x", "error", o.note, never=o.word) for o in done.left_out],
+        ),
     )
     parts = [Group(Text(title, style="heading3"), _table(rows)) for title, rows in titled if rows]
-    return spaced([*parts, Text(_closing(done), style="dim")])
+    return spaced([*parts, Text(_summary(done), style="dim")])
 
 
 def dry_run_json(plan: DryRunPlan, done: DryRun) -> dict[str, Any]:
-    """Return the same for programs."""
+    """Return the JSON form of `dry_run_view`."""
     return {
         "messages": done.messages,
         "model": None if plan.model is None else plan.model.name,
@@ -69,31 +80,30 @@ def dry_run_json(plan: DryRunPlan, done: DryRun) -> dict[str, Any]:
     }
 
 
-def _closing(done: DryRun) -> str:
+def _summary(done: DryRun) -> str:
     counts = [
         f"{len(done.same):,} as before",
         f"{len(done.changed):,} noted differently",
-        f"{len(done.missing):,} only then",
+        f"{len(done.missing):,} only before",
         f"{len(done.added):,} only now",
     ]
     if done.left_out:
         counts.append(f"{len(done.left_out):,} kept out by your rules")
-    cost = (
-        "What it cost is not known" if done.cost_usd is None else f"It cost {money(done.cost_usd)}"
-    )
+    cost = "Its cost is unknown"
+    if done.cost_usd is not None:
+        cost = f"It cost {money(done.cost_usd)}"
     return f"{', '.join(counts)}. Nothing was stored. {cost}."
 
 
 def _table(rows: Iterable[_Row]) -> Table:
-    lines = ((Text(f"  {row[0]}", style=row[1]), _line(row)) for row in rows)
+    lines = ((Text(f"  {row.sign}", style=row.style), _line(row)) for row in rows)
     return grid(lines, Column(no_wrap=True), Column(overflow="fold"))
 
 
 def _line(row: _Row) -> Text:
-    sign, _, note, word = row
-    line = Text(one_line(shown_line(note)), style="" if sign == "+" else "dim")
-    line.stylize(note.priority, 0, 1)
-    return line.append(f" (never: {word})" if word else "")
+    line = Text(one_line(shown_line(row.note)), style="" if row.sign == "+" else "dim")
+    line.stylize(row.note.priority, 0, 1)
+    return line.append(f" (never: {row.never})" if row.never else "")
 
 
 def _note_json(o: _Note) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Plans that are due, a line each."""
+"""Render the plans that are due, for the chat."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -11,7 +11,7 @@ from construct.views.widgets import Prose, grid
 
 
 def due_view(plans: Sequence[DuePlan], today: date) -> Table:
-    """Return what is due. Long plans take more lines; no word of them is left out."""
+    """Return the plans, one per row. Long ones wrap; nothing is cut."""
     lines = (f"{due_words(plan, today)}: {one_line(plan.content)}" for plan in plans)
     columns = Column(no_wrap=True, style="dim"), Column(overflow="fold", style="dim")
     return grid((("·", Prose(line)) for line in lines), *columns, gap=1)

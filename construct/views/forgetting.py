@@ -1,7 +1,7 @@
-"""What forgetting and undoing change, beforehand and afterwards."""
+"""Render what forgetting and undoing would change, and what they changed."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
@@ -14,33 +14,58 @@ from construct.memory.undo import Undone
 from construct.operations.forgetting import ForgetQuestion, Undo
 from construct.store.records import Cycle, Message, Observation
 from construct.text import one_line, shorten
-from construct.views.memory import memory_table, more, observation_json, observation_table
+from construct.views.memory import and_more, memory_table, observation_json, observation_table
 from construct.views.widgets import grid, spaced
-from construct.views.words import counted
+from construct.views.words import counted, listed
 from construct.vocabulary import CycleKind, Role
 
-_MOST_LISTED = 12
-_QUOTED = 100
-_WITHHELD_QUOTED = 72
+_MAX_LISTED = 12
+"""The longest list of observations, messages or files that is shown in full."""
+_MAX_MARKS = 4
+_QUOTE_LENGTH = 100
+_WITHHELD_QUOTE_LENGTH = 72
 STILL_IN_FILE = (
     " Its bytes are still in the file: another program is reading it, or the disk is full or"
     " failing. Close that program or make room; the next `construct` command clears them out."
 )
 UNDO_QUESTION = "Take this back?"
-_KINDS = {
+_CYCLE_NAMES = {
     CycleKind.EDIT: "your edit",
     CycleKind.OBSERVER: "an observation run",
     CycleKind.REFLECTOR: "a reflection",
     CycleKind.GRAPH: "what the graph drew from it",
 }
-_WITHHELD = "You had asked to forget this. The model {} it again:"
+
+
+@dataclass(frozen=True, slots=True)
+class _UndoSentences:
+    """How the changes of an undo are announced; `{}` is a count with its noun."""
+
+    removed: str
+    reactivated: str
+    shown_again: str
+    relations: str
+
+
+_WOULD_UNDO = _UndoSentences(
+    removed="{} would be removed:",
+    reactivated="{} would be active again:",
+    shown_again="You had asked to forget this. The model would see it again:",
+    relations="{} would be removed from the graph.",
+)
+_DID_UNDO = _UndoSentences(
+    removed="{} removed:",
+    reactivated="{} active again:",
+    shown_again="You had asked to forget this. The model sees it again:",
+    relations="{} removed from the graph.",
+)
 
 
 def forget_plan_view(plan: ForgetPlan, today: date) -> RenderableType:
-    """Show what would be deleted, what would change, and which similar items would stay."""
+    """Return what would be deleted, what would change, and what similar would stay."""
     sections = (
-        _deleted(plan, today),
-        _emptied(plan),
+        _deletions(plan, today),
+        _emptied_messages(plan),
         _reactivated(plan.reactivated, today),
         [Text(line, style="dim") for line in _consequences(plan)],
     )
@@ -48,66 +73,67 @@ def forget_plan_view(plan: ForgetPlan, today: date) -> RenderableType:
 
 
 def forget_question(plan: ForgetPlan) -> str:
-    """Return what to ask beforehand. What is only withheld is not deleted."""
+    """Return the confirmation question; withholding is not called deleting."""
     deletes = plan.words or plan.observations or plan.memories or plan.attachments
     return "Delete this for good?" if deletes else "Keep this from the model for good?"
 
 
-def forgotten_view(gone: Forgotten) -> str:
+def forgotten_view(forgotten: Forgotten) -> str:
     """Return what was deleted."""
     counts = (
-        (gone.observations, "observation"),
-        (gone.memories, "memory"),
-        (gone.relations, "relation"),
-        (gone.attachments, "attached file"),
+        (forgotten.observations, "observation"),
+        (forgotten.memories, "memory"),
+        (forgotten.relations, "relation"),
+        (forgotten.attachments, "attached file"),
     )
     parts = [counted(number, noun) for number, noun in counts if number]
-    parts += [f"every word of {counted(gone.emptied, 'message')}"] if gone.emptied else []
+    if forgotten.emptied:
+        parts.append(f"every word of {counted(forgotten.emptied, 'message')}")
     if parts:
-        words = f"Deleted: {', '.join(parts)}."
+        text = f"Deleted: {', '.join(parts)}."
     else:
-        words = f"Out of recall and window: {counted(gone.messages, 'message')}."
-    if gone.beside:
-        words += f" {_beside(gone.beside)} stays."
-    return words + (STILL_IN_FILE if gone.pending_erasure else "")
+        messages = counted(forgotten.messages, "message")
+        text = f"No longer recalled or sent to the model: {messages}."
+    if forgotten.beside:
+        text += f" Kept: {_other_observations(forgotten.beside)}."
+    if forgotten.pending_erasure:
+        text += STILL_IN_FILE
+    return text
 
 
 def forget_request_view(question: ForgetQuestion) -> str:
     """Return what the user asked to forget, and which messages that would empty."""
     lines = ["You asked to forget this. It is withheld from the model:"]
-    lines += [f"  “{shorten(request.words, _QUOTED)}”" for request in question.requests]
+    lines += [f"  “{shorten(request.words, _QUOTE_LENGTH)}”" for request in question.requests]
     if question.emptied:
         lines.append("Forgetting for good deletes every word of these:")
-    lines += [f"  message:{m.id} “{shorten(m.text, _QUOTED)}”" for m in question.emptied]
+    lines += [f"  message:{m.id} “{shorten(m.text, _QUOTE_LENGTH)}”" for m in question.emptied]
     return "\n".join(lines)
 
 
 def undo_plan_view(plan: Undo, today: date) -> RenderableType:
     """Return what an undo would take back, and what that would change."""
-    head = Text(f"This would be taken back: {_named(plan)}.", style="heading3")
-    # As they still stand: "superseded" is what they would be.
-    standing = [
-        o._replace(superseded_at=None, superseded_by=None) for o in plan.changes.deactivated
-    ]
-    changes = replace(plan.changes, deactivated=tuple(standing))
-    words = ("would go", "would be active again", "would be shown")
-    return Group(head, *_changes(changes, today, *words))
+    head = Text(f"This would be taken back: {_cycle_names(plan)}.", style="heading3")
+    # The plan holds them as they would be, superseded; they are still active.
+    active = [o._replace(superseded_at=None, superseded_by=None) for o in plan.changes.deactivated]
+    changes = replace(plan.changes, deactivated=tuple(active))
+    return Group(head, *_changes(changes, today, _WOULD_UNDO))
 
 
 def undone_view(done: Undo, today: date, *, compact: str = "/compact") -> RenderableType:
-    """Return what was taken back, what that changed, and what is held for now.
+    """Return what was taken back, what that changed, and when it will be done again.
 
-    `compact` is what the user types to have memory work done at once.
+    `compact` is the command that starts memory work at once.
     """
-    head = Text(f"Taken back: {_named(done)}.", style="heading3")
-    parts = [head, *_changes(done.changes, today, "gone", "active again", "is shown")]
-    if held := _held(done, compact):
-        parts.append(Text(held, style="dim"))
+    head = Text(f"Taken back: {_cycle_names(done)}.", style="heading3")
+    parts = [head, *_changes(done.changes, today, _DID_UNDO)]
+    if later := _when_repeated(done, compact):
+        parts.append(Text(later, style="dim"))
     return Group(*parts)
 
 
 def undone_json(done: Undo) -> dict[str, Any]:
-    """Return the same for programs."""
+    """Return the JSON form of `undone_view`."""
     changes = done.changes
     return {
         "cycle": _cycle_json(changes.cycle),
@@ -131,93 +157,105 @@ def _cycle_json(cycle: Cycle) -> dict[str, Any]:
     }
 
 
-def _deleted(plan: ForgetPlan, today: date) -> list[RenderableType]:
+def _deletions(plan: ForgetPlan, today: date) -> list[RenderableType]:
     parts: list[RenderableType] = []
     if plan.observations:
-        parts.append(observation_table(plan.observations, today, _MOST_LISTED))
+        parts.append(observation_table(plan.observations, today, _MAX_LISTED))
     if plan.memories:
-        parts.append(memory_table(plan.memories, _MOST_LISTED))
+        parts.append(memory_table(plan.memories, _MAX_LISTED))
     return [Text("This would be deleted for good:", style="heading3"), *parts] if parts else []
 
 
-def _emptied(plan: ForgetPlan) -> list[RenderableType]:
+def _emptied_messages(plan: ForgetPlan) -> list[RenderableType]:
     if not plan.words or not plan.message_ids:
         return []
     messages: list[Message] = sorted((*plan.messages, *plan.replies), key=lambda m: m.id)
     rows: list[tuple[str, Text]] = []
-    for m in messages[:_MOST_LISTED]:
+    for m in messages[:_MAX_LISTED]:
         who = "you" if m.role == Role.USER else "reply"
-        rows.append((f"  message:{m.id} {who}", Text(f"“{shorten(m.text, _QUOTED)}”")))
-    if left_out := more(len(messages), _MOST_LISTED):
+        rows.append((f"  message:{m.id} {who}", Text(f"“{shorten(m.text, _QUOTE_LENGTH)}”")))
+    if left_out := and_more(len(messages), _MAX_LISTED):
         rows.append(("", left_out))
     table = grid(rows, Column(no_wrap=True, style="dim"), Column(overflow="fold"), gap=1)
     return [Text("Every word of these would be deleted:"), table]
 
 
-def _reactivated(found: Sequence[Observation], today: date) -> list[RenderableType]:
-    if not found:
+def _reactivated(observations: Sequence[Observation], today: date) -> list[RenderableType]:
+    if not observations:
         return []
-    return [Text("This would be active again:"), observation_table(found, today, _MOST_LISTED)]
+    return [
+        Text("This would be active again:"),
+        observation_table(observations, today, _MAX_LISTED),
+    ]
 
 
 def _consequences(plan: ForgetPlan) -> Iterator[str]:
-    concerned = len(plan.message_ids)
-    messages = counted(concerned, "message")
-    if concerned and plan.words:
-        yield f"{messages}, the whole of them and replies too, would be emptied to “[removed]”."
+    messages = counted(len(plan.message_ids), "message")
+    if plan.message_ids and plan.words:
+        yield f"The full text of {messages}, replies included, would become “[removed]”."
         if plan.beside:
-            yield f"{_beside(plan.beside)} would stay."
-    elif concerned:
-        yield f"{messages} would leave the window and recall; --words empties them too."
+            yield f"This would stay: {_other_observations(plan.beside)}."
+    elif plan.message_ids:
+        yield (
+            f"{messages} would no longer be recalled or sent to the model; "
+            "--words empties them too."
+        )
     if plan.attachments:
-        files = ", ".join(plan.attachments[:_MOST_LISTED])
-        left_out = len(plan.attachments) - _MOST_LISTED
-        more_of_them = f" and {left_out} more" if left_out > 0 else ""
-        yield f"These files would be deleted: {files}{more_of_them}."
+        files = ", ".join(plan.attachments[:_MAX_LISTED])
+        unlisted = len(plan.attachments) - _MAX_LISTED
+        ending = f" and {unlisted} more" if unlisted > 0 else ""
+        yield f"These files would be deleted: {files}{ending}."
     if plan.threads:
-        threads = counted(len(plan.threads), "conversation")
-        yield f"{threads} would lose a title or note that holds it."
+        yield (
+            f"{counted(len(plan.threads), 'conversation')} would lose the title or note "
+            "that mentions it."
+        )
     if plan.elsewhere:
-        marks = ", ".join(f"“{one_line(mark)}”" for mark in plan.marks[:4])
+        marks = ", ".join(f"“{one_line(mark)}”" for mark in plan.marks[:_MAX_MARKS])
         yield f"{counted(plan.elsewhere, 'other message')} with {marks} would stay."
     if plan.alike:
         yield f"{counted(plan.alike, 'other observation')} saying nearly the same would stay."
 
 
-def _beside(ids: Sequence[int]) -> str:
-    return f"What else was drawn from them ({', '.join(map(str, ids))})"
+def _other_observations(ids: Sequence[int]) -> str:
+    return f"what else was drawn from those messages ({', '.join(map(str, ids))})"
 
 
-def _changes(
-    changes: Undone, today: date, gone: str, again: str, shown: str
-) -> Iterator[RenderableType]:
-    for words, found in ((gone, changes.deactivated), (again, changes.reactivated)):
-        if found:
-            yield Text(f"{counted(len(found), 'observation')} {words}:")
-            yield observation_table(found, today, _MOST_LISTED)
+def _changes(changes: Undone, today: date, sentences: _UndoSentences) -> Iterator[RenderableType]:
+    for sentence, observations in (
+        (sentences.removed, changes.deactivated),
+        (sentences.reactivated, changes.reactivated),
+    ):
+        if observations:
+            yield Text(sentence.format(counted(len(observations), "observation")))
+            yield observation_table(observations, today, _MAX_LISTED)
     if changes.given_back:
-        listed = changes.given_back[:_MOST_LISTED]
-        lines = [f"  “{shorten(words, _WITHHELD_QUOTED)}”" for words in listed]
-        yield Text("\n".join([_WITHHELD.format(shown), *lines]))
+        shown = changes.given_back[:_MAX_LISTED]
+        lines = [f"  “{shorten(text, _WITHHELD_QUOTE_LENGTH)}”" for text in shown]
+        yield Text("\n".join([sentences.shown_again, *lines]))
     if changes.relations:
-        yield Text(f"{counted(changes.relations, 'relation')} of the graph {gone}.")
+        yield Text(sentences.relations.format(counted(changes.relations, "relation")))
 
 
-def _named(undo: Undo) -> str:
-    cycles = [undo.changes.cycle, *reversed(undo.changes.along)]
-    named = list(dict.fromkeys(_KINDS[CycleKind(cycle.kind)] for cycle in cycles))
-    words = " and ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
-    if undo.changes.cycle.conversation_id is not None:
-        words += f", in conversation {undo.changes.cycle.conversation_id}"
-        words += f" “{one_line(undo.title)}”" if undo.title else ""
-    return words
+def _cycle_names(undo: Undo) -> str:
+    """Return the kinds of the undone cycles and their conversation, in words."""
+    cycle = undo.changes.cycle
+    cycles = [cycle, *reversed(undo.changes.along)]
+    text = listed(dict.fromkeys(_CYCLE_NAMES[CycleKind(each.kind)] for each in cycles))
+    if cycle.conversation_id is not None:
+        text += f", in conversation {cycle.conversation_id}"
+        if undo.title:
+            text += f" “{one_line(undo.title)}”"
+    return text
 
 
-def _held(done: Undo, compact: str) -> str:
+def _when_repeated(done: Undo, compact: str) -> str:
+    """Return when the work that was taken back will be done again; "" if never."""
     cycle = done.changes.cycle
     if cycle.kind == CycleKind.OBSERVER and done.is_here:
         return f"Those messages will be read again after more talk, or when you run {compact}."
     if cycle.kind == CycleKind.OBSERVER:
+        # The shell's `construct compact` works on the current conversation only.
         return (
             f"Those messages, in conversation {cycle.conversation_id}, will be read again after "
             "more talk there, or when you run /compact there."

@@ -1,4 +1,7 @@
-"""What is on the screen before the first prompt: plain text, which needs no rich."""
+"""Render what a chat shows before its first prompt, as plain text.
+
+Importing rich would delay the prompt.
+"""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,8 +19,11 @@ from construct.views.words import ago, model_words
 if TYPE_CHECKING:
     from construct.operations.opening import Opening
 
-_LONG_ENOUGH = timedelta(hours=1)
-_TWO_COLUMNS = 76
+_PAUSE = timedelta(hours=1)
+"""How long the user must have been away for the chat to say so."""
+_TWO_COLUMNS_FROM = 76
+"""Terminal width from which the commands stand in two columns."""
+_TASK_LENGTH = 120
 _COMMANDS = (
     ("/memory", "what it knows about you"),
     ("/why ID", "where that came from"),
@@ -29,25 +35,27 @@ _COMMANDS = (
 
 
 def greeting(opening: "Opening", width: int) -> str:
-    """Return the lines that begin a chat."""
+    """Return the text that begins a chat: the first run's screen, or a short hello."""
     if opening.first_run:
         lines = first_screen(opening.settings, opening.models.main.name, width)
     else:
         lines = hello(opening.conversation, opening.settings.clock, private=opening.private)
-    return "\n".join([*lines, *(["", opening.models.advice] if opening.models.advice else [])])
+    if opening.models.advice:
+        lines += ["", opening.models.advice]
+    return "\n".join(lines)
 
 
 def first_screen(settings: Settings, model: str, width: int) -> list[str]:
-    """Return the first run's screen: what is stored where, how to see and delete it."""
+    """Return the first run's screen: who answers, which file is used, the commands."""
     learning = (
-        "In the background it notes what matters, with dates. Later it knows you by these notes."
+        "In the background it takes dated notes of what matters, and remembers you by them."
         if settings.memory == "on"
-        else "It learns nothing, because CONSTRUCT_MEMORY says so."
+        else f"It learns nothing, because CONSTRUCT_MEMORY is {settings.memory}."
     )
     return [
         "Construct, a companion that remembers.",
         "",
-        f"{_who_answers(model)} Every word is kept in one file, yours alone:",
+        f"{_who_answers(model)} Everything is kept in one file that only you can read:",
         f"  {_from_home(settings.db)}",
         learning,
         "",
@@ -62,34 +70,35 @@ def _who_answers(model: str) -> str:
 
 
 def _from_home(path: Path) -> Path:
-    with suppress(RuntimeError, ValueError):  # there is no home, or it is not there
+    with suppress(RuntimeError, ValueError):  # no home directory, or the file is elsewhere
         return "~" / path.relative_to(Path.home())
     return path
 
 
 def _commands(width: int) -> Iterator[str]:
     cells = [f"  {name:<11}  {meaning:<27}" for name, meaning in _COMMANDS]
-    step = 2 if width >= _TWO_COLUMNS else 1
-    for first in range(0, len(cells), step):
-        yield "".join(cells[first : first + step]).rstrip()
+    columns = 2 if width >= _TWO_COLUMNS_FROM else 1
+    for first in range(0, len(cells), columns):
+        yield "".join(cells[first : first + columns]).rstrip()
 
 
 def pause_line(before: datetime, now: datetime) -> str:
-    """Return the user's time after a pause or on a new day, else ""."""
+    """Return a line with the time, after a pause or on a new day; otherwise ""."""
     if now.date() != before.date():
         return f"{now:%A}, {now.day} {now:%B %Y, %H:%M}"
-    return f"{now:%H:%M}, {gap_words(now - before)} later" if now - before >= _LONG_ENOUGH else ""
+    pause = now - before
+    return f"{now:%H:%M}, {gap_words(pause)} later" if pause >= _PAUSE else ""
 
 
-def hello(here: ConversationSummary | None, clock: Clock, *, private: bool) -> list[str]:
-    """Return the lines for a user who comes back: what goes on, and since when."""
-    if here is None:
+def hello(summary: ConversationSummary | None, clock: Clock, *, private: bool) -> list[str]:
+    """Return the lines for a returning user: the conversation, its age, its task."""
+    if summary is None:
         lines = ["Construct · a new conversation"]
     else:
-        lines = [f"Construct · {here.name} · last talked {ago(here.last_at, clock)}"]
-        task = here.conversation.current_task
-        if task and clock.now() - from_text(here.last_at) >= _LONG_ENOUGH:
-            lines.append(f"Where you were: {shorten(task, 120)}")
+        lines = [f"Construct · {summary.name} · last talked {ago(summary.last_at, clock)}"]
+        task = summary.conversation.current_task
+        if task and clock.now() - from_text(summary.last_at) >= _PAUSE:
+            lines.append(f"Where you were: {shorten(task, _TASK_LENGTH)}")
     if private:
         lines.append("Nothing you say here is stored.")
     return lines

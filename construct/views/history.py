@@ -1,4 +1,4 @@
-"""How memory changed: between two moments, by week, by generation."""
+"""Render how memory changed: between two dates, week by week, by generation."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -21,58 +21,61 @@ from construct.views.widgets import AccentBar, Prose, grid, headed, spaced
 from construct.views.words import counted, period
 
 _BAR_WIDTH = 24
-_ABOVE = 2
-"""From this generation on the timeline counts them together."""
+_MAX_LEVEL = 2
+"""The timeline counts this generation and all later ones as one level."""
 _LEGEND = "known: straight from messages + condensed once + more often"
 _NOTHING = "Nothing is remembered yet."
 
-_Line = tuple[str, Observation]
+_SignedLine = tuple[str, Observation]
+"""An observation with "+" (added) or "-" (removed)."""
 
 
-def diff_view(found: Diff, clock: Clock) -> RenderableType:
-    """Return what was learned (+), changed (- and + together) and is gone (-)."""
-    between = period(found.since, found.until, clock)
-    if not (found.learned or found.changed or found.gone):
+def diff_view(diff: Diff, clock: Clock) -> RenderableType:
+    """Return what was learned (+), changed (- then +) and is gone (-)."""
+    between = period(diff.since, diff.until, clock)
+    if not (diff.learned or diff.changed or diff.gone):
         return Text(f"Nothing changed {between}.", style="dim")
     sections = {
-        "Learned": [("+", o) for o in found.learned],
-        "Changed": _changed(found),
-        "Gone": [("-", o) for o in found.gone],
+        "Learned": [("+", o) for o in diff.learned],
+        "Changed": _changed(diff),
+        "Gone": [("-", o) for o in diff.gone],
     }
     parts = [
         Group(Text(title, style="heading3"), _diff_table(lines))
         for title, lines in sections.items()
         if lines
     ]
-    return spaced([*parts, _closing(found, between)])
+    return spaced([*parts, _diff_summary(diff, between)])
 
 
-def diff_json(found: Diff) -> dict[str, Any]:
-    """Return the same for programs."""
+def diff_json(diff: Diff) -> dict[str, Any]:
+    """Return the JSON form of `diff_view`."""
     return {
-        "learned": [observation_json(o) for o in found.learned],
+        "learned": [observation_json(o) for o in diff.learned],
         "changed": [
             {"old": observation_json(old), "new": observation_json(new)}
-            for old, new in found.changed
+            for old, new in diff.changed
         ],
-        "gone": [observation_json(o) for o in found.gone],
+        "gone": [observation_json(o) for o in diff.gone],
     }
 
 
-def timeline_view(weeks: Sequence[Period], most: int | None = None) -> RenderableType:
-    """Return weeks, oldest first, those in which nothing changed as one line.
+def timeline_view(weeks: Sequence[Period], max_lines: int | None = None) -> RenderableType:
+    """Return one line per week, oldest first; quiet weeks in a row share a line.
 
-    Bundled where that takes over `most`.
+    If that takes more than `max_lines`, the lines are months, quarters or years.
     """
     if not weeks:
         return Text(_NOTHING, style="dim")
-    unit, shown = bundled(weeks, len(weeks) if most is None else most)
+    unit, shown = bundled(weeks, len(weeks) if max_lines is None else max_lines)
     legend = _LEGEND if unit == "week" else f"{_LEGEND}\nweek by week: /timeline all"
-    return Group(_head(weeks), _timeline_table(shown, unit), Text(f"\n{legend}", style="dim"))
+    return Group(
+        _timeline_head(weeks), _timeline_table(shown, unit), Text(f"\n{legend}", style="dim")
+    )
 
 
 def timeline_json(weeks: Sequence[Period]) -> list[dict[str, Any]]:
-    """Return the same for programs."""
+    """Return the JSON form of `timeline_view`."""
     return [
         {
             "monday": week.begin.isoformat(),
@@ -86,53 +89,53 @@ def timeline_json(weeks: Sequence[Period]) -> list[dict[str, Any]]:
     ]
 
 
-def generations_view(found: Generations, today: date) -> RenderableType:
-    """Return how many observations each generation has, and the newest reflections.
-
-    Below stands what reflector runs kept back, and why.
-    """
-    if not found.levels:
+def generations_view(generations: Generations, today: date) -> RenderableType:
+    """Return the generations, the newest reflections, and what was not condensed."""
+    if not generations.levels:
         return Text(_NOTHING, style="dim")
-    parts: list[RenderableType] = [_generations_table(found.levels)]
-    if found.newest:
+    parts: list[RenderableType] = [_generations_table(generations.levels)]
+    if generations.newest:
         parts.append(Text("\nNewest reflections", style="heading3"))
     else:
         parts.append(Text("\nNothing has been condensed yet.", style="dim"))
-    for o in found.newest:
-        made_of = ", ".join(map(str, found.sources.get(o.id, ())))
+    for o in generations.newest:
+        made_of = ", ".join(map(str, generations.sources.get(o.id, ())))
         origin = Text(f"from {made_of}  (/why {o.id})", style="dim")
         parts += [observation_table([o], today), Padding(origin, (0, 0, 0, 5 + len(str(o.id))))]
-    if found.kept_back:
+    if generations.kept_back:
         parts.append(Text("\nKept as it was", style="heading3"))
-        parts += [Text(f"  {one_line(note)}", style="dim") for note in found.kept_back]
-    if found.left_out:
-        parts.append(Text(f"\n{left_out_view(found.left_out)}", style="dim"))
+        parts += [Text(f"  {one_line(note)}", style="dim") for note in generations.kept_back]
+    if generations.left_out:
+        parts.append(Text(f"\n{left_out_view(generations.left_out)}", style="dim"))
     return Group(*parts)
 
 
-def _closing(found: Diff, between: str) -> Text:
+def _diff_summary(diff: Diff, between: str) -> Text:
     counts = (
-        (len(found.learned), "learned"),
-        (len({new.id for _, new in found.changed}), "changed"),
-        (len(found.gone), "gone"),
+        (len(diff.learned), "learned"),
+        (len({new.id for _, new in diff.changed}), "changed"),
+        (len(diff.gone), "gone"),
     )
-    words = ", ".join(f"{n:,} {what}" for n, what in counts if n)
-    when_known = "now" if found.until is None else "then"
-    known = f"{found.known_after:,} known {when_known}, {found.known_before:,} before"
-    return Text.assemble((words, "strong"), (f" · {between} · {known}", "dim"))
+    summary = ", ".join(f"{number:,} {change}" for number, change in counts if number)
+    end = "now" if diff.until is None else "then"
+    known = f"{diff.known_after:,} known {end}, {diff.known_before:,} before"
+    return Text.assemble((summary, "strong"), (f" · {between} · {known}", "dim"))
 
 
-def _changed(found: Diff) -> list[_Line]:
-    lines: list[_Line] = []
-    done: set[int] = set()
-    for new in {new.id: new for _, new in found.changed}.values():
-        olds = [old for old, by in found.changed if by.id == new.id and old.id not in done]
-        done |= {old.id for old in olds}
-        lines += [*(("-", old) for old in olds), ("+", new)]
+def _changed(diff: Diff) -> list[_SignedLine]:
+    """Return each new observation after the old ones it replaces, each old one once."""
+    lines: list[_SignedLine] = []
+    listed: set[int] = set()
+    for new in {new.id: new for _, new in diff.changed}.values():
+        for old, successor in diff.changed:
+            if successor.id == new.id and old.id not in listed:
+                listed.add(old.id)
+                lines.append(("-", old))
+        lines.append(("+", new))
     return lines
 
 
-def _diff_table(lines: Sequence[_Line]) -> Table:
+def _diff_table(lines: Sequence[_SignedLine]) -> Table:
     rows = (
         (
             Text(f"  {sign}", style="success" if sign == "+" else "error"),
@@ -154,7 +157,7 @@ def _diff_table(lines: Sequence[_Line]) -> Table:
     )
 
 
-def _head(weeks: Sequence[Period]) -> Text:
+def _timeline_head(weeks: Sequence[Period]) -> Text:
     learned = counted(sum(week.learned for week in weeks), "observation")
     known = sum(weeks[-1].active.values())
     span = f" in {counted(len(weeks), 'week')}; {known:,} known today"
@@ -162,9 +165,9 @@ def _head(weeks: Sequence[Period]) -> Text:
 
 
 def _timeline_table(shown: Sequence[Period], unit: Unit) -> Table:
-    most = max(1, *(period.learned for period in shown))
+    most_learned = max(1, *(period.learned for period in shown))
     return headed(
-        (_timeline_row(line, unit, most) for line in folded(shown)),
+        (_timeline_row(line, unit, most_learned) for line in folded(shown)),
         Column("week of" if unit == "week" else unit, no_wrap=True),
         Column("learned", max_width=_BAR_WIDTH, min_width=7),
         Column(justify="right", no_wrap=True),
@@ -173,40 +176,43 @@ def _timeline_table(shown: Sequence[Period], unit: Unit) -> Table:
     )
 
 
-def _timeline_row(line: Sequence[Period], unit: Unit, most: int) -> list[RenderableType]:
-    first = line[0]
+def _timeline_row(periods: Sequence[Period], unit: Unit, most_learned: int) -> list[RenderableType]:
+    """Return the row of one period, or of several quiet ones."""
+    first = periods[0]
     if first.is_quiet:
-        return [Text(counted(len(line), f"quiet {unit}"), style="dim")]
+        return [Text(counted(len(periods), f"quiet {unit}"), style="dim")]
     return [
-        _name(first.begin, unit),
-        AccentBar(most, 0, first.learned),
+        _period_name(first.begin, unit),
+        AccentBar(most_learned, 0, first.learned),
         f"{first.learned:,}",
         _known(first),
-        ", ".join(_notes(first)),
+        ", ".join(_period_notes(first)),
     ]
 
 
-def _name(begin: date, unit: Unit) -> str:
-    quarter = f"{begin:%Y} Q{(begin.month + 2) // 3}"
-    return {
-        "week": str(begin),
-        "month": f"{begin:%Y-%m}",
-        "quarter": quarter,
-        "year": f"{begin:%Y}",
-    }[unit]
+def _period_name(begin: date, unit: Unit) -> str:
+    match unit:
+        case "week":
+            return str(begin)
+        case "month":
+            return f"{begin:%Y-%m}"
+        case "quarter":
+            return f"{begin:%Y} Q{(begin.month + 2) // 3}"
+        case "year":
+            return f"{begin:%Y}"
 
 
 def _known(period: Period) -> str:
-    """Return what was known at the end: of generation 0, of 1, and of all above."""
-    counts = [
-        sum(n for g, n in period.active.items() if min(g, _ABOVE) == level)
-        for level in range(_ABOVE + 1)
-    ]
-    last = max((level for level, n in enumerate(counts) if n), default=0)
-    return " + ".join(f"{n:,}" for n in counts[: last + 1])
+    """Return what was known at the end as "12 + 3 + 1": generation 0, 1, and above."""
+    counts = [0] * (_MAX_LEVEL + 1)
+    for generation, number in period.active.items():
+        counts[min(generation, _MAX_LEVEL)] += number
+    while len(counts) > 1 and not counts[-1]:
+        counts.pop()
+    return " + ".join(f"{number:,}" for number in counts)
 
 
-def _notes(period: Period) -> Iterator[str]:
+def _period_notes(period: Period) -> Iterator[str]:
     if period.superseded:
         yield f"{period.superseded:,} superseded"
     if period.reflections:
@@ -215,11 +221,11 @@ def _notes(period: Period) -> Iterator[str]:
         yield f"{period.corrected:,} corrected"
 
 
-def _generations_table(found: Sequence[Generation]) -> Table:
-    most = max(1, *(g.made for g in found))
+def _generations_table(generations: Sequence[Generation]) -> Table:
+    most_made = max(1, *(g.made for g in generations))
     rows = (
-        (_generation_head(g), AccentBar(most, 0, g.active + g.pending), _generation_words(g))
-        for g in found
+        (_generation_head(g), AccentBar(most_made, 0, g.active + g.pending), _generation_counts(g))
+        for g in generations
     )
     return grid(rows, Column(no_wrap=True), Column(max_width=_BAR_WIDTH), Column(overflow="fold"))
 
@@ -230,8 +236,8 @@ def _generation_head(g: Generation) -> Text:
     return Text.assemble((f"generation {g.number}", "accent"), (f"\n{origin}", "dim"))
 
 
-def _generation_words(g: Generation) -> str:
-    now = f"{g.active:,} active ({counted(g.tokens, 'token')}) of {g.made:,}"
-    further = [f"{g.pending:,} pending"] if g.pending else []
-    further += [f"{g.condensed:,} condensed further"] if g.condensed else []
-    return "\n".join(filter(None, [now, ", ".join(further)]))
+def _generation_counts(g: Generation) -> str:
+    active = f"{g.active:,} active ({counted(g.tokens, 'token')}) of {g.made:,}"
+    others = [f"{g.pending:,} pending"] if g.pending else []
+    others += [f"{g.condensed:,} condensed further"] if g.condensed else []
+    return f"{active}\n{', '.join(others)}" if others else active

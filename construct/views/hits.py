@@ -1,4 +1,4 @@
-"""What recall found, on a screen."""
+"""Render search hits for the terminal. `search.py` renders them for other programs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,62 +10,64 @@ from rich.text import Text
 
 from construct.memory.recall.query import analyse, excerpt, word_spans
 from construct.memory.recall.search import Hit
-from construct.operations.search import Found
+from construct.operations.search import SearchResult
 from construct.references import written
 from construct.views.search import legend, words_sought
 from construct.views.unmarked import without_markup
 from construct.views.widgets import Prose, grid
 from construct.vocabulary import Role
 
-_MOST_LINES = 2
-_SHORTEST = 60
+_LINES_PER_HIT = 2
+_MIN_EXCERPT = 60
+"""Columns of the shortest excerpt, however narrow the terminal."""
 _SAID_BY: Mapping[str | None, tuple[str, str]] = {
     Role.USER: ("you: ", "accent"),
     Role.ASSISTANT: ("reply: ", "dim"),
 }
-_BESIDE = 36
-"""Columns of the id, the date, and what is said of who said it and how it was found."""
+_COLUMNS_BESIDE = 36
+"""Columns that the id, the date, the speaker and the notes take beside the excerpt."""
 
 
-def found_view(found: Found) -> RenderableType:
-    """Return hits, best first, on about two lines each: the best stays on the screen.
+def search_view(result: SearchResult) -> RenderableType:
+    """Return hits, best first, on about two lines each, then the legend.
 
-    Each shows the part where the words of the query stand, and these are marked. Below
-    stands which words were searched in the place of misspelt ones.
+    Each shows the part of its text that has the words of the query, in bold.
     """
-    if found.hits:
-        return _Hits(found, words_sought(found), analyse(found.query).pieces)
+    if result.hits:
+        return _Hits(result, words_sought(result), analyse(result.query).pieces)
     nothing = "Nothing was found. Try other words, or fewer."
-    return Text("\n".join([nothing, *legend(found)]), style="dim")
+    return Text("\n".join([nothing, *legend(result)]), style="dim")
 
 
 @dataclass(frozen=True, slots=True)
 class _Hits:
-    found: Found
+    """A table of hits whose excerpts are fitted to the console's width."""
+
+    result: SearchResult
     words: tuple[str, ...]
     pieces: tuple[str, ...]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        room = max(_SHORTEST, _MOST_LINES * (options.max_width - _BESIDE))
+        room = max(_MIN_EXCERPT, _LINES_PER_HIT * (options.max_width - _COLUMNS_BESIDE))
         yield grid(
             (
                 (written((hit.kind, hit.id)), hit.date, self._text(hit, room))
-                for hit in self.found.hits
+                for hit in self.result.hits
             ),
             Column(no_wrap=True, style="dim", justify="right"),
             Column(no_wrap=True, style="dim"),
             Column(overflow="fold"),
         )
-        if below := "\n".join(legend(self.found)):
+        if below := "\n".join(legend(self.result)):
             yield Text(f"\n{below}", style="dim")
 
     def _text(self, hit: Hit, columns: int) -> Text:
-        said = without_markup(hit.text) if hit.role == Role.ASSISTANT else hit.text
+        text = without_markup(hit.text) if hit.role == Role.ASSISTANT else hit.text
         notes = [hit.state] if hit.state and hit.state != "active" else []
         notes += [hit.match] if hit.match != "direct" else []
         return Prose.assemble(
             _SAID_BY.get(hit.role, ""),
-            self._excerpt(said, columns),
+            self._excerpt(text, columns),
             *((f"  {note}", "dim") for note in notes),
         )
 

@@ -1,4 +1,4 @@
-"""What compacting and observing changed."""
+"""Render what `compact` and `observe` would do, and what they changed."""
 
 from typing import Any
 
@@ -6,15 +6,15 @@ from construct.memory.learning.floor import Reflection
 from construct.operations.learning import CompactResult, Observed, ObservePlan
 from construct.views.words import counted, expected_cost, money
 
-_RETIRED = {
-    "same": "found to say the same as another",
-    "drop": "of low priority dropped",
+_RETIREMENTS = {
+    "same": "found to repeat another",
+    "drop": "dropped for low priority",
     "outdated": "found outdated",
 }
 
 
 def compact_view(done: CompactResult) -> str:
-    """Return what was observed, committed and condensed, in one line."""
+    """Return one line: how many observations were made, committed and condensed."""
     parts = [counted(done.observed, "new observation")] if done.observed else []
     compacted = done.compacted
     moved = [f"{compacted.committed:,} committed"] if compacted.committed else []
@@ -22,12 +22,12 @@ def compact_view(done: CompactResult) -> str:
         moved.append(f"{counted(compacted.left_window, 'message')} left the window")
     parts += [", ".join(moved)] if moved else []
     if done.reflection is not None and done.reflection.shrinks:
-        parts += _reflected(done.reflection)
+        parts += _reflection_parts(done.reflection)
     return ("; ".join(parts) or "No new observations") + "."
 
 
 def compact_json(done: CompactResult | None) -> dict[str, Any]:
-    """Return the same for programs. None: there was no conversation to compact."""
+    """Return the JSON form of `compact_view`; None means there was no conversation."""
     if done is None:
         counts = ("observed", "committed", "left_window", "condensed", "into")
         return {"conversation": None} | dict.fromkeys(counts, 0)
@@ -40,12 +40,12 @@ def compact_json(done: CompactResult | None) -> dict[str, Any]:
         "left_window": done.compacted.left_window,
         "condensed": len(shrunk.gone),
         "into": len(shrunk.lines),
-        "kept_back": [f"{one.what}: {one.reason}" for one in refused],
+        "kept_back": [f"{refusal.what}: {refusal.reason}" for refusal in refused],
     }
 
 
 def observe_plan_view(plan: ObservePlan) -> str:
-    """Return what there is to observe, and what that may cost."""
+    """Return how many messages would be observed, and what that may cost."""
     messages = counted(plan.messages, "imported message")
     conversations = counted(len(plan.backlogs), "conversation")
     tokens = counted(sum(waiting.tokens for waiting in plan.backlogs), "token")
@@ -60,11 +60,12 @@ def observe_plan_view(plan: ObservePlan) -> str:
 
 
 def observed_view(done: Observed) -> str:
-    """Return what was observed, and what is left."""
+    """Return how many messages were observed, at what cost, and how many are left."""
     if not done.messages and done.stopped is None:
         return "Nothing imported is left to observe."
     learned = f"{counted(done.messages, 'message')}: {counted(done.observations, 'observation')}"
-    lines = [f"Observed {learned}, {money(done.cost_usd)}."]
+    cost = "" if done.cost_usd is None else f", {money(done.cost_usd)}"
+    lines = [f"Observed {learned}{cost}."]
     if done.stopped:
         lines.append(f"Stopped: {done.stopped}.")
     if done.messages_left:
@@ -73,12 +74,12 @@ def observed_view(done: Observed) -> str:
     return "\n".join(lines)
 
 
-def _reflected(reflection: Reflection) -> list[str]:
+def _reflection_parts(reflection: Reflection) -> list[str]:
     parts = []
     if reflection.lines:
         replaced = counted(len(reflection.retired("line")), "observation")
         parts.append(f"{replaced} condensed into {len(reflection.lines):,}")
-    for kind, words in _RETIRED.items():
+    for kind, how in _RETIREMENTS.items():
         if retired := reflection.retired(kind):
-            parts.append(f"{counted(len(retired), 'observation')} {words}")
+            parts.append(f"{counted(len(retired), 'observation')} {how}")
     return parts

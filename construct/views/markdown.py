@@ -1,114 +1,114 @@
-"""Markdown for the terminal, whole or as it streams in; both leave the same lines.
+"""Render Markdown for the terminal, whole or as it streams in, with the same result.
 
-A stream prints what nothing that follows can change: every top-level block but the
-last, every item of a list but the last, every line of an open code fence. The rest is
-small, and is shown above the prompt until it is final.
+A stream prints a part as soon as nothing that follows can change it: every top-level
+block except the last, every list item except the last, every line of an open code
+fence. The rest is small; the chat shows it above the prompt until it is final.
 """
 
 import re
 
 from construct.text import printable
-from construct.views.markdown_blocks import Unit, parse
+from construct.views.markdown_blocks import Unit, first_line, parse
 from construct.views.markdown_render import Writer
 from construct.views.themes import NEUTRAL, Theme
 
-# Parsing again for each line costs little below this many characters, and too much
-# above.
-_SMALL = 2000
-# After a blank line, a start like this cannot belong to the block before it, however
-# the line goes on.
+# Up to this many characters, unfinished text is parsed again after each line.
+_PARSED_EACH_LINE = 2000
+# After a blank line, a line that starts like this begins a new block, such as "word" or
+# "**bold**". A list marker, a digit or an indent may continue a list.
 _NEW_BLOCK = re.compile(r"[^\s\d*+-]|\*\*")
-# A whole line that begins a block wherever it stands.
+# A line that begins a block without a blank line before it: "# Title", "```python".
 _INTERRUPTS = re.compile(r"#{1,6}(?:\s|$)|`{3,}[^`]*$|~{3}")
 _ENDED_BY_BLANK = frozenset(
     {"paragraph_open", "heading_open", "table_open", "blockquote_open", "hr"}
 )
-# For the tail: a longer line is no table's head; a line costs this many characters more
-# than it has.
-_LONGEST_HEAD = 500
+# For the tail: a longer line is not taken for the head of a table, and each line counts
+# as this many characters more than it has.
+_MAX_HEAD_LENGTH = 500
 _LINE_COST = 30
 
 
 def render_markdown(text: str, width: int, theme: Theme = NEUTRAL) -> str:
-    """Return Markdown `text` as lines for a terminal `width` columns wide."""
+    """Return Markdown `text` as lines for a terminal of `width` columns."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return Writer(width, theme).write(parse([printable(line) for line in lines]))
 
 
 def warm() -> None:
-    """Build what the first rendering needs; meant for a thread while the user types."""
+    """Fill the caches of the first rendering. Runs in a thread while the user types."""
     render_markdown("**a**\n\n```python\n1\n```\n\n|a|\n|-|\n", 80)
 
 
 class MarkdownStream:
-    """Renders one reply that arrives in pieces, however it is cut."""
+    """Renders one reply that arrives in pieces of any length."""
 
     def __init__(self, width: int, theme: Theme = NEUTRAL) -> None:
-        """Render for a terminal `width` columns wide."""
+        """Render for a terminal of `width` columns."""
         self._width = width
         self._writer = Writer(width, theme)
         self._fence: _Fence | None = None
-        # Lines not printed yet, cleaned, and the item they begin with in the middle of
-        # a list; then the line that is still coming in, as it came.
         self._lines: list[str] = []
+        """Complete lines that are not printed yet, without control characters."""
         self._item: Unit | None = None
+        """The list item that `_lines` begin with, if it is not the first of a list."""
         self._partial = ""
+        """The line that is still coming in, as received."""
         self._carriage_return = ""
         self._size = 0
+        """The number of characters in `_lines`."""
         self._last_kind = ""
+        """The kind of the last unit in `_lines` when they were last parsed."""
         self._parse_at = 0
+        """The size from which `_lines` are parsed again."""
         self._cached_tail: tuple[int, str] | None = None
 
     def feed(self, delta: str) -> str:
-        """Take in `delta`.
-
-        Return what has become final, as whole lines to be printed once.
-        """
+        """Add `delta`. Return what has become final, as complete lines to print."""
         self._cached_tail = None
         *lines, self._partial = (self._partial + self._newlines(delta)).split("\n")
         first = len(self._lines)
-        out = self._take(lines)
-        if self._is_due(first):
-            out += self._flush()
+        final = self._take(lines)
+        if self._should_parse(first):
+            final += self._flush()
         if self._begins_new_block():
-            out += self._flush(probe=True)
-        return out
+            final += self._flush(before_new_block=True)
+        return final
 
     def finish(self) -> str:
-        """Return all that is left, as whole lines."""
+        """Return everything that is left, as complete lines."""
         self._cached_tail = None
-        out = self._take([self._partial] if self._partial else [])
+        final = self._take([self._partial] if self._partial else [])
         self._partial = self._carriage_return = ""
         units, self._lines = parse(self._lines, self._item), []
-        return out + self._writer.write(units)
+        return final + self._writer.write(units)
 
     def tail(self, max_lines: int = 8) -> str:
-        """Return the last `max_lines` lines of what is not final, to be shown for now.
+        """Return the last `max_lines` lines of what is not final.
 
-        None of them is wider than the terminal.
+        They are cut to the terminal's width.
         """
         if self._cached_tail is None or self._cached_tail[0] != max_lines:
             self._cached_tail = (max_lines, "\n".join(self._tail_lines(max_lines)))
         return self._cached_tail[1]
 
     def resize(self, width: int) -> None:
-        """Render what has not been printed yet for a terminal `width` columns wide."""
+        """Render everything not printed yet for a terminal of `width` columns."""
         self._width = width
         self._cached_tail = None
         self._writer.resize(width)
 
     def _newlines(self, delta: str) -> str:
-        """Return `delta` with newlines only.
+        """Return `delta` with all line ends as newlines.
 
-        A carriage return at its end waits for the newline that may follow.
+        A carriage return at its end is held back, since a newline may follow.
         """
         text = self._carriage_return + delta
         self._carriage_return = "\r" if text.endswith("\r") else ""
         return text.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n")
 
     def _take(self, lines: list[str]) -> str:
-        # Cleaned by whole lines: an escape sequence cut in two by the stream is one
-        # again, and cannot hold up the rest.
+        """Add complete lines. Return those of an open code fence, rendered."""
+        # Only complete lines are cleaned: the stream may have split escape sequences.
         clean = [printable(line) for line in lines]
         code: list[str] = []
         while self._fence is not None and clean:
@@ -121,12 +121,11 @@ class MarkdownStream:
         self._size += sum(map(len, clean)) + len(clean)
         return self._writer.write_code(code)
 
-    def _is_due(self, first: int) -> bool:
-        """Return whether the lines from `first` on are worth a look for what is final.
+    def _should_parse(self, first: int) -> bool:
+        """Return whether to parse again, now that the lines from `first` on were added.
 
-        A large region is looked at each time it has grown by a quarter, or when a block
-        has ended for certain; otherwise a long block would be parsed as often as it has
-        lines.
+        Long text is parsed each time it has grown by a quarter, or when a block has
+        ended for certain. Parsing it after every line would take quadratic time.
         """
         if first == len(self._lines):
             return False
@@ -135,6 +134,7 @@ class MarkdownStream:
         )
 
     def _ends_block(self, index: int) -> bool:
+        """Return whether the line at `index` ends the block before it for certain."""
         line = self._lines[index]
         if not line.strip():
             return self._last_kind in _ENDED_BY_BLANK
@@ -142,68 +142,74 @@ class MarkdownStream:
         return bool(_INTERRUPTS.match(line) or (after_blank and _NEW_BLOCK.match(line)))
 
     def _begins_new_block(self) -> bool:
+        """Return whether the incomplete line begins a new block for certain."""
         after_blank = bool(self._lines) and not self._lines[-1].strip()
         return after_blank and bool(_NEW_BLOCK.match(printable(self._partial[:9])))
 
-    def _flush(self, *, probe: bool = False) -> str:
-        """Return the units that are final.
+    def _flush(self, *, before_new_block: bool = False) -> str:
+        """Render the units that are final.
 
-        To `probe` is to ask what would be if a paragraph began here.
+        `before_new_block` means that a paragraph is known to begin after the lines.
         """
-        units = parse([*self._lines, "x"] if probe else self._lines, self._item)
-        done, rest = self._final(units, probe=probe)
+        units = parse([*self._lines, "x"] if before_new_block else self._lines, self._item)
+        done, rest = self._final(units, before_new_block=before_new_block)
         self._lines = self._lines[rest:]
         self._last_kind = units[-1].kind if units and self._lines else ""
         self._size = sum(map(len, self._lines)) + len(self._lines)
-        self._parse_at = self._size * 5 // 4 if self._size > _SMALL else 0
+        self._parse_at = self._size * 5 // 4 if self._size > _PARSED_EACH_LINE else 0
         return self._writer.write(done)
 
-    def _final(self, units: list[Unit], *, probe: bool) -> tuple[list[Unit], int]:
+    def _final(self, units: list[Unit], *, before_new_block: bool) -> tuple[list[Unit], int]:
+        """Return the final units, and the index of the first line after them."""
         if not units:
             return [], len(self._lines)
         last = units[-1]
-        # Only its second line shows that a fence's first is not the head of a table.
-        in_fence = not probe and last.open_fence and bool(last.tokens[0].content)
-        if in_fence:
-            self._fence = _Fence(last)
-        if in_fence or (not probe and last.is_settled(len(self._lines))):
-            self._item = None
-            return units, len(self._lines)
+        if not before_new_block:
+            # Without content, the fence's first line may still be the head of a table.
+            if in_fence := last.open_fence and bool(last.tokens[0].content):
+                self._fence = _Fence(last)
+            if in_fence or last.is_settled(len(self._lines)):
+                self._item = None
+                return units, len(self._lines)
         self._item = last if last.continues_list else None
         return units[:-1], last.start
 
     def _tail_lines(self, max_lines: int) -> list[str]:
         budget = 2 * max_lines * self._width
         last = printable(_end(self._partial, budget))
-        trial = self._writer.copy()
+        writer = self._writer.copy()
         if self._fence is not None:
             if not last.strip(" `~"):
-                return []  # most likely the end of the fence, coming in
-            return trial.fitted(trial.code_lines([self._fence.content(last)]))[-max_lines:]
+                return []  # probably the beginning of the closing fence
+            return writer.shown_on_terminal(writer.code_lines([self._fence.content(last)]))[
+                -max_lines:
+            ]
         lines = self._tail_source(last, budget)
         units = parse(lines, self._item) if any(lines) else []
-        return trial.fitted(trial.lines(units))[-max_lines:]
+        return writer.shown_on_terminal(writer.lines(units))[-max_lines:]
 
     def _tail_source(self, last: str, budget: int) -> list[str]:
-        """Return the end of what is not final.
+        """Return the last lines of what is not final.
 
-        Of a long block its head too, which says what it is.
+        The first lines of a long block are added, since they say what kind it is.
         """
         index, size = len(self._lines), len(last)
         while index and size < budget:
             index -= 1
             size += len(self._lines[index]) + _LINE_COST
-        # The beginning moves by several lines at a time, or everything would be wrapped
-        # anew for each line.
+        # The start moves by eight lines at a time: with every move the paragraph is
+        # wrapped differently.
         index -= index % 8
-        head = [line for line in self._lines[: min(2, index)] if len(line) < _LONGEST_HEAD]
+        head = [line for line in self._lines[: min(2, index)] if len(line) < _MAX_HEAD_LENGTH]
         return [*head, *(_end(line, budget) for line in self._lines[index:]), last]
 
 
 class _Fence:
+    """A code fence whose closing line has not arrived."""
+
     def __init__(self, unit: Unit) -> None:
         token = unit.tokens[0]
-        opener = unit.lines[(token.map or [0])[0]]
+        opener = unit.lines[first_line(token)]
         self._indent = len(opener) - len(opener.lstrip(" "))
         self._closing = re.compile(rf" {{0,3}}{token.markup}{token.markup[0]}*[ \t]*")
 
@@ -211,21 +217,21 @@ class _Fence:
         return self._closing.fullmatch(line) is not None
 
     def content(self, line: str) -> str:
-        """Return a line of code without the indent of the fence.
+        """Return a line of code without the fence's indent.
 
-        A tab that reaches beyond that indent leaves blanks, as markdown-it has it.
+        As in markdown-it, a tab that reaches beyond the indent leaves blanks.
         """
         columns = 0
-        for at, character in enumerate(line):
+        for index, character in enumerate(line):
             if columns >= self._indent or character not in " \t":
-                return " " * (columns - self._indent) + line[at:]
+                return " " * (columns - self._indent) + line[index:]
             columns += 4 - columns % 4 if character == "\t" else 1
         return ""
 
 
 def _end(text: str, budget: int) -> str:
-    """Return the end of `text`: `budget` to twice as many characters.
+    """Return the last `budget` to 2 * `budget` characters of `text`.
 
-    It begins at a place that seldom moves.
+    The start moves only once per `budget` characters, so that the display seldom jumps.
     """
     return text[max(0, len(text) - budget) // budget * budget :]

@@ -1,4 +1,4 @@
-"""Markdown source → its top-level blocks, from wherever a stream is."""
+"""Parse Markdown into top-level blocks and list items, at any point of a stream."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock, blockquote, list_block
 from markdown_it.token import Token
 
-# At its own limit markdown-it drops the rest of the document; below it a marker too
-# many is text.
-_DEEPEST = 24
-_MOST_BRACKETS = 300
-# Put before lines that continue a list, and thrown away again: an item with its content
-# five columns in, so that what follows is its sibling whatever its indent (0 to 3).
+# Deeper lists and quotes are text. At its own limit, which is higher, markdown-it drops
+# the rest of the document.
+_MAX_NESTING = 24
+_MAX_BRACKETS = 300
+# An item to parse before lines that continue a list, and to discard afterwards. Its
+# content starts in column five: items with an indent of 0 to 3 are its siblings.
 _ITEM_BEFORE = {".": "1.   x", ")": "1)   x", "-": "-    x", "*": "*    x", "+": "+    x"}
 
 Rule = Callable[[StateBlock, int, int, bool], bool]
@@ -21,19 +21,20 @@ Rule = Callable[[StateBlock, int, int, bool], bool]
 
 @dataclass(frozen=True)
 class Unit:
-    """The least that is printed at once: a top-level block, or an item of a list."""
+    """A top-level block or a list item: the smallest part that is printed at once."""
 
     tokens: list[Token]
     lines: list[str]
-    """The source in whose lines the tokens' maps count."""
+    """The source lines to which the tokens' line numbers refer."""
     start: int
     end: int
-    """Where the unit begins and ends among the lines that were given to `parse`."""
+    """The unit's line range among the lines given to `parse`."""
     gap: bool = True
-    """Whether a blank line belongs before it."""
+    """Whether a blank line comes before it."""
     number: int = 0
-    """An item's number in its list."""
+    """A list item's number."""
     continues_list: bool = False
+    """Whether it is a list item but not the first of its list."""
 
     @property
     def kind(self) -> str:
@@ -48,17 +49,17 @@ class Unit:
         return token.type == "fence" and token.content.count("\n") == last - first - 1
 
     def is_settled(self, total: int) -> bool:
-        """Return whether, as the last in `total` lines, it cannot grow any more."""
+        """Return whether the unit, the last in `total` lines, is complete."""
         if self.kind == "fence":
             return not self.open_fence
         return self.end < total and self.kind not in {"list_item_open", "code_block"}
 
 
 def parse(lines: Sequence[str], item: Unit | None = None) -> list[Unit]:
-    """Return the units of `lines`, their inline text unparsed.
+    """Return the units of `lines`. Their inline text is not parsed yet.
 
-    When the lines begin with an item in the middle of a list, `item` is that item as it
-    was parsed before.
+    If the lines begin in the middle of a list, `item` is the item they begin with, as
+    parsed before.
     """
     before = [] if item is None else [_ITEM_BEFORE[item.tokens[0].markup], ""]
     source = [*before, *lines]
@@ -70,14 +71,14 @@ def parse(lines: Sequence[str], item: Unit | None = None) -> list[Unit]:
         if block[0].type in {"bullet_list_open", "ordered_list_open"}:
             units += _items(block, source, item if first == 0 else None, len(before))
         else:
-            units.append(Unit(block, source, first - len(before), last - len(before)))
+            units.append(Unit(block, source, start=first - len(before), end=last - len(before)))
     return units
 
 
 def _items(
     block: list[Token], source: list[str], item: Unit | None, skipped: int
 ) -> Iterator[Unit]:
-    """Yield a unit for each item of a list, without the one before `item`."""
+    """Yield a unit for each item of a list, except the one from `_ITEM_BEFORE`."""
     number = int(block[0].attrs.get("start", 1)) if item is None else item.number - 1
     for index, tokens in enumerate(children(block[1:-1])):
         first, last = tokens[0].map or (0, 0)
@@ -86,11 +87,19 @@ def _items(
             continue
         if item is not None and index == 1:
             gap = item.gap
-        yield Unit(tokens, source, first - skipped, last - skipped, gap, number + index, index > 0)
+        yield Unit(
+            tokens,
+            source,
+            start=first - skipped,
+            end=last - skipped,
+            gap=gap,
+            number=number + index,
+            continues_list=index > 0,
+        )
 
 
 def children(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Yield each outermost block among `tokens` with all that is in it."""
+    """Yield the tokens of each outermost block, including nested ones."""
     depth = start = 0
     for index, token in enumerate(tokens):
         depth += token.nesting
@@ -99,26 +108,30 @@ def children(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             start = index + 1
 
 
+def first_line(token: Token) -> int:
+    """Return the index of the source line where a block begins."""
+    return token.map[0] if token.map else 0
+
+
 def blank_before(lines: Sequence[str], line: int) -> bool:
-    """Return whether a blank line stands before `line`, be it inside a block quote."""
+    """Return whether the line before `line` is blank, inside a block quote too."""
     return line > 0 and not lines[line - 1].strip(" \t>")
 
 
 def inline(content: str) -> list[Token]:
     """Return the tokens of inline text.
 
-    With too many brackets its links are text: they cost their square.
+    Links are not parsed in text with very many brackets: that takes quadratic time.
     """
-    links = "](" in content and content.count("[") <= _MOST_BRACKETS
+    links = "](" in content and content.count("[") <= _MAX_BRACKETS
     return parser(links=links).parseInline(content)[0].children or []
 
 
 @cache
 def parser(*, links: bool = True) -> MarkdownIt:
-    """Return the parser: CommonMark and tables; HTML and definitions are text.
+    """Return the parser: CommonMark with tables; HTML and link definitions are text.
 
-    A definition may follow its use by pages, so a stream cannot know it; and a reader
-    should see both.
+    A definition may come pages after its use, when the use has been printed already.
     """
     markdown = MarkdownIt("commonmark", {"maxNesting": 100}).enable(["table", "strikethrough"])
     markdown.disable(["reference", "html_block"])
@@ -131,6 +144,7 @@ def parser(*, links: bool = True) -> MarkdownIt:
 
 
 def _shallow(rule: Rule) -> Rule:
+    """Return a block rule that does not apply beyond `_MAX_NESTING`."""
     return lambda state, start, end, silent: (
-        state.level < _DEEPEST and rule(state, start, end, silent)
+        state.level < _MAX_NESTING and rule(state, start, end, silent)
     )

@@ -1,9 +1,9 @@
-"""Code → coloured lines, one at a time.
+"""Colour code line by line, so that it can be printed as it streams in.
 
-A line's colours depend on the lines before it, never on those to come.
+A line's colours depend on earlier lines only.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from functools import cache
 from typing import Any
@@ -16,14 +16,15 @@ from rich.text import Text
 
 from construct.views.themes import Theme
 
-_LONGEST = 1000  # characters; a longer line is data, and lexers can be slow on purpose-made ones
-_DEEPEST = 100
+_MAX_LINE_LENGTH = 1000
+"""Longer lines are data and stay plain; some lexers take very long for crafted ones."""
+_MAX_LEXER_STATES = 100
 
 Tokens = list[tuple[Any, str]]
 
 
 class CodeBlock:
-    """The lines of one code block, coloured as they come."""
+    """Colours the lines of one code block in order."""
 
     def __init__(self, language: str, theme: Theme) -> None:
         self._lexer = _lexer(language)
@@ -33,7 +34,7 @@ class CodeBlock:
         self._blank = 0
 
     def copy(self) -> "CodeBlock":
-        """Return a copy to try lines on."""
+        """Return an independent copy, to render lines that may change."""
         other = copy(self)
         other._stack = list(self._stack)
         return other
@@ -41,7 +42,7 @@ class CodeBlock:
     def add(self, code: Sequence[str]) -> list[Text]:
         """Return the coloured lines of `code`.
 
-        Blank ones wait for one that is not, so none trail.
+        Blank lines are held back until another line follows, so that none are trailing.
         """
         lines: list[Text] = []
         for line in code:
@@ -54,52 +55,50 @@ class CodeBlock:
         return lines
 
     def _colour(self, line: str) -> Text:
-        if self._lexer is None or len(line) > _LONGEST:
+        if self._lexer is None or len(line) > _MAX_LINE_LENGTH:
             return Text(line)
         text = Text()
         for kind, value in self._tokens(line):
             text.append(value.replace("\n", ""), _style(self._theme, kind))
-        # A lexer that loses or adds text may not change what is read.
+        # Some lexers lose or add characters. Then the plain line is right.
         return text if text.plain == line else Text(line)
 
     def _tokens(self, line: str) -> Tokens:
-        """Return the tokens of `line`, minding comments that last for several lines.
+        """Return the tokens of `line`, in or outside a comment of several lines.
 
-        Most lexers know these only as a whole; so it is tried whether an end of comment
-        would end one here.
+        Most lexers match such a comment as a whole. To find out whether one is open at
+        the end of the line, the line is lexed with "*/" appended.
         """
         if self._in_comment:
             comment, end, code = line.partition("*/")
             self._in_comment = not end
             return [(Comment, comment + end), *(self._lex(code) if end else [])]
-        if "/*" not in line or not _slash_comments(self._lexer):
+        if "/*" not in line or not _has_slash_comments(self._lexer):
             return self._lex(line)
         before = list(self._stack)
         tokens = [token for token in self._lex(line + "\n*/") if token[1] != "\n"]
-        self._in_comment = (
-            bool(tokens) and tokens[-1][0] in Comment and tokens[-1][1].endswith("\n*/")
-        )
+        kind, value = tokens[-1] if tokens else (Token, "")
+        self._in_comment = kind in Comment and value.endswith("\n*/")
         if self._in_comment:
-            return [*tokens[:-1], (Comment, tokens[-1][1].removesuffix("\n*/"))]
+            return [*tokens[:-1], (Comment, value.removesuffix("\n*/"))]
         self._stack = before
         return self._lex(line)
 
     def _lex(self, line: str) -> Tokens:
         try:
             if isinstance(self._lexer, RegexLexer):
-                return [token for token in self._lex_on(line + "\n") if token[1]]
-        except Exception:  # noqa: BLE001 - foreign code, untrusted text; some lexers know no context at all
+                return self._lex_in_state(line + "\n")
+        except Exception:  # noqa: BLE001 - third-party lexers on untrusted text; some do not support a context
             self._stack = ["root"]
         return _lex_alone(self._lexer, line)
 
-    def _lex_on(self, line: str) -> Iterator[tuple[Any, str]]:
-        """Yield the tokens of `line`, in the state the line before it left."""
+    def _lex_in_state(self, line: str) -> Tokens:
+        """Return the tokens of `line`, lexed in the state after the previous line."""
         context = LexerContext(line, 0, list(self._stack))
-        for _, kind, value in ExtendedRegexLexer.get_tokens_unprocessed(
-            self._lexer, context=context
-        ):
-            yield kind, value
-        self._stack = context.stack if len(context.stack) <= _DEEPEST else ["root"]
+        lexed = ExtendedRegexLexer.get_tokens_unprocessed(self._lexer, context=context)
+        tokens = [(kind, value) for _, kind, value in lexed if value]
+        self._stack = context.stack if len(context.stack) <= _MAX_LEXER_STATES else ["root"]
+        return tokens
 
 
 def _lex_alone(lexer: Any, line: str) -> Tokens:
@@ -107,30 +106,28 @@ def _lex_alone(lexer: Any, line: str) -> Tokens:
         return [
             (kind, value) for _, kind, value in lexer.get_tokens_unprocessed(line + "\n") if value
         ]
-    except Exception:  # noqa: BLE001 - as above: a line without colours is better than a lost reply
+    except Exception:  # noqa: BLE001 - as above: better a plain line than a lost reply
         return [(Token, line)]
 
 
 @cache
 def _lexer(language: str) -> Any:
-    """Return the lexer that is called `language`, or None.
-
-    Plug-ins are not looked for: that takes long.
-    """
+    """Return the lexer named `language`, or None. Plug-ins are slow to search."""
     name = language.lower()
-    return get_lexer_by_name(name) if name in _known() else None
+    return get_lexer_by_name(name) if name in _lexer_names() else None
 
 
 @cache
-def _known() -> frozenset[str]:
-    everything: Iterable[tuple[str, tuple[str, ...], object, object]] = get_all_lexers(
-        plugins=False
-    )
-    return frozenset(alias.lower() for _, aliases, *_ in everything for alias in aliases) - {"text"}
+def _lexer_names() -> frozenset[str]:
+    aliases: set[str] = set()
+    for _, lexer_aliases, _, _ in get_all_lexers(plugins=False):
+        aliases.update(alias.lower() for alias in lexer_aliases)
+    return frozenset(aliases - {"text"})
 
 
 @cache
-def _slash_comments(lexer: Any) -> bool:
+def _has_slash_comments(lexer: Any) -> bool:
+    """Return whether the language has comments like `/* this */`."""
     tokens = _lex_alone(lexer, "/* a\n b */")
     return tokens[0][0] in Comment and tokens[0][1] == "/* a\n b */"
 

@@ -1,6 +1,7 @@
-"""Markdown units → lines of styled text → ANSI.
+"""Draw parsed Markdown as lines of styled text, and these as ANSI.
 
-The same code serves a stream and a whole document.
+Rich's own Markdown is not used: it centres headings, cuts long URLs, drops HTML, and
+draws a document only as a whole.
 """
 
 import io
@@ -22,16 +23,18 @@ from rich.table import Table
 from rich.text import Text
 
 from construct.text import printable
-from construct.views.markdown_blocks import Unit, blank_before, children, inline
+from construct.views.markdown_blocks import Unit, blank_before, children, first_line, inline
 from construct.views.markdown_code import CodeBlock
 from construct.views.themes import Theme
-from construct.views.wrapping import breaks, chops
+from construct.views.wrapping import break_points, chop_points
 
-_NARROWEST = 10
-_WIDEST_RULE = 40
+_MIN_WIDTH = 10
+_MAX_RULE_WIDTH = 40
 _CODE_INDENT = "  "
 _LONG_WORD = 16
-_BETWEEN_COLUMNS = 3
+"""Longer words do not widen a table's column; they may be cut."""
+_COLUMN_GAP = 3
+# A link definition, which begins a line of its own: "[name]: http://example.com"
 _DEFINITION = re.compile(r"\[[^\]]+\]:(?:\s|$)")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _JUSTIFY: dict[str, JustifyMethod] = {"text-align:right": "right", "text-align:center": "center"}
@@ -39,62 +42,62 @@ _JUSTIFY: dict[str, JustifyMethod] = {"text-align:right": "right", "text-align:c
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The width and colours to write in."""
+    """The width and the theme to draw with."""
 
     width: int
     theme: Theme
 
     def narrower(self, columns: int) -> "Page":
-        """Return a page narrower by so many columns, down to a useful width."""
-        return Page(max(_NARROWEST, self.width - columns), self.theme)
+        """Return a page that is narrower by `columns`, but not too narrow to read."""
+        return Page(max(_MIN_WIDTH, self.width - columns), self.theme)
 
     def style(self, name: str) -> str:
-        """Return the style of this name."""
+        """Return the definition of a named style."""
         return self.theme.styles[name]
 
 
 class Writer:
-    """Writes units one below the other, with blank lines between them."""
+    """Draws units one after the other, with blank lines between them."""
 
     def __init__(self, width: int, theme: Theme) -> None:
         self._page = Page(width, theme)
         self._begun = False
         self._gap = False
         self._code = CodeBlock("", theme)
-        """The code fence written last; it may go on."""
+        """The last code fence; more of its lines may follow."""
 
     def resize(self, width: int) -> None:
-        """Write lines of `width` columns from here on."""
+        """Draw the next units `width` columns wide."""
         self._page = Page(width, self._page.theme)
 
     def copy(self) -> "Writer":
-        """Return a copy to try lines on."""
+        """Return an independent copy, to draw units that may change."""
         other = copy(self)
         other._code = self._code.copy()
         return other
 
     def write(self, units: Sequence[Unit]) -> str:
-        """Return the lines of `units` for the terminal."""
+        """Return `units` as text for the terminal."""
         return "".join(f"{line}\n" for line in self._strings(self.lines(units)))
 
     def write_code(self, code: Sequence[str]) -> str:
-        """Return lines of code for the terminal; they continue the last fence."""
+        """Return lines that continue the last code fence, as text for the terminal."""
         return "".join(f"{line}\n" for line in self._strings(self.code_lines(code)))
 
     def lines(self, units: Sequence[Unit]) -> list[Text]:
-        """Return the lines of `units`."""
+        """Return `units` as styled lines."""
         return [line for unit in units for line in self._unit_lines(unit)]
 
     def code_lines(self, code: Sequence[str]) -> list[Text]:
-        """Return lines of code; they continue the last fence."""
+        """Return lines that continue the last code fence, as styled lines."""
         return self._spaced(_prefixed(self._code.add(code), _CODE_INDENT))
 
-    def fitted(self, lines: Sequence[Text]) -> list[str]:
-        """Return lines as they will appear on the terminal, cut at its width."""
+    def shown_on_terminal(self, lines: Sequence[Text]) -> list[str]:
+        """Return lines as the terminal will show them, broken at its width."""
         width = max(2, self._page.width)
         pieces: list[Text] = []
         for line in lines:
-            pieces += line.divide(chops(line.plain.rstrip(), width))
+            pieces += line.divide(chop_points(line.plain.rstrip(), width))
         return self._strings(pieces)
 
     def _unit_lines(self, unit: Unit) -> list[Text]:
@@ -108,6 +111,7 @@ class Writer:
         return self._spaced(_block(unit.tokens, unit.lines, self._page))
 
     def _spaced(self, lines: list[Text]) -> list[Text]:
+        """Return the lines, after a blank one if there is a gap before the unit."""
         if not lines:
             return []
         gap = [Text()] if self._gap else []
@@ -121,17 +125,18 @@ class Writer:
 
 
 def _blocks(tokens: Sequence[Token], lines: list[str], page: Page) -> list[Text]:
-    out: list[Text] = []
+    drawn: list[Text] = []
     for block in children(tokens):
-        rendered = _block(block, lines, page)
-        if out and rendered and blank_before(lines, (block[0].map or [0])[0]):
-            out.append(Text())
-        out += rendered
-    return out
+        block_lines = _block(block, lines, page)
+        if drawn and block_lines and blank_before(lines, first_line(block[0])):
+            drawn.append(Text())
+        drawn += block_lines
+    return drawn
 
 
 def _block(tokens: list[Token], lines: list[str], page: Page) -> list[Text]:
-    page = page.narrower(0)
+    """Return the lines of one block. `lines` are the source, for its blank lines."""
+    page = page.narrower(0)  # at least the minimum width
     match tokens[0].type:
         case "paragraph_open":
             return _wrap(_inline(tokens[1], page), page.width)
@@ -142,7 +147,7 @@ def _block(tokens: list[Token], lines: list[str], page: Page) -> list[Text]:
             code = CodeBlock(_language(tokens[0]), page.theme).add(_code_lines(tokens[0]))
             return _prefixed(code, _CODE_INDENT)
         case "hr":
-            return [Text.assemble(("─" * min(page.width, _WIDEST_RULE), page.style("rule")))]
+            return [Text.assemble(("─" * min(page.width, _MAX_RULE_WIDTH), page.style("rule")))]
         case "blockquote_open":
             inner = _blocks(tokens[1:-1], lines, page.narrower(2))
             return _prefixed(
@@ -155,13 +160,13 @@ def _block(tokens: list[Token], lines: list[str], page: Page) -> list[Text]:
 
 
 def _list(tokens: list[Token], lines: list[str], page: Page) -> list[Text]:
-    out: list[Text] = []
+    drawn: list[Text] = []
     start = int(tokens[0].attrs.get("start", 1))
     for number, item in enumerate(children(tokens[1:-1]), start):
-        if out and blank_before(lines, (item[0].map or [0])[0]):
-            out.append(Text())
-        out += _item(item, lines, page, number)
-    return out
+        if drawn and blank_before(lines, first_line(item[0])):
+            drawn.append(Text())
+        drawn += _item(item, lines, page, number)
+    return drawn
 
 
 def _item(tokens: list[Token], lines: list[str], page: Page, number: int) -> list[Text]:
@@ -190,60 +195,62 @@ def _table(tokens: list[Token], page: Page) -> list[Text]:
     options = _console().options.update(width=page.width, height=None)
     lines = [_line(segments) for segments in _console().render_lines(table, options, pad=False)]
     while not lines[-1].plain.strip():
-        lines.pop()  # Rich leaves one below a table without rows.
+        lines.pop()  # rich adds a blank line below a table without rows
     return lines
 
 
 def column_widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
-    """Return a width for each column, given the texts of its cells.
+    """Return the widths of a table's columns, given the texts of their cells.
 
-    Together with the gaps they take at most `room` columns. Only very long words are
-    cut; narrow columns get all they need first. None if the words do not fit side by
-    side.
+    With the gaps they take at most `room` columns in total. Wide columns are reduced
+    first; only very long words are cut. None if the words do not fit side by side.
     """
-    least = [
-        max((cell_len(word) for cell in column for word in cell.split()), default=1)
-        for column in columns
-    ]
-    least = [min(_LONG_WORD, size) for size in least]
-    wanted = [
-        max(cell_len(line) for cell in column for line in (cell.split("\n"))) for column in columns
-    ]
-    room -= _BETWEEN_COLUMNS * (len(columns) - 1)
-    if sum(least) > room:
+    minima = [min(_LONG_WORD, _longest(" ".join(cells).split(), 1)) for cells in columns]
+    maxima = [_longest("\n".join(cells).split("\n"), 0) for cells in columns]
+    room -= _COLUMN_GAP * (len(columns) - 1)
+    if sum(minima) > room:
         return None
-    most = next(cap for cap in range(room, -1, -1) if sum(_clamped(least, wanted, cap)) <= room)
-    widths = _clamped(least, wanted, most)
-    cut_short = [index for index, size in enumerate(widths) if size < wanted[index]]
-    for index in cut_short[: room - sum(widths)]:
+    limit = room
+    while sum(widths := _clamped(minima, maxima, limit)) > room:
+        limit -= 1
+    reduced = [index for index, width in enumerate(widths) if width < maxima[index]]
+    for index in reduced[: room - sum(widths)]:
         widths[index] += 1
     return widths
 
 
-def _clamped(least: Sequence[int], wanted: Sequence[int], cap: int) -> list[int]:
-    return [max(low, min(high, cap)) for low, high in zip(least, wanted, strict=True)]
+def _longest(texts: Sequence[str], default: int) -> int:
+    return max(map(cell_len, texts), default=default)
+
+
+def _clamped(minima: Sequence[int], maxima: Sequence[int], limit: int) -> list[int]:
+    return [max(low, min(high, limit)) for low, high in zip(minima, maxima, strict=True)]
 
 
 def _records(header: list[Text], rows: list[list[Text]], page: Page) -> list[Text]:
-    """Return the rows of a table that is too wide one below the other, cell by cell.
+    """Return a table that is too wide as records: "heading: cell", one cell per line.
 
-    Each cell follows its heading. Empty cells are left out, unless a row has no others.
+    Empty cells are left out, unless the whole row is empty.
     """
-    out: list[Text] = []
+    lines: list[Text] = []
     for row in rows or [[Text() for _ in header]]:
-        if out:
-            out.append(Text())
+        if lines:
+            lines.append(Text())
+        row_is_empty = not any(cell.plain for cell in row)
         for name, cell in zip(header, row, strict=True):
-            if any(other.plain for other in row) and not cell.plain:
-                continue
-            label = Text.assemble((name.plain, page.style("table")), ": ") if name.plain else Text()
-            out += _wrap(label + cell, page.width)
-    return out
+            if cell.plain or row_is_empty:
+                label = Text()
+                if name.plain:
+                    label = Text.assemble((name.plain, page.style("table")), ": ")
+                lines += _wrap(label + cell, page.width)
+    return lines
 
 
 def _wrap(text: Text, width: int) -> list[Text]:
-    lines = text.split("\n", allow_blank=True)
-    return [piece for line in lines for piece in line.divide(breaks(line.plain, width))]
+    lines: list[Text] = []
+    for line in text.split("\n", allow_blank=True):
+        lines += line.divide(break_points(line.plain, width))
+    return lines
 
 
 def _ansi(line: Text) -> str:
@@ -257,6 +264,7 @@ def _ansi(line: Text) -> str:
 
 
 def _prefixed(lines: Sequence[Text], prefix: str | Text, blank: str | Text = "") -> list[Text]:
+    """Return the lines with `prefix` before each, or `blank` before empty ones."""
     return [Text.assemble(prefix if line else blank, line) for line in lines]
 
 
@@ -301,6 +309,8 @@ def _inline(token: Token, page: Page, style: str = "") -> Text:
 
 
 class _Inline:
+    """Collects inline tokens into one styled text."""
+
     def __init__(self, page: Page, style: str) -> None:
         self.text = Text()
         self._style = page.style
@@ -312,10 +322,8 @@ class _Inline:
             case "hardbreak":
                 self._append("\n")
             case "softbreak":
-                definition = (
-                    following and following.type == "text" and _DEFINITION.match(following.content)
-                )
-                self._append("\n" if definition else " ")
+                next_text = following.content if following and following.type == "text" else ""
+                self._append("\n" if _DEFINITION.match(next_text) else " ")
             case "code_inline":
                 self._append(token.content, self._style("code"))
             case "html_inline":
@@ -339,8 +347,7 @@ class _Inline:
         self._styles.append(self._styles[-1] + Style.parse(self._style(style)))
 
     def _append(self, content: str, style: str = "") -> None:
-        # Entities and percent codes have become characters by now, so this is the place
-        # to look at them.
+        # Clean here, where entities and percent codes have been decoded.
         clean = printable(content).replace("\t", " ")
         if self.text.plain.endswith("\n"):
             clean = clean.lstrip(" ")
@@ -349,7 +356,7 @@ class _Inline:
         )
 
     def _close_link(self) -> None:
-        """Show the target unless it is the text: no link can pass for another."""
+        """Append the target unless it is the text, so that no link hides it."""
         self._styles.pop()
         target, start = self._links.pop()
         if self.text.plain[start:] not in {target, target.removeprefix("mailto:")}:

@@ -1,4 +1,4 @@
-"""What is remembered: observations, memories, messages and the graph."""
+"""Render observations, memories, messages and the graph."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -20,99 +20,107 @@ from construct.operations.memory_filter import outcome_unknown
 from construct.store.records import Memory, Message, Observation
 from construct.text import one_line
 from construct.views.widgets import Prose, grid
-from construct.views.words import counted, day, when
+from construct.views.words import counted, day, listed, when
 from construct.vocabulary import MemoryOrigin, Stance
 
 _STANCES: Mapping[str, str] = {Stance.ASSISTANT: "the assistant's words"}
-_MOST_BRANCHES, _MOST_BRANCHES_BELOW = 40, 6
-"""Relations that are drawn of an entity itself, and of each one behind it."""
+_MAX_RELATIONS, _MAX_RELATIONS_BELOW = 40, 6
+"""Relations drawn of the entity asked for, and of each entity below it."""
 
 
 def memory_list_view(
-    found: MemoryList,
+    memory_list: MemoryList,
     *,
     most: int | None = None,
     memories: Sequence[Memory] | None = None,
     rest: str = "/memory all, or narrow it (/help memory)",
 ) -> RenderableType:
-    """Return memories, then observations by day, the newest last, then the counts.
+    """Return memories, then observations by day with the newest last, then the counts.
 
-    Observations older than the newest `most` are only counted; `rest` says how to see
-    them. `memories` are those to show, all unless given.
+    Only the newest `most` observations are shown; `rest` says how to see the others.
+    `memories` replaces the memories that are shown.
     """
-    kept = found.memories if memories is None else memories
+    kept = memory_list.memories if memories is None else memories
     parts: list[RenderableType] = []
     if kept:
         parts = [Text("Kept for good", style="heading3"), memory_table(kept)]
-    shown = found.observations[-most:] if most else found.observations
+    shown = memory_list.observations[-most:] if most else memory_list.observations
     for on_day, group in groupby(shown, key=lambda o: o.observation_date):
         parts += [Text()] if parts else []
-        parts += [_day_head(on_day, found.today), observation_table(list(group), found.today)]
-    parts += [Text(), _closing(found, kept)]
-    if left_out := len(found.observations) - len(shown):
+        parts += [
+            _day_head(on_day, memory_list.today),
+            observation_table(list(group), memory_list.today),
+        ]
+    parts += [Text(), _summary(memory_list, kept)]
+    if left_out := len(memory_list.observations) - len(shown):
         parts.append(Text(f"{left_out:,} older not shown: {rest}", style="dim"))
     return Group(*parts)
 
 
-def nothing_listed(found: MemoryList, *, compact: str, search: str = "") -> str:
-    """Return why a list is empty, and what would help. `search` is a sentence on it."""
-    if found.filter.narrows:
-        return f"No matches: {' · '.join(found.filter.parts())}.{search}"
-    if found.is_past:
+def nothing_listed(memory_list: MemoryList, *, compact: str, search: str = "") -> str:
+    """Return why a list is empty, and what would help.
+
+    `compact` is the command for memory work; `search` is a sentence about searching.
+    """
+    if memory_list.filter.narrows:
+        return f"No matches: {' · '.join(memory_list.filter.parts())}.{search}"
+    if memory_list.is_past:
         return "Nothing was remembered then."
-    if found.unread:
-        return "Nothing is remembered yet: `construct observe` learns from what was imported."
+    if memory_list.unread:
+        return "Nothing is remembered yet. `construct observe` learns from what was imported."
     return (
-        "Nothing is remembered yet: what is said is observed as it adds up, or at once by "
-        f"{compact}."
+        "Nothing is remembered yet. Messages are observed once there are enough of them, or "
+        f"at once by {compact}."
     )
 
 
-def memory_list_lines(found: MemoryList, clock: Clock) -> Iterator[str]:
-    """Yield a line for each, for other programs to read."""
-    for o in found.observations:
-        yield f"{o.id:>6}  {observation_line(o, found.today)}"
-    for m in found.memories:
-        notes = [note for note in (m.category, "superseded" if m.superseded_at else None) if note]
-        noted = f" ({', '.join(notes)})" if notes else ""
-        yield f"memory:{m.id}  {_memory_line(m, clock)}{noted}"
+def memory_list_lines(memory_list: MemoryList, clock: Clock) -> Iterator[str]:
+    """Yield one line per observation and memory, for other programs."""
+    for o in memory_list.observations:
+        yield f"{o.id:>6}  {observation_line(o, memory_list.today)}"
+    for m in memory_list.memories:
+        marks = [m.category] if m.category else []
+        marks += ["superseded"] if m.superseded_at else []
+        ending = f" ({', '.join(marks)})" if marks else ""
+        yield f"memory:{m.id}  {_memory_line(m, clock)}{ending}"
 
 
-def memory_list_json(found: MemoryList, clock: Clock) -> list[dict[str, Any]]:
-    """Return the same for programs."""
+def memory_list_json(memory_list: MemoryList, clock: Clock) -> list[dict[str, Any]]:
+    """Return the JSON form of `memory_list_view`."""
     return [
-        *(observation_json(o) for o in found.observations),
+        *(observation_json(o) for o in memory_list.observations),
         *(
-            memory_json(StoredMemory(m, found.homes.get(m.observation_id)), clock)
-            for m in found.memories
+            memory_json(StoredMemory(m, memory_list.homes.get(m.observation_id)), clock)
+            for m in memory_list.memories
         ),
     ]
 
 
-def shown_view(found: Observation | Message | StoredMemory, clock: Clock) -> RenderableType:
+def shown_view(item: Observation | Message | StoredMemory, clock: Clock) -> RenderableType:
     """Return one observation, message or memory."""
-    match found:
+    match item:
         case Observation():
-            return observation_view(found, clock.today())
+            today = clock.today()
+            return Group(_day_head(item.observation_date, today), observation_table([item], today))
         case Message():
-            return f"[{when(found.created_at, clock)}] {found.role}:\n{found.text}"
+            return f"[{when(item.created_at, clock)}] {item.role}:\n{item.text}"
         case StoredMemory():
-            return _memory_line(found.memory, clock)
+            return _memory_line(item.memory, clock)
 
 
-def shown_json(found: Observation | Message | StoredMemory, clock: Clock) -> dict[str, Any]:
-    """Return the same for programs."""
-    match found:
+def shown_json(item: Observation | Message | StoredMemory, clock: Clock) -> dict[str, Any]:
+    """Return the JSON form of `shown_view`."""
+    match item:
         case Observation():
-            return observation_json(found)
+            return observation_json(item)
         case Message():
-            return message_json(found)
+            return message_json(item)
         case StoredMemory():
-            return memory_json(found, clock)
+            return memory_json(item, clock)
 
 
 def observation_json(o: Observation) -> dict[str, Any]:
-    """Return an observation for programs."""
+    """Return an observation as JSON."""
     return {
         "kind": "observation",
         "id": o.id,
@@ -131,7 +139,7 @@ def observation_json(o: Observation) -> dict[str, Any]:
 
 
 def memory_json(stored: StoredMemory, clock: Clock) -> dict[str, Any]:
-    """Return a memory for programs."""
+    """Return a memory as JSON."""
     m = stored.memory
     return {
         "kind": "memory",
@@ -147,7 +155,7 @@ def memory_json(stored: StoredMemory, clock: Clock) -> dict[str, Any]:
 
 
 def message_json(m: Message) -> dict[str, Any]:
-    """Return a message for programs, as `memory show` has it."""
+    """Return a message as JSON, in the form of `memory show`."""
     return {
         "kind": "message",
         "id": f"message:{m.id}",
@@ -159,96 +167,93 @@ def message_json(m: Message) -> dict[str, Any]:
     }
 
 
-def observation_view(o: Observation, today: date) -> RenderableType:
-    """Return one observation, with its day."""
-    return Group(_day_head(o.observation_date, today), observation_table([o], today))
-
-
 def observation_line(o: Observation, today: date) -> str:
-    """Return an observation as the model is shown it, with its other notes."""
-    found = standing_notes(o, today)
-    return shown_line(o) + (f"  [{', '.join(found)}]" if found else "")
+    """Return an observation as the model sees it, with its state notes added."""
+    marks = state_notes(o, today)
+    return shown_line(o) + (f"  [{', '.join(marks)}]" if marks else "")
 
 
 def observation_table(
     observations: Sequence[Observation], today: date, most: int | None = None
 ) -> Table:
-    """Return observations one below the other: sign, id, content and notes.
+    """Return a table of observations: sign, id, content and notes.
 
-    With `most`, the others are only counted.
+    Shows at most `most` of them and counts the others.
     """
     width = max(len(str(o.id)) for o in observations)
     rows: list[tuple[RenderableType, ...]] = [
         (Text(f"  {SIGNS[o.priority]}", style=o.priority), str(o.id), _content(o, today))
         for o in observations[:most]
     ]
-    if left_out := more(len(observations), most):
+    if left_out := and_more(len(observations), most):
         rows.append(("", "", left_out))
     ids = Column(no_wrap=True, justify="right", style="dim", min_width=width)
     return grid(rows, Column(no_wrap=True), ids, Column(overflow="fold"), gap=1)
 
 
 def memory_table(memories: Sequence[Memory], most: int | None = None) -> Table:
-    """Return memories one below the other. With `most`, the others are only counted."""
+    """Return a table of memories; after the first `most`, the others are counted."""
     rows: list[tuple[str, Text]] = [
-        (f"  memory:{m.id}", Prose(one_line(m.content)).append(_whence(m), style="dim"))
+        (f"  memory:{m.id}", Prose(one_line(m.content)).append(_origin(m), style="dim"))
         for m in memories[:most]
     ]
-    if left_out := more(len(memories), most):
+    if left_out := and_more(len(memories), most):
         rows.append(("", left_out))
     return grid(rows, Column(no_wrap=True, style="dim"), Column(overflow="fold"), gap=1)
 
 
-def more(total: int, most: int | None) -> Text | None:
-    """Return how many a cut list leaves out. None where it is whole."""
+def and_more(total: int, most: int | None) -> Text | None:
+    """Return "and 3 more" for a list cut at `most`; None for a complete one."""
     if most is None or total <= most:
         return None
     return Text(f"and {total - most:,} more", style="dim")
 
 
 def notes(o: Observation, today: date) -> list[str]:
-    """Return what is to be known of an observation beside its words."""
-    found = [] if o.stance == Stance.STATED else [_STANCES.get(o.stance, o.stance)]
+    """Return short notes on an unusual stance, date or state of an observation."""
+    marks = [] if o.stance == Stance.STATED else [_STANCES.get(o.stance, o.stance)]
     if o.referenced_date and o.referenced_date != o.observation_date:
-        found.append(f"for {o.referenced_date}")
-    return found + standing_notes(o, today)
+        marks.append(f"for {o.referenced_date}")
+    return marks + state_notes(o, today)
 
 
-def standing_notes(o: Observation, today: date) -> list[str]:
-    """Return the notes that an observation's line for the model does not have."""
-    found = ["outcome unknown"] if outcome_unknown(o, today) else []
-    found += [o.state] if o.state != "active" else []
-    found += ["withheld"] if o.withheld else []
-    found += [f"generation {o.generation}"] if o.generation else []
-    found += ["pinned"] if o.pinned else []
-    return found + (["yours"] if o.origin == MemoryOrigin.USER else [])
+def state_notes(o: Observation, today: date) -> list[str]:
+    """Return notes on an observation's state, which the model's line does not have."""
+    conditions = {
+        "outcome unknown": outcome_unknown(o, today),
+        o.state: o.state != "active",
+        "withheld": o.withheld,
+        f"generation {o.generation}": o.generation,
+        "pinned": o.pinned,
+        "yours": o.origin == MemoryOrigin.USER,
+    }
+    return [note for note, applies in conditions.items() if applies]
 
 
 def lost_words(lost: Sequence[str], undo: str) -> str:
-    """Return what to say of names and numbers that an edit left out; "" for none."""
+    """Return a note on the names and numbers that an edit dropped; "" for none.
+
+    `undo` is the command that takes the edit back.
+    """
     if not lost:
         return ""
-    quoted = [f"“{one}”" for one in lost]
-    listed = " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
-    return f"Note: the old line had {listed}, the new one does not. {undo} takes the edit back."
+    quoted = listed(f"“{term}”" for term in lost)
+    return f"Note: the old line had {quoted}, the new one does not. {undo} takes the edit back."
 
 
-def graph_view(found: GraphTree) -> RenderableType:
-    """Return an entity with what it is related to.
-
-    What no longer holds is dim and says until when.
-    """
-    root = Tree(_entity(found), guide_style="dim")
-    _add_branches(root, found, _MOST_BRANCHES)
+def graph_view(entity: GraphTree) -> RenderableType:
+    """Return an entity and its relations as a tree; ended relations are dim."""
+    root = Tree(_entity(entity), guide_style="dim")
+    _add_relations(root, entity, _MAX_RELATIONS)
     return root
 
 
-def graph_json(found: GraphTree) -> dict[str, Any]:
-    """Return the same for programs."""
+def graph_json(entity: GraphTree) -> dict[str, Any]:
+    """Return the JSON form of `graph_view`."""
     return {
-        "name": found.name,
-        "type": found.type,
-        "aliases": list(found.aliases),
+        "name": entity.name,
+        "type": entity.type,
+        "aliases": list(entity.aliases),
         "relations": [
             {
                 "predicate": branch.predicate,
@@ -258,35 +263,36 @@ def graph_json(found: GraphTree) -> dict[str, Any]:
                 "memory": f"memory:{branch.memory_id}",
                 "with": graph_json(branch.tree),
             }
-            for branch in found.branches
+            for branch in entity.branches
         ],
     }
 
 
-def _closing(found: MemoryList, kept: Sequence[Memory]) -> Text:
-    narrowed, counts = " · ".join(found.filter.parts()), ", ".join(_counts(found, kept))
+def _summary(memory_list: MemoryList, kept: Sequence[Memory]) -> Text:
+    filter_parts = "".join(f" · {part}" for part in memory_list.filter.parts())
+    counts = ", ".join(_counts(memory_list, kept))
     return Text.assemble(
-        (counted(len(found.observations), "observation"), "strong"),
-        (f" · {narrowed}" if narrowed else "", "accent"),
+        (counted(len(memory_list.observations), "observation"), "strong"),
+        (filter_parts, "accent"),
         (f" · {counts}" if counts else "", "dim"),
     )
 
 
-def _counts(found: MemoryList, kept: Sequence[Memory]) -> Iterator[str]:
-    listed = found.observations
-    for number, words in (
-        (sum(o.state == "pending" for o in listed), "pending"),
-        (sum(outcome_unknown(o, found.today) for o in listed), "outcome unknown"),
-        (sum(bool(o.pinned) for o in listed), "pinned"),
+def _counts(memory_list: MemoryList, kept: Sequence[Memory]) -> Iterator[str]:
+    shown = memory_list.observations
+    for number, label in (
+        (sum(o.state == "pending" for o in shown), "pending"),
+        (sum(outcome_unknown(o, memory_list.today) for o in shown), "outcome unknown"),
+        (sum(bool(o.pinned) for o in shown), "pinned"),
         (len(kept), "kept for good"),
     ):
         if number:
-            yield f"{number:,} {words}"
-    if reflections := sum(o.generation > 0 for o in listed):
+            yield f"{number:,} {label}"
+    if reflections := sum(o.generation > 0 for o in shown):
         yield counted(reflections, "reflection")
 
 
-def _whence(m: Memory) -> str:
+def _origin(m: Memory) -> str:
     if m.observation_id is not None:
         return f"  from {m.observation_id}"
     return "" if m.origin == MemoryOrigin.USER else f"  by the {m.origin}"
@@ -304,32 +310,34 @@ def _day_head(on_day: str, today: date) -> Text:
 
 def _content(o: Observation, today: date) -> Text:
     text = Prose(one_line(o.content))
-    found = notes(o, today)
-    style = "medium" if "outcome unknown" in found else "dim"
-    return text.append(f"  {' · '.join(found)}", style=style) if found else text
+    marks = notes(o, today)
+    if marks:
+        style = "medium" if "outcome unknown" in marks else "dim"
+        text.append(f"  {' · '.join(marks)}", style=style)
+    return text
 
 
-def _add_branches(drawing: Tree, found: GraphTree, most: int) -> None:
-    for branch in found.branches[:most]:
-        _add_branches(drawing.add(_relation(branch)), branch.tree, _MOST_BRANCHES_BELOW)
-    if left_out := more(len(found.branches), most):
-        drawing.add(left_out)
+def _add_relations(node: Tree, entity: GraphTree, most: int) -> None:
+    for branch in entity.branches[:most]:
+        _add_relations(node.add(_relation(branch)), branch.tree, _MAX_RELATIONS_BELOW)
+    if left_out := and_more(len(entity.branches), most):
+        node.add(left_out)
 
 
 def _relation(branch: Branch) -> Text:
     predicate = one_line(branch.predicate)
-    past = branch.until is not None
-    span = f"{branch.since} to {branch.until}" if past else f"since {branch.since}"
+    has_ended = branch.until is not None
+    span = f"{branch.since} to {branch.until}" if has_ended else f"since {branch.since}"
     return Text.assemble(
         (f"{predicate} → " if branch.forward else f"← {predicate} ", "accent"),
         _entity(branch.tree),
         (f"  {span} · memory:{branch.memory_id}", "dim"),
-        style="dim" if past else "",
+        style="dim" if has_ended else "",
     )
 
 
 def _entity(entity: GraphTree) -> Text:
     text = Text(one_line(entity.name))
-    known = [entity.type or "", *(f"also {alias}" for alias in entity.aliases)]
-    listed = ", ".join(one_line(note) for note in known if note)
-    return text.append(f" ({listed})", style="dim") if listed else text
+    facts = [entity.type] if entity.type else []
+    facts += [f"also {alias}" for alias in entity.aliases if alias]
+    return text.append(f" ({one_line(', '.join(facts))})", style="dim") if facts else text

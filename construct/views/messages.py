@@ -1,6 +1,6 @@
-"""Messages as a chat shows them: what the user just said, and what was said before."""
+"""Render messages in a chat: the one just sent, and earlier ones."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 from rich.console import RenderableType
@@ -19,64 +19,59 @@ from construct.vocabulary import Role
 
 _FIRST_LINES, _LAST_LINES = 8, 2
 _FIRST_CHARACTERS, _LAST_CHARACTERS = 1_600, 400
-_READ = 20_000
-"""Characters of either end that are looked at: a paste may have megabytes."""
+"""How much of a long message is shown: its first and its last lines, or characters."""
+_CLEANED_CHARACTERS = 20_000
+"""Only so many characters at either end are cleaned: a paste may have megabytes."""
 _PAUSE = timedelta(hours=1)
+"""The time is shown again after a pause this long."""
 
 
 def echo_view(text: str) -> RenderableType:
-    """Return a message behind the prompt's sign.
+    """Return the user's message after the prompt sign.
 
-    Of a long one beginning and end: a question often follows a paste.
+    A long one is cut in the middle: a question often follows a paste.
     """
     columns = Column(no_wrap=True, style="accent"), Column(overflow="fold")
     return grid([("›", _abbreviated(text))], *columns, gap=1)
 
 
 def replayed(messages: Sequence[Message], clock: Clock, width: int, theme: Theme) -> str:
-    """Return messages as whole lines with blank ones between them.
+    """Return messages as printed lines, separated by blank lines.
 
-    The time stands where a stretch of talk begins.
+    The time stands above the first one and above each that follows a pause.
     """
-    return "\n".join(_parts(messages, clock, width, theme))
-
-
-def _parts(messages: Sequence[Message], clock: Clock, width: int, theme: Theme) -> Iterator[str]:
-    until = None
+    parts = []
+    previous = None
     for message in messages:
         moment = from_text(message.created_at)
-        begins = until is None or moment - until >= _PAUSE
-        until = moment
-        time = (
-            to_ansi(Text(when(message.created_at, clock), style="dim"), width, theme)
-            if begins
-            else ""
-        )
-        yield time + _words(message, width, theme)
+        part = _message_text(message, width, theme)
+        if previous is None or moment - previous >= _PAUSE:
+            time = Text(when(message.created_at, clock), style="dim")
+            part = to_ansi(time, width, theme) + part
+        parts.append(part)
+        previous = moment
+    return "\n".join(parts)
 
 
-def _words(message: Message, width: int, theme: Theme) -> str:
-    if message.role == Role.USER:
-        words = to_ansi(echo_view(message.text), width, theme)
-        if message.left_out is None:
-            return words
-        return words + to_ansi(
-            Text(f"· {LEFT_OUT_WORDS[message.left_out]}", style="dim"), width, theme
-        )
-    return render_markdown(message.content, width, theme)
+def _message_text(message: Message, width: int, theme: Theme) -> str:
+    if message.role != Role.USER:
+        return render_markdown(message.content, width, theme)
+    text = to_ansi(echo_view(message.text), width, theme)
+    if message.left_out is not None:
+        note = Text(f"· {LEFT_OUT_WORDS[message.left_out]}", style="dim")
+        text += to_ansi(note, width, theme)
+    return text
 
 
 def _abbreviated(text: str) -> Text:
-    head, tail = printable(text[:_READ]), printable(text[-_READ:])
-    hidden = text.count("\n") + 1 - _FIRST_LINES - _LAST_LINES
-    if hidden > 1:
-        first, last = (
-            "\n".join(head.split("\n")[:_FIRST_LINES]),
-            "\n".join(tail.split("\n")[-_LAST_LINES:]),
-        )
-        left_out = f"… {hidden:,} more lines …"
-    else:
-        first, last, left_out = head, "", ""
+    head = printable(text[:_CLEANED_CHARACTERS])
+    tail = printable(text[-_CLEANED_CHARACTERS:])
+    first, last, left_out = head, "", ""
+    hidden_lines = text.count("\n") + 1 - _FIRST_LINES - _LAST_LINES
+    if hidden_lines > 1:
+        first = "\n".join(head.split("\n")[:_FIRST_LINES])
+        last = "\n".join(tail.split("\n")[-_LAST_LINES:])
+        left_out = f"… {hidden_lines:,} more lines …"
     if len(first) + len(last) > _FIRST_CHARACTERS + _LAST_CHARACTERS:
         first, last = head[:_FIRST_CHARACTERS], tail[-_LAST_CHARACTERS:]
         left_out = f"… {len(text) - len(first) - len(last):,} more characters …"

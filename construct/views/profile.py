@@ -1,4 +1,4 @@
-"""What is known of the user, by subject."""
+"""Render what is known about the user, by subject."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -20,30 +20,30 @@ from construct.views.words import counted
 from construct.vocabulary import ItemKind
 
 
-def profile_view(found: Sequence[Subject], today: date) -> RenderableType:
-    """Return the subjects one below the other, each line with its id and its day."""
-    if not found:
+def profile_view(subjects: Sequence[Subject], today: date) -> RenderableType:
+    """Return the subjects as sections, each line with its id and its day."""
+    if not subjects:
         return Text("Nothing is known about you yet.", style="dim")
-    width = max(len(_id(line)) for subject in found for line in subject.lines)
+    width = max(len(_id(line)) for subject in subjects for line in subject.lines)
     parts = [
         Group(Text(one_line(subject.name), style="heading3"), _lines(subject, width, today))
-        for subject in found
+        for subject in subjects
     ]
-    total = counted(sum(len(subject.lines) for subject in found), "thing")
+    total = counted(sum(len(subject.lines) for subject in subjects), "thing")
     return spaced([*parts, Text(f"{total} known, newest first", style="strong")])
 
 
-def profile_json(found: Sequence[Subject], clock: Clock) -> list[dict[str, Any]]:
-    """Return the same for programs."""
+def profile_json(subjects: Sequence[Subject], clock: Clock) -> list[dict[str, Any]]:
+    """Return the JSON form of `profile_view`."""
     return [
         {"subject": subject.name, "lines": [_line_json(line, clock) for line in subject.lines]}
-        for subject in found
+        for subject in subjects
     ]
 
 
 def _lines(subject: Subject, width: int, today: date) -> Table:
     return grid(
-        ((_id(line), line.date, _words(line.of, today)) for line in subject.lines),
+        ((_id(line), line.date, _content(line.item, today)) for line in subject.lines),
         Column(no_wrap=True, justify="right", style="dim", min_width=width + 2),
         Column(no_wrap=True, style="dim"),
         Column(overflow="fold"),
@@ -51,18 +51,18 @@ def _lines(subject: Subject, width: int, today: date) -> Table:
     )
 
 
-def _words(of: Observation | Memory, today: date) -> Text:
-    words = Prose(one_line(of.content))
-    said = notes(of, today) if isinstance(of, Observation) else []
-    return words.append(f"  {' · '.join(said)}", style="dim") if said else words
+def _content(item: Observation | Memory, today: date) -> Text:
+    text = Prose(one_line(item.content))
+    marks = notes(item, today) if isinstance(item, Observation) else []
+    return text.append(f"  {' · '.join(marks)}", style="dim") if marks else text
 
 
 def _id(line: ProfileLine) -> str:
-    if isinstance(line.of, Observation):
-        return str(line.of.id)
-    return written((ItemKind.MEMORY, line.of.id))
+    if isinstance(line.item, Observation):
+        return str(line.item.id)
+    return written((ItemKind.MEMORY, line.item.id))
 
 
 def _line_json(line: ProfileLine, clock: Clock) -> dict[str, Any]:
-    of = line.of if isinstance(line.of, Observation) else StoredMemory(line.of)
-    return shown_json(of, clock)
+    item = line.item if isinstance(line.item, Observation) else StoredMemory(line.item)
+    return shown_json(item, clock)

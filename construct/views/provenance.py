@@ -1,4 +1,4 @@
-"""Where something remembered comes from, as a tree down to the words that were said."""
+"""Render where a memory comes from, as a tree down to the messages it rests on."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -14,7 +14,7 @@ from construct.memory.provenance import LifeEvent, Node, Trace, drawn
 from construct.memory.shown.lines import SIGNS
 from construct.operations.memory import StoredMemory
 from construct.operations.provenance import MemoryTrace, MessageTrace, ReplyTrace
-from construct.store.records import Attached, Memory, Message, Observation
+from construct.store.records import Memory, Message, Observation, StoredAttachment
 from construct.text import one_line, shorten
 from construct.views.memory import observation_json, shown_json
 from construct.views.unmarked import without_markup
@@ -22,160 +22,157 @@ from construct.views.widgets import Prose, grid
 from construct.views.words import counted, when
 from construct.vocabulary import Role, Stance
 
-_WORDS_WIDTH = 300
-
-
-def why_view(found: Trace | MessageTrace | MemoryTrace, clock: Clock) -> RenderableType:
-    """Return where something comes from, or what rests on a message."""
-    match found:
-        case Trace():
-            files = _attachments(found.attachments)
-            return Group(_tree(found.tree, clock), *files, Text(), _life(found.life, clock))
-        case MessageTrace():
-            return _message_view(found, clock)
-        case MemoryTrace():
-            return _memory_view(found, clock)
-
-
-def why_json(found: Trace | MessageTrace | MemoryTrace | None) -> dict[str, Any]:
-    """Return the same for programs."""
-    match found:
-        case MemoryTrace():
-            return why_json(found.trace)
-        case MessageTrace():
-            return {
-                "message": source_message_json(found.message),
-                "observations": [observation_json(o) for o in found.observations],
-                "attachments": [attachment_json(one) for one in found.attachments],
-            }
-        case Trace():
-            return {
-                "observation": observation_json(found.observation),
-                "sources": [observation_json(o) for o in found.sources],
-                "messages": [source_message_json(m) for m in found.messages],
-                "attachments": [attachment_json(one) for one in found.attachments],
-                "life": [asdict(event) for event in found.life],
-            }
-        case None:  # stored by hand: it rests on nothing
-            return {"observation": None, "sources": [], "messages": [], "attachments": []}
-
-
-def source_message_json(m: Message) -> dict[str, Any]:
-    """Return a message for programs, as `memory why` has it."""
-    return {"id": m.id, "role": m.role, "content": m.content, "created_at": m.created_at}
-
-
-def attachment_json(one: Attached) -> dict[str, Any]:
-    """Return an attachment for programs."""
-    return {"id": one.id, "name": one.name, "media_type": one.media_type}
-
-
-def _attachments(found: Iterable[Attached]) -> list[Text]:
-    return [
-        Text.assemble(one.line, (f"  construct attachment {one.id} -o FILE", "dim"))
-        for one in found
-    ]
-
-
-def _life(life: Iterable[LifeEvent], clock: Clock) -> Table:
-    rows = (
-        (when(event.at, clock), event.event, Text(shorten(event.text, _WORDS_WIDTH), style="dim"))
-        for event in life
-    )
-    columns = Column(no_wrap=True, style="dim"), Column(no_wrap=True), Column(overflow="fold")
-    return grid(rows, *columns)
-
-
-def _message_view(found: MessageTrace, clock: Clock) -> RenderableType:
-    tree = Tree(_message(found.message, clock), guide_style="dim")
-    for o in found.observations:
-        tree.add(_observation(o))
-    if found.observations:
-        return tree
-    return Group(tree, Text("Nothing remembered rests on it.", style="dim"))
-
-
-def _memory_view(found: MemoryTrace, clock: Clock) -> RenderableType:
-    head = Text(f"memory:{found.memory.id}  {one_line(found.memory.content)}")
-    if found.trace is None:
-        kept = f"kept by the {found.memory.origin}, {when(found.memory.created_at, clock)}"
-        return Group(head, Text(kept, style="dim"))
-    return Group(head, why_view(found.trace, clock))
-
-
-_MOST_LINES = 20
+_QUOTE_LENGTH = 300
+_MAX_OBSERVATIONS = 20
 _WAYS = {
     "due": "what is due",
     "passage": "what your words brought back",
     "recall": "what the model searched for",
     "source": "what the model read again",
 }
+"""Headings for the ways by which an item got into a request."""
 
 
-def why_last_view(found: ReplyTrace, clock: Clock) -> RenderableType:
-    """Return what a reply was given of memory, by the way it came."""
-    tree = Tree(_message(found.reply, clock), guide_style="dim")
-    for way, words in _WAYS.items():
-        came = [given.what for given in found.given if given.way == way]
-        branch = tree.add(Text(words, style="dim")) if came else tree
-        for what in came:
-            branch.add(_given(what, clock))
-    before = "it was shown nothing else that is remembered"
-    if found.lines:
-        before = (
-            f"before the talk it was shown {counted(found.lines, 'line')} of what is remembered"
-        )
-    branch = tree.add(Text(before, style="dim"))
-    newest = found.standing[-_MOST_LINES:]
+def why_view(trace: Trace | MessageTrace | MemoryTrace, clock: Clock) -> RenderableType:
+    """Return where an observation or memory comes from, or what rests on a message."""
+    match trace:
+        case Trace():
+            files = _attachment_lines(trace.attachments)
+            return Group(_tree(trace.tree, clock), *files, Text(), _life(trace.life, clock))
+        case MessageTrace():
+            return _message_view(trace, clock)
+        case MemoryTrace():
+            return _memory_view(trace, clock)
+
+
+def why_json(trace: Trace | MessageTrace | MemoryTrace | None) -> dict[str, Any]:
+    """Return the JSON form of `why_view`."""
+    match trace:
+        case MemoryTrace():
+            return why_json(trace.trace)
+        case MessageTrace():
+            return {
+                "message": source_message_json(trace.message),
+                "observations": [observation_json(o) for o in trace.observations],
+                "attachments": [attachment_json(attached) for attached in trace.attachments],
+            }
+        case Trace():
+            return {
+                "observation": observation_json(trace.observation),
+                "sources": [observation_json(o) for o in trace.sources],
+                "messages": [source_message_json(m) for m in trace.messages],
+                "attachments": [attachment_json(attached) for attached in trace.attachments],
+                "life": [asdict(event) for event in trace.life],
+            }
+        case None:  # a memory added by hand rests on nothing
+            return {"observation": None, "sources": [], "messages": [], "attachments": []}
+
+
+def source_message_json(m: Message) -> dict[str, Any]:
+    """Return a message as JSON, in the form of `memory why`."""
+    return {"id": m.id, "role": m.role, "content": m.content, "created_at": m.created_at}
+
+
+def attachment_json(attached: StoredAttachment) -> dict[str, Any]:
+    """Return an attachment as JSON."""
+    return {"id": attached.id, "name": attached.name, "media_type": attached.media_type}
+
+
+def _attachment_lines(attachments: Iterable[StoredAttachment]) -> list[Text]:
+    return [
+        Text.assemble(attached.line, (f"  construct attachment {attached.id} -o FILE", "dim"))
+        for attached in attachments
+    ]
+
+
+def _life(life: Iterable[LifeEvent], clock: Clock) -> Table:
+    rows = (
+        (when(event.at, clock), event.event, Text(shorten(event.text, _QUOTE_LENGTH), style="dim"))
+        for event in life
+    )
+    columns = Column(no_wrap=True, style="dim"), Column(no_wrap=True), Column(overflow="fold")
+    return grid(rows, *columns)
+
+
+def _message_view(trace: MessageTrace, clock: Clock) -> RenderableType:
+    tree = Tree(_message(trace.message, clock), guide_style="dim")
+    for o in trace.observations:
+        tree.add(_observation(o))
+    if trace.observations:
+        return tree
+    return Group(tree, Text("No memory rests on it.", style="dim"))
+
+
+def _memory_view(trace: MemoryTrace, clock: Clock) -> RenderableType:
+    head = Text(f"memory:{trace.memory.id}  {one_line(trace.memory.content)}")
+    if trace.trace is None:
+        kept = f"kept by the {trace.memory.origin}, {when(trace.memory.created_at, clock)}"
+        return Group(head, Text(kept, style="dim"))
+    return Group(head, why_view(trace.trace, clock))
+
+
+def why_last_view(trace: ReplyTrace, clock: Clock) -> RenderableType:
+    """Return what the model was given from memory for a reply, and how it got there."""
+    tree = Tree(_message(trace.reply, clock), guide_style="dim")
+    for way, heading in _WAYS.items():
+        items = [given.item for given in trace.given if given.way == way]
+        if items:
+            branch = tree.add(Text(heading, style="dim"))
+            for item in items:
+                branch.add(_item(item, clock))
+    heading = "no other observations"
+    if trace.lines:
+        heading = f"{counted(trace.lines, 'observation')} before the conversation"
+    branch = tree.add(Text(heading, style="dim"))
+    newest = trace.standing[-_MAX_OBSERVATIONS:]
     for o in newest:
         branch.add(_observation(o))
-    others = found.lines - len(newest)
+    others = trace.lines - len(newest)
     if others > 0:
-        branch.add(
-            Text(f"and {others:,} more; /context full shows all it is shown now", style="dim")
-        )
+        hint = f"and {others:,} more; /context full shows what it is sent now"
+        branch.add(Text(hint, style="dim"))
     return tree
 
 
-def why_last_json(found: ReplyTrace, clock: Clock) -> dict[str, Any]:
-    """Return the same for programs."""
-    given = []
-    for one in found.given:
-        what = StoredMemory(one.what) if isinstance(one.what, Memory) else one.what
-        given.append({"way": one.way} | shown_json(what, clock))
+def why_last_json(trace: ReplyTrace, clock: Clock) -> dict[str, Any]:
+    """Return the JSON form of `why_last_view`."""
+    items = []
+    for given in trace.given:
+        item = StoredMemory(given.item) if isinstance(given.item, Memory) else given.item
+        items.append({"way": given.way} | shown_json(item, clock))
     return {
-        "message": source_message_json(found.reply),
+        "message": source_message_json(trace.reply),
         "observations": {
-            "blocks": found.blocks,
-            "lines": found.lines,
-            "ids": [o.id for o in found.standing],
+            "blocks": trace.blocks,
+            "lines": trace.lines,
+            "ids": [o.id for o in trace.standing],
         },
-        "given": given,
+        "given": items,
     }
 
 
-def _given(what: Observation | Memory | Message, clock: Clock) -> Text:
-    match what:
+def _item(item: Observation | Memory | Message, clock: Clock) -> Text:
+    match item:
         case Observation():
-            return _observation(what)
+            return _observation(item)
         case Message():
-            return _message(what, clock)
+            return _message(item, clock)
         case Memory():
-            return Text(f"memory:{what.id}  {one_line(what.content)}")
+            return Text(f"memory:{item.id}  {one_line(item.content)}")
 
 
 def _tree(root: Node, clock: Clock) -> Tree:
-    places: list[Tree] = []
-    for depth, node, again in drawn(root):
+    path: list[Tree] = []  # from the root to the branch drawn last
+    for depth, node, is_repeated in drawn(root):
         label = _observation(node.observation)
-        if again:
+        if is_repeated:
             label.append("  (above)", style="dim")
-        here = Tree(label, guide_style="dim") if depth == 0 else places[depth - 1].add(label)
-        places[depth:] = [here]
-        if not again:
+        branch = path[depth - 1].add(label) if depth else Tree(label, guide_style="dim")
+        path = [*path[:depth], branch]
+        if not is_repeated:
             for message in node.messages:
-                here.add(_message(message, clock))
-    return places[0]
+                branch.add(_message(message, clock))
+    return path[0]
 
 
 def _observation(o: Observation) -> Text:
@@ -191,8 +188,9 @@ def _observation(o: Observation) -> Text:
 
 
 def _message(message: Message, clock: Clock) -> Text:
-    who, words = ("you ", "accent"), message.text
-    if message.role != Role.USER:
-        who, words = ("reply ", "dim"), without_markup(words)
+    if message.role == Role.USER:
+        speaker, text = ("you ", "accent"), message.text
+    else:
+        speaker, text = ("reply ", "dim"), without_markup(message.text)
     head = (f"{when(message.created_at, clock)} message:{message.id} ", "dim")
-    return Prose.assemble(who, head, f"“{shorten(words, _WORDS_WIDTH)}”")
+    return Prose.assemble(speaker, head, f"“{shorten(text, _QUOTE_LENGTH)}”")

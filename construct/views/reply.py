@@ -1,37 +1,42 @@
-"""What is said of a reply that is not whole, and a reply as JSON."""
+"""Render a reply as JSON, and explain a reply that is incomplete."""
 
 from dataclasses import asdict
 from typing import Any
 
-from construct.errors import with_note
+from construct.errors import ContextOverflowError, with_note
 from construct.turn import TurnResult
 
-_GOES_ALONG = "Your message will be sent with the next one; in a chat, /drop takes it out."
+_MESSAGE_IS_KEPT = "Your message will be sent with the next one; in a chat, /drop takes it out."
+_MESSAGE_IS_TOO_LARGE = (
+    "While your message is kept, earlier ones may not be sent; in a chat, /drop takes it out."
+)
 
 
 def why_broken(result: TurnResult) -> str:
-    """Return why a reply is not whole, and what to do.
+    """Return why a reply is incomplete, and what to do.
 
-    A chat turns the shell's commands into its own.
+    Names the shell's commands; the chat replaces them with its own.
     """
     if result.error is not None:
-        return with_note(str(result.error), _GOES_ALONG)
+        is_too_large = isinstance(result.error, ContextOverflowError)
+        note = _MESSAGE_IS_TOO_LARGE if is_too_large else _MESSAGE_IS_KEPT
+        return with_note(str(result.error), note)
     if result.stop_reason == "refusal":
         left_out = " Later requests leave your message out." if result.left_out else ""
         return f"The model declined to answer this.{left_out}\nRephrase it, or try another model."
     if result.stop_reason == "model_context_window_exceeded":
         return (
-            "The reply did not fit the model's context window; what came is kept.\n"
+            "The reply did not fit the model's context window; what arrived is kept.\n"
             "Run `construct compact`, then ask again."
         )
     return (
-        "The reply broke off; what came is kept.\n"
+        "The reply broke off; what arrived is kept.\n"
         "Ask again (in a chat, /retry), or run `construct doctor`."
     )
 
 
 def reply_json(result: TurnResult) -> dict[str, Any]:
-    """Return a reply for programs."""
+    """Return a reply as JSON."""
     return {
         "reply": result.text,
         "conversation": result.conversation_id,

@@ -1,6 +1,6 @@
-"""What is within reach, as lines of a screen and as JSON.
+"""Render the setup screen and the models within reach, as plain text and as JSON.
 
-Plain text, not rich: this is the first screen, and it should be there at once.
+Does not import rich: this is the first screen, and it should appear at once.
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,13 @@ from typing import Any
 from construct.llm.catalog import model_info
 from construct.llm.servers import KINDS, kind_of
 from construct.llm.servers.types import ANTHROPIC, GGUF, SERVER, FoundModel
-from construct.operations.setup import NOTEBOOK, Kept, Origin, Reach
+from construct.operations.setup import NOTEBOOK, Origin, Reach, SavedChoice
 from construct.text import shorten
 from construct.views.words import model_words
 
-_MOST_MODELS = 9
-_WHERE = {
+_MAX_MODELS = 9
+"""Models on the screen: each is picked by a digit."""
+_ORIGINS = {
     Origin.ENVIRONMENT: "from the environment",
     Origin.SETUP: "chosen by `construct setup`",
     Origin.FILES: "from .env or config.env",
@@ -25,22 +26,22 @@ PROTOCOLS = (
 )
 
 
-_KEYS = {
+_OTHER_CHOICES = {
     "k": "Claude, with an API key from https://console.anthropic.com",
     "u": "a server on another machine, by its address",
     "d": "look around a demo life first",
     "n": "continue without a model: a notebook that finds what you wrote",
     "q": "leave everything as it is",
 }
-"""What can be picked beside a model, each by its key."""
+"""What can be picked besides a model, by key."""
 
 
 def screen(reach: Reach, heading: str) -> str:
-    """Return the whole screen, the models found before the other choices."""
-    models = enumerate(map(described, reach.models[:_MOST_MODELS]), 1)
+    """Return the setup screen: the models found, then the other choices."""
+    models = enumerate(map(described, reach.models[:_MAX_MODELS]), 1)
     lines = [heading, "", _status_line(reach), ""]
-    lines += [f"  {key}  {text}" for key, text in (*models, *_KEYS.items())]
-    hidden = len(reach.models) - _MOST_MODELS
+    lines += [f"  {key}  {text}" for key, text in (*models, *_OTHER_CHOICES.items())]
+    hidden = len(reach.models) - _MAX_MODELS
     if hidden > 0:
         lines.append(f"     and {hidden} more: `construct models`, `construct setup --use MODEL`")
     if not reach.models:
@@ -51,12 +52,12 @@ def screen(reach: Reach, heading: str) -> str:
 def _status_line(reach: Reach) -> str:
     if reach.model == NOTEBOOK:
         return "No model is set up yet. Pick one with a key:"
-    origin = f" ({_WHERE[reach.credentials]})" if reach.credentials else ""
+    origin = f" ({_ORIGINS[reach.credentials]})" if reach.credentials else ""
     return f"Replies come from {model_words(reach.model)}{origin}. Pick another with a key:"
 
 
 def described(model: FoundModel) -> str:
-    """Return a model in a few words: its name, where it runs, its size and its window."""
+    """Return a model's name and server, with its size and window if they are known."""
     facts = [_size(model.parameters)] if model.parameters else []
     facts += [f"reads {model.context_window:,} tokens"] if model.context_window else []
     facts += ["loaded"] if model.is_loaded else []
@@ -71,18 +72,18 @@ def _size(parameters: int) -> str:
 
 
 def price_words(model: FoundModel) -> str:
-    """Return "free", or what a million tokens cost; empty where that is not known."""
+    """Return "free", or the price of a million tokens; "" if it is unknown."""
     prices = model_info(model.name).prices if model.source == ANTHROPIC else None
     if prices is not None:
         return f"${prices.input:g} in, ${prices.output:g} out per million tokens"
-    is_here = model.source not in {ANTHROPIC, SERVER}
-    return "free" if is_here else ""
+    runs_locally = model.source not in {ANTHROPIC, SERVER}
+    return "free" if runs_locally else ""
 
 
 def models_text(models: Sequence[FoundModel]) -> str:
-    """Return the models within reach, one a line."""
+    """Return the models within reach, one per line."""
     if not models:
-        return "No models are within reach. `construct setup` helps to set one up."
+        return "No model is within reach. `construct setup` helps to set one up."
     lines = []
     for model in models:
         where = "Anthropic" if model.source == ANTHROPIC else kind_of(model.source).name
@@ -93,7 +94,7 @@ def models_text(models: Sequence[FoundModel]) -> str:
 
 
 def models_json(models: Sequence[FoundModel]) -> list[dict[str, Any]]:
-    """Return the models as `construct models --json` prints them."""
+    """Return the JSON form of `models_text`."""
     return [
         {
             "name": model.name,
@@ -107,7 +108,7 @@ def models_json(models: Sequence[FoundModel]) -> list[dict[str, Any]]:
 
 
 def reach_json(reach: Reach) -> dict[str, Any]:
-    """Return what is configured and within reach as `construct setup --json` prints it."""
+    """Return the JSON form of the setup screen."""
     return {
         "provider": reach.provider.value,
         "model": reach.model,
@@ -117,27 +118,27 @@ def reach_json(reach: Reach) -> dict[str, Any]:
     }
 
 
-def kept_text(kept: Kept) -> str:
-    """Return what was chosen, and what the model said."""
-    name = model_words(kept.choice.model)
-    lines = [f"{name}: {shorten(kept.said, 200)}"] if kept.said else []
-    if kept.choice.model == NOTEBOOK:
+def saved_text(saved: SavedChoice) -> str:
+    """Return which model was chosen, and what it replied when it was tried."""
+    name = model_words(saved.choice.model)
+    lines = [f"{name}: {shorten(saved.answer, 200)}"] if saved.answer else []
+    if saved.choice.model == NOTEBOOK:
         lines.append("Continuing without a model. `construct setup` shows this screen again.")
     else:
-        lines.append(f"Chosen: {name}. Written to {kept.config_file}.")
-    if kept.is_overridden:
+        lines.append(f"Chosen: {name}. Written to {saved.config_file}.")
+    if saved.is_overridden:
         lines.append(
-            "Credentials in the environment come first: unset them for this choice to count."
+            "Credentials in the environment take precedence. Unset them to use this choice."
         )
     return "\n".join(lines)
 
 
-def kept_json(kept: Kept) -> dict[str, Any]:
-    """Return the same for programs."""
+def saved_json(saved: SavedChoice) -> dict[str, Any]:
+    """Return the JSON form of `saved_text`."""
     return {
-        "model": kept.choice.model,
-        "server": kept.choice.server,
-        "reply": kept.said,
-        "config_file": str(kept.config_file),
-        "overridden_by_environment": kept.is_overridden,
+        "model": saved.choice.model,
+        "server": saved.choice.server,
+        "reply": saved.answer,
+        "config_file": str(saved.config_file),
+        "overridden_by_environment": saved.is_overridden,
     }

@@ -1,4 +1,4 @@
-"""How the memory stands: the panel and the watermarks."""
+"""Render the memory panel and the watermarks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -22,8 +22,9 @@ from construct.views.words import counted, money, percent, when
 from construct.vocabulary import Mode, Phase, WatermarkName
 
 _BAR_WIDTH = 24
-_QUOTED = 60
+_QUOTE_LENGTH = 60
 _MINUTES_FROM = timedelta(minutes=2)
+"""Shorter spans are shown in seconds."""
 _MODES = {
     Mode.ACTIVE: "a chat is open",
     Mode.PASSIVE: "no chat is open",
@@ -32,17 +33,17 @@ _MODES = {
 }
 _WATERMARKS = {
     WatermarkName.OBSERVED: ("read by an observer", "not yet"),
-    WatermarkName.COMPACTED: ("observations stand in its place", "not yet"),
-    WatermarkName.WINDOW: ("no longer shown word for word", "shown"),
+    WatermarkName.COMPACTED: ("replaced by observations in the window", "not yet"),
+    WatermarkName.WINDOW: ("out of the window", "still in it"),
 }
-"""What a watermark means for the messages up to it, and for those above."""
+"""For each watermark, what is true of the messages up to it and of those after it."""
 
 
 def status_view(status: Status, *, imported: int = 0, compact: str = "/compact") -> RenderableType:
-    """Return the panel.
+    """Return the memory panel.
 
-    `imported` are the messages that `observe` would read; `compact` is what the user
-    types to have the work done at once.
+    `imported` is the number of messages that `construct observe` would read; `compact`
+    is the command that starts memory work at once.
     """
     name = "" if status.here is None else f" · {one_line(status.here.name)}"
     head = Text.assemble(("Memory", "heading3"), name)
@@ -56,7 +57,7 @@ def status_view(status: Status, *, imported: int = 0, compact: str = "/compact")
 
 
 def status_json(status: Status) -> dict[str, Any]:
-    """Return the same for programs (contract.md)."""
+    """Return the JSON form of `status_view`."""
     return {
         "conversation": None if status.here is None else status.here.conversation.id,
         "mode": status.mode,
@@ -74,8 +75,8 @@ def status_json(status: Status) -> dict[str, Any]:
             "superseded": {"count": status.superseded},
         },
         "reflections": asdict(status.reflections),
-        "generations": {str(level): found.count for level, found in status.committed.items()},
-        "watermarks": {name: at or None for name, at in asdict(status.watermarks).items()},
+        "generations": {str(level): size.count for level, size in status.committed.items()},
+        "watermarks": {name: id_ or None for name, id_ in asdict(status.watermarks).items()},
         "progress": {
             name: asdict(progress) | {"ratio": progress.ratio}
             for name, progress in _steps(status).items()
@@ -84,7 +85,7 @@ def status_json(status: Status) -> dict[str, Any]:
 
 
 def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -> Iterator[str]:
-    """Yield a sentence for each thing that the bars alone would leave unexplained."""
+    """Yield sentences on what the bars do not explain: delays, limits, backlog."""
     if status.mode in {Mode.READ_ONLY, Mode.OFF}:
         return
     work = status.work
@@ -95,14 +96,14 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
             f"{counted(work.held_tokens, 'more token')} of talk, or by {compact}.{waiting}"
         )
     elif status.observation.ratio >= 1 and not work.running:
-        yield f"An observation is due: it is made with your next message, or by {compact}."
+        yield f"An observation run is due. It starts with your next message, or by {compact}."
     if status.reflection.ratio >= 1:
         yield _reflection_note(status.reflection, work, compact)
     if work.is_limited:
         yield (
-            f"Memory work has cost {money(work.spent_usd)} today, and the limit is "
-            f"{money(work.limit_usd)} a day (CONSTRUCT_WORKER_DAILY_USD): until midnight "
-            "notes are made by rule."
+            f"Memory work has cost {money(work.spent_usd)} today; the daily limit is "
+            f"{money(work.limit_usd)} (CONSTRUCT_WORKER_DAILY_USD). Until midnight notes "
+            "are made by rule."
         )
     if work.left_out:
         yield left_out_view(work.left_out)
@@ -111,22 +112,22 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
         yield f"Not observed yet: {messages}. `construct observe` learns from them."
 
 
-def watermarks_view(found: Sequence[Watermark], clock: Clock) -> RenderableType:
-    """Return the watermarks of a conversation with the messages they stand at."""
-    if not found:
+def watermarks_view(watermarks: Sequence[Watermark], clock: Clock) -> RenderableType:
+    """Return a conversation's watermarks, each with the message it stands at."""
+    if not watermarks:
         return Text("Nothing has been said in this conversation yet.")
     rows: list[tuple[RenderableType, Text]] = []
-    for mark in found:
-        meaning, above = _WATERMARKS[WatermarkName(mark.name)]
-        head = Text(f"no message is {meaning} yet", style="dim")
+    for mark in watermarks:
+        up_to_it, after_it = _WATERMARKS[WatermarkName(mark.name)]
+        head = Text(f"no message is {up_to_it} yet", style="dim")
         if mark.message is not None:
-            at = f"up to message {mark.message.id}, {when(mark.message.created_at, clock)}"
-            head = Text.assemble(at, (f": {meaning}", "dim"))
+            place = f"up to message {mark.message.id}, {when(mark.message.created_at, clock)}"
+            head = Text.assemble(place, (f": {up_to_it}", "dim"))
         if mark.above:
-            head.append(f"; {counted(mark.above, 'message')} {above}", style="dim")
+            head.append(f"; {counted(mark.above, 'message')} {after_it}", style="dim")
         rows.append((Text(mark.name, style="accent"), head))
         if mark.message is not None:
-            rows.append(("", Text(f"“{shorten(mark.message.text, _QUOTED)}”", style="dim")))
+            rows.append(("", Text(f"“{shorten(mark.message.text, _QUOTE_LENGTH)}”", style="dim")))
     return grid(rows, Column(no_wrap=True), Column(overflow="fold"))
 
 
@@ -140,15 +141,15 @@ def _steps(status: Status) -> dict[str, Progress]:
 
 def _reflection_note(progress: Progress, work: Work, compact: str) -> str:
     if progress.tokens < work.reflect_from:
-        why = "was undone" if work.reflector_undone else "could save little"
+        outcome = "was undone" if work.reflector_undone else "could save little"
         return (
-            f"The last reflection {why}: the next is due at {work.reflect_from:,} tokens of "
+            f"The last reflection {outcome}. The next is due at {work.reflect_from:,} tokens of "
             f"observations, or by {compact}."
         )
-    at_once = int(REFLECT_REGARDLESS * progress.threshold)
+    latest = int(REFLECT_REGARDLESS * progress.threshold)
     return (
-        "A reflection is due: it comes with the next compaction, at "
-        f"{at_once:,} tokens at the latest."
+        "A reflection is due. It comes with the next compaction, at "
+        f"{latest:,} tokens at the latest."
     )
 
 
@@ -173,7 +174,7 @@ def _bars(status: Status) -> Table:
         Column(no_wrap=True, min_width=len("next observation")),
         Column(max_width=_BAR_WIDTH),
         Column(justify="right", no_wrap=True, min_width=4),
-        Column(style="dim", no_wrap=True),  # where there is little room the bar gives way
+        Column(style="dim", no_wrap=True),  # on a narrow terminal the bar gives way
     )
 
 
@@ -192,7 +193,7 @@ def _counts(status: Status) -> Table:
         "in flight": Text(running, style="accent") if running else "nothing",
         "worker": f"{worker} · {spent} today, at most {limit} a day",
     }
-    labelled = ((Text(label, style="dim"), words) for label, words in rows.items())
+    labelled = ((Text(label, style="dim"), value) for label, value in rows.items())
     return grid(labelled, Column(no_wrap=True), Column(overflow="fold"))
 
 
@@ -214,10 +215,10 @@ def _observation_words(status: Status) -> str:
 
 
 def _message_words(status: Status) -> str:
-    """Return this conversation's counts. What was imported is not in its window."""
+    """Return this conversation's counts. Imported messages are in no window."""
     counts = status.messages
     if not (counts.total or counts.window):
-        return "none in this talk yet"
+        return "none in this conversation yet"
     return (
         f"{counts.total:,} in all"
         f" · {counts.window:,} in the window ({status.compaction.tokens:,} tokens)"

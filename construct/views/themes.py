@@ -1,7 +1,6 @@
-"""Styles by name, for dark, light and unknown backgrounds.
+"""Named styles for dark, light and unknown backgrounds.
 
-On an unknown background only those of the ANSI colours are used that can be read on
-light and dark alike.
+On an unknown background only ANSI colours are used that are readable on both.
 """
 
 from collections.abc import Mapping
@@ -57,8 +56,7 @@ CODE_STYLES: Mapping[str, str] = {
 _COLOURS = ("red", "green", "yellow", "magenta", "cyan")
 _IN_PROMPT_TOOLKIT = {colour: f"ansi{colour}" for colour in _COLOURS}
 
-# What each of the colours above becomes where the background is known: easier to read
-# than an unknown palette's.
+# Exact colours for a known background; how ANSI colours look depends on the terminal.
 _ON_DARK = {
     "magenta": "#d787ff",
     "red": "#ff8787",
@@ -75,16 +73,17 @@ _ON_LIGHT = {
     "cyan": "#005f87",
     "dim": "#626262",
 }
-# Terminals with no more than sixteen colours.
+# Values of TERM for terminals with at most sixteen colours.
 _FEW_COLOURS = frozenset({"linux", "eterm-color", "ansi", "vt100", "vt220"})
+# Light colours in the last part of COLORFGBG, such as "0;15".
 _LIGHT_BACKGROUNDS = frozenset({"7", "9", "10", "11", "12", "13", "14", "15"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Theme:
-    """Styles by name, and by Pygments' token types.
+    """Styles by name, and code styles by Pygments token type.
 
-    A `plain` one has no escape sequences at all.
+    A `plain` theme produces no escape sequences at all.
     """
 
     styles: Mapping[str, str]
@@ -92,44 +91,41 @@ class Theme:
     plain: bool = False
 
 
-def _respelled(styles: Mapping[str, str], words: Mapping[str, str]) -> dict[str, str]:
+def _replace_colours(styles: Mapping[str, str], colours: Mapping[str, str]) -> dict[str, str]:
     return {
-        name: " ".join(words.get(word, word) for word in style.split())
+        name: " ".join(colours.get(word, word) for word in style.split())
         for name, style in styles.items()
     }
 
 
 NEUTRAL = Theme(STYLES, CODE_STYLES)
-DARK = Theme(_respelled(STYLES, _ON_DARK), _respelled(CODE_STYLES, _ON_DARK))
-LIGHT = Theme(_respelled(STYLES, _ON_LIGHT), _respelled(CODE_STYLES, _ON_LIGHT))
+DARK = Theme(_replace_colours(STYLES, _ON_DARK), _replace_colours(CODE_STYLES, _ON_DARK))
+LIGHT = Theme(_replace_colours(STYLES, _ON_LIGHT), _replace_colours(CODE_STYLES, _ON_LIGHT))
 PLAIN = Theme(STYLES, CODE_STYLES, plain=True)
 
 
 def choose_theme(setting: str, environ: Mapping[str, str]) -> Theme:
-    """Return the theme that a setting (`auto`, `light`, `dark`) means on this terminal.
+    """Return the theme for a setting (`auto`, `light`, `dark`) on this terminal.
 
-    NO_COLOR has the last word.
+    NO_COLOR overrides the setting.
     """
     if environ.get("NO_COLOR"):
         return PLAIN
     if environ.get("TERM") in _FEW_COLOURS:
         return NEUTRAL
     background = environ.get("COLORFGBG", "").rpartition(";")[2]
-    is_auto = setting == "auto"
-    if setting == "light" or (is_auto and background in _LIGHT_BACKGROUNDS):
-        return LIGHT
-    if setting == "dark" or (is_auto and background.isdigit()):
-        return DARK
-    return NEUTRAL
+    if setting == "auto" and background.isdigit():
+        setting = "light" if background in _LIGHT_BACKGROUNDS else "dark"
+    return {"light": LIGHT, "dark": DARK}.get(setting, NEUTRAL)
 
 
 def theme_on(stream: TextIO, environ: Mapping[str, str]) -> Theme:
-    """Return the theme for a stream: plain unless it is a capable terminal."""
+    """Return the theme for a stream; plain unless it is a capable terminal."""
     if not stream.isatty() or environ.get("TERM") == "dumb":
         return PLAIN
     return choose_theme("auto", environ)
 
 
 def prompt_style(theme: Theme) -> dict[str, str]:
-    """Return a theme's styles as prompt_toolkit spells them."""
-    return _respelled(theme.styles, _IN_PROMPT_TOOLKIT)
+    """Return a theme's styles in prompt_toolkit's syntax."""
+    return _replace_colours(theme.styles, _IN_PROMPT_TOOLKIT)

@@ -1,4 +1,4 @@
-"""What an import added."""
+"""Render the outcome of an import."""
 
 from collections.abc import Collection, Iterator
 
@@ -7,11 +7,11 @@ from construct.views.words import counted
 
 
 def imported_text(imported: Imported) -> str:
-    """Return what an import added, in a line."""
+    """Return one line that says what an import added."""
     report = imported.report
-    known = f" Here already: {report.known:,}." if report.known else ""
+    known = f" Already here: {report.known:,}." if report.known else ""
     if not (report.messages or report.conversations or report.observations or report.memories):
-        return f"Nothing new.{known}" if known else "Nothing new: there are no messages in it."
+        return f"Nothing new.{known}" if known else "Nothing new: the file has no messages."
     parts = [
         f"{counted(report.messages, 'message')} in "
         f"{counted(report.conversations, 'new conversation')}"
@@ -24,7 +24,7 @@ def imported_text(imported: Imported) -> str:
 
 
 def imported_notes(imported: Imported) -> Iterator[str]:
-    """Yield what to know or do afterwards."""
+    """Yield what the user should know or do after an import."""
     if imported.is_unread:
         yield "It can be searched now. `construct observe` learns from it."
     if imported.report.warning:
@@ -32,13 +32,14 @@ def imported_notes(imported: Imported) -> Iterator[str]:
 
 
 def left_off_text(unsearchable: int, started: Collection[str]) -> str:
-    """Return what an interrupted import left behind, given the steps it had started.
+    """Return what an interrupted import left behind.
 
-    What lacks its index entry before anything was read came with an import before.
+    `started` are the steps that it had begun. If reading had not begun, `unsearchable`
+    messages are left from an earlier import.
     """
     if unsearchable and READING in started:
         return (
-            f"Stopped. Everything is stored, but {unsearchable:,} messages cannot be searched yet. "
-            "Run it again to continue."
+            f"Stopped. Everything is stored, but {counted(unsearchable, 'message')} cannot be "
+            "searched yet. Run it again to continue."
         )
     return "Stopped. Nothing was added. Run it again."

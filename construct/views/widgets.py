@@ -1,4 +1,4 @@
-"""What rich lacks: tables in one call, bars in the theme's colour, text of any script."""
+"""Building blocks on top of rich: tables, themed bars, text of any script."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from rich.containers import Lines
 from rich.table import Column, Table
 from rich.text import Text
 
-from construct.views.wrapping import breaks
+from construct.views.wrapping import break_points
 
 
 def grid(rows: Iterable[Iterable[RenderableType]], *columns: Column, gap: int = 2) -> Table:
-    """Return rows below each other, `gap` blank columns between their cells."""
+    """Return a table without lines or headings, with `gap` blanks between columns."""
     table = Table.grid(*columns, padding=(0, gap))
     for row in rows:
         table.add_row(*row)
@@ -23,13 +23,13 @@ def grid(rows: Iterable[Iterable[RenderableType]], *columns: Column, gap: int = 
 
 
 def spaced(parts: Sequence[RenderableType]) -> Group:
-    """Return parts below each other, a blank line between them."""
+    """Return the parts one below the other, separated by blank lines."""
     lines = list(chain.from_iterable((Text(), part) for part in parts))
     return Group(*lines[1:])
 
 
 def headed(rows: Iterable[Iterable[RenderableType]], *columns: Column) -> Table:
-    """Return rows below the headings of their columns."""
+    """Return a table with dim column headings and no lines."""
     table = Table(*columns, box=None, padding=(0, 1), header_style="dim", pad_edge=False)
     for row in rows:
         table.add_row(*row)
@@ -37,17 +37,17 @@ def headed(rows: Iterable[Iterable[RenderableType]], *columns: Column) -> Table:
 
 
 class AccentBar(Bar):
-    """A bar from `begin` to `end` of `size`, in the accent of the console's theme."""
+    """A bar from `begin` to `end` of `size`, in the theme's accent colour."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Draw it. Rich's own knows colours, and none of the theme's styles."""
+        """Draw the bar. Rich's own takes a colour but no style name of the theme."""
         self.style = console.get_style("accent")
         return super().__rich_console__(console, options)
 
 
 @dataclass(frozen=True, slots=True)
 class ByWidth:
-    """One view where there are `columns` or more, another where there are fewer."""
+    """One view for consoles at least `columns` wide, another for narrower ones."""
 
     columns: int
     wide: RenderableType
@@ -58,19 +58,19 @@ class ByWidth:
 
 
 class Prose(Text):
-    """A text whose lines break between words or wide characters too.
+    """A text that also breaks lines between wide characters, as in Chinese.
 
-    Rich takes what has no spaces for one word.
+    Rich takes a run without spaces for one word.
     """
 
     def wrap(self, console: Console, width: int, **options: Any) -> Lines:
-        """Return its lines, none wider than `width` columns."""
+        """Return the text as lines of at most `width` columns."""
         if options.get("no_wrap") or self.no_wrap:
             return super().wrap(console, width, **options)
         lines = Lines()
         for line in self.split(allow_blank=True):
             line.expand_tabs(4)
-            lines.extend(line.divide(breaks(line.plain, width, lambda _: False)))
+            lines.extend(line.divide(break_points(line.plain, width, lambda _: False)))
         for line in lines:
             line.rstrip_end(width)
         return lines

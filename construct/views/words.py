@@ -1,5 +1,6 @@
-"""Numbers, money and times as people read them. Needs neither rich nor a database."""
+"""Format counts, money and times for people. Does not import rich."""
 
+from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
 
 from construct.clock import Clock, from_text, gap_words
@@ -7,6 +8,7 @@ from construct.store.records import DROPPED, REFUSED
 from construct.text import shorten
 
 _CENTS_FROM = 0.1
+"""Dollars. Smaller sums are shown with four digits after the point."""
 _HALF_PERCENT = 0.005
 
 
@@ -14,7 +16,7 @@ LEFT_OUT_WORDS = {
     REFUSED: "left out of requests: the model declined to answer",
     DROPPED: "left out of requests: dropped",
 }
-"""Why a message is not sent to the model any more."""
+"""Why a message is no longer sent to the model."""
 
 
 def counted(number: int, noun: str) -> str:
@@ -25,60 +27,63 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun[:-1]}ies" if ends_in_y else f"{number:,} {noun}s"
 
 
+def listed(phrases: Iterable[str]) -> str:
+    """Return "a", "a and b", or "a, b and c"."""
+    *first, last = phrases
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def percent(ratio: float) -> str:
-    """Return a share such as "41%"."""
+    """Return a ratio as "41%"; "<1%" for a small one that is not zero."""
     if 0 < ratio < _HALF_PERCENT:
         return "<1%"
     return f"{round(100 * ratio)}%"
 
 
 def money(dollars: float | None) -> str:
-    """Return dollars, small sums with more digits.
-
-    "unknown" for a price that is not known.
-    """
+    """Return dollars as "$1.20", small sums as "$0.0042", None as "unknown"."""
     if dollars is None:
         return "unknown"
     return f"${dollars:,.2f}" if dollars >= _CENTS_FROM or dollars == 0 else f"${dollars:.4f}"
 
 
 def expected_cost(dollars: float | None) -> str:
-    """Return the end of a sentence about a plan: what it may cost. Nothing if it is free."""
+    """Return the end of a sentence about a plan: its cost. Empty if it is free."""
     if dollars is None:
-        return "; what that costs is not known"
+        return "; the cost is unknown"
     return f", for about {money(dollars)}" if dollars else ""
 
 
-def money_beside(dollars: float, largest: float) -> str:
-    """Return dollars with as many digits as the largest sum beside it needs."""
+def money_in_table(dollars: float, largest: float) -> str:
+    """Return dollars with as many digits as the largest sum in the same table needs."""
     return f"${dollars:,.4f}" if 0 < largest < 1 else f"${dollars:,.2f}"
 
 
 def ago(moment: str, clock: Clock) -> str:
-    """Return how long ago a stored time was."""
+    """Return how long ago a stored time was, such as "3 hours ago"."""
     gap = clock.now() - from_text(moment)
     return "just now" if gap < timedelta(minutes=1) else f"{gap_words(gap)} ago"
 
 
 def model_words(name: str) -> str:
-    """Return a model's name for the screen: llama.cpp's is the path of a file."""
+    """Return a model's name for the screen; of a path (llama.cpp) the last part."""
     return shorten(name.rpartition("/")[2] if name.startswith("/") else name, 40)
 
 
 def day(moment: str, clock: Clock) -> date:
-    """Return the user's day of a stored time."""
+    """Return the day of a stored time in the user's time zone."""
     return clock.local(from_text(moment)).date()
 
 
 def when(moment: str, clock: Clock) -> str:
-    """Return a stored time as the user's wall clock showed it."""
+    """Return a stored time in the user's time zone, as "2026-03-01 14:30"."""
     return clock.local(from_text(moment)).strftime("%Y-%m-%d %H:%M")
 
 
 def period(start: datetime, end: datetime | None, clock: Clock) -> str:
     """Return "since 2026-03-01" or "from 2026-03-01 to 2026-04-01".
 
-    With the time where whole days are not meant.
+    A time of day is added unless the period starts and ends at a day's bounds.
     """
     if end is None:
         return f"since {_moment(clock.local(start), time.min)}"

@@ -1,7 +1,7 @@
-"""Fitting text to a terminal's width: where lines may break, and where they are cut.
+"""Fit text to a terminal's width by wrapping or cutting lines.
 
-Wide characters take two columns, combining ones none. A line breaks between words, and
-between the characters of scripts that have no spaces.
+Wide characters take two columns, combining ones none. Lines break between words, and in
+scripts without spaces between characters.
 """
 
 import re
@@ -12,20 +12,22 @@ from rich.cells import cell_len, chop_cells
 
 from construct.text import PrintableStream, one_line
 
-# What is not to be parted: a Chinese or Japanese character with its punctuation, or
-# what stands between two spaces.
+# Chinese and Japanese characters.
 _WIDE = "\u2e80-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\U00020000-\U0003ffff"
+# What a line break may not split: a wide character with its punctuation, such as
+# "「字」", or a run of other characters between spaces; each with the spaces that follow.
 _WORD = re.compile(
     rf"[「『（【《〈]*[{_WIDE}][、。，．：；？！」』）】》〉”’…ー.,:;?!)%]* *|[^ {_WIDE}]+ *| +"
 )
 _PARTS = re.compile(r"\n|[^\S\n]+|\S+")
+# The beginning of a choice in a menu: the key that picks it, as in "  n  no model".
 _KEY = re.compile(r" +\S  ")
-"""What begins a line of choices: the key that picks it."""
+_MIN_WIDTH_BESIDE_KEY = 20
 _FENCES = ("```", "~~~")
 
 
-def fitted(text: str, columns: int) -> str:
-    """Return `text` as one line of at most `columns` columns, cut with an ellipsis."""
+def ellipsized(text: str, columns: int) -> str:
+    """Return `text` as one line, cut with an ellipsis after `columns` columns."""
     line = one_line(text)
     if cell_len(line) <= columns:
         return line
@@ -33,11 +35,13 @@ def fitted(text: str, columns: int) -> str:
     return line[:kept].rstrip() + "…"
 
 
-def breaks(line: str, width: int, stays_whole: Callable[[str], bool] = str.isascii) -> list[int]:
-    """Return where to break `line`.
+def break_points(
+    line: str, width: int, stays_whole: Callable[[str], bool] = str.isascii
+) -> list[int]:
+    """Return the indexes at which to break `line`.
 
-    An ASCII word longer than the line stays whole by default: where nothing stands
-    beside it the terminal wraps it, and a long URL can still be copied.
+    A word longer than the line is split unless `stays_whole` says otherwise. By default
+    ASCII words stay whole: the terminal wraps them, and a long URL can be copied.
     """
     points: list[int] = []
     column = 0
@@ -48,19 +52,17 @@ def breaks(line: str, width: int, stays_whole: Callable[[str], bool] = str.isasc
             points.append(match.start())
             column = 0
         if size > width and not stays_whole(word):
-            cuts = chops(word, width)
-            points += [match.start() + cut for cut in cuts]
-            column = cell_len(word[cuts[-1] :]) if cuts else size
-            column += len(match[0]) - len(word)
-        else:
-            column += size + len(match[0]) - len(word)
+            cuts = [0, *chop_points(word, width)]
+            points += [match.start() + cut for cut in cuts[1:]]
+            size = cell_len(word[cuts[-1] :])
+        column += size + len(match[0]) - len(word)
     return points
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return text broken for a terminal; lines with columns in them stay whole.
+    """Return text wrapped for a terminal. Lines of tables are left as they are.
 
-    What follows a key and two spaces is broken beside the key.
+    A menu's choice is indented to stand beside its key.
     """
     parts: list[str] = []
     for line in text.split("\n"):
@@ -70,21 +72,22 @@ def wrapped(text: str, width: int) -> str:
         if "  " in rest or "\t" in rest:
             parts.append(line)
             continue
-        cuts = pairwise([0, *breaks(rest, max(20, width - len(head))), len(rest)])
+        room = max(_MIN_WIDTH_BESIDE_KEY, width - len(head))
+        cuts = pairwise([0, *break_points(rest, room), len(rest)])
         first, *more = [rest[begin:end].rstrip() for begin, end in cuts]
         parts += [head + first, *(" " * len(head) + piece for piece in more)]
     return "\n".join(parts)
 
 
-def chops(text: str, width: int) -> list[int]:
-    """Return where to cut `text`, anywhere, into pieces of `width` columns."""
+def chop_points(text: str, width: int) -> list[int]:
+    """Return the indexes at which to cut `text` into pieces of `width` columns."""
     return list(accumulate(map(len, chop_cells(text, width)[:-1])))
 
 
 class WrappedStream(PrintableStream):
-    """Breaks lines between words as they stream in to a terminal.
+    """Wraps text between words as it streams to a terminal.
 
-    Lines of code are left whole, to be copied.
+    Lines in code fences are not wrapped, so that code can be copied.
     """
 
     def __init__(self, width: int) -> None:
@@ -95,7 +98,7 @@ class WrappedStream(PrintableStream):
         self._in_code = False
 
     def feed(self, piece: str) -> str:
-        """Return what can be printed now; the last word waits for its end."""
+        """Return what can be printed now. An incomplete last word is held back."""
         return self._wrapped(super().feed(piece))
 
     def finish(self) -> str:
@@ -106,18 +109,20 @@ class WrappedStream(PrintableStream):
         return "".join(self._take(part) for part in _PARTS.findall(text))
 
     def _take(self, part: str) -> str:
+        """Add a word, a run of blanks or a line end. Return what can be printed."""
         if not part.isspace():
             self._word += part
-            # Its end may be far away: Chinese, a URL.
+            # A word as wide as the line, such as a URL or Chinese, is not held back.
             return self._placed() if cell_len(self._word) >= self._width else ""
-        out = self._placed()
+        word = self._placed()
         if part != "\n":
             self._gap += part
-            return out
+            return word
         self._gap, self._column = "", 0
-        return out + part
+        return word + part
 
     def _placed(self) -> str:
+        """Return the held-back word, on a new line if it does not fit."""
         gap, word = self._gap, self._word
         if not word:
             return ""

@@ -14,6 +14,7 @@ from construct.attachments import Attachment
 from construct.chat import clipboard
 from construct.chat.chat import Chat
 from construct.chat.clipboard import read_clipboard
+from construct.chat.completion import path_choices
 from construct.chat.mentions import (
     mention_of,
     mentions,
@@ -22,7 +23,6 @@ from construct.chat.mentions import (
     without_detach,
     without_mentions,
 )
-from construct.chat.path_completer import path_choices
 from construct.config import Settings
 from construct.turn import Listener, TurnResult
 from tests.chat.conftest import seated, stored

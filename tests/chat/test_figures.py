@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from construct.chat.commands import all_commands
-from construct.chat.help_view import everyday_view
+from construct.chat.commands.help import everyday_view
 from construct.clock import Clock
 from construct.memory.cycles.commit import Compacted
 from construct.memory.learning.floor import Change, Reflection
@@ -16,12 +16,12 @@ from construct.memory.learning.proposals import ProposedObservation
 from construct.memory.recall.search import Hit
 from construct.operations.cost_report import cost_by_day
 from construct.operations.learning import CompactResult
-from construct.operations.search import Found
+from construct.operations.search import SearchResult
 from construct.operations.status import Progress
 from construct.views.console import to_ansi, to_text
 from construct.views.forgetting import undone_view
 from construct.views.history import timeline_view
-from construct.views.hits import found_view
+from construct.views.hits import search_view
 from construct.views.learning import compact_view
 from construct.views.messages import echo_view, replayed
 from construct.views.status import status_notes, status_view
@@ -82,7 +82,7 @@ def test_the_panel_says_where_memory_stands() -> None:
     ("at", "more", "said"),
     [
         (progress(0.9, 0.9, 0.9), {}, []),
-        (progress(1.2), {}, ["observation is due"]),
+        (progress(1.2), {}, ["observation run is due"]),
         (progress(1.2), {"running": (cycle(),)}, []),
         (
             progress(1.2, 0.5),
@@ -102,17 +102,17 @@ def test_the_panel_says_where_memory_stands() -> None:
         (
             progress(0, 0, 1.1),
             {"reflect_from": 1200},
-            ["could save little: the next is due at 1,200"],
+            ["could save little. The next is due at 1,200"],
         ),
         (
             progress(0, 0, 1.1),
             {"reflect_from": 2100, "reflector_undone": True},
-            ["was undone: the next is due at 2,100"],
+            ["was undone. The next is due at 2,100"],
         ),
         (
             progress(0),
             {"spent_usd": 1.0},
-            ["has cost $1.00 today", "until midnight notes are made by rule"],
+            ["has cost $1.00 today", "Until midnight notes are made by rule"],
         ),
         (progress(0), {"spent_usd": 1.0, "worker": "extractive"}, []),
     ],
@@ -206,7 +206,7 @@ def test_what_was_found_fits_a_small_screen(width: int) -> None:
         Hit("message", n, 1, "2026-03-01", text, 1.0, role="assistant", match="loose")
         for n in range(990, 998)
     ]
-    lines = to_text(found_view(Found("tea", hits)), width).splitlines()
+    lines = to_text(search_view(SearchResult("tea", hits)), width).splitlines()
     assert len(lines) <= 26
     assert sum(map(len, lines)) > 8 * width
     assert lines[-1] == "loose: only part of the words, or only beside what has them"
@@ -216,7 +216,7 @@ def test_what_was_looked_for_is_seen() -> None:
     """A long message is cut to the part that holds the words, and they stand out."""
     text = f"{'Many words. ' * 90}We swam in Tróia. {'More. ' * 90}"
     hit = Hit("message", 1, 1, "2026-03-01", text, 1.0, role="user")
-    shown = to_ansi(found_view(Found("swims troia", [hit])), 80)
+    shown = to_ansi(search_view(SearchResult("swims troia", [hit])), 80)
     assert "\x1b[1mTróia\x1b[0m" in shown
     assert len(shown.splitlines()) <= 3
 
@@ -269,13 +269,11 @@ def test_what_compacting_changed() -> None:
         "2 new observations; 2 committed, 1 message left the window; "
         "2 observations condensed into 1; "
     )
-    words += (
-        "1 observation found to say the same as another; 1 observation of low priority dropped; "
-    )
+    words += "1 observation found to repeat another; 1 observation dropped for low priority; "
     words += "1 observation found outdated."
     assert compact_view(compacted(2, Compacted(2, 1), found)) == words
     gone = compacted(1, Compacted(0, 0), Reflection((dropped,)))
-    assert compact_view(gone) == "1 new observation; 1 observation of low priority dropped."
+    assert compact_view(gone) == "1 new observation; 1 observation dropped for low priority."
     for done, words in (
         (compacted(0, Compacted(0, 0), Reflection()), "No new observations."),
         (compacted(2, Compacted(2, 0)), "2 new observations; 2 committed."),
@@ -307,7 +305,7 @@ def test_a_long_message_is_echoed_with_its_end() -> None:
 def test_undone_lists_both_sides() -> None:
     """What an undone cycle made is gone, what it superseded stands again."""
     text = to_text(undone_view(undo(UNDONE), TODAY))
-    assert "1 observation gone:" in text
+    assert "1 observation removed:" in text
     assert "1 observation active again:" in text
     assert "will be read again after more talk, or when you run /compact." in text
     elsewhere = undone_view(undo(UNDONE, is_here=False), TODAY)
@@ -329,7 +327,7 @@ def test_undone_names_all_that_was_taken_back() -> None:
     named = "an observation run and what the graph drew from it"
     assert head == f"Taken back: {named}, in conversation 1."
     withheld = replace(UNDONE, deactivated=(), given_back=("User owes Ana money",))
-    assert "The model is shown it again:\n  “User owes Ana money”" in to_text(
+    assert "The model sees it again:\n  “User owes Ana money”" in to_text(
         undone_view(undo(withheld), TODAY), 200
     )
 

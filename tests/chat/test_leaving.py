@@ -105,7 +105,7 @@ async def test_while_another_program_holds_the_file(
     api: FakeApi, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody who moves on or leaves has to wait for an import to end."""
-    monkeypatch.setattr(chat, "_BRIEFLY", 0.05)
+    monkeypatch.setattr(chat, "_SESSION_PATIENCE_SECONDS", 0.05)
     monkeypatch.setattr(companion, "_WORKER_PATIENCE", 0.05)
     async with seated(settings) as seat:
         seat.type("hello\r")

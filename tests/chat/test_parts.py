@@ -22,14 +22,14 @@ from construct.chat.around_prompt import Live, ToolbarState, toolbar
 from construct.chat.background import BackgroundWork, Job
 from construct.chat.chat import Chat
 from construct.chat.commands.registry import Choice, Command, Group, Registry
-from construct.chat.completer import CommandCompleter
+from construct.chat.completion import CommandCompleter
 from construct.chat.output import Output
 from construct.chat.pastes import PasteParser, Pastes
 from construct.chat.prompt import MessageHistory, SentLine, wants_vi
 from construct.chat.resizing import Reflow, ResizableApplication, more_rows, reflow_of
 from construct.clock import Clock
 from construct.config import Thresholds
-from construct.memory.cycles.situation import MemoryConfig
+from construct.memory.config import MemoryConfig
 from construct.memory.cycles.worker import MemoryWorker
 from construct.store.in_thread import Store
 from construct.views.markdown import MarkdownStream

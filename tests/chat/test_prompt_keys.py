@@ -190,5 +190,5 @@ async def test_rules_open_in_the_editor(
         assert file.stat().st_mode & 0o777 == 0o600
         seat.type("/remember My salary is 4,000\r")
         await seat.see("though your rules say never: salary")
-    with pytest.raises(ConstructError, match="is no file"):
+    with pytest.raises(ConstructError, match="is not a file"):
         rules_in_force(replace(settings, memory_rules=tmp_path))

@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from construct.chat.commands import all_commands
-from construct.chat.help_view import HelpView, everyday_view
+from construct.chat.commands.help import HelpView, everyday_view
 from construct.clock import Clock, from_text
 from construct.llm.types import ChatMessage, Request, Tool
 from construct.llm.types import Text as Words
@@ -29,7 +29,7 @@ from construct.operations.history import Diff, Generations, Period
 from construct.operations.memory import MemoryList
 from construct.operations.memory_filter import MemoryFilter
 from construct.operations.provenance import MemoryTrace, MessageTrace
-from construct.operations.search import Found
+from construct.operations.search import SearchResult
 from construct.operations.status import NextRequest, Progress, Status, Watermark, Work
 from construct.store.conversations import ConversationSummary
 from construct.store.messages import MessageCounts
@@ -48,13 +48,13 @@ from construct.views.forgetting import (
     undone_view,
 )
 from construct.views.history import diff_view, generations_view, timeline_view
-from construct.views.hits import found_view
+from construct.views.hits import search_view
 from construct.views.memory import graph_view, memory_list_view, nothing_listed
 from construct.views.provenance import why_view
 from construct.views.status import status_view, watermarks_view
 from construct.views.themes import LIGHT, PLAIN
 from construct.views.usage import usage_view
-from construct.views.words import ago, counted, money, money_beside, percent
+from construct.views.words import ago, counted, money, money_in_table, percent
 from construct.vocabulary import Mode, Phase, Provider
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -280,7 +280,7 @@ VIEWS: dict[str, RenderableType] = {
     "context full": context_view(NextRequest(request(), "m", 200_000), full=True),
     "usage": usage_view(COSTS),
     "conversations": conversations_view([summary(1), summary(2, EVIL), summary(3, None)], CLOCK, 2),
-    "hits": found_view(Found("porto", HITS)),
+    "hits": search_view(SearchResult("porto", HITS)),
     "diff": diff_view(DIFF, CLOCK),
     "why": why_view(
         trace(observation(3, EVIL), (observation(1, EVIL),), (message(1, EVIL),)), CLOCK
@@ -366,7 +366,7 @@ def test_nothing_yet() -> None:
     assert "Nothing is remembered" in to_text(generations_view(Generations((), (), {}, ()), TODAY))
     assert "Nothing is remembered" in to_text(timeline_view([]))
     assert "no conversations" in to_text(conversations_view([], CLOCK))
-    assert "Nothing was found" in to_text(found_view(Found("x", [])))
+    assert "Nothing was found" in to_text(search_view(SearchResult("x", [])))
     assert "Nothing changed since 2026-03-01." in to_text(diff_view(Diff((), (), (), SINCE), CLOCK))
     assert "No model has been called" in to_text(usage_view(CostReport([], [], [], 0, None)))
 
@@ -443,9 +443,9 @@ def test_forgetting_says_what_stays() -> None:
             plan(words=True, messages=(message(1, "I owe Rui 900"),), beside=(8, 9)), TODAY
         )
     )
-    assert "emptied to “[removed]”" in emptying
+    assert "would become “[removed]”." in emptying
     assert "message:1 you “I owe Rui 900”" in emptying
-    assert "What else was drawn from them (8, 9) would stay." in emptying
+    assert "This would stay: what else was drawn from those messages (8, 9)." in emptying
     counts: dict[str, Any] = dict.fromkeys((field.name for field in fields(Forgotten)), 0)
     gone = Forgotten(
         **(counts | {"observations": 2, "memories": 1, "relations": 3, "pending_erasure": True})
@@ -455,7 +455,8 @@ def test_forgetting_says_what_stays() -> None:
     )
     emptied = Forgotten(**(counts | {"observations": 1, "emptied": 2, "beside": (8,)}))
     assert forgotten_view(emptied) == (
-        "Deleted: 1 observation, every word of 2 messages. What else was drawn from them (8) stays."
+        "Deleted: 1 observation, every word of 2 messages. "
+        "Kept: what else was drawn from those messages (8)."
     )
     bare: dict[str, Any] = {"observations": (), "reactivated": (), "memories": ()}
     withheld = to_text(forget_plan_view(plan(**bare), TODAY))
@@ -471,7 +472,7 @@ def test_forgetting_says_what_stays() -> None:
     )
     assert (
         forgotten_view(Forgotten(**(counts | {"messages": 2})))
-        == "Out of recall and window: 2 messages."
+        == "No longer recalled or sent to the model: 2 messages."
     )
 
 
@@ -504,8 +505,8 @@ def test_words() -> None:
         "$0.0012",
         "$12.50",
     ]
-    assert (money_beside(0.0021, 0.5), money_beside(0.5, 0.5)) == ("$0.0021", "$0.5000")
-    assert (money_beside(0.5, 12.0), money_beside(0.0, 0.0)) == ("$0.50", "$0.00")
+    assert (money_in_table(0.0021, 0.5), money_in_table(0.5, 0.5)) == ("$0.0021", "$0.5000")
+    assert (money_in_table(0.5, 12.0), money_in_table(0.0, 0.0)) == ("$0.50", "$0.00")
     assert [percent(0), percent(0.001), percent(0.414), percent(5.9)] == [
         "0%",
         "<1%",

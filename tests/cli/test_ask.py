@@ -169,6 +169,21 @@ def test_what_becomes_of_a_message_without_a_reply_is_said(program: Program, api
     )
 
 
+def test_a_message_too_large_for_the_window_is_not_said_to_be_sent_again(
+    program: Program, api: FakeApi
+) -> None:
+    """Later requests leave it out with everything before it, until the user drops it."""
+    program.run("ask", "My cat is Tom.")
+    api.context_window = 2_000
+    done = program.run("ask", "very " * 20_000)
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "\nWhile your message is kept, earlier ones may not be sent; "
+        "in a chat, /drop takes it out.\n"
+    )
+    assert len(done.stderr.splitlines()) == 2
+
+
 def test_without_any_model_it_is_not_configured(tmp_path: Path) -> None:
     """Exit 3 says what to do; `status` works all the same."""
     program = Program(tmp_path, {"CONSTRUCT_PROVIDER": "anthropic"})

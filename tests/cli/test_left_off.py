@@ -30,7 +30,7 @@ def half(program: Program, monkeypatch: pytest.MonkeyPatch) -> Program:
     """A program with five imported messages, of which one is in the search index."""
     (program.folder / "talk.jsonl").write_text(TALK)
     monkeypatch.setattr(search_index, "_BATCH_MESSAGES", 1)
-    monkeypatch.setattr(search_index, "_BREATH", 0)
+    monkeypatch.setattr(search_index, "_PAUSE_SECONDS", 0)
     with monkeypatch.context() as patch:
         patch.setattr(search_index, "make_some", lambda db: 0)
         assert program.run("import", "talk.jsonl").returncode == 0
@@ -76,15 +76,13 @@ def test_search_says_what_is_not_in_the_index_yet(
 
     `reindex` enters it.
     """
-    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(progress, "_INDEX_SECONDS", 0)
     done = found(half)
     assert done.returncode == 0
     assert "We rowed 0 miles" in done.stdout
     assert "We rowed 4 miles" not in done.stdout
     assert done.stderr.startswith("Not searched yet: 4 imported messages")
-    assert (
-        half.run("reindex").stdout == "4 messages were added to the search index; it is complete.\n"
-    )
+    assert half.run("reindex").stdout == "Added 4 messages to the search index; it is complete.\n"
     assert (len(found(half).stdout.splitlines()), found(half).stderr) == (5, "")
 
 
@@ -98,8 +96,8 @@ def test_who_needs_the_whole_index_says_what_it_waits_for(
     half: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`doctor` enters all first, with a line where there is no bar to see."""
-    monkeypatch.setattr(progress, "_PATIENCE", 0)
-    assert "imported messages are added" in half.run("doctor").stderr
+    monkeypatch.setattr(progress, "_INDEX_SECONDS", 0)
+    assert "imported messages to the search index first." in half.run("doctor").stderr
     assert half.run("doctor").stderr == ""
 
 

@@ -21,7 +21,7 @@ from construct.errors import NotFoundError
 from construct.operations import doors
 from construct.operations.doors import Access
 from construct.store.database import open_database
-from construct.store.messages import leave_out
+from construct.store.messages import exclude_from_requests
 from construct.tokens import count
 from construct.views.doors import INFORMATION, agenda_text, current_text, recall_text, source_text
 from tests.memory.builders import Life
@@ -175,7 +175,7 @@ def test_out_of_reach(life: Life) -> None:
     life.db.execute("UPDATE observations SET withheld = 1 WHERE id = ?", (asked.id,))
     life.db.execute("UPDATE messages SET withheld = 1 WHERE content LIKE '%cake%'")
     dropped = life.say(here, "The quince jam needs lemons")
-    leave_out(life.db, [dropped.id], "dropped")
+    exclude_from_requests(life.db, [dropped.id], "dropped")
     quoted = json.dumps({"type": "notebook", "quotes": []})
     by_rule = life.say(here, "", "assistant", quoted)
     given = whole(life, Access(), "quince")

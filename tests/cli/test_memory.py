@@ -225,7 +225,7 @@ def test_why_last_shows_what_the_reply_was_given(lived: Program) -> None:
     assert [(one["way"], one["id"]) for one in why["given"]] == [("passage", "message:9")]
     shown = lived.run("memory", "why", "last").stdout
     assert "what your words brought back" in shown
-    assert "2 lines of what is remembered" in shown
+    assert "2 observations before the conversation" in shown
     for line in ("3 Zoe's birthday is on May 5th", "4 I live in Lisbon near the river"):
         assert line in shown
 
@@ -482,7 +482,7 @@ def test_undo_says_what_the_chat_says(lived: Program) -> None:
     """
     shown = lived.run("undo").stdout
     assert "Taken back: an observation run" in shown
-    assert "1 observation gone:" in shown
+    assert "1 observation removed:" in shown
     assert "in conversation 1, will be read again" in " ".join(shown.split())
     assert "2 observations active again:" in lived.run("undo").stdout
 
@@ -500,7 +500,7 @@ def test_undo_on_a_terminal_shows_what_it_would_take_back_and_asks(
         shown = terminal.screen.text
         assert "This would be taken back: an observation run" in shown
         assert "in conversation 1" in shown
-        assert "1 observation would go:" in shown
+        assert "1 observation would be removed:" in shown
         assert "tandem" in shown
         assert [
             one["id"] for one in lived.json("memory", "list") if one["kind"] == "observation"

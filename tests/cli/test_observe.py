@@ -72,6 +72,13 @@ def test_imported_talk_is_learned(past: Program, api: FakeApi) -> None:
     assert past.run("observe", "--yes").stdout == "Nothing imported is left to observe.\n"
 
 
+def test_an_unknown_price_is_not_told_as_nothing(past: Program) -> None:
+    """Nothing is said of the cost of a model whose price is unknown."""
+    done = past.run("observe", "--yes", more={"MEMORY_WORKER_MODEL": "claude-new-9"})
+    assert done.stderr.count("the cost is unknown") == 1
+    assert re.match(r"Observed 12 messages: \d+ observations\.\n", done.stdout)
+
+
 def test_the_bar_is_there_before_the_first_step_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """A call of a local model takes a minute: until it answers, too, somebody sees that it is at work."""
     screen = Emulator()

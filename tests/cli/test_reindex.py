@@ -41,7 +41,12 @@ def test_every_entry_is_given_its_vector(lived: Program) -> None:
     made = json.loads(lived.run("reindex", "--json", more=WITH).stdout)["made"]
     assert made > 5
     assert "every entry has its vector" in meaning_line(lived, WITH)
-    assert lived.run("reindex", more=WITH).stdout.startswith("0 entries")
+    assert lived.run("reindex", more=WITH).stdout.startswith("Made 0 vectors;")
+    with sqlite3.connect(lived.db) as db:
+        db.execute(
+            "DELETE FROM vectors WHERE (kind, entry_id) IN (SELECT kind, entry_id FROM vectors LIMIT 1)"
+        )
+    assert "1 entry has no vector yet" in meaning_line(lived, WITH)
     with sqlite3.connect(lived.db) as db:
         db.execute("UPDATE vector_models SET name = 'another'")
     assert "made by another model: `construct reindex`" in meaning_line(lived, WITH)
@@ -53,7 +58,7 @@ def test_every_entry_is_given_its_vector(lived: Program) -> None:
 def test_what_runs_the_model_reports_to_nobody(lived: Program) -> None:
     """Its telemetry, on unless it is told otherwise, leaves a device id and a queue in the home folder."""
     with lived.start("reindex", more=WITH) as process:
-        assert "got their vectors" in process.communicate()[0]
+        assert "vectors; none is missing" in process.communicate()[0]
     assert list(Path.home().rglob("*")) == []
 
 

@@ -83,7 +83,7 @@ def test_any_other_file_needs_force(
         done = lived.run(*command, "-o", "out")
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == (
-            "out is not a file of Construct's: pass --force to replace it, or name another with -o.\n"
+            "out was not written by Construct.\nPass --force to replace it, or name another file with -o.\n"
         )
         assert target.read_bytes() == mine
     target.write_text("mine")
@@ -115,7 +115,7 @@ def test_a_terminal_is_told_too(lived: Program, tmp_path: Path) -> None:
     finally:
         terminal.close()
     assert "Name a file with -o" in terminal.screen.text
-    assert "pass --force" in terminal.screen.text
+    assert "Pass --force" in terminal.screen.text
     assert terminal.screen.lines[-1].endswith("2>]")
     assert target.read_text() == "mine"
 

@@ -102,7 +102,7 @@ def test_the_environment_comes_first(program: Program, api: FakeApi) -> None:
     """A choice is kept, and the user told why it does not count yet."""
     mine = {"ANTHROPIC_BASE_URL": api.url, "ANTHROPIC_API_KEY": "sk-env"}
     done = program.run("setup", "--use", "notebook", more=mine)
-    assert "environment come first" in done.stdout
+    assert "environment take precedence" in done.stdout
     assert json.loads(program.run("status", "--json", more=mine).stdout)["provider"] == "anthropic"
 
 

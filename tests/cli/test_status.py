@@ -166,7 +166,7 @@ def test_the_panel_of_no_talk_counts_no_messages(program: Program) -> None:
     file.write_text(json.dumps(line | {"created_at": "2026-03-01T14:30:00+01:00"}), "utf-8")
     program.run("import", str(file))
     shown = program.run("status").stdout
-    assert "messages      none in this talk yet" in shown
+    assert "messages      none in this conversation yet" in shown
     assert "Not observed yet: 1 imported message. `construct observe` learns from" in shown
     assert "construct observe" not in program.run("status", more={"CONSTRUCT_MEMORY": "off"}).stdout
 

@@ -221,7 +221,7 @@ def test_an_export_without_messages_is_said_to_be_one(program: Program, tmp_path
     (tmp_path / "conversations.json").write_text('[{"mapping": {}}]')
     assert (
         program.run("import", "conversations.json").stdout
-        == "Nothing new: there are no messages in it.\n"
+        == "Nothing new: the file has no messages.\n"
     )
 
 

@@ -59,7 +59,7 @@ async def test_what_a_reply_was_given_is_noted_and_forgotten_with_its_sources(
         reply = await t.say("Where did my grandmother Ermelinda keep her bees?")
         found = await last(t)
         assert (found.reply.id, found.blocks, found.lines) == (reply.message_id, 1, 1)
-        told = [f"{given.way} {words(given.what)}" for given in found.given]
+        told = [f"{given.way} {words(given.item)}" for given in found.given]
         assert told == sorted(told, key=lambda line: line.split()[0])
         assert (
             "passage Message: My grandmother Ermelinda kept bees behind the old mill in Vouzela."

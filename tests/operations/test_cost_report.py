@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from construct.operations.cost_report import Estimate, estimate
-from construct.store.usage import Spoken
+from construct.store.usage import PricedMessage
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SONNET = "claude-sonnet-5-5"
@@ -17,17 +17,20 @@ Caches from 1,024 tokens on.
 
 def talk(
     turns: int, pause: timedelta, size: int = 1000, model: str | None = SONNET
-) -> list[Spoken]:
+) -> list[PricedMessage]:
     """Return a talk of turns of two messages of one size each."""
     found = []
     for turn in range(turns):
         at = (START + turn * pause).isoformat()
-        found += [Spoken(1, "user", size, at, None, 0), Spoken(1, "assistant", size, at, model, 0)]
+        found += [
+            PricedMessage(1, "user", size, at, None, 0),
+            PricedMessage(1, "assistant", size, at, model, 0),
+        ]
     return found
 
 
 def estimated(
-    spoken: list[Spoken], recent: int = 20, system: int = 0, factor: float = 1.0
+    spoken: list[PricedMessage], recent: int = 20, system: int = 0, factor: float = 1.0
 ) -> Estimate:
     """Return the estimate, which there is."""
     found = estimate(spoken, recent, system, lambda _: factor)
@@ -83,14 +86,14 @@ def test_the_factor_counts_and_retries_are_paid_once_more() -> None:
     """
     once = talk(1, timedelta(), size=100)
     assert estimated(once, factor=2.0).full_usd == usd({2: 200, 10: 200})
-    again = [once[0], Spoken(1, "assistant", 100, once[1].created_at, SONNET, 1), once[1]]
+    again = [once[0], PricedMessage(1, "assistant", 100, once[1].created_at, SONNET, 1), once[1]]
     assert estimated(again).full_usd == usd({2: 200, 10: 200})
 
 
 def test_conversations_share_nothing() -> None:
     """Each begins with an empty prompt."""
     one = talk(1, timedelta())
-    two = [Spoken(2, said.role, said.tokens, said.created_at, said.model, 0) for said in one]
+    two = [PricedMessage(2, said.role, said.tokens, said.created_at, said.model, 0) for said in one]
     assert estimated([*one, *two]).full_usd == pytest.approx(2 * estimated(one).full_usd)
 
 

@@ -13,7 +13,7 @@ from tests.support.context import context
 def subjects(life: Life) -> dict[str, list[str]]:
     """Return what each subject's lines say."""
     found = profile(context(life.db, life.clock))
-    return {subject.name: [line.of.content for line in subject.lines] for subject in found}
+    return {subject.name: [line.item.content for line in subject.lines] for subject in found}
 
 
 def test_names_said_twice_are_subjects_and_the_newest_comes_first(life: Life) -> None:

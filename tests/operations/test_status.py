@@ -8,7 +8,7 @@ from construct.memory.undo import undo
 from construct.operations.context import Context
 from construct.operations.status import Meters, Work, meters, status
 from construct.store import cycles
-from construct.store.usage import Call, book_usage
+from construct.store.usage import Call, record_usage
 from construct.tokens import Usage
 from tests.memory.builders import Life, stated
 from tests.support.context import context
@@ -60,14 +60,14 @@ def test_past_the_daily_limit_the_extractive_worker_serves(life: Life) -> None:
     clock = life.clock
     life.pass_days(-1)
     for purpose, cost in (("observer", 0.7), ("chat", 5.0)):
-        book_usage(life.db, Call(purpose, "m", Usage(), cost), life.tick())
+        record_usage(life.db, Call(purpose, "m", Usage(), cost), life.tick())
     life.pass_days(2)  # by a clock that was wrong for a moment
-    book_usage(life.db, Call("observer", "m", Usage(), 0.9), life.tick())
+    record_usage(life.db, Call("observer", "m", Usage(), 0.9), life.tick())
     life.pass_days(-1)
-    book_usage(life.db, Call("reflector", "m", Usage(), 0.4), life.tick())
+    record_usage(life.db, Call("reflector", "m", Usage(), 0.4), life.tick())
     assert work(life, None, clock).spent_usd == 0.4
     assert not work(life, None, clock).is_limited
-    book_usage(life.db, Call("graph", "m", Usage(), 0.6), to_text(clock.now()))
+    record_usage(life.db, Call("graph", "m", Usage(), 0.6), to_text(clock.now()))
     assert work(life, None, clock).is_limited
     assert not work(life, None, clock, "extractive").is_limited
 

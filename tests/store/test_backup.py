@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from construct.errors import ConstructError
-from construct.store.backup import read_into, replacing
+from construct.store.backup import read_into
 from construct.store.invariants import file_violations, index_violations, violations
+from construct.store.output_file import replacing
 from construct.store.transfer.exporting import write_export
 from tests.store.transfer_world import World, exported, furnish, run_something
 from tests.support.database import new_database

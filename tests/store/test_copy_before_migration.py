@@ -14,7 +14,7 @@ from construct.errors import ConstructError, ExitStatus, UsageError
 from construct.operations.doctor import _copy_before_migration
 from construct.store import copy_before_migration
 from construct.store.copy_before_migration import find_copy_before_migration
-from construct.store.database import look_into, open_database, transaction
+from construct.store.database import open_database, open_without_creating, transaction
 from construct.store.purge import begin_erasure, finish_erasure
 from construct.store.transfer.exporting import write_export
 from construct.store.transfer.importing import import_file
@@ -91,7 +91,7 @@ def test_no_copy_where_there_is_nothing_to_lose(place: Path) -> None:
     (place / "x.db").touch()
     for _ in range(2):
         open_database(place / "x.db").close()
-    look_into(place / "nowhere.db").close()
+    open_without_creating(place / "nowhere.db").close()
     assert names(place) == ["x.db"]
     make_version_7(place / "old.db").close()
     with closing(new_database(place / "x.db")) as db:
@@ -154,7 +154,7 @@ def test_interrupted_while_it_is_made(place: Path, monkeypatch: pytest.MonkeyPat
     def interrupt(copy: sqlite3.Connection) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(copy_before_migration, "_clear_out_deleted", interrupt)
+    monkeypatch.setattr(copy_before_migration, "_clear_deleted", interrupt)
     with pytest.raises(KeyboardInterrupt):
         open_database(place / "x.db")
     assert names(place) == ["x.db"]

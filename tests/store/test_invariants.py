@@ -50,26 +50,26 @@ def test_sound_database(db: sqlite3.Connection) -> None:
         ("DELETE FROM watermarks WHERE name = 'compacted'", "out of order: window 6, compacted 0"),
         ("UPDATE watermarks SET message_id = 999 WHERE name = 'observed'", "`observed` points at 999"),
         ("UPDATE watermarks SET message_id = 2 WHERE name = 'window'",
-        "`window` points at 2, which is no message of it"),
+        "`window` points at 2, which is not one of its messages"),
         ("UPDATE observations SET committed_at = NULL WHERE id = 6", "Observation 6 is pending, though its message 3"),
         ("UPDATE observations SET committed_at = NULL WHERE id = 6",
         "Observation 6 is pending, though conversation 1 is shown"),
         ("DELETE FROM observation_messages WHERE observation_id = 4",
-        "Observation 4 is of generation 0 and names no message"),
+        "Observation 4 is of generation 0, but no message is linked to it"),
         ("DELETE FROM observation_sources",
-        "Observation 5 is of generation 1, and the highest among its sources is none"),
-        ("UPDATE observations SET generation = 3 WHERE id = 5", "generation 3, and the highest among its sources is 0"),
+        "Observation 5 is of generation 1, but the highest among its sources is none"),
+        ("UPDATE observations SET generation = 3 WHERE id = 5", "generation 3, but the highest among its sources is 0"),
         ("UPDATE observations SET generation = -1 WHERE id = 5", "generation -1"),
         ("UPDATE observations SET generation = 1 WHERE id = 1",
-        "Observation 5 is of generation 1, and the highest among its sources is 1"),
-        ("UPDATE observations SET superseded_by = NULL WHERE id = 1", "Observation 1 is superseded and names no cycle"),
-        ("UPDATE observations SET superseded_by = 77 WHERE id = 1", "Observation 1 is superseded and names no cycle"),
-        ("UPDATE observation_replaced SET replaced_id = observation_id", "Observation 5 is said to replace itself"),
+        "Observation 5 is of generation 1, but the highest among its sources is 1"),
+        ("UPDATE observations SET superseded_by = NULL WHERE id = 1", "Observation 1 is superseded, but not by a cycle"),
+        ("UPDATE observations SET superseded_by = 77 WHERE id = 1", "Observation 1 is superseded, but not by a cycle"),
+        ("UPDATE observation_replaced SET replaced_id = observation_id", "Observation 5 replaces itself"),
         ("PRAGMA ignore_check_constraints = ON; UPDATE observation_replaced SET relation = 'like'",
-        "Observation 5 replaces 2 in a way that is none: like"),
-        ("DELETE FROM forget_requests", "Observation 3 is withheld, and no request to forget it has been applied"),
-        ("UPDATE forget_requests SET withheld_at = NULL", "Observation 3 is withheld, and no request"),
-        ("UPDATE observations SET withheld = 1 WHERE id = 1", "Observation 1 is withheld, and no request"),
+        "Observation 5 replaces 2 with an unknown relation: like"),
+        ("DELETE FROM forget_requests", "Observation 3 is withheld, but no request to forget it was applied"),
+        ("UPDATE forget_requests SET withheld_at = NULL", "Observation 3 is withheld, but no request"),
+        ("UPDATE observations SET withheld = 1 WHERE id = 1", "Observation 1 is withheld, but no request"),
         ("DROP INDEX one_running_cycle; UPDATE cycles SET status = 'running' WHERE id IN (7, 8)",
         "2 cycles of the kind graph"),
         ("DELETE FROM messages WHERE id = 7", "Cycle 2 has observed messages that conversation 1 does not have"),
@@ -89,9 +89,9 @@ def test_each_breach_is_found(db: sqlite3.Connection, change: str, sentence: str
     [
         ("DELETE FROM active_spans WHERE observation_id = 6", "Observation 6: active_spans and its state disagree"),
         ("INSERT INTO active_spans (observation_id, since) VALUES (1, -1)", "Observation 1: active_spans and its state"),
-        ("INSERT INTO last_take_ins VALUES (1, 5, 'user')", "counted up to 0, and one is number 5"),
-        ("UPDATE active_spans SET since = 3 WHERE observation_id = 6", "counted up to 0, and one is number 3"),
-        ("UPDATE active_spans SET until = 2 WHERE observation_id = 6", "counted up to 0, and one is number 2"),
+        ("INSERT INTO last_take_ins VALUES (1, 5, 'user')", "count is 0, but there is a take-in number 5"),
+        ("UPDATE active_spans SET since = 3 WHERE observation_id = 6", "count is 0, but there is a take-in number 3"),
+        ("UPDATE active_spans SET until = 2 WHERE observation_id = 6", "count is 0, but there is a take-in number 2"),
     ],
 )  # fmt: skip
 def test_each_breach_of_the_take_ins_is_found(
@@ -132,7 +132,7 @@ def test_an_index_out_of_step(db: sqlite3.Connection) -> None:
     db.execute("DROP TRIGGER memories_fts_insert")
     w = World(db, "z")
     w.insert("memories", uid="x", content="unseen", origin="user", created_at=w.tick())
-    assert index_violations(db) == ["The full-text index of memories does not agree with them."]
+    assert index_violations(db) == ["The full-text index of memories disagrees with the table."]
 
 
 def test_a_row_that_refers_to_nothing(db: sqlite3.Connection) -> None:
@@ -140,7 +140,7 @@ def test_a_row_that_refers_to_nothing(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA foreign_keys = OFF")
     db.execute("DELETE FROM entities WHERE id = 2")
     assert file_violations(db) == [
-        "Row 1 of relations refers to a row of entities that is not there."
+        "Row 1 of relations refers to a row of entities that does not exist."
     ]
 
 

@@ -54,7 +54,7 @@ async def test_a_talk_waits_longer_than_a_command(
         store = Store(path)
         assert await store.call(create_conversation, "now") == 1
         store.close()
-        monkeypatch.setattr(in_thread, "_PATIENT_SECONDS", 0.1)
+        monkeypatch.setattr(in_thread, "_PATIENCE_SECONDS", 0.1)
         importing.execute("BEGIN IMMEDIATE")
         store = Store(path)
         with pytest.raises(DatabaseUnusableError, match="locked by another program"):

@@ -10,6 +10,7 @@ import pytest
 from sqlite_utils import Database
 
 from construct.store.database import open_database, transaction
+from construct.store.doors import DoorCalls, calls_by_client, record_call
 from construct.store.invariants import (
     file_violations,
     index_violations,
@@ -150,6 +151,31 @@ def test_from_every_version(place: Path, version: int) -> None:
         assert now == blocks
         with transaction(db):
             assert sound(db) == []
+
+
+_CALL = "INSERT INTO door_calls(created_at, client, tool, results) VALUES (?, ?, ?, ?)"
+
+
+def test_calls_of_other_programs_are_counted(place: Path) -> None:
+    """Version 10 stored each call in a row of its own."""
+    with closing(make_version_7(place / "x.db", brought_to=10)) as old:
+        old.execute(_CALL, ("2026-11-22T10:00", "zed", "recall", 3))
+        old.execute(_CALL, ("2026-11-22T11:00", "zed", "recall", 2))
+    with closing(open_database(place / "x.db")) as db:
+        record_call(db, "zed", "recall", 1, "2026-11-23T09:00")
+        counted = DoorCalls("zed", "recall", 3, 6, "2026-11-22T10:00", "2026-11-23T09:00")
+        assert calls_by_client(db) == [counted]
+
+
+def test_calls_that_are_counted_already_stay(place: Path) -> None:
+    """Some files of version 11 had the new table before its migration."""
+    counted = DoorCalls("zed", "recall", 3, 6, "2026-11-22T10:00", "2026-11-23T09:00")
+    with closing(make_version_7(place / "x.db", brought_to=11)) as old:
+        old.execute("DROP TABLE door_calls")
+        old.execute(f"CREATE TABLE door_calls ({', '.join(DoorCalls._fields)})")
+        old.execute("INSERT INTO door_calls VALUES (?, ?, ?, ?, ?, ?)", counted)
+    with closing(open_database(place / "x.db")) as db:
+        assert calls_by_client(db) == [counted]
 
 
 def test_from_version_7(place: Path) -> None:

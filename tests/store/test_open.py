@@ -290,7 +290,7 @@ def test_a_large_damaged_database(
     place: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file too large to be looked through on opening says so when what is broken is read."""
-    monkeypatch.setattr(database, "_CHECKED_BYTES", 0)
+    monkeypatch.setattr(database, "_MAX_CHECKED_BYTES", 0)
     raw = bytearray(sound)
     for page in range(4096, len(raw), 4096):
         if b"filler filler" in raw[page : page + 4096]:

@@ -37,7 +37,7 @@ def found(db: sqlite3.Connection, kind: str, filters: Filters) -> list[list[int]
 
 
 @pytest.mark.parametrize(
-    "filters", [Filters(), EVERYTHING, Filters(since=date(2020, 1, 1)), Filters(talk=((1, 9),))]
+    "filters", [Filters(), EVERYTHING, Filters(since=date(2020, 1, 1)), Filters(descent=((1, 9),))]
 )
 def test_what_is_withheld_is_never_found(db: sqlite3.Connection, filters: Filters) -> None:
     """An observation that the user asked to forget, and its memory, are in no result.
@@ -46,11 +46,11 @@ def test_what_is_withheld_is_never_found(db: sqlite3.Connection, filters: Filter
     """
     assert found(db, "observation", filters) == [[1]] * 3
     assert found(db, "memory", filters) == [[1, 2]] * 3
-    assert search.noted(db, [1]) == {1: [(1, "Likes quinces")]}
+    assert search.observations_from(db, [1]) == {1: [(1, "Likes quinces")]}
     db.execute("UPDATE observations SET withheld = 1")
     assert found(db, "observation", filters) == [[]] * 3
     assert found(db, "memory", filters) == [[2]] * 3
-    assert search.noted(db, [1]) == {}
+    assert search.observations_from(db, [1]) == {}
     db.execute("UPDATE observations SET withheld = 0")
     assert found(db, "observation", filters) == [[1]] * 3
 

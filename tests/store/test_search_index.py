@@ -10,7 +10,7 @@ import pytest
 from construct.store import search_index
 from construct.store.database import open_database, transaction
 from construct.store.invariants import index_violations
-from construct.store.search import frequencies, newest_of_each, since
+from construct.store.search import frequencies, matches_from, newest_of_each
 from construct.store.search_index import merge_some
 
 
@@ -102,7 +102,7 @@ def test_what_has_no_entry_yet_is_rewritten_withheld_and_deleted(
 ) -> None:
     """An import's entries come after it: an earlier version, which has the file open, may forget some meanwhile."""
     monkeypatch.setattr(search_index, "_BATCH_MESSAGES", 1)
-    with transaction(db), search_index.put_off(db):
+    with transaction(db), search_index.deferred_indexing(db):
         for text in ("first", "oak", "elm", "ash", "last"):
             say(db, text)
     db.execute("UPDATE messages SET content = 'yew' WHERE id = 2")
@@ -154,7 +154,7 @@ def test_the_newest_with_a_word_are_told(db: sqlite3.Connection) -> None:
         say(db, text)
     asked = ['"yew"', '"oak"', '"elm"']
     assert newest_of_each(db, "message", asked, 2) == [[], [4, 3], [2]]
-    assert since(db, "message", '"oak"', 3) == [3, 4]
+    assert matches_from(db, "message", '"oak"', 3) == [3, 4]
 
 
 @pytest.mark.parametrize("table", ["observations", "memories"])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from construct.clock import Clock
 from construct.config import Settings, Thresholds
-from construct.memory.cycles.situation import MemoryConfig
+from construct.memory.config import MemoryConfig
 from construct.operations.context import Context
 
 

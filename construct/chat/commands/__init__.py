@@ -1,6 +1,6 @@
-"""Slash commands: a module for each group, put together here.
+"""The slash commands: one module for each group.
 
-What `/help` says of one is its docstring.
+A command's docstring is its text in `/help`.
 """
 
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from construct.chat.chat import Chat
 from construct.chat.commands import agenda as _agenda  # noqa: F401 - stands in the group of `memory`
 from construct.chat.commands import conversation, corrections, data, memory, status
+from construct.chat.commands.help import HelpView, command_view, everyday_view, keys_view
 from construct.chat.commands.registry import Choice, Registry
-from construct.chat.help_view import HelpView, command_view, everyday_view, keys_view
 from construct.chat.output import Output
 from construct.errors import UsageError
 
@@ -29,7 +29,7 @@ async def _command_choices(chat: Chat) -> Sequence[Choice]:
     "/help [COMMAND|all|keys]", "this, all, or one", like="/help memory", choices=_command_choices
 )
 async def show_help(chat: Chat, out: Output, argument: str) -> None:
-    """The commands of every day; all of them; one, with an example; what the keys do."""
+    """Lists the everyday commands, all commands, one with an example, or the keys."""
     registry = all_commands()
     if not argument:
         out.show(everyday_view(registry))

@@ -22,7 +22,7 @@ _QUESTION = "d done · m moved · c cancelled · Enter later · q stop:"
 
 
 async def agenda_choices(chat: Chat) -> list[Choice]:
-    """Return what stands on the agenda, and what may be said of it."""
+    """Return the agenda's items, and the words that settle one."""
     found = await chat.run(operations.agenda)
     items = [Choice(str(item.id), shorten(item.content, 60)) for item in found.items]
     return [
@@ -35,10 +35,10 @@ async def agenda_choices(chat: Chat) -> list[Choice]:
 
 @group.command(_USAGE, "what is ahead", like="/agenda moved 12 friday", choices=agenda_choices)
 async def agenda(chat: Chat, out: Output, argument: str) -> None:
-    """Today first, then what is ahead, then plans whose day has passed.
+    """Lists what is due today, then what is ahead, then plans whose day has passed.
 
-    Of those it asks how they turned out: one key says done, moved or cancelled. With a
-    number it asks about that one. /undo takes an answer back.
+    It asks how those turned out: press a key for done, moved or cancelled. With an ID
+    it asks about that one. /undo takes an answer back.
     """
     verb, _, rest = argument.partition(" ")
     name, _, day = rest.strip().partition(" ")
@@ -59,7 +59,7 @@ async def agenda(chat: Chat, out: Output, argument: str) -> None:
 
 
 async def _ask_about(chat: Chat, out: Output, items: list[AgendaItem]) -> None:
-    """Ask how each of the items turned out, until the user stops."""
+    """Ask how each item turned out, until the user stops."""
     if not out.interactive:
         raise UsageError(f"Usage: {_USAGE}")
     chat.refuse_in_private()

@@ -1,4 +1,4 @@
-"""What an argument names, and what can be completed."""
+"""Reading the arguments of slash commands, and completing them."""
 
 import re
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
 def number_in(text: str) -> int | None:
-    """Return the number that a text is. None for anything else."""
+    """Return a text as a number, or None if it is not one."""
     return int(text) if _NUMBER.fullmatch(text) else None
 
 
 def named(chat: Chat, text: str, usage: str) -> Reference:
-    """Return what an id names: `12`, `message:12` or `memory:12`.
+    """Return what an id (`12`, `message:12`, `memory:12`) refers to.
 
-    Without an id: what was shown last.
+    Without an id, what was shown last. Raises UsageError if nothing was.
     """
     if text.strip():
         return parse_reference(text)
@@ -33,19 +33,19 @@ def named(chat: Chat, text: str, usage: str) -> Reference:
 
 
 async def observation_choices(chat: Chat) -> Sequence[Choice]:
-    """Return the observations that can be named, newest first."""
+    """Return the newest observations as choices, newest first."""
     found = await chat.run(memory.observations_in_scope)
     newest = sorted(found, key=lambda o: o.id, reverse=True)[:_MOST_OFFERED]
     return [Choice(str(o.id), shorten(o.content, 60)) for o in newest]
 
 
 async def why_choices(chat: Chat) -> Sequence[Choice]:
-    """Return the last reply, then the observations."""
+    """Return `last` and the newest observations as choices."""
     return [Choice(LAST, "what the last reply was given"), *await observation_choices(chat)]
 
 
 async def filter_choices(chat: Chat) -> Sequence[Choice]:
-    """Return the words that narrow `/memory`."""
+    """Return the words that filter `/memory` as choices."""
     month = f"{chat.clock.today():%Y-%m}"
     return [
         *(Choice(name, meaning) for name, meaning in memory_filter.PRIORITIES.items()),
@@ -60,6 +60,6 @@ async def filter_choices(chat: Chat) -> Sequence[Choice]:
 
 
 async def entity_choices(chat: Chat) -> Sequence[Choice]:
-    """Return the names that the graph knows."""
+    """Return the names in the graph as choices."""
     found = await chat.run(memory.entities)
     return [Choice(e.name, e.type or "") for e in found[:_MOST_OFFERED]]

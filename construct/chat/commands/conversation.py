@@ -27,7 +27,7 @@ _CONVERSATIONS = "/conversations [all|delete ID]"
 
 
 async def conversation_choices(chat: Chat) -> Sequence[Choice]:
-    """Return the conversations, the one last talked in first."""
+    """Return the conversations as choices, most recent first."""
     found = await chat.run(operations.conversations, _MOST_LISTED)
     return [
         Choice(str(c.conversation.id), f"{c.name}, {ago(c.last_at, chat.clock)}") for c in found
@@ -35,7 +35,7 @@ async def conversation_choices(chat: Chat) -> Sequence[Choice]:
 
 
 async def model_choices(chat: Chat) -> Sequence[Choice]:
-    """Return the models within reach, with what they cost."""
+    """Return the models within reach as choices, with their prices."""
     found = await asyncio.to_thread(all_models, chat.settings)
     return [
         Choice(m.name, "in use" if m.name == chat.model_name else price_words(m)) for m in found
@@ -44,9 +44,9 @@ async def model_choices(chat: Chat) -> Sequence[Choice]:
 
 @group.command("/new [TITLE]", "begin a conversation", like="/new Garden")
 async def new(chat: Chat, out: Output, argument: str) -> None:
-    """What was said in the one you leave is observed in the background, and known here.
+    """The one you leave is observed in the background, so that it is remembered here.
 
-    The new one is stored once something is said, or at once with a title.
+    The new conversation is stored when you say something, or at once with a title.
     """
     if not argument:
         await chat.move(None)
@@ -65,10 +65,10 @@ async def new(chat: Chat, out: Output, argument: str) -> None:
     choices=choose(("all", "however many there are"), ("delete", "take one out for good")),
 )
 async def conversations(chat: Chat, out: Output, argument: str) -> None:
-    """The latest ones, newest first; with all, every one.
+    """Lists the latest conversations, newest first, or with all every one.
 
-    delete takes one out for good, with what was learned from it. It shows what goes,
-    and asks; --yes does not ask.
+    delete removes one for good, with what was learned from it. It shows what will be
+    deleted, then asks. --yes does not ask.
     """
     verb, _, which = argument.partition(" ")
     if verb == "delete":
@@ -84,7 +84,7 @@ async def conversations(chat: Chat, out: Output, argument: str) -> None:
     "/switch ID|WORDS", "continue another one", like="/switch garden", choices=conversation_choices
 )
 async def switch(chat: Chat, out: Output, argument: str) -> None:
-    """By its number, or by words of its title. /history shows more of it."""
+    """Give its number, or words of its title. /history shows more of it."""
     if not argument:
         raise UsageError("Usage: /switch ID, or /switch WORDS. /conversations lists them.")
     wanted = await chat.run(operations.find_conversation, argument)
@@ -99,7 +99,7 @@ async def switch(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/rename TITLE", "give this one a title", like="/rename Trip to Porto")
 async def rename(chat: Chat, out: Output, argument: str) -> None:
-    """The observer does not change a title of yours."""
+    """The observer never changes a title that you gave."""
     if not argument:
         raise UsageError("Usage: /rename TITLE")
     chat.refuse_in_private()
@@ -109,9 +109,9 @@ async def rename(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/fork [TITLE]", "branch off from here", like="/fork What if we moved")
 async def fork(chat: Chat, out: Output, argument: str) -> None:
-    """Both know what was said so far.
+    """Both conversations keep what was said so far.
 
-    What is said from now on is known only in the one it is said in.
+    What you say from now on is known only in the one you say it in.
     """
     chat.refuse_in_private()
     here = chat.conversation_id
@@ -126,7 +126,7 @@ async def fork(chat: Chat, out: Output, argument: str) -> None:
     "/model [NAME]", "change the model", like="/model claude-haiku-5-5", choices=model_choices
 )
 async def model(chat: Chat, out: Output, argument: str) -> None:
-    """In this chat only. Without a name: which one answers, and which are within reach."""
+    """Changes it for this chat only. Without a name it lists the models within reach."""
     if argument:
         await chat.use_model(argument)
         out.say(f"{model_words(chat.model_name)} answers from now on.")
@@ -140,10 +140,10 @@ async def model(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/persona", "how it talks to you")
 async def persona(chat: Chat, out: Output, argument: str) -> None:
-    """It opens the file that says so in your editor: name, tone and language are yours.
+    """Opens the persona file in your editor: its name, tone and language are up to you.
 
-    What you save takes effect with the next message. Delete the file to go back to the shipped
-    one.
+    What you save takes effect with your next message. To go back to the original, delete
+    the file.
     """
     path = make_persona(chat.settings)
     await out.edit_file(path)
@@ -162,7 +162,7 @@ async def persona(chat: Chat, out: Output, argument: str) -> None:
     ),
 )
 async def private(chat: Chat, out: Output, argument: str) -> None:
-    """While it is on, what is said is answered, and neither stored nor observed."""
+    """While it is on, messages are answered, but neither stored nor observed."""
     if argument not in {"", "on", "off"}:
         raise UsageError("Usage: /private on, or /private off.")
     wanted = argument == "on" if argument else not chat.is_private
@@ -179,15 +179,15 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/retry", "ask for another reply")
 async def retry(chat: Chat, out: Output, argument: str) -> AfterCommand:
-    """The new reply replaces the last one, which stays in the file."""
+    """The new reply replaces the last one, which stays stored."""
     return AfterCommand.RETRY
 
 
 @group.command("/drop", "leave out what failed")
 async def drop(chat: Chat, out: Output, argument: str) -> None:
-    """This is for the last message without a whole reply, as after a network error.
+    """Use it for a message whose reply failed, for example after a network error.
 
-    The model is not sent it again. It stays stored and searchable.
+    The message is not sent to the model again. It stays stored and searchable.
     """
     dropped = await chat.drop()
     if dropped is None:
@@ -198,20 +198,20 @@ async def drop(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/detach", "take a file off the line", like="/detach What is @property?")
 async def detach(chat: Chat, out: Output, argument: str) -> None:
-    """Type it before or behind a message that names files with @path.
+    """Type it before or after a message that names files with @path.
 
     The newest of them is not sent, and its path stays as text.
 
-    A path to a PNG, JPEG, GIF or WebP picture, a PDF or a UTF-8 text is attached when
-    you type @ before it, in quotes if it has spaces: @"my cat.png". What goes with the
-    message stands above the prompt.
+    To attach a picture (PNG, JPEG, GIF, WebP), a PDF or a UTF-8 text, type @ and its
+    path, in quotes if it has spaces: @"my cat.png". The files that will be sent are
+    listed above the prompt.
     """
     raise UsageError("No file is attached. Type @ and a path to attach one.")
 
 
 @group.command("/editor [TEXT]", "write in your editor")
 async def editor(chat: Chat, out: Output, argument: str) -> None:
-    """It opens what $VISUAL or $EDITOR names. What you save comes to the prompt."""
+    """Opens the editor in $VISUAL or $EDITOR. What you save is put at the prompt."""
     await out.edit(argument)
 
 
@@ -222,9 +222,9 @@ async def editor(chat: Chat, out: Output, argument: str) -> None:
     choices=choose(("code", "the last code block only")),
 )
 async def copy(chat: Chat, out: Output, argument: str) -> None:
-    """With code: only its last code block.
+    """With code it copies only the last code block of the reply.
 
-    Your terminal must let programs write its clipboard (OSC 52).
+    Your terminal must allow programs to write the clipboard (OSC 52).
     """
     reply = await chat.last_reply()
     if reply is None:
@@ -242,7 +242,7 @@ async def copy(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/quit", "leave")
 async def leave(chat: Chat, out: Output, argument: str) -> AfterCommand:
-    """Memory work that is due is finished first, for 20 seconds at most.
+    """Finishes the memory work that is due first, for at most 20 seconds.
 
     Ctrl-D does the same.
     """
@@ -250,7 +250,7 @@ async def leave(chat: Chat, out: Output, argument: str) -> AfterCommand:
 
 
 async def _delete(chat: Chat, out: Output, argument: str) -> None:
-    """Show what deleting a conversation takes along, ask, and do it."""
+    """Show what deleting a conversation would delete, ask, and delete it."""
     wanted, ask = _to_delete(argument, out)
     out.say(deletion_text(await chat.run(operations.preview_deletion, wanted)))
     if ask and not await out.ask("Delete this for good?"):
@@ -265,7 +265,7 @@ async def _delete(chat: Chat, out: Output, argument: str) -> None:
 
 
 def _to_delete(argument: str, out: Output) -> tuple[int, bool]:
-    """Return which conversation is meant, and whether to ask first."""
+    """Return the id of the conversation to delete, and whether to ask first."""
     name, _, option = argument.partition(" ")
     number = number_in(name)
     if number is None or option.strip() not in {"", "--yes"}:

@@ -1,4 +1,4 @@
-"""Commands that correct what is remembered, and the question about what to forget."""
+"""Commands that correct memory, and the questions about requests to forget."""
 
 from construct.chat.chat import Chat
 from construct.chat.commands.arguments import named, observation_choices
@@ -24,9 +24,9 @@ _EDIT, _PIN, _FORGET = "/edit [ID] [TEXT]", "/pin [ID] [off]", "/forget [ID] [--
     _EDIT, "say it in your words", like="/edit 12 Rosa is my cousin.", choices=observation_choices
 )
 async def edit(chat: Chat, out: Output, argument: str) -> None:
-    """Your words replace it, and no later cycle overrules them.
+    """Your text replaces the memory, and no later cycle changes it.
 
-    Without TEXT you edit it at the prompt. Without an ID: what was shown last.
+    Without TEXT you edit it at the prompt. Without an ID it means what was shown last.
     """
     chat.refuse_in_private()
     name, _, text = argument.partition(" ")
@@ -45,9 +45,9 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command(_PIN, "keep it as it is", like="/pin 12", choices=observation_choices)
 async def pin(chat: Chat, out: Output, argument: str) -> None:
-    """No reflection touches it, and it comes first where there is little room.
+    """No reflection changes a pinned memory, and it is kept first when space is short.
 
-    off removes the pin. Without an ID: what was shown last.
+    off removes the pin. Without an ID it means what was shown last.
     """
     name, _, how = argument.partition(" ") if argument != "off" else ("", "", argument)
     if how.strip() not in {"", "off"}:
@@ -65,10 +65,11 @@ def _show(chat: Chat, out: Output, found: Observation) -> None:
     _FORGET, "delete it for good", like="/forget 12 --words", choices=observation_choices
 )
 async def forget(chat: Chat, out: Output, argument: str) -> None:
-    """With all that rests on it. It says first what goes, and asks; --yes does not ask.
+    """Deletes it with everything that rests on it. It shows what goes, then asks.
 
-    --words also empties the messages it came from. message:N forgets a message and all
-    drawn from it. Without an ID: what was shown last.
+    --words also empties the messages it came from. message:N deletes a message and all
+    that was learned from it. --yes does not ask. Without an ID it means what was shown
+    last.
     """
     words = argument.split()
     name, options = ("", words) if not words or words[0].startswith("--") else (words[0], words[1:])
@@ -88,7 +89,7 @@ async def forget(chat: Chat, out: Output, argument: str) -> None:
 
 
 async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:
-    """Return the answer to the model's `forget` tool, once the user has decided."""
+    """Ask the user about the model's `forget` call, and return the tool's answer."""
     reference = ("observation", observation_id)
     try:
         gone = await _forget(chat, out, reference, words=False, ask=True)
@@ -100,7 +101,7 @@ async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:
 async def _forget(
     chat: Chat, out: Output, reference: Reference, *, words: bool, ask: bool
 ) -> Forgotten | None:
-    """Show what would go, ask if wanted, and delete it. None when the user says no."""
+    """Show what would go, ask if wanted, and delete it. None if the user says no."""
     plan = await chat.run(forgetting.plan_forget, reference, words=words)
     out.show(views.forget_plan_view(plan, chat.clock.today()))
     if left := await chat.run(search.count_unsearched):
@@ -116,11 +117,11 @@ async def _forget(
 
 @group.command("/undo [--yes]", "take a cycle back", like="/undo")
 async def undo(chat: Chat, out: Output, argument: str) -> None:
-    """The newest memory cycle that changed something counts as never run.
+    """Takes back the newest memory cycle that changed something.
 
-    A cycle is an observation run, a reflection or an edit, of whatever conversation.
-    You see first what would change, and are asked; --yes does not ask. What
-    was drawn from it in the graph goes with it. Again for the one before it.
+    A cycle is a run of the observer, a reflection or an edit, in any conversation. Its
+    part of the graph goes with it. You see what would change and are asked first; --yes
+    does not ask. Type it again to take back the cycle before.
     """
     if argument not in {"", "--yes"}:
         raise UsageError("Usage: /undo [--yes].")
@@ -137,7 +138,7 @@ async def undo(chat: Chat, out: Output, argument: str) -> None:
 async def ask_about_withheld(chat: Chat, out: Output) -> None:
     """Ask about each request to forget that the user made in conversation.
 
-    Until it is answered, what it names is withheld from the model.
+    Until the user answers, the memories it is about are withheld from the model.
     """
     if not out.interactive:
         return

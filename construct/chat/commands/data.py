@@ -1,4 +1,4 @@
-"""Commands about everything stored: files, cost, and whether all is well."""
+"""Commands about all the data: export, import, report, usage, doctor, doors."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ _FORMAT_OF = {
 async def export(chat: Chat, out: Output, argument: str) -> None:
     """FORMAT is jsonl, sqlite or markdown.
 
-    Without it the file's ending says: .md, .db or anything else.
+    Without it, the file's ending decides: markdown for .md, sqlite for .db, else jsonl.
     """
     path, file_format = _export_target(argument)
     if await _may_write(out, path):
@@ -43,10 +43,10 @@ async def export(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/import FILE", "bring in a file", like="/import ~/conversations.json")
 async def import_file(chat: Chat, out: Output, argument: str) -> None:
-    """The file is an export of Construct's, ChatGPT's or Claude's, or hand-made JSONL.
+    """Reads an export of Construct, ChatGPT or Claude, or your own JSONL.
 
-    All of it comes in or nothing. It can be searched at once, and nothing is learned
-    from it until you run `construct observe`.
+    It imports all of the file or nothing. You can search it at once; `construct observe`
+    learns from it.
     """
     path = _path(argument, "/import FILE")
     chat.refuse_in_private()
@@ -57,7 +57,7 @@ async def import_file(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/report FILE", "memory as a web page", like="/report ~/memory.html")
 async def report(chat: Chat, out: Output, argument: str) -> None:
-    """It shows what is known, since when, from which words and at what cost."""
+    """The page shows what is known, since when, where it came from, and what it cost."""
     from construct.views.report.page import page
 
     path = _path(argument, "/report FILE")
@@ -70,20 +70,20 @@ async def report(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/usage", "tokens and money")
 async def usage(chat: Chat, out: Output, argument: str) -> None:
-    """By purpose, model and day, and what the talk would have cost without a memory."""
+    """Shows usage by purpose, model and day, and the cost of the same talk without memory."""
     out.show(usage_view(await chat.run(cost_report)))
 
 
 @group.command("/doctor", "is all well?")
 async def doctor(chat: Chat, out: Output, argument: str) -> None:
-    """Checks the settings, the database and search, and asks the model for one word."""
+    """Checks the settings, the database and the search, and asks the model for one word."""
     with out.busy("checking"):
         checks = await chat.store.call(check_everything, chat.settings)
     out.show(checks_view(checks))
 
 
 async def _may_write(out: Output, path: Path) -> bool:
-    """Ask before a file that holds something is replaced."""
+    """Ask before replacing a file that is not empty. Return whether to write it."""
     if _holds_something(path) and not await out.ask(f"{path} exists. Replace it?"):
         out.say("Nothing was written.")
         return False
@@ -112,8 +112,8 @@ def _export_target(argument: str) -> tuple[Path, str]:
 
 @group.command("/doors", "who asked your memory")
 async def doors(chat: Chat, out: Output, argument: str) -> None:
-    """Which other programs asked, through `construct mcp`, how often and when.
+    """Lists the programs that asked through `construct mcp`: how often, and when.
 
-    Their questions are not kept.
+    Their questions are not stored.
     """
     out.show(doors_view(await chat.run(door_calls), chat.settings.clock))

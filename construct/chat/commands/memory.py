@@ -19,7 +19,7 @@ from construct.operations.profile import profile
 from construct.store.records import Observation
 from construct.views import memory as views
 from construct.views.history import diff_view, timeline_view
-from construct.views.hits import found_view
+from construct.views.hits import search_view
 from construct.views.learning import compact_view
 from construct.views.profile import profile_view
 from construct.views.provenance import why_last_view, why_view
@@ -44,18 +44,19 @@ _WHY = "/why [ID|last]"
     each_word=True,
 )
 async def list_memory(chat: Chat, out: Output, argument: str) -> None:
-    """! matters much, - some, ~ little.
+    """Lists memories by day. ! is high priority, - medium, ~ low.
 
-    The number is what /why, /edit, /pin and /forget take.
+    The number is the ID that /why, /edit, /pin and /forget take.
 
-    Narrow it by words of the text, and by
+    Filter by words of the text, and by
       high, medium, low;
       stated, asked, planned, hypothetical, inferred, assistant, quoted;
       pending, pinned, unknown, reflections, yours;
       since, until or on a day: 2026-03-01, 2026-03, 7d, yesterday.
 
-    Two of the first or the second list widen each other, all else narrows; in quotation
-    marks they are words of the text. all shows however many there are.
+    Several priorities or several stances widen the list; everything else narrows it. Put
+    one of these words in quotation marks to search for it in the text. all removes the
+    limit on how many are shown.
     """
     found = await chat.run(memory.list_in_scope, argument)
     if not found.observations and not found.memories:
@@ -72,13 +73,13 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/profile", "what it knows about you")
 async def show_profile(chat: Chat, out: Output, argument: str) -> None:
-    """What holds now, by subject, the newest first; the number is what /why takes.
+    """Lists what is true now, by subject, newest first. The number is the ID for /why.
 
-    What was asked, supposed or quoted is left out: /memory has it.
+    Questions, suppositions and quotations are left out; /memory lists them.
     """
     found = await chat.run(profile)
     if found:
-        last = found[-1].lines[-1].of
+        last = found[-1].lines[-1].item
         kind = ItemKind.OBSERVATION if isinstance(last, Observation) else ItemKind.MEMORY
         chat.shown = (kind, last.id)
     out.show(profile_view(found, chat.clock.today()))
@@ -86,23 +87,23 @@ async def show_profile(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/recall WORDS", "search all ever said", like="/recall the dentist in Porto")
 async def recall(chat: Chat, out: Output, argument: str) -> None:
-    """Messages, observations and what was kept, best first.
+    """Finds messages, observations and memories, best match first.
 
-    The id in front is what /why takes.
+    What stands in front of each is the ID for /why.
     """
     if not argument:
         raise UsageError("Usage: /recall WORDS")
     found = await chat.run(search.search, argument, limit=_MOST_FOUND)
     if found.hits:
         chat.shown = (found.hits[0].kind, found.hits[0].id)
-    out.show(found_view(found))
+    out.show(search_view(found))
     if left := await chat.run(search.count_unsearched):
         out.say(unsearched_view(left))
 
 
 @group.command("/remember TEXT", "keep one thing for good", like="/remember Rosa sings alto.")
 async def remember(chat: Chat, out: Output, argument: str) -> None:
-    """In your own words, at once; no model is asked, and no reflection touches it."""
+    """Keeps your own words at once. No model is asked, and no reflection changes them."""
     if not argument:
         raise UsageError("Usage: /remember TEXT")
     chat.refuse_in_private()
@@ -117,18 +118,17 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
     "/graph [NAME]", "people, places, things", like="/graph Rosa", choices=entity_choices
 )
 async def graph(chat: Chat, out: Output, argument: str) -> None:
-    """And how they are related. Without a name: what belongs to you."""
+    """Shows how they are related to each other. Without a name it starts from you."""
     out.show(views.graph_view(await chat.run(memory.graph, argument)))
 
 
 @group.command(_WHY, "where that comes from", like="/why 12", choices=why_choices)
 async def why(chat: Chat, out: Output, argument: str) -> None:
-    """Down to what was said, word for word, and what became of it.
+    """Shows the messages it came from, word for word, and its history since.
 
-    An ID is 12, message:12 or memory:12.
+    An ID is 12, message:12 or memory:12. Without one it means what was shown last.
 
-    Without one: what was shown last. /why last: what the last reply was given of
-    memory.
+    /why last shows the memories that the last reply was given.
     """
     if argument == LAST:
         if chat.is_private:
@@ -152,10 +152,10 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
     ),
 )
 async def diff(chat: Chat, out: Output, argument: str) -> None:
-    """What was learned, changed and dropped between two moments.
+    """Shows what was learned, changed and dropped between two moments.
 
-    A moment is a date (2026-03-01), a time, 3h, 7d, 2w, today or yesterday; without
-    one, the last 7 days.
+    A moment is a date (2026-03-01), a time, 3h, 7d, 2w, today or yesterday. Without one
+    it shows the last 7 days.
     """
     words = argument.split()
     if len(words) > 2:
@@ -167,10 +167,10 @@ async def diff(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/timeline [all]", "what was learned when", choices=choose(("all", "week by week")))
 async def timeline(chat: Chat, out: Output, argument: str) -> None:
-    """Week by week: how many observations were learned, known at its end, superseded.
+    """Counts for each week the observations learned, superseded, and known at its end.
 
-    What does not fit a small screen is bundled by month, quarter or year, unless you
-    say all.
+    To fit a small screen, weeks are grouped by month, quarter or year. all shows every
+    week.
     """
     if argument not in {"", "all"}:
         raise UsageError("Usage: /timeline, or /timeline all.")
@@ -180,24 +180,24 @@ async def timeline(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/rules", "what to remember or not")
 async def rules(chat: Chat, out: Output, argument: str) -> None:
-    """Opens memory-rules.md in your editor: what you want noted or left out, in your words.
+    """Opens memory-rules.md in your editor. Write there what to note or leave out.
 
-    The memory worker reads it. A line such as never: salary, Dr. Meier is enforced by
-    code: no note that holds such a word is written, whoever writes it. What you type
-    with /remember or /edit is kept all the same.
+    The memory worker reads it. A line such as never: salary, Dr. Meier is enforced by the
+    program: no note with one of these words is written. What you type yourself with
+    /remember or /edit is kept.
     """
-    await out.edit_file(await asyncio.to_thread(operations.rules_file, chat.settings))
+    await out.edit_file(await asyncio.to_thread(operations.ensure_rules_file, chat.settings))
     found = await asyncio.to_thread(operations.rules_in_force, chat.settings)
     out.say(rules_view(found))
 
 
 @group.command("/compact", "do memory work now")
 async def compact(chat: Chat, out: Output, argument: str) -> None:
-    """Observes what is unobserved, and condenses, whatever is due.
+    """Observes what is unobserved and condenses observations, even if it is not due yet.
 
     Observations take the place of their messages in the context.
     """
-    chat.settings.must_learn()
+    chat.settings.require_learning()
     if chat.conversation_id is None:
         out.say("Nothing has been said in this conversation yet.")
         return

@@ -1,4 +1,4 @@
-"""Commands, registered by decorator; and what may follow from one."""
+"""The registry of slash commands: a decorator adds a command to its group."""
 
 import difflib
 import re
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class AfterCommand(Enum):
-    """What the chat does after a command: answer the last message again, or end."""
+    """What the chat does after a command: retry the last message, or end."""
 
     RETRY = auto()
     LEAVE = auto()
@@ -24,14 +24,14 @@ class AfterCommand(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A possible argument, and what it stands for."""
+    """A possible argument and its meaning, for completion."""
 
     value: str
     meaning: str = ""
 
 
 ALIASES = {"exit": "quit", "search": "recall", "cost": "usage", "clear": "new"}
-"""Other names of commands."""
+"""Other names of commands, which run them."""
 _MEANT = {
     **dict.fromkeys(("find", "grep"), "recall"),
     **dict.fromkeys(("bye", "q"), "quit"),
@@ -48,7 +48,7 @@ _MEANT = {
     "title": "rename",
     "weeks": "timeline",
 }
-"""What people type for a command that is called otherwise."""
+"""What people type by mistake, and the command they probably mean."""
 
 Handler = Callable[["Chat", "Output", str], Awaitable[AfterCommand | None]]
 Choices = Callable[["Chat"], Awaitable[Sequence[Choice]]]
@@ -56,10 +56,10 @@ Choices = Callable[["Chat"], Awaitable[Sequence[Choice]]]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command.
+    """A slash command.
 
-    `usage` begins with its name, `help` is a few words, and what it does in full is
-    `run`'s docstring.
+    `usage` begins with its name, `help` is a few words, and the docstring of `run` is its
+    full help text.
     """
 
     usage: str
@@ -67,29 +67,29 @@ class Command:
     run: Handler
     choices: Choices | None = None
     like: str = ""
-    """An example, where its name alone is none."""
+    """An example. By default its name alone."""
     each_word: bool = False
-    """Whether any number of the choices may stand one after the other."""
+    """Whether the argument may be several choices, separated by spaces."""
 
     @property
     def name(self) -> str:
-        """What it is called by, without the slash."""
+        """The name, without the slash."""
         return self.usage.split()[0].removeprefix("/")
 
     @property
     def details(self) -> str:
-        """What it does: a line for each paragraph, and for each indented line."""
+        """The help text, with each paragraph and each indented line on one line."""
         paragraphs = cleandoc(self.run.__doc__ or "").split("\n\n")
         return "\n".join(re.sub(r"\n(?! )", " ", paragraph) for paragraph in paragraphs)
 
     @property
     def example(self) -> str:
-        """A line to try."""
+        """A line that the user can type to try it."""
         return self.like or f"/{self.name}"
 
 
 class Group:
-    """Commands that belong together, under one title."""
+    """Commands listed under one title in `/help`."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -131,7 +131,7 @@ class Registry:
         return self._commands.get(ALIASES.get(typed, typed))
 
     def unknown(self, name: str) -> str:
-        """Return what is said of a name that is no command."""
+        """Return the error message for a name that is not a command."""
         begun = [known for known in self.names if name and known.startswith(name.lower())]
         nearest = (
             _MEANT.get(name.lower(), "").split()
@@ -148,7 +148,7 @@ def split_command(line: str) -> tuple[str, str]:
 
 
 def choose(*values: tuple[str, str]) -> Choices:
-    """Return choices that are always the same."""
+    """Return a `choices` function for fixed values, each with its meaning."""
     fixed = [Choice(*value) for value in values]
 
     async def choices(_: "Chat") -> Sequence[Choice]:

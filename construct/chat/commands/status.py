@@ -1,4 +1,4 @@
-"""Commands that show status and history."""
+"""Commands that show the state of memory, and earlier messages."""
 
 import asyncio
 
@@ -26,9 +26,9 @@ _NOTHING_SAID = "Nothing has been said in this conversation yet."
 
 @group.command("/status", "the memory panel")
 async def status(chat: Chat, out: Output, argument: str) -> None:
-    """What is observed and what is pending, what runs and what comes next.
+    """Shows what is observed, pending and running, and what comes next.
 
-    Live while something runs.
+    It updates itself while memory work is running.
     """
     imported = await chat.run(operations.count_unread)
 
@@ -47,9 +47,9 @@ async def status(chat: Chat, out: Output, argument: str) -> None:
     choices=choose(("full", "every word of it")),
 )
 async def context(chat: Chat, out: Output, argument: str) -> None:
-    """Where its tokens go, and its exact content; full shows every word of it.
+    """Shows the next request and where its tokens go. full shows every word of it.
 
-    ◄ is a mark of the prompt cache.
+    ◄ marks the end of a cached part.
     """
     if argument not in {"", "full"}:
         raise UsageError("Usage: /context, or /context full.")
@@ -68,9 +68,9 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
     choices=choose(("all", "from the beginning")),
 )
 async def history(chat: Chat, out: Output, argument: str) -> None:
-    """The last messages of this conversation, or as many as you say.
+    """Shows the last 10 messages of this conversation, or as many as you say.
 
-    Those from before a fork too.
+    Messages from before a fork are included.
     """
     here, number = chat.conversation_id, _how_many(argument)
     found = [] if here is None else await chat.run(last_messages, here, number)
@@ -92,7 +92,7 @@ def _how_many(argument: str) -> int:
 
 @group.command("/watermarks", "how far memory has come")
 async def watermarks(chat: Chat, out: Output, argument: str) -> None:
-    """How far this conversation is observed, compacted and out of the window."""
+    """Shows how far this conversation is observed, compacted and out of the window."""
     if chat.conversation_id is None:
         out.say(_NOTHING_SAID)
         return
@@ -101,8 +101,8 @@ async def watermarks(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/generations", "how often condensed")
 async def generations(chat: Chat, out: Output, argument: str) -> None:
-    """How many observations each generation has, and how they flow into the next.
+    """Counts the observations of each generation and shows how they were condensed.
 
-    Below stand the newest reflections.
+    The newest reflections follow.
     """
     out.show(generations_view(await chat.run(changes.generations), chat.clock.today()))

@@ -1,6 +1,6 @@
-"""Model servers on this machine: how they are found, what they say of models.
+"""Model servers on this machine: finding them and listing their models.
 
-A new kind is a module here and a line in `KINDS`.
+A new kind of server is a module here and a line in `KINDS`.
 """
 
 import os
@@ -22,29 +22,29 @@ KINDS: tuple[Kind, ...] = (OLLAMA, LMSTUDIO, LLAMACPP, VLLM)
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _LOOK_FOR = "CONSTRUCT_LOOK_FOR"
 _PATIENCE_WITH_THE_CHOSEN = 2.0
-"""Seconds for an answer of a server that the user has chosen, which may be far away."""
+"""Seconds to wait for a server that the user has chosen, which may be far away."""
 
 
 def look(environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
-    """Return the chat models of the servers on this machine, sensible ones first.
+    """Return the chat models of the servers on this machine, the most suitable first.
 
-    Where it looks and what it asks is set by contract.md, "Looking for servers". Takes
+    The addresses and questions are those of contract.md, "Looking for servers". Takes
     less than a second, whatever listens there. Raises UsageError when
-    CONSTRUCT_LOOK_FOR names no loopback address.
+    CONSTRUCT_LOOK_FOR is not a loopback address.
     """
-    # Each server is asked two or three things in turn, each with its own time limit.
+    # Each server is asked two or three questions in turn, each with its own time limit.
     searches = [partial(_first_found, kinds, url) for url, kinds in _places(environ)]
     found = at_once(searches, patience=None)
     return sorted((m for models in found for m in models or []), key=_sensible_first)
 
 
 def kind_of(source: str) -> Kind:
-    """Return the kind of server behind a model."""
+    """Return the kind of server that runs a model."""
     return next((kind for kind in KINDS if kind.source == source), OTHER)
 
 
 def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel | None:
-    """Describe one model of a server that the user has chosen, if it says anything."""
+    """Return what a server that the user has chosen says about one model, or None."""
     ask = asker(base_url, headers, _PATIENCE_WITH_THE_CHOSEN)
     kind = _kind_at(ask)
     if kind.describe is not None:
@@ -53,15 +53,16 @@ def describe(base_url: str, name: str, headers: Mapping[str, str]) -> FoundModel
 
 
 def list_models(base_url: str, headers: Mapping[str, str]) -> list[FoundModel]:
-    """Return the models of a server that the user has chosen, in its own order."""
+    """Return the models of a server that the user has chosen, in the server's order."""
     ask = asker(base_url, headers, _PATIENCE_WITH_THE_CHOSEN)
     return _kind_at(ask).find(ask, base_url) or []
 
 
 def _kind_at(ask: Ask) -> Kind:
-    """Return the kind of the server that is asked.
+    """Return the kind of a server.
 
-    Only its list is asked for: a server far away should see nothing strange.
+    Only the list of models is requested: a remote server should not see unusual
+    requests.
     """
     answer = ask("/v1/models")
     return next((kind for kind in KINDS if owned_by(answer, kind.owner)), OTHER)
@@ -77,7 +78,7 @@ def _first_found(kinds: Sequence[Kind], base_url: str) -> list[FoundModel]:
 
 
 def _places(environ: Mapping[str, str]) -> list[tuple[str, Sequence[Kind]]]:
-    """Return the base URLs to look at, each with the kinds of server it may be."""
+    """Return the base URLs to try, each with the kinds of server it may be."""
     given = environ.get(_LOOK_FOR)
     if given is not None:
         urls = [url.strip().rstrip("/") for url in given.split(",") if url.strip()]
@@ -103,9 +104,9 @@ def _on_loopback(url: str) -> str:
 
 
 def _ollama_host(host: str) -> str | None:
-    """Return the base URL that OLLAMA_HOST means, None when it is not on this machine.
+    """Return the base URL in OLLAMA_HOST, or None when it is not on this machine.
 
-    As Ollama reads it: a scheme and a port may be missing, and 0.0.0.0 is every
+    As in Ollama, the scheme and the port may be missing, and 0.0.0.0 means every
     address.
     """
     text = host.strip().rstrip("/")
@@ -123,6 +124,6 @@ def _ollama_host(host: str) -> str | None:
 
 
 def _sensible_first(model: FoundModel) -> tuple[bool, bool, str]:
-    """Sort what can keep a memory first, then what is loaded, then by name."""
+    """Sort models: those that can do memory work first, then loaded ones, then by name."""
     is_small = model.parameters is not None and model.parameters < FEWEST_PARAMETERS
     return (is_small, not model.is_loaded, model.name.lower())

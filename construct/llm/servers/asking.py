@@ -1,8 +1,8 @@
-"""Query local model servers over HTTP with the standard library alone.
+"""Queries local model servers over HTTP with the standard library.
 
-There is a time limit. No redirect is followed, no proxy used, no credentials sent. The
-chat's first screen waits for this, so neither `anthropic` nor its HTTP client is
-imported. Answers are untrusted JSON of any shape.
+Each query has a time limit, follows no redirect, uses no proxy and sends no
+credentials. The chat's first screen waits for this, so neither `anthropic` nor its HTTP
+client is imported. Answers are untrusted JSON of any shape.
 """
 
 import json
@@ -20,7 +20,7 @@ from construct.llm.servers.types import Ask, FoundModel
 T = TypeVar("T")
 
 PATIENCE = 0.3
-"""Seconds that one answer may take."""
+"""Time limit for one answer, in seconds."""
 _MOST_BYTES = 1 << 20
 
 
@@ -103,7 +103,7 @@ def _answer(
 
 
 def entries(answer: Any, key: str) -> list[dict[str, Any]] | None:
-    """Return the objects listed under a key; None when there is no such list."""
+    """Return the objects in the list under a key, or None when there is no such list."""
     listed = answer.get(key) if isinstance(answer, dict) else None
     if not isinstance(listed, list):
         return None
@@ -111,14 +111,14 @@ def entries(answer: Any, key: str) -> list[dict[str, Any]] | None:
 
 
 def at(answer: Any, *path: str) -> Any:
-    """Return the value at a path of keys, None where there is none."""
+    """Return the value at a path of keys, or None."""
     for key in path:
         answer = answer.get(key) if isinstance(answer, dict) else None
     return answer
 
 
 def count(value: Any) -> int | None:
-    """Return a positive whole number as it came, None for anything else."""
+    """Return the value if it is a positive whole number, else None."""
     is_number = isinstance(value, int) and not isinstance(value, bool)
     return value if is_number and value > 0 else None
 
@@ -133,15 +133,15 @@ def name_of(entry: dict[str, Any], *keys: str) -> str | None:
 
 
 def owned_by(answer: Any, owner: str) -> bool:
-    """Return whether a list of models names this owner: most servers can be told so."""
+    """Return whether any listed model has this `owned_by`, which identifies a server."""
     return any(entry.get("owned_by") == owner for entry in entries(answer, "data") or [])
 
 
 def listed_models(answer: Any, base_url: str, source: str, *windows: str) -> list[FoundModel]:
-    """Return the models of a `/v1/models` answer that can chat, as far as names tell.
+    """Return the models of a `/v1/models` answer that can chat, judged by their names.
 
-    `windows` names the keys under which the list may give a model's context window; the
-    first that does counts.
+    `windows` has the keys that may hold a model's context window; the first one present
+    is used.
     """
     named = [(name_of(entry, "id"), entry) for entry in entries(answer, "data") or []]
     return [

@@ -15,7 +15,7 @@ _OWNER = "llamacpp"
 
 
 def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
-    """List its models: one, unless it runs as a router."""
+    """List the server's models. There is one, unless it runs as a router."""
     answer = ask("/v1/models")
     props = ask("/props") if entries(answer, "data") else None
     if not (owned_by(answer, _OWNER) or at(props, "default_generation_settings")):

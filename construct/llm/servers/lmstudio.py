@@ -1,7 +1,7 @@
 """LM Studio, 0.4.1 and later: the Messages API at `/v1/messages`.
 
-`/v1/models` says nothing of windows. Its own `/api/v0/models` does, and is asked once
-the user has chosen a model.
+`/v1/models` does not give context windows. Its own `/api/v0/models` does, and is asked
+once the user has chosen a model.
 """
 
 from dataclasses import replace

@@ -1,9 +1,9 @@
 """Ollama, 0.14 and later: the Messages API at `/v1/messages`, the rest at `/api`.
 
-It runs a model with a context window of its own (`num_ctx` of the model, else the
-server's setting, else by the graphics memory, 4,096 tokens on most machines), whatever
-the model could take, and cuts longer prompts without a word. It ignores `cache_control`
-and `tool_choice`, and drops document blocks and `output_config`.
+It runs a model with its own context window, whatever the model could take: `num_ctx` of
+the model, else the server's setting, else one that depends on the graphics memory
+(4,096 tokens on most machines). It cuts longer prompts silently. It ignores
+`cache_control` and `tool_choice`, and drops document blocks and `output_config`.
 """
 
 import re
@@ -16,7 +16,7 @@ from construct.llm.servers.types import Ask, FoundModel, Kind
 
 _SOURCE = "ollama"
 _UNSAID_WINDOW = 4_096
-"""What Ollama gives a model on a machine with less than 24 GB of graphics memory."""
+"""The window Ollama gives a model with less than 24 GB of graphics memory."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
 
 
@@ -64,7 +64,7 @@ def _described(base_url: str, name: str, shown: Any, loaded: dict[str, int | Non
 
 
 def _configured_window(shown: Any) -> int:
-    """Return the window that a model will get once it is loaded."""
+    """Return the context window that a model will have when it is loaded."""
     configured = _NUM_CTX.search(str(at(shown, "parameters") or ""))
     facts = at(shown, "model_info")
     largest = [

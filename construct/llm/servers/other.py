@@ -5,7 +5,7 @@ from construct.llm.servers.types import SERVER, Ask, FoundModel, Kind
 
 
 def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
-    """List its models; Anthropic's form of the list says windows too."""
+    """List the server's models. Lists in Anthropic's format give the windows too."""
     answer = ask("/v1/models")
     if entries(answer, "data") is None:
         return None

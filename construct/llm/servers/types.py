@@ -1,20 +1,20 @@
-"""What a server says of its models, and how one kind of server is described."""
+"""The types of models that servers list, and of kinds of server."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-# Where a model runs, if not in one of the kinds of server on this machine:
+# Values of `source` for models that no known kind of local server runs.
 ANTHROPIC = "anthropic"
 SERVER = "server"
-"""A server of no known kind."""
+"""A server of an unknown kind."""
 GGUF = "gguf"
-"""A file, in this process."""
+"""A GGUF file, run in this process."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """One model within reach; None stands for what the server does not say."""
+    """One model within reach. Fields are None where the server says nothing."""
 
     name: str
     server: str
@@ -22,47 +22,47 @@ class FoundModel:
     source: str
     """Where it runs: the `source` of a kind of server, or ANTHROPIC, SERVER or GGUF."""
     context_window: int | None = None
-    """The tokens that the server really runs the model with."""
+    """The context window that the server runs the model with, in tokens."""
     vision: bool | None = None
     parameters: int | None = None
     is_loaded: bool = False
 
     def answers_to(self, name: str) -> bool:
-        """Return whether a name means this model: llama.cpp's name is a file's path."""
+        """Return whether a name refers to this model; llama.cpp's names are file paths."""
         return name in {self.name, self.name.rpartition("/")[2]}
 
 
 class Ask(Protocol):
-    """Asks one server: GET, or POST when there is a body.
+    """Sends one request to a server: GET, or POST when there is a body.
 
-    Returns the JSON it answers with, None for no such answer. Never raises.
+    Returns the JSON of the answer, or None without one. Never raises.
     """
 
     def __call__(self, path: str, body: Mapping[str, object] | None = None) -> Any:
-        """Return the answer of one path."""
+        """Return the answer for one path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of server: where it listens, and how it is asked."""
+    """One kind of server: where it listens and how to query it."""
 
     source: str
-    """Its word in `construct models --json`; no two kinds have the same."""
+    """Its unique name in `construct models --json`."""
     name: str
-    """As its makers write it."""
+    """Its name as its makers write it."""
     owner: str
-    """What its list of models at `/v1/models` says in `owned_by`."""
+    """The value of `owned_by` in its list of models at `/v1/models`."""
     address: str
-    """Where it listens unless its user changed that."""
+    """Its default address."""
     find: Callable[[Ask, str], "list[FoundModel] | None"]
-    """Lists the models of the server at a base URL; None when it is not of this kind.
+    """Lists the models of the server at a base URL. None when it is not of this kind.
 
-    Asks only what contract.md, "Looking for servers", lists.
+    Sends only the requests listed in contract.md, "Looking for servers".
     """
     raise_window: str
-    """A sentence: how its user gives a model a larger context window."""
+    """A sentence that says how to give a model a larger context window."""
     describe: Callable[[Ask, str, str], "FoundModel | None"] | None = None
     """Describes one model that the user has chosen, by base URL and name.
 
-    None: as `find` lists it.
+    If None, the description from `find` is used.
     """

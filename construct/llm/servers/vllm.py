@@ -1,4 +1,4 @@
-"""vLLM, 0.22 and later: the Messages API; its list of models says the window."""
+"""vLLM, 0.22 and later: the Messages API. Its list of models gives the windows."""
 
 from construct.llm.servers.asking import entries, listed_models, owned_by
 from construct.llm.servers.types import Ask, FoundModel, Kind
@@ -8,7 +8,7 @@ _OWNER = "vllm"
 
 
 def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
-    """List its models."""
+    """List the server's models."""
     answer = ask("/v1/models")
     says_window = any("max_model_len" in entry for entry in entries(answer, "data") or [])
     if not (owned_by(answer, _OWNER) or says_window):

@@ -59,11 +59,11 @@ def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived |
     If the conversation has gone on since the import, all are unarchived at once: a batch
     of the observer must not skip messages that are still archived.
     """
-    waiting = backlog.waiting_above_mark(db, conversation_id)
+    waiting = backlog.unread_above_mark(db, conversation_id)
     if not waiting:
         return None
     chosen = waiting
-    if backlog.count_from(db, conversation_id, waiting[0]) == len(waiting):
+    if backlog.count_messages_from(db, conversation_id, waiting[0]) == len(waiting):
         chosen = [m.id for m in batches(backlog.first_messages(db, waiting), most)[0]]
-    backlog.make_live(db, chosen)
+    backlog.unarchive(db, chosen)
     return Revived(len(chosen), LAST if len(chosen) == len(waiting) else chosen[-1])

@@ -10,21 +10,22 @@ from dataclasses import dataclass, replace
 from construct.memory.learning.floor import Reflection
 from construct.memory.learning.proposals import Extraction, ProposedObservation
 from construct.memory.promotion import promote
+from construct.memory.shown.frame import Frame
 from construct.memory.shown.lines import line_tokens, note_columns
 from construct.memory.shown.transcript import window_start
-from construct.memory.shown.view import Frame, take_in
+from construct.memory.shown.view import take_in
 from construct.store import forget_requests, provenance
 from construct.store import observations as rows
 from construct.store.conversations import (
     get_conversation,
     get_watermarks,
     rename_conversation,
-    set_thread,
+    set_task_and_response,
     set_watermark,
 )
 from construct.store.cycles import is_running
+from construct.store.forbidden import is_forbidden
 from construct.store.messages import get_message, is_readable, live_messages
-from construct.store.never import is_forbidden
 from construct.store.records import Message, Observation
 from construct.vocabulary import Relation, WatermarkName
 
@@ -94,7 +95,7 @@ def store_extraction(
     here = get_conversation(db, conversation_id)
     if found.title and not is_forbidden(db, found.title) and not (found.by_rule and here.title):
         rename_conversation(db, conversation_id, found.title, by="observer")
-    set_thread(
+    set_task_and_response(
         db,
         conversation_id,
         _task(db, found.current_task, here.current_task),
@@ -119,7 +120,9 @@ def store_reflection(
         o.state == "active" and o._replace(asked_at=None) == unasked[o.id] for o in present.values()
     ):
         raise StaleError
-    if found.gone & forget_requests.waiting(db):  # asked for meanwhile: a new line would repeat it
+    if found.gone & forget_requests.not_yet_withheld(
+        db
+    ):  # asked for meanwhile: a new line would repeat it
         raise StaleError
     done = []
     for change in found.changes:

@@ -17,18 +17,17 @@ from construct.memory.cycles.runner import CycleJob, CycleRunner, Outcome, Runni
 from construct.memory.graph.answers import (
     GraphProposal,
     UnreadableAnswerError,
-    is_user,
-    names_by_key,
     read_answer,
 )
+from construct.memory.graph.names import is_user, names_by_key
 from construct.memory.graph.storing import store_graph
 from construct.memory.learning.asking import Account, ask, repeats_itself
 from construct.memory.shown.escaping import inline
 from construct.prompts import prompt
 from construct.store import cycles
 from construct.store import graph as rows
+from construct.store.forbidden import left_out_note
 from construct.store.graph import Entity
-from construct.store.never import left_out_note
 from construct.store.records import Memory
 from construct.text import one_line
 from construct.vocabulary import CycleKind, CycleStatus
@@ -59,7 +58,7 @@ def is_due(db: sqlite3.Connection, enough: int = 1) -> bool:
     After a failure or an undo only new ones count.
     """
     last = cycles.last_cycle(db, CycleKind.GRAPH, None)
-    tried = 0 if last is None or last.status == CycleStatus.SUCCEEDED else rows.tried(db)
+    tried = 0 if last is None or last.status == CycleStatus.SUCCEEDED else rows.attempted_up_to(db)
     return rows.count_unread(db, after=tried) >= enough
 
 
@@ -131,7 +130,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
         """Store the extracted entities and relations."""
         must_run(db, cycle.id)
         if found is None:
-            rows.note_tried(db)
+            rows.note_attempt(db)
             return Outcome(status=CycleStatus.FAILED)
         memory_ids = {anchor: m.id for anchor, m in cycle.batch.memories.items()}
         forbidden = store_graph(db, cycle.id, memory_ids, found, now)

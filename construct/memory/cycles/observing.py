@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from construct.language.terms import content_words, terms
 from construct.llm.capable import is_capable
 from construct.llm.types import Model
+from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import store_extraction
 from construct.memory.cycles.runner import (
     CycleJob,
@@ -17,7 +18,7 @@ from construct.memory.cycles.runner import (
     Outcome,
     RunningCycle,
 )
-from construct.memory.cycles.situation import MemoryConfig, is_over_limit
+from construct.memory.cycles.situation import is_over_limit
 from construct.memory.learning.asking import Account
 from construct.memory.learning.floor import Said, why_not_outdated
 from construct.memory.learning.observer import (
@@ -35,10 +36,10 @@ from construct.memory.shown.lines import fitting
 from construct.memory.shown.transcript import batches
 from construct.store import cycles
 from construct.store import observations as rows
-from construct.store.attachments import with_data
+from construct.store.attachments import attachments_with_data
 from construct.store.conversations import get_watermarks
+from construct.store.forbidden import left_out_note
 from construct.store.messages import is_readable, newest_messages
-from construct.store.never import left_out_note
 from construct.store.records import Descent, Message, Observation
 from construct.user_rules import Rules, read_rules
 from construct.vocabulary import (
@@ -85,7 +86,7 @@ def material(db: sqlite3.Connection, messages: Sequence[Message], model: Model |
         return Material(list(messages), {})
     files = {
         message: [stored_file(one, data) for one, data in found]
-        for message, found in with_data(db, messages).items()
+        for message, found in attachments_with_data(db, messages).items()
     }
     pictures = {
         message: [f for f in of if AttachmentKind.of(f.media_type) is AttachmentKind.IMAGE]

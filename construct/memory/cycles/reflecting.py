@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import store_reflection
 from construct.memory.cycles.runner import (
     CycleJob,
@@ -11,7 +12,7 @@ from construct.memory.cycles.runner import (
     Outcome,
     RunningCycle,
 )
-from construct.memory.cycles.situation import MemoryConfig, reflector_scope
+from construct.memory.cycles.situation import reflector_scope
 from construct.memory.learning.asking import Account
 from construct.memory.learning.floor import Reflection, Said
 from construct.memory.learning.reflector import choose, input_tokens, reflect
@@ -19,7 +20,7 @@ from construct.memory.promotion import promote
 from construct.memory.shown.forks import condensable, reach
 from construct.store import cycles, forget_requests, provenance
 from construct.store import observations as rows
-from construct.store.never import left_out_note
+from construct.store.forbidden import left_out_note
 from construct.store.records import Observation
 from construct.vocabulary import CycleKind, CycleStatus
 
@@ -62,7 +63,7 @@ class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
         if scope == "conversation":
             active = condensable(db, self.conversation_id, active)
         # A line made of what the user has asked to forget would go on saying it.
-        unwanted = forget_requests.waiting(db)
+        unwanted = forget_requests.not_yet_withheld(db)
         active = [o for o in active if o.id not in unwanted]
         # By rule all may be read each time: it costs nothing.
         read_until = ""

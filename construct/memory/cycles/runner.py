@@ -16,13 +16,14 @@ from typing import ClassVar, Generic, TypeVar
 from construct.clock import to_text
 from construct.errors import ConstructError
 from construct.llm.types import Model
+from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import StaleError
-from construct.memory.cycles.situation import MemoryConfig, is_over_limit
+from construct.memory.cycles.situation import is_over_limit
 from construct.memory.learning.asking import Account
 from construct.store import cycles
 from construct.store.database import transaction
 from construct.store.in_thread import Store
-from construct.store.usage import book_usage
+from construct.store.usage import record_usage
 from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Phase, Purpose
 
 Batch = TypeVar("Batch")
@@ -174,7 +175,7 @@ class CycleRunner:
         self, db: sqlite3.Connection, job: CycleJob[Batch, Found, Result]
     ) -> RunningCycle[Batch] | None:
         with transaction(db):
-            cycles.abandon_dead(db, self.now())
+            cycles.abandon_orphaned(db, self.now())
             batch = job.choose(db)
             if batch is None:
                 return None
@@ -244,7 +245,7 @@ class CycleRunner:
         )
         booked_under = job.home if job.kind == CycleKind.OBSERVER else None
         for call in account.calls:
-            book_usage(db, call, now, booked_under, cycle.id)
+            record_usage(db, call, now, booked_under, cycle.id)
 
     async def _note_phase(self, cycle_id: int, purpose: str) -> None:
         """Note, when a call begins, whether the cycle's work is being checked now."""
@@ -256,4 +257,4 @@ class CycleRunner:
         while True:
             await asyncio.sleep(cycles.HEARTBEAT_SECONDS)
             with suppress(ConstructError):  # a busy file: the next beat will do
-                await self.store.call(cycles.beat, cycle_id)
+                await self.store.call(cycles.renew_heartbeat, cycle_id)

@@ -1,67 +1,26 @@
 """Read from the database the state that the policy decides on."""
 
 import sqlite3
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 
-from construct.clock import Clock, from_text, to_text
-from construct.config import Settings, Thresholds
+from construct.clock import from_text, to_text
+from construct.memory.config import MemoryConfig
 from construct.memory.policy import (
     LEFTOVER_TOKENS,
     LIVES,
     REGROWTH,
     Situation,
-    fit_to,
     is_cold,
 )
-from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.memory.shown.forks import inherited_window, reach
 from construct.memory.shown.transcript import window_start
-from construct.memory.shown.view import Frame
 from construct.store import cycles
 from construct.store import observations as rows
-from construct.store.conversations import get_conversation, get_watermarks, unread_at_rest
+from construct.store.conversations import get_conversation, get_watermarks, idle_with_unobserved
 from construct.store.messages import LAST, live_messages, tokens_above
 from construct.store.records import Message
 from construct.store.usage import spent_on_memory
 from construct.vocabulary import CycleKind, CycleStatus, Role
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryConfig:
-    """Settings of memory work in one process, with thresholds for the main model."""
-
-    thresholds: Thresholds
-    scope: str
-    clock: Clock
-    daily_usd: float
-    rules_file: Path | None = None
-    """The user's rules for what to remember or leave out; may be empty."""
-    meaning: Meaning | None = field(default=None, compare=False)
-    """Compares by meaning in recall; None for words alone."""
-
-    @property
-    def frame(self) -> Frame:
-        """The settings that decide which observations are shown."""
-        return Frame(self.scope, self.thresholds.budget)
-
-    @property
-    def retained(self) -> int:
-        """Tokens of messages that stay verbatim after compacting."""
-        return int(self.thresholds.retain * self.thresholds.compact)
-
-
-def memory_config_for(settings: Settings, context_window: int) -> MemoryConfig:
-    """Return the settings of memory work for a main model with this context window."""
-    thresholds, meaning = fit_to(settings.thresholds, context_window), meaning_for(settings)
-    return MemoryConfig(
-        thresholds,
-        settings.scope,
-        settings.clock,
-        settings.worker_daily_usd,
-        settings.memory_rules,
-        meaning,
-    )
 
 
 def unobserved(
@@ -119,7 +78,7 @@ def held_tokens(db: sqlite3.Connection, conversation_id: int, config: MemoryConf
     0 when none are held back.
     """
     observed = get_watermarks(db, conversation_id).observed
-    last = cycles.last_of_living_talk(db, conversation_id)
+    last = cycles.last_over_live_messages(db, conversation_id)
     if last is None or last.held_message_id is None:
         return 0
     if last.status != CycleStatus.REVERTED or (last.last_message_id or 0) <= observed:
@@ -135,7 +94,7 @@ def holds_against(
 
     Messages said since in either of them count as new.
     """
-    undone = cycles.last_of_living_talk(db, parent_id)
+    undone = cycles.last_over_live_messages(db, parent_id)
     since = (undone and undone.reverted_at) or ""
     return held_tokens(db, parent_id, config) > sum(
         m.token_count for m in live_messages(db, fork_id, 0) if m.created_at > since
@@ -164,7 +123,7 @@ def conversations_at_rest(
 ) -> list[int]:
     """Return cold conversations, except one, with too many unobserved tokens."""
     now, life = config.clock.now(), max(LIVES.values())
-    return unread_at_rest(db, to_text(now - life), to_text(now + life), LEFTOVER_TOKENS, but)
+    return idle_with_unobserved(db, to_text(now - life), to_text(now + life), LEFTOVER_TOKENS, but)
 
 
 def spent_today(db: sqlite3.Connection, config: MemoryConfig) -> float:

@@ -15,13 +15,13 @@ from functools import partial
 from construct.errors import NotFoundError
 from construct.llm.types import Model
 from construct.memory import policy
+from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import Compacted, compact
 from construct.memory.cycles.drawing import BETWEEN_TURNS, run_graph
 from construct.memory.cycles.observing import Find, run_observer
 from construct.memory.cycles.reflecting import run_reflector
 from construct.memory.cycles.runner import CycleRunner, Progress
 from construct.memory.cycles.situation import (
-    MemoryConfig,
     conversations_at_rest,
     holds_against,
     read_situation,
@@ -127,7 +127,7 @@ class MemoryWorker:
         None when none could be.
         """
         async with self._turn:
-            made = await self._observe(conversation_id, backlog.passed)
+            made = await self._observe(conversation_id, backlog.unread_below_mark)
             if made is not None:
                 await self._do_due(conversation_id, {"observe"}, leaving=True)
             return made

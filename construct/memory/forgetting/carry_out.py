@@ -143,7 +143,7 @@ def _remove(db: sqlite3.Connection, plan: ForgetPlan | DeletionPlan, now: str) -
     counts = purge.delete_memories(db, [m.id for m in plan.memories])
     purge.delete_observations(db, gone)
     references.drop_tool_rounds(db, plan.lookups)
-    references.store_threads(db, plan.threads)
+    references.store_conversation_notes(db, plan.threads)
     if isinstance(plan, DeletionPlan):
         purge.delete_conversation(db, plan.conversation.id)
     else:

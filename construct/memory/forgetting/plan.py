@@ -29,7 +29,7 @@ from construct.store.conversations import forks_of, get_conversation
 from construct.store.memories import get_memory, list_memories
 from construct.store.messages import get_message, messages_of
 from construct.store.records import REMOVED, Conversation, Memory, Message, Observation
-from construct.store.references import CycleNotes, Thread
+from construct.store.references import ConversationNotes, CycleNotes
 from construct.vocabulary import ItemKind
 
 
@@ -42,7 +42,7 @@ class Removal:
     reactivated: tuple[Observation, ...]
     """What was superseded only for the sake of those: active again."""
     memories: tuple[Memory, ...]
-    threads: tuple[Thread, ...]
+    threads: tuple[ConversationNotes, ...]
     """Conversations whose title, task or next response holds it, as they become."""
     cycles: tuple[CycleNotes, ...]
     """Cycles whose notes or error hold it, as these become."""
@@ -142,7 +142,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
         observations=tuple(observations),
         reactivated=_reactivated(db, gone),
         memories=tuple(memories),
-        threads=tuple(threads_without(references.threads(db), homes, texts)),
+        threads=tuple(threads_without(references.conversation_notes(db), homes, texts)),
         cycles=tuple(notes_without(references.cycle_notes(db), texts)),
         lookups=tuple(replies_holding(references.tool_rounds(db, concerned), texts, said)),
         words=words,
@@ -172,7 +172,7 @@ def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
         observations=tuple(observations),
         reactivated=_reactivated(db, gone),
         memories=tuple(provenance.memories_from(db, gone)),
-        threads=tuple(threads_without(references.threads(db), (), texts)),
+        threads=tuple(threads_without(references.conversation_notes(db), (), texts)),
         cycles=tuple(notes_without(references.cycle_notes(db), texts)),
         lookups=tuple(replies_quoting(rounds, [m.content for m in own])),
         conversation=conversation,
@@ -256,8 +256,8 @@ def states_any(text: str, facts: Iterable[str]) -> bool:
 
 
 def threads_without(
-    threads: Iterable[Thread], homes: Collection[int], texts: Sequence[str]
-) -> list[Thread]:
+    threads: Iterable[ConversationNotes], homes: Collection[int], texts: Sequence[str]
+) -> list[ConversationNotes]:
     """Return the threads that hold what the texts say, with those parts taken out.
 
     What the observer wrote in a conversation it comes from (`homes`) goes for a single
@@ -267,7 +267,7 @@ def threads_without(
     revealing = union(map(revealing_words, texts))
     names = union(map(fact_names, texts))
 
-    def kept(thread: Thread, text: str | None, *, by_user: bool = False) -> str | None:
+    def kept(thread: ConversationNotes, text: str | None, *, by_user: bool = False) -> str | None:
         if thread.id in homes and reveals(text, names if by_user else revealing):
             return None
         return None if text is None or states_any(text, texts) else text

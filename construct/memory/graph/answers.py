@@ -6,19 +6,16 @@ memory that was sent, and that memory names both ends.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from construct.language.index_words import fold, index_words, is_unspaced
 from construct.language.wordlists import NOTE_STOP_WORDS
+from construct.memory.graph.names import SELF, USER, is_user, key
 from construct.memory.shown.escaping import unescape
 from construct.memory.shown.lines import anchors_in, section
 from construct.text import one_line, storable
-
-USER = "User"
-SELF = frozenset({"user", "the user", "i", "me", "myself", "my"})
-"""Other ways to write the user's name."""
 
 _USER_WORDS = re.compile(
     r"\b(?:user|i|me|my|mine|myself|we|us|our|eu|meu|minha|yo|mi|ich|mein|meine|je|mon|io|mio|"
@@ -106,31 +103,6 @@ def read_answer(
     sent = tuple(texts)
     read = sent if found.is_closed else sent[: 1 + max(map(sent.index, named))]
     return GraphProposal(tuple(relations), read, found.is_closed, tuple(notes))
-
-
-def key(name: str) -> str:
-    """Return a name in the form in which names are compared."""
-    return " ".join(index_words(name)) or name.casefold().strip()
-
-
-def names_by_key(entities: Iterable[Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Return all names of each entity by the key of each.
-
-    The entity whose own name it is comes before others.
-
-    `entities`: the names of each, its own name first.
-    """
-    given = list(entities)
-    found = {key(names[0]): names for names in reversed(given)}
-    for names in given:
-        for name in names:
-            found.setdefault(key(name), names)
-    return found
-
-
-def is_user(name: str) -> bool:
-    """Return whether it is the name that stands for the user."""
-    return key(name) == key(USER)
 
 
 def contains_name(text: str, name: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from construct.errors import NotFoundError
 from construct.language.index_words import index_words
-from construct.memory.graph.answers import SELF, USER, is_user, key
+from construct.memory.graph.names import SELF, USER, is_user, key
 from construct.store import graph as rows
 from construct.store.graph import Entity, Relation
 
@@ -95,7 +95,7 @@ def reached(db: sqlite3.Connection, query: str) -> list[int]:
             found.setdefault(r.memory_id, distance)
         ends = {end for r in relations for end in (r.subject_id, r.object_id)}
         ends |= {e.id for e in _twins(db, rows.entities(db, ends - seen))}
-        leading = rows.leading_on(db, ends - seen, _HUB)
+        leading = rows.not_hubs(db, ends - seen, _HUB)
         seen |= ends
     return sorted(found, key=lambda memory_id: (found[memory_id], -memory_id))[:_MOST_REACHED]
 
@@ -144,7 +144,7 @@ def _branches(
         forward = r.subject_id in ids
         other = others[r.object_id if forward else r.subject_id]
         both = {other.id, *(twin.id for twin in _twins(db, [other]))}
-        below = _branches(db, both, rows.leading_on(db, both, _HUB), depth - 1, used)
+        below = _branches(db, both, rows.not_hubs(db, both, _HUB), depth - 1, used)
         tree = Tree(other.name, other.type, other.aliases, below)
         until = r.superseded_at and r.superseded_at[:10]
         branches.append(Branch(r.predicate, forward, r.since, until, r.memory_id, tree))

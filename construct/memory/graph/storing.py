@@ -12,13 +12,12 @@ from construct.memory.graph.answers import (
     ProposedEntity,
     ProposedRelation,
     contains_name,
-    is_user,
-    key,
 )
+from construct.memory.graph.names import is_user, key
 from construct.store import graph as rows
+from construct.store.forbidden import rules_of
 from construct.store.graph import Entity
 from construct.store.memories import list_memories
-from construct.store.never import rules_of
 from construct.store.records import Memory
 from construct.user_rules import Rules
 
@@ -58,11 +57,11 @@ def revert_graph(db: sqlite3.Connection, cycle_id: int) -> int:
     Its memories are unread again, and due with the next new one. An alias stays where
     another memory that has been read says both names.
     """
-    relations = rows.take_back(db, cycle_id)
+    relations = rows.delete_relations_of(db, cycle_id)
     rows.mark_unread(db, cycle_id)
     for e in rows.entities(db):
         _rename(db, e, [e.name, *(a for a in e.aliases if _is_known_as(db, e.name, a))])
-    rows.note_tried(db)
+    rows.note_attempt(db)
     return relations
 
 

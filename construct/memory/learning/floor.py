@@ -80,14 +80,15 @@ def least_stance(content: str, sources: Sequence[Message], heard: Sequence[Messa
 
     It is the assistant's when no source is the user's. It is quoted when one of its
     terms, or without terms all its words, stand only in lines that begin with `>`, of
-    all the messages that it was `heard` in.
+    all the messages that it was `heard` in, and the user did not take it up in words of
+    their own.
     """
     if all(m.role == Role.ASSISTANT for m in sources):
         return Stance.ASSISTANT
     quoted = frozenset(
         w for m in heard for line in _QUOTED_LINE.findall(m.content) for w in words(line)
     )
-    if not quoted:
+    if not quoted or _is_taken_up(content, sources):
         return Stance.STATED
     own = frozenset(w for m in heard for w in words(_QUOTED_LINE.sub("", m.content)))
     if telling := terms(content) & (own | quoted):
@@ -101,16 +102,31 @@ def rests_on_files(
 ) -> bool:
     """Return whether a fact comes from a picture or PDF and not from the user's words.
 
-    It does when one of its sources came with such a file, and the user did not say its
-    terms, or without terms none of its words.
+    It does when one of its sources came with such a file, and the user neither said its
+    terms, or without terms any of its words, nor took it up in another message.
     """
-    if not any(m.shows_more for m in sources):
+    if not any(m.has_unreadable_attachment for m in sources) or _is_taken_up(content, sources):
         return False
     own = [_QUOTED_LINE.sub("", m.content) for m in heard if m.role == Role.USER]
     if ungrounded_terms(content, own, days):
         return True
     said = frozenset(word for text in own for word in words(text))
     return bool(provable_terms(content) - said) or content_words(content).isdisjoint(said)
+
+
+def _is_taken_up(content: str, sources: Sequence[Message]) -> bool:
+    """Return whether a message of nothing but the user's own words is among the sources.
+
+    "I'll pay that on Friday", said of a bill that was pasted before, is the user's plan.
+    It must share a word with the fact.
+    """
+    return any(
+        m.role == Role.USER
+        and not m.has_unreadable_attachment
+        and not _QUOTED_LINE.search(m.content)
+        and not content_words(content).isdisjoint(words(m.content))
+        for m in sources
+    )
 
 
 def listed(names: Iterable[str]) -> str:

@@ -40,7 +40,7 @@ def choose(db: sqlite3.Connection, name: str) -> None:
 
 def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[Text]:
     """Return the next entries of one kind without a vector; empty when all have one."""
-    found = (vectors.without(db, name, kind, after.get(kind, 0), BATCH) for kind in _KINDS)
+    found = (vectors.entries_without(db, name, kind, after.get(kind, 0), BATCH) for kind in _KINDS)
     return next((texts for texts in found if texts), [])
 
 

@@ -17,7 +17,7 @@ from construct.config import Settings
 from construct.language.index_words import fold
 from construct.llm.embedding import Embedder, Weights, find_weights, is_available
 from construct.store import vectors as rows
-from construct.store.search import Entry, path
+from construct.store.search import Entry, database_path
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,7 +73,7 @@ class Meaning:
             return Near({kind: self._vectors(db, model, kind).compared(query) for kind in kinds})
 
     def _vectors(self, db: sqlite3.Connection, model: int, kind: str) -> "_Vectors":
-        vectors = self._kept.setdefault((path(db), kind), _Vectors())
+        vectors = self._kept.setdefault((database_path(db), kind), _Vectors())
         vectors.add(rows.newest(db, model, kind, vectors.last, KEPT))
         return vectors
 

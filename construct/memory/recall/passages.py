@@ -183,7 +183,7 @@ def _worded(
     for kind in filters.kinds():
         ids = newest[kind]
         if ids and others:
-            ids = store.since(db, kind, with_one_of(rarest, others), ids[-1])
+            ids = store.matches_from(db, kind, with_one_of(rarest, others), ids[-1])
         entries += _current(db, kind, ids, filters)
     return entries
 
@@ -216,7 +216,7 @@ def _unseen(
     db: sqlite3.Connection, good: Sequence[Entry], matcher: Matcher, known: set[tuple[str, int]]
 ) -> list[Entry]:
     """Drop passages that repeat an observation the model already sees."""
-    noted = store.noted(db, [entry.id for entry in good if entry.kind == "message"])
+    noted = store.observations_from(db, [entry.id for entry in good if entry.kind == "message"])
     promoted = store.promoted_from(db, [entry.id for entry in good if entry.kind == "memory"])
 
     def in_sight(entry: Entry) -> bool:
@@ -243,7 +243,7 @@ def _within(hits: Iterable[Hit]) -> list[Hit]:
 
 def document_frequency(db: sqlite3.Connection, words: Sequence[str]) -> DocumentFrequency:
     """Look up how many messages have each of these words, in any of its forms."""
-    total = store.total(db, "message")
+    total = store.highest_id(db, "message")
     newest = _newest(db, "message", words)
     rows = {word: _estimate(ids, total) for word, ids in newest.items()}
     unsaid = [word for word, many in rows.items() if not many]

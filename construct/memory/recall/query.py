@@ -8,8 +8,8 @@ from datetime import date
 from functools import cache
 from itertools import accumulate
 
-from construct.language.dates import named_periods
 from construct.language.index_words import UNSPACED, fold, index_words, root, stem, word_forms
+from construct.language.named_periods import named_periods
 from construct.language.periods import Period
 from construct.language.wordlists import STOP_WORDS
 from construct.text import one_line

@@ -153,7 +153,7 @@ def rank(
     matcher = Matcher(looked_for, query.pieces)
     for piece in query.pieces:
         frequency[piece] = sum(piece in matcher.counts(entry) for entry in found)
-    weight = weights(frequency, sum(store.total(db, kind) for kind in store.KINDS))
+    weight = weights(frequency, sum(store.highest_id(db, kind) for kind in store.KINDS))
     asked = Asked(query, weight, matcher, speakers(called, [*found, *by_spelling], query.role))
     best: list[Entry] = []
     for kind in store.KINDS:
@@ -209,7 +209,7 @@ def _matching(
     were undone, say), the rarest word is dropped and the search repeated.
     """
     left = sorted(wanted, key=lambda word: frequency.get(word, 0))
-    required = WEIGHED_ROWS if filters.narrow() else REQUIRED_ROWS
+    required = WEIGHED_ROWS if filters.restrict_messages() else REQUIRED_ROWS
     for _ in range(MOST_GATES):
         gate = gated(left, frequency, required, WEIGHED_ROWS)
         expression = any_of((), query.phrases) or gate
@@ -230,7 +230,7 @@ def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: boo
     """
     found: list[Entry] = []
     for kind in filters.kinds():
-        ids = near.nearest(kind, SIMILAR_IN_PART if filters.narrow() else SIMILAR)
+        ids = near.nearest(kind, SIMILAR_IN_PART if filters.restrict_messages() else SIMILAR)
         found += store.results(db, kind, ids, filters)
     known = near.of_all(found)
     if alone and max(known.values(), default=0.0) < ALONE:
@@ -270,7 +270,7 @@ def read_around(
     """
     ids = {entry.id for entry in best if entry.kind == "message"}
     nearby = chain.from_iterable(range(i - NEARBY, i + NEARBY + 1) for i in ids)
-    around = store.entries(db, "message", {*nearby} - ids - {*filters.without}, filters)
+    around = store.entries(db, "message", {*nearby} - ids - {*filters.exclude}, filters)
     if not results:
         around = [entry._replace(found=False) for entry in around]
     return in_context([*best, *around])
@@ -295,8 +295,8 @@ def _frequencies(db: sqlite3.Connection, wanted: Sequence[str], filters: Filters
     total: Counter[str] = Counter()
     for kind in store.KINDS:
         total.update(store.frequencies(db, kind, all_roots))
-    if filters.without:
-        for entry in store.entries(db, "message", filters.without, Filters()):
+    if filters.exclude:
+        for entry in store.entries(db, "message", filters.exclude, Filters()):
             total.subtract(set(map(stem, index_words(entry.text))))
     return {word: max(0, sum(total[root] for root in group)) for word, group in roots.items()}
 

@@ -63,7 +63,7 @@ def called_in(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
     called = {}
     for word in query.words:
         if word in query.capitals and len(word) > 1:
-            turns = store.mentions(db, any_of([word]), SAMPLE, HEARD)
+            turns = store.newest_excerpts(db, any_of([word]), SAMPLE, HEARD)
             if is_called(word, turns):
                 called[word] = turns
     return called

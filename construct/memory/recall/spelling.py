@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
 
-from construct.language.dates import may_name_time
 from construct.language.index_words import fold, index_words, is_unspaced, stem
+from construct.language.named_periods import may_name_time
 from construct.memory.recall.query import Query, analyse, is_cue, is_stop_word, outside_quotes
 from construct.store import search as store
 from construct.store.search import Filters
@@ -133,7 +133,7 @@ def one_slip_away(word: str) -> frozenset[str]:
 
 def _written(db: sqlite3.Connection, stems: Collection[str], filters: Filters) -> dict[str, str]:
     """Return the words of these stems in texts, folded, and as they are written."""
-    texts = TEXTS_NARROWED if filters.narrow() else TEXTS
+    texts = TEXTS_NARROWED if filters.restrict_messages() else TEXTS
     found: dict[str, str] = {}
     for kind in filters.kinds():
         for term in sorted(stems)[:MOST_STEMS]:

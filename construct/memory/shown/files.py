@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from construct import tokens
 from construct.llm.types import File, Text
 from construct.store.attachments import NewAttachment
-from construct.store.records import Attached, Message
+from construct.store.records import Message, StoredAttachment
 from construct.text import as_pasted
 from construct.vocabulary import AttachmentKind
 
@@ -23,7 +23,7 @@ def new_attachment(file: "Attachment", reads: Reads) -> NewAttachment:
     return NewAttachment(file, size, size if is_sent else tokens.count(file.line))
 
 
-def stored_file(attached: Attached, data: bytes) -> File:
+def stored_file(attached: StoredAttachment, data: bytes) -> File:
     """Return a stored attachment as a block."""
     return File(attached.name, attached.media_type, data, attached.token_count)
 

@@ -7,9 +7,9 @@ the prefix has then changed anyway.
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from construct.memory.shown.forks import reach
+from construct.memory.shown.frame import Frame
 from construct.store import observations as rows
 from construct.store import shown
 from construct.store.records import Observation
@@ -19,14 +19,6 @@ from construct.vocabulary import Scope
 _PACK_TO = 0.75
 
 Blocks = tuple[tuple[Observation | Line, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Settings that decide which observations may be shown, and how many."""
-
-    scope: str
-    budget: int
 
 
 def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:

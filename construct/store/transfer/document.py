@@ -1,6 +1,6 @@
-"""Conversations in the JSON documents of other programs, read one after the other.
+"""Reads the conversations in the JSON exports of ChatGPT and Claude, one at a time.
 
-Such an export may be larger than memory: only the conversation that is being read is held.
+An export may be larger than memory, so only the current conversation is held.
 """
 
 import codecs
@@ -8,84 +8,114 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from construct.store.transfer.format import RefusedError, foreign
+from construct.store.transfer.format import RefusedError, unknown_format
 from construct.store.transfer.shapes import is_conversation
 from construct.text import shorten
 
 Advance = Callable[[int], None]
 """Called with the number of bytes read so far."""
-_CHUNK = 256 << 10
-"""What ijson is given at once. It begins a string again with each piece: small ones are slow."""
-_DEEPEST = 1000
-"""For each value ijson writes down the whole path to it, so that its memory grows with the
-square of the depth: `_Source` must see brackets first."""
-_BUT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_REPORTED = 1 << 20
-"""The progress is told once in so many bytes."""
-_LARGEST = 256 << 20
-"""A conversation of more bytes is refused."""
+_CHUNK_BYTES = 256 << 10
+"""How much ijson reads at once. It restarts a string with every chunk, so small ones are slow."""
+_MAX_DEPTH = 1000
+"""The deepest nesting allowed.
+
+ijson builds the whole path to each value, so its memory grows with the square of the
+depth. Hence `_Source` checks the depth before ijson sees the data.
+"""
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_PROGRESS_BYTES = 1 << 20
+"""Progress is reported once for every so many bytes."""
+_MAX_CONVERSATION_BYTES = 256 << 20
+_DAMAGE: tuple[type[Exception], ...] = (
+    OSError,
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    RuntimeError,
+    NotImplementedError,
+)
+"""What `zipfile` raises for a damaged or encrypted archive.
+
+For bz2 it is an OSError without a number.
+"""
+with suppress(ImportError):  # not every Python has it
+    from lzma import LZMAError
+
+    _DAMAGE += (LZMAError,)
+# Matches `conversations.json` and, in an archive in parts, `export/conversations-001.json`.
 _MEMBER = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 
 
 def conversations(start: bytes, file: IO[bytes], advance: Advance) -> Iterator[Any]:
-    """Yield a document's conversations: the elements of its list, or of its `conversations`.
+    """Yield the conversations of a document.
 
-    `start` is what was already read of the file. Raises RefusedError when the document is
-    not JSON, or does not begin with a conversation.
+    The document is a list of conversations, an object with such a list as
+    `conversations`, or a single conversation. `start` is the part of the file that was
+    already read. Raises RefusedError if the document is not JSON, or does not begin with
+    a conversation.
     """
-    import ijson  # 30 ms, which lines of messages need not wait for
+    import ijson  # takes 30 ms, which an import of JSONL can do without
 
     source = _Source(start, file, advance)
     prefix = "item" if source.begins_with(b"[") else ""
     is_first = True
     try:
-        for found in ijson.items(source, prefix, buf_size=_CHUNK, use_float=True):
-            for conversation in [found] if prefix else _listed(found):
+        for value in ijson.items(source, prefix, buf_size=_CHUNK_BYTES, use_float=True):
+            for conversation in [value] if prefix else _listed(value):
                 if is_first and not is_conversation(conversation):
-                    raise foreign()
+                    raise unknown_format()
                 is_first = False
                 source.conversation_began = source.done
                 yield conversation
     except (ijson.JSONError, ValueError) as error:
         raise _not_json(error, source.done) from None
     if is_first:
-        raise foreign()
+        raise unknown_format()
 
 
 def zipped(path: Path, advance: Advance) -> Iterator[Any]:
-    """Yield the conversations in the archive that ChatGPT or Claude sends."""
+    """Yield the conversations in a zip archive from ChatGPT or Claude."""
     try:
         with path.open("rb") as packed, zipfile.ZipFile(packed) as archive:
             members = [m for m in archive.infolist() if _MEMBER.fullmatch(m.filename)]
             if not members:
-                why = "there is no conversations.json in it"
-                raise RefusedError("", why, "Name the file that holds them")
+                why = "it contains no conversations.json"
+                raise RefusedError("", why, "Name the file with the conversations")
             for member in members:
                 with archive.open(member) as file:
                     yield from conversations(b"", file, lambda _: advance(packed.tell()))
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError):
-        why = "it is a damaged or locked zip archive"
+    except _DAMAGE as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the file cannot be read
+        why = "the zip archive is damaged or has a password"
         raise RefusedError("", why, "Unpack it, and import the file in it") from None
 
 
 def _listed(document: Any) -> list[Any]:
-    listed = document.get("conversations", [document]) if isinstance(document, dict) else []
+    """Return the conversations of an object that lists them, or is one itself."""
+    if not isinstance(document, dict):
+        return []
+    listed = document.get("conversations", [document])
     return listed if isinstance(listed, list) else []
 
 
 def _not_json(error: Exception, done: int) -> RefusedError:
     why = str(error).partition("\n")[0]
     if "premature EOF" in why or "ncomplete" in why:
-        why = f"it breaks off after {done:,} bytes"
+        why = f"it ends in the middle, after {done:,} bytes"
         return RefusedError("", why, "Download or export it again")
     return RefusedError("", f"it is not JSON near byte {done:,} ({shorten(why, 80)})")
 
 
 class _Source:
-    """A file as ijson reads it: UTF-8 without a byte order mark, and not nested too deeply."""
+    """A file for ijson to read, checked to be UTF-8 and not too deeply nested.
+
+    A byte order mark is removed.
+    """
 
     def __init__(self, start: bytes, file: IO[bytes], advance: Advance) -> None:
         self.done = 0
@@ -100,27 +130,28 @@ class _Source:
 
     def begins_with(self, mark: bytes) -> bool:
         """Return whether the first character that is not white space is `mark`."""
-        while not self._start.strip() and (more := self._file.read(_CHUNK)):
+        while not self._start.strip() and (more := self._file.read(_CHUNK_BYTES)):
             self._start += more
         self._start = self._start.removeprefix(codecs.BOM_UTF8)
         return self._start.lstrip().startswith(mark)
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes, for ijson. Raises RefusedError for what it must not be given."""
-        if size == 0:  # ijson asks so whether it is given bytes or text
+        """Return the next bytes for ijson. Raises RefusedError if they fail a check."""
+        if size == 0:  # ijson does this to find out whether it gets bytes or text
             return b""
         chunk, self._start = self._start[:size], self._start[size:]
         chunk = chunk or self._file.read(size)
-        while chunk.endswith(b"\\"):  # so that no escape is cut in two
+        while chunk.endswith(b"\\"):  # do not split an escape sequence
             more, self._start = self._start[:1], self._start[1:]
             more = more or self._file.read(1)
             if not more:
                 break
             chunk += more
         self._check(chunk)
-        if self.done // _REPORTED != (self.done + len(chunk)) // _REPORTED or not chunk:
-            self._advance(self.done + len(chunk))
+        before = self.done
         self.done += len(chunk)
+        if before // _PROGRESS_BYTES != self.done // _PROGRESS_BYTES or not chunk:
+            self._advance(self.done)
         return chunk
 
     def _check(self, chunk: bytes) -> None:
@@ -130,16 +161,23 @@ class _Source:
             line = self._lines + error.object.count(b"\n", 0, error.start)
             raise RefusedError(f"line {line}", "it is not UTF-8") from None
         self._lines += chunk.count(b"\n")
+        self._check_depth(chunk)
+        if self.done - self.conversation_began > _MAX_CONVERSATION_BYTES:
+            limit = _MAX_CONVERSATION_BYTES >> 20
+            raise RefusedError("", f"one conversation is larger than {limit} MB")
+
+    def _check_depth(self, chunk: bytes) -> None:
+        """Count the brackets outside of strings."""
         if b"\\" in chunk:
             chunk = chunk.replace(b"\\\\", b"").replace(b'\\"', b"")
+        # Quotes separate what is inside a string from what is outside.
         parts = chunk.split(b'"')
         outside_strings = b"".join(parts[self._in_string :: 2])
         self._in_string ^= len(parts) % 2 == 0
-        brackets = outside_strings.translate(None, _BUT_BRACKETS)
-        for at in range(0, len(brackets), _DEEPEST):
-            some = brackets[at : at + _DEEPEST]
-            self._depth += sum(map(some.count, (b"[", b"{"))) - sum(map(some.count, (b"]", b"}")))
-            if self._depth > _DEEPEST:
+        brackets = outside_strings.translate(None, _NOT_BRACKETS)
+        for start in range(0, len(brackets), _MAX_DEPTH):
+            part = brackets[start : start + _MAX_DEPTH]
+            opened = part.count(b"[") + part.count(b"{")
+            self._depth += opened - (len(part) - opened)
+            if self._depth > _MAX_DEPTH:
                 raise RefusedError("", "it is not JSON (nested too deeply)")
-        if self.done - self.conversation_began > _LARGEST:
-            raise RefusedError("", f"one conversation is more than {_LARGEST >> 20} MB")

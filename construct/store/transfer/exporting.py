@@ -1,4 +1,4 @@
-"""Export: to a file that is replaced as a whole, or to standard output."""
+"""Export to a file, which is replaced atomically, or to standard output."""
 
 import sqlite3
 import sys
@@ -8,15 +8,15 @@ from typing import TextIO
 
 from construct.clock import Clock
 from construct.errors import UsageError
-from construct.store.backup import (
+from construct.store.backup import backup
+from construct.store.faults import explain
+from construct.store.output_file import (
     MARKDOWN_END,
-    backup,
     explaining,
     refuse_database,
     replacing,
     text_file,
 )
-from construct.store.faults import explain
 from construct.store.transfer.jsonl import export_jsonl
 from construct.store.transfer.markdown import export_markdown
 
@@ -31,13 +31,13 @@ def write_export(
     stdout: TextIO | None = None,
     clock: Clock = Clock(),
 ) -> None:
-    """Write everything in one of FORMATS to a file, or to standard output when that is None or `-`.
+    """Write everything in one of FORMATS to a file, or to standard output (None or `-`).
 
-    Raises UsageError for what cannot be meant (the database itself), ConstructError when writing
-    fails, and BrokenPipeError when nobody reads standard output any more.
+    Raises UsageError for an unsuitable target such as the database itself, ConstructError
+    if writing fails, and BrokenPipeError if standard output was closed.
     """
     if form not in FORMATS:
-        raise UsageError(f"There is no format “{form}”.\nThe formats are: {', '.join(FORMATS)}.")
+        raise UsageError(f"There is no format “{form}”.\nThe formats are {', '.join(FORMATS)}.")
     if target is not None and str(target) == "-":
         target = None
     with explaining(target):
@@ -49,7 +49,7 @@ def write_export(
 
 def _to_stdout(db: sqlite3.Connection, form: str, stdout: TextIO, clock: Clock) -> None:
     if form == "sqlite":
-        raise UsageError("An sqlite export is a file of its own.\nName one with -o.")
+        raise UsageError("An sqlite export needs a file.\nName one with -o.")
     encoding = stdout.encoding or "utf-8"
     _write_text(
         db,
@@ -68,7 +68,8 @@ def _to_path(db: sqlite3.Connection, db_path: Path, form: str, target: Path, clo
         return
     if target.exists() and not target.is_file():
         raise UsageError(
-            f"{target} is no plain file, and an sqlite export is one.\nName another with -o."
+            f"{target} is not a regular file, which an sqlite export needs.\n"
+            "Name another file with -o."
         )
     with replacing(target) as new:
         _write_backup(db, db_path, target, new)
@@ -88,7 +89,7 @@ def _write_backup(db: sqlite3.Connection, db_path: Path, target: Path, new: Path
     try:
         backup(db, new)
     except sqlite3.Error as error:
-        ours = error.sqlite_errorname.startswith(
+        is_in_database = error.sqlite_errorname.startswith(
             ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_BUSY", "SQLITE_LOCKED")
         )
-        raise explain(error, db_path if ours else target) from error
+        raise explain(error, db_path if is_in_database else target) from error

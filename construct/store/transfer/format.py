@@ -1,8 +1,8 @@
-"""What stands on the lines of a JSONL export: one list for writing them and for reading them.
+"""The format of a JSONL export: the types of line and their fields, for export and import.
 
-A row is named by its uid wherever another refers to it; its id is written beside, and used
-again only where the database was empty, so that `memory why 12` means the same after a
-restore. Every value of a line is checked here before it comes near SQL.
+References between rows use uids. Ids are exported too, but used only when importing into
+an empty database, so that `memory why 12` means the same after a restore. Every value is
+checked here before it is used in SQL.
 """
 
 import base64
@@ -31,29 +31,29 @@ from construct.vocabulary import (
 
 SqlValue = str | int | float | bytes | None
 Check = Callable[[Any], SqlValue]
-_BIGGEST = 1 << 53
+_MAX_INTEGER = 1 << 53
 _REQUIRED = object()
 
 
 def text(value: Any) -> str:
-    """Return text as it can be stored."""
+    """Return text in the form in which it can be stored."""
     if not isinstance(value, str):
         raise ValueError("must be text")  # noqa: TRY004 (a file's value is wrong, not a caller's type)
     return storable(value)
 
 
 def uid(value: Any) -> str:
-    """Return an identity: a short word without spaces."""
+    """Return a uid: printable ASCII characters without spaces."""
     if not isinstance(value, str) or not re.fullmatch(r"[!-~]{1,200}", value):
         raise ValueError("must be a word of at most 200 ASCII characters")
     return value
 
 
 def whole(least: int) -> Check:
-    """Return a check for a whole number that is not below another."""
+    """Return a check for a whole number of at least `least`."""
 
     def check(value: Any) -> int:
-        if type(value) is not int or not least <= value <= _BIGGEST:
+        if type(value) is not int or not least <= value <= _MAX_INTEGER:
             raise ValueError(f"must be a whole number, {least} or more")
         return value
 
@@ -61,7 +61,7 @@ def whole(least: int) -> Check:
 
 
 def flag(value: Any) -> int:
-    """Return 0 or 1; false and true are taken too."""
+    """Return 0 or 1, also for false or true."""
     if not isinstance(value, int) or value not in (0, 1):
         raise ValueError("must be 0 or 1")
     return int(value)
@@ -76,12 +76,9 @@ def amount(value: Any) -> float:
 
 
 def time(value: Any) -> str:
-    """Return a time in UTC.
-
-    One that says so already stays letter for letter as it is.
-    """
+    """Return a time in UTC. One that ends in +00:00 is returned unchanged."""
     with suppress(TypeError, ValueError, OverflowError):
-        # `fromisoformat` takes any separator, ESC too
+        # fromisoformat() allows any separator, even an escape character
         if re.fullmatch(r"[0-9TWZtz:.,+ -]{8,40}", value):
             moment = from_text(value)
             return str(value) if value.endswith("+00:00") else to_text(moment)
@@ -89,7 +86,7 @@ def time(value: Any) -> str:
 
 
 def day(value: Any) -> str:
-    """Return a date."""
+    """Return a day as YYYY-MM-DD."""
     with suppress(TypeError, ValueError):
         if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
             return date.fromisoformat(value).isoformat()
@@ -97,7 +94,7 @@ def day(value: Any) -> str:
 
 
 def day_month_or_year(value: Any) -> str:
-    """Return a day, a month or a year that the calendar has."""
+    """Return a valid day, month or year: YYYY-MM-DD, YYYY-MM or YYYY."""
     with suppress(TypeError, ValueError):
         if re.fullmatch(r"[0-9]{4}(?:-[0-9]{2}){0,2}", value):
             date.fromisoformat(value + "0000-01-01"[len(value) :])
@@ -117,21 +114,21 @@ def one_of(*words: str) -> Check:
 
 
 def json_list(of: type) -> Check:
-    """Return a check for the text of a JSON list of such elements."""
+    """Return a check for a text that is a JSON list of elements of this type."""
 
     def check(value: Any) -> str:
-        found = read_json(text(value))
-        if not isinstance(found, list) or not all(isinstance(element, of) for element in found):
+        elements = read_json(text(value))
+        if not isinstance(elements, list) or not all(isinstance(e, of) for e in elements):
             raise ValueError("must be the text of a JSON list")
-        if re.search("[\ud800-\udfff]", json.dumps(found, ensure_ascii=False)):
-            raise ValueError("must hold text that can be written")  # lone surrogates, escaped twice
+        if re.search("[\ud800-\udfff]", json.dumps(elements, ensure_ascii=False)):
+            raise ValueError("must not contain lone surrogates")  # they cannot be stored
         return text(value)
 
     return check
 
 
 def base64_data(value: Any) -> bytes:
-    """Return the bytes that base64 stands for."""
+    """Return the bytes that a base64 text encodes."""
     with suppress(TypeError, ValueError):
         return base64.b64decode(value, validate=True)
     raise ValueError("must be base64")
@@ -139,34 +136,33 @@ def base64_data(value: Any) -> bytes:
 
 def message_blocks(value: Any) -> SqlValue:
     """Return a message's blocks: a JSON list of objects, or what a notebook's reply quotes."""
-    found = read_json(text(value))
-    if not isinstance(found, dict):
+    blocks = read_json(text(value))
+    if not isinstance(blocks, dict):
         return json_list(dict)(value)
-    quotes = found.get("quotes")
-    if found.keys() != {"type", "quotes"} or found["type"] != "notebook":
+    quotes = blocks.get("quotes")
+    if blocks.keys() != {"type", "quotes"} or blocks["type"] != "notebook":
         raise ValueError("must be the text of a JSON list, or a notebook's reply")
     if not isinstance(quotes, list):
-        raise ValueError('must hold a list of uids as "quotes"')  # noqa: TRY004 (a file's value)
+        raise ValueError('must have a list of uids as "quotes"')  # noqa: TRY004 (a file's value)
     return json.dumps({"type": "notebook", "quotes": [uid(name) for name in quotes]})
 
 
 def optional(check: Check) -> Check:
-    """Return a check that lets null pass."""
+    """Return a check that also allows null."""
     return lambda value: None if value is None else check(value)
 
 
 def _refuse_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)  # a new one a line takes as long
+_DECODER = json.JSONDecoder(
+    parse_constant=_refuse_constant
+)  # made once, as it takes as long as a line
 
 
 def read_json(words: str) -> Any:
-    """Return what JSON says.
-
-    Raises ValueError for whatever is none, NaN and bottomless nesting too.
-    """
+    """Parse JSON. Raises ValueError if it is invalid, contains NaN or is nested too deeply."""
     try:
         return _DECODER.decode(words)
     except RecursionError:
@@ -175,16 +171,16 @@ def read_json(words: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One value of a line, and the column it is kept in: of the same name unless told otherwise."""
+    """One value of a line, and the column it is stored in (by default of the same name)."""
 
     key: str
     check: Check
     column: str = ""
     default: Any = _REQUIRED
     ref: str = ""
-    """The type of line that the value, a uid, names."""
+    """The type of line that the value refers to by uid; empty if it is no reference."""
     later: bool = False
-    """What is named may stand further down."""
+    """Whether the line it refers to may come later in the file."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "column", self.column or self.key)
@@ -192,21 +188,21 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One type of line and the table it is kept in."""
+    """One type of line and the table it is stored in."""
 
     type: str
     table: str
     fields: tuple[Field, ...]
     keyed: bool = True
-    """Whether its rows have an id and a uid."""
+    """Whether the rows have an id and a uid."""
     where: str = "1"
-    """Which rows are exported: nothing of running cycles is."""
+    """SQL condition for the rows to export. Results of running cycles are left out."""
     order: str = "id"
     owner: str = ""
-    """The type of row that one without a uid comes along with, when that is new."""
+    """For rows without a uid: they are imported if the row of this type they belong to is new."""
 
 
-def _ref(
+def _reference(
     key: str, to: str, column: str = "", *, needed: bool = False, later: bool = False
 ) -> Field:
     column = column or f"{key}_id"
@@ -215,7 +211,7 @@ def _ref(
     return Field(key, optional(uid), column, None, to, later)
 
 
-def _maybe(key: str, check: Check = text, column: str = "") -> Field:
+def _optional(key: str, check: Check = text, column: str = "") -> Field:
     return Field(key, optional(check), column, None)
 
 
@@ -232,32 +228,32 @@ KINDS: dict[str, Kind] = {
             "conversation",
             "conversations",
             (
-                _maybe("title"),
-                _maybe("titled_by", one_of("user", "observer")),
+                _optional("title"),
+                _optional("titled_by", one_of("user", "observer")),
                 Field("created_at", time),
-                _ref("parent", "conversation", later=True),
-                _ref("forked_at", "message", "forked_at_message_id", later=True),
-                _ref("forked_window", "message", "forked_window_message_id", later=True),
-                _maybe("current_task"),
-                _maybe("suggested_response"),
-                _maybe("last_request_at", time),
-                _maybe("cache_life"),
+                _reference("parent", "conversation", later=True),
+                _reference("forked_at", "message", "forked_at_message_id", later=True),
+                _reference("forked_window", "message", "forked_window_message_id", later=True),
+                _optional("current_task"),
+                _optional("suggested_response"),
+                _optional("last_request_at", time),
+                _optional("cache_life"),
             ),
         ),
         Kind(
             "message",
             "messages",
             (
-                _ref("conversation", "conversation", needed=True),
+                _reference("conversation", "conversation", needed=True),
                 Field("role", one_of(*Role)),
                 Field("content", text),
-                _maybe("blocks", message_blocks),
+                _optional("blocks", message_blocks),
                 Field("status", one_of(*MessageStatus), default=MessageStatus.COMPLETE),
                 Field("archived", flag, default=0),
                 Field("token_count", number),
                 Field("created_at", time),
-                _maybe("stop_reason"),
-                _maybe("model"),
+                _optional("stop_reason"),
+                _optional("model"),
                 Field("retried", flag, default=0),
                 Field("withheld", flag, default=0),
             ),
@@ -266,7 +262,7 @@ KINDS: dict[str, Kind] = {
             "attachment",
             "attachments",
             (
-                _ref("message", "message", needed=True),
+                _reference("message", "message", needed=True),
                 Field("position", number),
                 Field("name", text),
                 Field("media_type", text),
@@ -280,22 +276,22 @@ KINDS: dict[str, Kind] = {
             "cycle",
             "cycles",
             (
-                _ref("conversation", "conversation"),
+                _reference("conversation", "conversation"),
                 Field("kind", one_of(*CycleKind)),
                 Field("status", one_of(*_FINISHED)),
-                _ref("first_message", "message"),
-                _ref("last_message", "message"),
-                _maybe("model"),
+                _reference("first_message", "message"),
+                _reference("last_message", "message"),
+                _optional("model"),
                 Field("input_tokens", number, default=0),
                 Field("output_tokens", number, default=0),
                 Field("attempts", number, default=0),
                 Field("started_at", time),
-                _maybe("finished_at", time),
-                _maybe("error"),
-                _maybe("notes", json_list(str)),
-                _maybe("base_tokens", number),
-                _maybe("reverted_at", time),
-                _ref("held_message", "message"),
+                _optional("finished_at", time),
+                _optional("error"),
+                _optional("notes", json_list(str)),
+                _optional("base_tokens", number),
+                _optional("reverted_at", time),
+                _reference("held_message", "message"),
             ),
             where="status <> 'running'",
         ),
@@ -303,22 +299,22 @@ KINDS: dict[str, Kind] = {
             "observation",
             "observations",
             (
-                _ref("conversation", "conversation"),
+                _reference("conversation", "conversation"),
                 Field("content", text),
                 Field("priority", one_of(*Priority)),
                 Field("stance", one_of(*Stance)),
                 Field("observation_date", day),
-                _maybe("referenced_date", day_month_or_year),
+                _optional("referenced_date", day_month_or_year),
                 Field("generation", number),
-                _ref("cycle", "cycle", needed=True),
+                _reference("cycle", "cycle", needed=True),
                 Field("token_count", number),
                 Field("pinned", flag, default=0),
                 Field("created_at", time),
-                _maybe("committed_at", time),
-                _maybe("superseded_at", time),
-                _ref("superseded_by", "cycle", "superseded_by"),
+                _optional("committed_at", time),
+                _optional("superseded_at", time),
+                _reference("superseded_by", "cycle", "superseded_by"),
                 Field("origin", one_of("worker", "user"), default="worker"),
-                _maybe("asked_at", time),
+                _optional("asked_at", time),
                 Field("withheld", flag, default=0),
             ),
             where=f"cycle_id NOT IN {_RUNNING}",
@@ -327,9 +323,9 @@ KINDS: dict[str, Kind] = {
             "replaced",
             "observation_replaced",
             (
-                _ref("observation", "observation", needed=True),
-                _ref("replaced", "observation", needed=True),
-                _ref("cycle", "cycle", needed=True),
+                _reference("observation", "observation", needed=True),
+                _reference("replaced", "observation", needed=True),
+                _reference("cycle", "cycle", needed=True),
                 Field("relation", one_of(*Relation)),
             ),
             keyed=False,
@@ -340,8 +336,8 @@ KINDS: dict[str, Kind] = {
             "borrowed",
             "observation_borrowed",
             (
-                _ref("observation", "observation", needed=True),
-                _ref("lender", "observation", needed=True),
+                _reference("observation", "observation", needed=True),
+                _reference("lender", "observation", needed=True),
             ),
             keyed=False,
             order="observation_id, lender_id",
@@ -351,12 +347,12 @@ KINDS: dict[str, Kind] = {
             "forget_request",
             "forget_requests",
             (
-                _ref("cycle", "cycle"),
-                _ref("observation", "observation"),
-                _ref("message", "message"),
+                _reference("cycle", "cycle"),
+                _reference("observation", "observation"),
+                _reference("message", "message"),
                 Field("along", flag, default=0),
-                _maybe("withheld_at", time),
-                _maybe("answered_at", time),
+                _optional("withheld_at", time),
+                _optional("answered_at", time),
             ),
             where=f"ifnull(cycle_id, 0) NOT IN {_RUNNING}",
         ),
@@ -365,13 +361,13 @@ KINDS: dict[str, Kind] = {
             "memories",
             (
                 Field("content", text),
-                _maybe("category"),
+                _optional("category"),
                 Field("origin", one_of(*MemoryOrigin)),
-                _ref("observation", "observation"),
+                _reference("observation", "observation"),
                 Field("created_at", time),
-                _maybe("superseded_at", time),
-                _ref("superseded_by", "memory", "superseded_by", later=True),
-                _ref("cycle", "cycle"),
+                _optional("superseded_at", time),
+                _reference("superseded_by", "memory", "superseded_by", later=True),
+                _reference("cycle", "cycle"),
             ),
             where="ifnull(observation_id, 0) NOT IN"
             f" (SELECT id FROM observations WHERE cycle_id IN {_RUNNING})",
@@ -381,22 +377,22 @@ KINDS: dict[str, Kind] = {
             "entities",
             (
                 Field("name", text),
-                _maybe("entity_type", text, "type"),
+                _optional("entity_type", text, "type"),
                 Field("aliases", json_list(str), default="[]"),
-                _ref("cycle", "cycle"),
+                _reference("cycle", "cycle"),
             ),
         ),
         Kind(
             "relation",
             "relations",
             (
-                _ref("subject", "entity", needed=True),
+                _reference("subject", "entity", needed=True),
                 Field("predicate", text),
-                _ref("object", "entity", needed=True),
-                _ref("memory", "memory", needed=True),
+                _reference("object", "entity", needed=True),
+                _reference("memory", "memory", needed=True),
                 Field("created_at", time),
-                _maybe("superseded_at", time),
-                _ref("cycle", "cycle"),
+                _optional("superseded_at", time),
+                _reference("cycle", "cycle"),
             ),
         ),
         Kind(
@@ -407,18 +403,18 @@ KINDS: dict[str, Kind] = {
                 Field("purpose", text),
                 Field("model", text),
                 *(Field(key, number, default=0) for key in COUNTS),
-                _maybe("cost_usd", amount),
-                _ref("conversation", "conversation"),
-                _ref("cycle", "cycle"),
+                _optional("cost_usd", amount),
+                _reference("conversation", "conversation"),
+                _reference("cycle", "cycle"),
             ),
         ),
         Kind(
             "watermark",
             "watermarks",
             (
-                _ref("conversation", "conversation", needed=True),
+                _reference("conversation", "conversation", needed=True),
                 Field("name", one_of(*WatermarkName)),
-                _ref("message", "message", needed=True),
+                _reference("message", "message", needed=True),
                 Field("updated_at", time),
             ),
             keyed=False,
@@ -428,8 +424,8 @@ KINDS: dict[str, Kind] = {
             "shown",
             "shown",
             (
-                _ref("conversation", "conversation", needed=True),
-                _ref("observation", "observation", needed=True),
+                _reference("conversation", "conversation", needed=True),
+                _reference("observation", "observation", needed=True),
                 Field("block", number),
             ),
             keyed=False,
@@ -445,31 +441,31 @@ KINDS: dict[str, Kind] = {
         ),
     )
 }
-"""In the order in which they are written: what is named comes first."""
+"""The types of line in the order of the file: rows come after those they refer to."""
 
 OUTDATED = Kind(
     "outdated",
     "observation_replaced",
     (
-        _ref("old", "observation", "replaced_id", needed=True),
-        _ref("by", "observation", "observation_id", needed=True),
-        _ref("cycle", "cycle", needed=True),
+        _reference("old", "observation", "replaced_id", needed=True),
+        _reference("by", "observation", "observation_id", needed=True),
+        _reference("cycle", "cycle", needed=True),
     ),
     keyed=False,
 )
-"""What files of version 1 have instead of `replaced`.
+"""The type of line that files of version 1 have instead of `replaced`.
 
-The cycle's kind tells the relation.
+The relation follows from the kind of cycle.
 """
 
 
 def kinds_of(version: int) -> Mapping[str, Kind]:
-    """Return the types of line that a file of this version may hold."""
+    """Return the types of line that a file of this version may contain."""
     return KINDS | {OUTDATED.type: OUTDATED} if version == 1 else KINDS
 
 
 def parse(kind: Kind, record: Mapping[str, Any]) -> dict[str, SqlValue]:
-    """Return a line's values by key, checked; raises ValueError naming the key."""
+    """Return the checked values of a line by key. Raises ValueError with the key."""
     fields = (*_KEYS, *kind.fields) if kind.keyed else kind.fields
     return {field.key: _value(field, record) for field in fields}
 
@@ -485,7 +481,11 @@ def _value(field: Field, record: Mapping[str, Any]) -> SqlValue:
 
 
 class RefusedError(Exception):
-    """A file that cannot be imported: at which line or in which conversation, and why."""
+    """Raised for a file that cannot be imported.
+
+    `where` is the line or conversation, or empty. `why` is a clause, `advice` a sentence
+    without its full stop.
+    """
 
     def __init__(
         self, where: str, why: object, advice: str = "Correct the file, or export it again"
@@ -494,7 +494,7 @@ class RefusedError(Exception):
         self.where, self.why, self.advice = where, why, advice
 
 
-def foreign() -> RefusedError:
-    """Return the refusal of what no program that we know has exported."""
+def unknown_format() -> RefusedError:
+    """Return the error for a file in none of the formats that we can import."""
     why = "it is neither an export of Construct, ChatGPT or Claude, nor lines of messages"
     return RefusedError("", why, "ChatGPT and Claude call theirs conversations.json")

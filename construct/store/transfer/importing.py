@@ -1,12 +1,12 @@
-"""Import: a file is recognised by what is in it, and comes in whole or not at all.
+"""Import of a file, completely or not at all.
 
-Own exports (jsonl and sqlite), hand-made JSONL, and the conversations of ChatGPT and
-Claude, bare or in their zip archive. Only the line or conversation that is being read
-is held in memory.
+The format is recognised by the content: our own exports (jsonl and sqlite), hand-made
+JSONL, and conversations from ChatGPT and Claude, with or without their zip archive. Only
+the current line or conversation is held in memory.
 
-It is read first, then stored in one short transaction, then entered into the search
-index, some at a time: other processes hardly wait, and what takes longest goes on where
-it was interrupted.
+The file is first read into a scratch database, then stored in one short transaction, then
+indexed for search in batches. So other processes hardly have to wait, and indexing, which
+takes longest, goes on later if it is interrupted.
 """
 
 import sqlite3
@@ -23,72 +23,77 @@ from construct.clock import Clock, to_text
 from construct.errors import ConstructError, DatabaseUnusableError
 from construct.store import search_index
 from construct.store.backup import read_into
-from construct.store.database import MAGIC, bring_up, transaction
+from construct.store.database import MAGIC, migrate_copy, transaction
 from construct.store.transfer import scratch
 from construct.store.transfer.document import conversations, zipped
-from construct.store.transfer.format import RefusedError, foreign, read_json
+from construct.store.transfer.format import RefusedError, read_json, unknown_format
 from construct.store.transfer.jsonl import COUNTED, VERSION, records
 from construct.store.transfer.merge import merge
-from construct.store.transfer.shapes import Talk, is_conversation, talks
+from construct.store.transfer.shapes import (
+    ImportedConversation,
+    is_conversation,
+    read_conversations,
+)
 from construct.text import one_line, shorten
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and of how much (0: nobody knows)."""
+"""Called with the step, how much of it is done, and the total (0 if unknown)."""
 READING, STORING, INDEXING = "Reading", "Storing", "Indexing"
 _Records = Iterator[tuple[int, dict[str, Any]]]
-_BEGINNING, _LONGEST_LINE = 1 << 16, 64 << 20
+_FIRST_BYTES, _MAX_LINE_BYTES = 1 << 16, 64 << 20
 _SPACE = b" \t\r\n"
 _UTF16 = "it is written in UTF-16", "Save it as UTF-8, then import it again"
-_GZIP = "it is packed with gzip", "Unpack it with gunzip, then import what was in it"
-_OTHERS = {b"\xff\xfe": _UTF16, b"\xfe\xff": _UTF16, b"\x1f\x8b": _GZIP}
+_GZIP = "it is compressed with gzip", "Decompress it with gunzip, then import the result"
+_UNSUPPORTED = {b"\xff\xfe": _UTF16, b"\xfe\xff": _UTF16, b"\x1f\x8b": _GZIP}
+"""How files in other formats begin, each with what is wrong and what to do."""
 _ZIP = b"PK\x03\x04"
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What an import has added."""
+    """What an import added."""
 
     source: str
-    """construct, messages, conversations: whose file it was."""
+    """The format: `construct`, `messages` (hand-made) or `conversations` (ChatGPT, Claude)."""
     conversations: int = 0
     messages: int = 0
     observations: int = 0
     memories: int = 0
     known: int = 0
-    """Rows that were here already."""
+    """Rows that were already in the database."""
     left_out: int = 0
-    """Rows that rest on what was forgotten here."""
+    """Rows left out because they depend on something forgotten here."""
     warning: str | None = None
 
 
 def import_file(
     db: sqlite3.Connection, path: Path, clock: Clock, progress: Progress | None = None
 ) -> ImportReport:
-    """Add what a file holds, in one transaction, and complete the search index.
+    """Import a file in one transaction, and complete the search index.
 
-    What an interrupted import has left to index comes first. Raises ConstructError,
-    nothing changed, when it cannot be done.
+    Indexing that an earlier import left unfinished is done first. Raises ConstructError,
+    with nothing changed, if the file cannot be imported.
     """
     report = progress or (lambda doing, done, total: None)
     db.execute(f"PRAGMA cache_size = -{scratch.CACHE_KB}")
     _complete_index(db, report)
-    found = _bring_in(db, _Reader(db, path, clock, report))
+    result = _import(db, _Reader(db, path, clock, report))
     _complete_index(db, report)
-    return found
+    return result
 
 
 def _complete_index(db: sqlite3.Connection, progress: Progress) -> None:
     search_index.complete(db, lambda done, total: progress(INDEXING, done, total))
 
 
-def _bring_in(db: sqlite3.Connection, reader: "_Reader") -> ImportReport:
+def _import(db: sqlite3.Connection, reader: "_Reader") -> ImportReport:
     name = one_line(str(reader.path))
     try:
         with reader.path.open("rb") as file, scratch.attached(db):
             with scratch.filling(db):
                 reader.fill(file)
             reader.progress(STORING, 0, 0)
-            with transaction(db), search_index.put_off(db):
+            with transaction(db), search_index.deferred_indexing(db):
                 merged = merge(db, keep_ids=reader.source == "construct")
     except RefusedError as error:
         where = f"{name}, {error.where}" if error.where else name
@@ -98,9 +103,9 @@ def _bring_in(db: sqlite3.Connection, reader: "_Reader") -> ImportReport:
     except RecursionError:
         raise ConstructError(f"{name} is nested too deeply.\nNothing was imported.") from None
     except (OSError, MemoryError) as error:
-        why = getattr(error, "strerror", None) or "it is too large for the memory there is"
+        why = getattr(error, "strerror", None) or "there is not enough memory"
         raise ConstructError(
-            f"{name} cannot be read: {why}.\nNothing was imported; check the path."
+            f"{name} cannot be read: {why}.\nNothing was imported. Check the path."
         ) from error
     is_own = reader.source == "construct"
     return ImportReport(
@@ -123,93 +128,93 @@ class _Reader:
     progress: Progress
     source: str = ""
     known: int = 0
-    """Messages that were not read into it, since they were here already."""
+    """Messages that were skipped because they were already in the database."""
     warning: str | None = None
 
     def fill(self, file: IO[bytes]) -> None:
-        """Read the file. Raises RefusedError."""
-        first = file.readline(_BEGINNING)
+        """Read the file into the scratch database. Raises RefusedError."""
+        first = file.readline(_FIRST_BYTES)
         if first.startswith((MAGIC, _ZIP)):
             if not self.path.is_file():
-                raise RefusedError("", "it comes through a pipe", "Name the file itself")
+                raise RefusedError("", "it comes from a pipe", "Name the file itself")
             if first.startswith(MAGIC):
                 self._take_database()
             else:
                 self._take_conversations(zipped(self.path, self._advance))
             return
-        _refuse_others(first)
+        _refuse_unsupported(first)
         first = first.removeprefix(BOM_UTF8)
         if _is_document(first):
             self._take_conversations(conversations(first, file, self._advance))
             return
         if not first.endswith(b"\n"):
-            first += file.readline(_LONGEST_LINE)
+            first += file.readline(_MAX_LINE_BYTES)
         self._take_lines(_records(file, first, self._advance))
 
     def _advance(self, done: int) -> None:
         self.progress(READING, done, self.path.stat().st_size)
 
-    def _take_lines(self, found: _Records) -> None:
-        number, head = next(found, (0, None))
+    def _take_lines(self, numbered: _Records) -> None:
+        number, head = next(numbered, (0, None))
         if head is None:
             raise RefusedError("", "it is empty", "Name another file")
         if head.get("type") == "construct-export":
-            self._take_export(head, found)
+            self._take_export(head, numbered)
             return
         listed = head.get("conversations", [head])
         if isinstance(listed, list) and any(map(is_conversation, listed)):
-            if next(found, None) is not None:
-                why = "a file of conversations is one JSON document, and more follows the first"
+            if next(numbered, None) is not None:
+                why = "a file of conversations must be a single JSON document"
                 raise RefusedError("line 2", why)
             self._take_conversations(listed)
             return
         lines = scratch.HandMadeLines(self.db, to_text(self.clock.now()))
-        for at, record in chain([(number, head)], found):
-            lines.take(at, record)
-        with closing(lines.talks()) as found_talks:  # else its query would hold the database
-            self._take_talks("messages", found_talks)
+        for line_number, record in chain([(number, head)], numbered):
+            lines.add(line_number, record)
+        with closing(
+            lines.conversations()
+        ) as hand_made:  # or its query would keep the database locked
+            self._write("messages", hand_made)
 
-    def _take_export(self, head: dict[str, Any], found: _Records) -> None:
+    def _take_export(self, head: dict[str, Any], numbered: _Records) -> None:
         self.source = "construct"
         version = head.get("version")
         if type(version) is not int or version < 1:
             raise RefusedError("line 1", '"version" must be a whole number')
         if version > VERSION:
-            why = "a newer Construct wrote it"
+            why = "it was written by a newer Construct"
             raise RefusedError("line 1", why, "Update Construct, then import it again")
         lines = scratch.ExportLines(self.db, version)
-        for number, record in found:
-            lines.take(number, record)
+        for number, record in numbered:
+            lines.add(number, record)
         lines.finish()
-        self.warning = _missing(head.get("counts"), lines.counts)
+        self.warning = _truncation_warning(head.get("counts"), lines.counts)
 
-    def _take_conversations(self, found: Iterable[Any]) -> None:
-        self._take_talks("conversations", talks(found))
+    def _take_conversations(self, exported: Iterable[Any]) -> None:
+        self._write("conversations", read_conversations(exported))
 
-    def _take_talks(self, source: str, found: Iterable[Talk]) -> None:
+    def _write(self, source: str, imported: Iterable[ImportedConversation]) -> None:
         self.source = source
-        taken = scratch.Talks(self.db, to_text(self.clock.now()))
-        for talk in found:
-            taken.take(talk)
-        self.known = taken.known
+        target = scratch.ConversationWriter(self.db, to_text(self.clock.now()))
+        for conversation in imported:
+            target.add(conversation)
+        self.known = target.known
 
     def _take_database(self) -> None:
-        """Take an sqlite export by way of its lines, from a copy brought to this version first.
-
-        The copy has no name: whatever becomes of us, it is gone with us.
-        """
+        """Read an sqlite export: migrate a copy of it, and read that as a JSONL export."""
+        # The copy is a temporary file without a name, so it never outlives this process.
         with closing(sqlite3.connect("", isolation_level=None)) as copy:
             try:
                 read_into(self.path, copy)
-                bring_up(copy, self.path)
+                migrate_copy(copy, self.path)
             except sqlite3.Error as error:
                 why = f"it cannot be read as a database ({shorten(str(error), 80)})"
                 raise RefusedError("", why) from error
             except DatabaseUnusableError as error:
                 why = _without_name(error, self.path)
                 raise RefusedError("", why, "Import an export of Construct") from error
-            found = _records_in(copy)
-            self._take_export(next(found)[1], found)
+            numbered = _records_in(copy)
+            self._take_export(next(numbered)[1], numbered)
 
 
 def _records_in(copy: sqlite3.Connection) -> _Records:
@@ -219,49 +224,47 @@ def _records_in(copy: sqlite3.Connection) -> _Records:
         raise RefusedError("", f"it is damaged ({shorten(str(error), 80)})") from error
 
 
-def _missing(counts: Any, came: Counter[str]) -> str | None:
+def _truncation_warning(counts: Any, imported: Counter[str]) -> str | None:
+    """Return a warning if a file has fewer lines of some type than its head promises."""
     for kind in COUNTED if isinstance(counts, dict) else ():
         promised = counts.get(kind)
-        if isinstance(promised, int) and came[kind] < promised:
+        if isinstance(promised, int) and imported[kind] < promised:
             return (
-                f"The file speaks of {promised} lines of type {kind} and holds {came[kind]}:"
-                " was it cut off?"
+                f"The file should contain {promised} lines of type {kind}, but has only"
+                f" {imported[kind]}. It may have been cut off."
             )
     return None
 
 
 def _without_name(error: DatabaseUnusableError, path: Path) -> str:
-    """Return what is wrong with a file, for a sentence that begins with its name."""
+    """Return an error's first line as a clause in which `it` stands for the file."""
     first_line = str(error).partition("\n")[0].rstrip(".")
     return first_line.replace(f"The database {path}", "it").replace(str(path), "it")
 
 
-def _refuse_others(first: bytes) -> None:
-    for mark, words in _OTHERS.items():
-        if first.startswith(mark):
-            raise RefusedError("", *words)
+def _refuse_unsupported(first: bytes) -> None:
+    for beginning, (why, advice) in _UNSUPPORTED.items():
+        if first.startswith(beginning):
+            raise RefusedError("", why, advice)
     start = first.removeprefix(BOM_UTF8).strip(_SPACE)
     if start and not start.startswith((b"{", b"[")):
-        raise foreign()
+        raise unknown_format()
 
 
 def _is_document(first: bytes) -> bool:
-    """Return whether a file begins as one JSON document over several lines, or as a list."""
+    """Return whether a first line begins a JSON list, or an object over several lines."""
     start = first.strip(_SPACE)
     return start.startswith(b"[") or start == b"{" or (not start and first.endswith(b"\n"))
 
 
 def _records(file: IO[bytes], first: bytes, progress: Callable[[int], None]) -> _Records:
-    """Yield the lines' objects with their numbers.
-
-    Blank lines may stand at the end only.
-    """
+    """Yield the number and object of each line. Blank lines are allowed only at the end."""
     number, done, blank = 0, 0, 0
     line = first
     while line:
         number, done = number + 1, done + len(line)
-        if len(line) >= _LONGEST_LINE:
-            raise RefusedError(f"line {number}", f"it is longer than {_LONGEST_LINE >> 20} MB")
+        if len(line) >= _MAX_LINE_BYTES:
+            raise RefusedError(f"line {number}", f"it is longer than {_MAX_LINE_BYTES >> 20} MB")
         if not line.strip(_SPACE):
             blank = blank or number
         elif blank:
@@ -270,7 +273,7 @@ def _records(file: IO[bytes], first: bytes, progress: Callable[[int], None]) -> 
             yield number, _record(number, line)
         if number % 500 == 0:
             progress(done)
-        line = file.readline(_LONGEST_LINE)
+        line = file.readline(_MAX_LINE_BYTES)
     progress(done)
 
 

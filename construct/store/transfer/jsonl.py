@@ -1,8 +1,9 @@
-"""The JSONL export: everything that is kept, one object a line, the same bytes for the same rows.
+"""The JSONL export: the whole database, one JSON object per line.
 
-Left out is what belongs to a machine or a moment: open chats, running cycles and all of
-theirs, cycles' owners, `meta`, which lines fell off a conversation's budget, and the
-token factors, which are learned again.
+The same rows always give the same bytes. Left out is what belongs to one machine or
+moment: open chats, running cycles and their results, owners of cycles, `meta`, which
+observations did not fit a conversation's budget, and token factors, which are learned
+again.
 """
 
 import base64
@@ -20,31 +21,31 @@ from construct.store.transfer.format import KINDS, Field, Kind, time
 
 VERSION = 2
 COUNTED = ("conversation", "message", "observation", "memory")
-"""What the first line gives the number of, so that a file that was cut off can be told."""
+"""The types of line whose number the first line gives, so that a truncated file is noticed."""
 
 
 def export_jsonl(db: sqlite3.Connection, write: Callable[[str], object]) -> None:
-    """Write the whole database as JSONL, as it stands at one moment."""
+    """Write the whole database as JSONL, in one snapshot."""
     with snapshot(db):
         for line in lines(db):
             write(line)
 
 
 def lines(db: sqlite3.Connection) -> Iterator[str]:
-    """Yield the export's lines, each with its line feed."""
+    """Yield the lines of the export, each with a line feed."""
     for record in records(db):
         try:
             yield json.dumps(record, allow_nan=False) + "\n"
         except (TypeError, ValueError) as error:
             raise ConstructError(
-                f"{record['type']} {record.get('id', '')} holds what is no text or number:"
+                f"{record['type']} {record.get('id', '')} contains neither text nor a number:"
                 f" {error}.\n"
-                "Another program wrote it; correct that row, then export again."
+                "Another program changed that row. Correct it, then export again."
             ) from error
 
 
 def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
-    """Yield the export's objects."""
+    """Yield the objects of the export."""
     counts = {
         kind: scalar(db, f"SELECT count(*) FROM {KINDS[kind].table} WHERE {KINDS[kind].where}")
         for kind in COUNTED
@@ -54,7 +55,7 @@ def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
     for kind in KINDS.values():
         for record in _rows(db, kind):
             if kind.type == "message":
-                observed.settle(record)
+                observed.drop_archived_if_unobserved(record)
             elif kind.type == "attachment":
                 record["data"] = base64.b64encode(record["data"]).decode()
             elif kind.type == "observation":
@@ -63,6 +64,7 @@ def records(db: sqlite3.Connection) -> Iterator[dict[str, Any]]:
 
 
 def _rows(db: sqlite3.Connection, kind: Kind) -> Iterator[dict[str, Any]]:
+    """Yield the objects for the rows of one table, without rows that miss a needed reference."""
     keys = (["id", "uid"] if kind.keyed else []) + [field.key for field in kind.fields]
     columns = (["t.id", "t.uid"] if kind.keyed else []) + [
         _expression(kind, field) for field in kind.fields
@@ -77,21 +79,22 @@ def _rows(db: sqlite3.Connection, kind: Kind) -> Iterator[dict[str, Any]]:
     for row in db.execute(f"SELECT {', '.join(columns)} FROM {source}"):
         values = dict(zip(keys, row, strict=True))
         if all(values[key] is not None for key in needed):
-            values.update({key: _steady_time(values[key]) for key in times})
+            values.update({key: _normalised_time(values[key]) for key in times})
             yield {"type": kind.type} | {key: _without_nul(value) for key, value in values.items()}
 
 
 def _expression(kind: Kind, field: Field) -> str:
+    """Return the SQL for the exported value of a field."""
     if field.ref:
-        to = KINDS[field.ref]
-        return f"(SELECT uid FROM {to.table} WHERE id = t.{field.column} AND {to.where})"
+        target = KINDS[field.ref]
+        return f"(SELECT uid FROM {target.table} WHERE id = t.{field.column} AND {target.where})"
     if (kind.type, field.key) == ("observation", "superseded_at"):
         running = "t.superseded_by IN (SELECT id FROM cycles WHERE status = 'running')"
         return f"CASE WHEN {running} THEN NULL ELSE t.superseded_at END"
     return f"t.{field.column}"
 
 
-def _steady_time(value: Any) -> Any:
+def _normalised_time(value: Any) -> Any:
     try:
         return value if value is None else time(value)
     except ValueError:
@@ -118,12 +121,13 @@ def _add_links(db: sqlite3.Connection, record: dict[str, Any]) -> None:
 
 
 class _Observed:
-    """What observers have read, per conversation."""
+    """Which messages observers have read, by conversation."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._spans: dict[str, list[tuple[int, int]]] = {}
         self._reached: dict[str, list[int]] = {}
-        self._mark: dict[str, int] = dict(
+        """For each span, the highest last message of it and those before it."""
+        self._watermarks: dict[str, int] = dict(
             db.execute(
                 """SELECT uid, message_id FROM watermarks
                    JOIN conversations ON conversations.id = conversation_id
@@ -141,10 +145,10 @@ class _Observed:
         for uid, spans in self._spans.items():
             self._reached[uid] = list(accumulate((last for _, last in spans), max))
 
-    def settle(self, message: dict[str, Any]) -> None:
-        """Leave the flag out where an import decides it: the unobserved arrives archived."""
+    def drop_archived_if_unobserved(self, message: dict[str, Any]) -> None:
+        """Remove the `archived` flag of an unobserved message: the import will set it."""
         uid, row_id = message["conversation"], message["id"]
-        at = bisect_right(self._spans.get(uid, []), row_id, key=lambda span: span[0])
-        covered = at > 0 and self._reached[uid][at - 1] >= row_id
-        if not covered and row_id > self._mark.get(uid, 0):
+        spans = bisect_right(self._spans.get(uid, []), row_id, key=lambda span: span[0])
+        is_observed = spans > 0 and self._reached[uid][spans - 1] >= row_id
+        if not is_observed and row_id > self._watermarks.get(uid, 0):
             del message["archived"]

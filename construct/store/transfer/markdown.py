@@ -1,9 +1,7 @@
-"""The Markdown export: made to be read.
+"""The Markdown export, for reading: conversations by date, then observations by day.
 
-Conversations by date, then what is remembered by day.
-
-What was said stands in block quotes, so that nothing in it, neither a heading nor an
-open code fence, reaches beyond its message.
+Messages are block quotes, so that a heading or an open code fence in one does not affect
+the rest of the document.
 """
 
 import re
@@ -19,17 +17,18 @@ from construct.store.sql import column, scalar, select
 from construct.text import one_line, printable
 from construct.vocabulary import MessageStatus, Priority, Role, Stance
 
-_MARKS: Mapping[str, str] = {Priority.HIGH: "!", Priority.MEDIUM: "-", Priority.LOW: "~"}
+_PRIORITY_MARKS: Mapping[str, str] = {Priority.HIGH: "!", Priority.MEDIUM: "-", Priority.LOW: "~"}
 _SPEAKERS: Mapping[str, str] = {Role.USER: "You", Role.ASSISTANT: "Construct"}
-# HTML that would swallow the rest of the page (GitHub's list), and comments.
-_GREEDY_HTML = re.compile(
+# HTML that would hide the rest of the page, such as `<script>`, `</style` or `<!--`. The
+# list of tags is GitHub's.
+_UNSAFE_HTML = re.compile(
     r"<(?=!--|/?(?:title|textarea|style|xmp|iframe|noembed|noframes|script|plaintext)\b)",
     re.IGNORECASE,
 )
 
 
 def export_markdown(db: sqlite3.Connection, write: Callable[[str], object], clock: Clock) -> None:
-    """Write conversations and memory as Markdown, times as the user's clock shows them."""
+    """Write conversations and memory as Markdown, with times in the user's time zone."""
     with snapshot(db):
         write("# Conversations\n")
         for conversation in select(db, Conversation, "conversations ORDER BY created_at, id"):
@@ -45,13 +44,12 @@ def export_markdown(db: sqlite3.Connection, write: Callable[[str], object], cloc
 def _conversation(
     db: sqlite3.Connection, conversation: Conversation, clock: Clock
 ) -> Iterator[str]:
-    title = _inline(conversation.title or "Without a title")
+    title = _inline(conversation.title or "Untitled")
     yield f"\n## {_local(conversation.created_at, clock, '%Y-%m-%d')} {title}\n"
     if conversation.parent_id is not None:
-        before = scalar(
-            db, "SELECT title FROM conversations WHERE id = ?", (conversation.parent_id,)
-        )
-        yield f"\nGoes on from {_inline(before or 'a conversation without a title')}.\n"
+        query = "SELECT title FROM conversations WHERE id = ?"
+        parent_title = scalar(db, query, (conversation.parent_id,)) or "an untitled conversation"
+        yield f"\nForked from {_inline(parent_title)}.\n"
     for message in messages_of(db, conversation.id):
         if message.quotes is not None:  # a notebook's reply has no words of its own
             continue
@@ -61,31 +59,31 @@ def _conversation(
 
 
 def _remembered(db: sqlite3.Connection) -> Iterator[str]:
-    rows = select(
+    observations = select(
         db, Observation, "observations WHERE superseded_at IS NULL ORDER BY observation_date, id"
     )
     withheld = set(column(db, "SELECT id FROM observations WHERE withheld"))
-    for day, found in groupby(rows, key=lambda o: o.observation_date):
+    for day, of_day in groupby(observations, key=lambda o: o.observation_date):
         yield f"\n## {day}\n\n"
-        for o in found:
+        for o in of_day:
             notes = [o.stance] if o.stance != Stance.STATED else []
             notes += [f"for {o.referenced_date}"] if o.referenced_date else []
             notes += ["pinned"] if o.pinned else []
             notes += ["withheld"] if o.id in withheld else []
-            yield f"- {_MARKS[o.priority]} {_inline(o.content)}{_aside(notes)}\n"
+            yield f"- {_PRIORITY_MARKS[o.priority]} {_inline(o.content)}{_in_parentheses(notes)}\n"
 
 
 def _memories(db: sqlite3.Connection, clock: Clock) -> Iterator[str]:
-    found = select(db, Memory, "memories WHERE superseded_at IS NULL ORDER BY created_at, id")
-    if found:
+    memories = select(db, Memory, "memories WHERE superseded_at IS NULL ORDER BY created_at, id")
+    if memories:
         yield "\n# Memories\n\n"
-    for memory in found:
+    for memory in memories:
         notes = [_inline(memory.category)] if memory.category else []
         day = _local(memory.created_at, clock, "%Y-%m-%d")
-        yield f"- [{day}] {_inline(memory.content)}{_aside(notes)}\n"
+        yield f"- [{day}] {_inline(memory.content)}{_in_parentheses(notes)}\n"
 
 
-def _aside(notes: list[str]) -> str:
+def _in_parentheses(notes: list[str]) -> str:
     return f" ({', '.join(notes)})" if notes else ""
 
 
@@ -97,10 +95,10 @@ def _local(time: str, clock: Clock, form: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Return text as one line in which Markdown's signs are themselves."""
+    """Return text as one line with Markdown's special characters escaped."""
     return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", one_line(text))
 
 
 def _quoted(text: str) -> str:
-    lines = _GREEDY_HTML.sub("&lt;", printable(text)).rstrip("\n").split("\n")
+    lines = _UNSAFE_HTML.sub("&lt;", printable(text)).rstrip("\n").split("\n")
     return "".join(f"> {line}".rstrip() + "\n" for line in lines)

@@ -1,14 +1,15 @@
-"""From the scratch database (scratch.py) into ours, row by uid, in the caller's transaction.
+"""Merges the scratch database (scratch.py) into the main one, in the caller's transaction.
 
-Into an empty database an export's rows come as they are, ids too. Into another, what is
-known by its uid stays as it is here, what is new is added after it, and a conversation that
-is known goes on only where both agree on what came before. What was forgotten here is not
-learned again.
+Into an empty database, the rows of an export are copied unchanged, with their ids.
+Otherwise rows with a known uid stay as they are, and new rows are added after them. A
+known conversation is continued only if its messages are the same up to that point. What
+was forgotten here is not imported again.
 
-For each table there is a view in the scratch database, such as `messages_here`: its rows
-with the ids that they have here, in references too, and `is_new` for those that are not
-known here. A row without an id is left out, since it rests on what was forgotten here.
-`there` is its id in the scratch database.
+The table `id_map` maps the ids of the scratch database to those of the main one. For each
+table there is a view such as `messages_mapped`: the rows of the scratch table with the ids
+they have in the main database, also in references. `is_new` is true for rows that the main
+database does not have yet. A row whose id is NULL is left out, because it depends on
+something forgotten here.
 """
 
 import json
@@ -23,14 +24,15 @@ from construct.store.invariants import violations
 from construct.store.memories import revive_memory, supersede_memory
 from construct.store.messages import LAST, last_time, message_tokens
 from construct.store.records import REMOVED
-from construct.store.sql import GIVEN, column, exists, given, scalar
+from construct.store.sql import ID_LIST, column, exists, json_ids, scalar
 from construct.store.transfer.format import COUNTS, KINDS, RefusedError
 from construct.store.transfer.scratch import refuse_violations
 from construct.text import shorten
 
-_APART = "Import it into a database of its own: `construct --db OTHER import FILE`"
+_IMPORT_SEPARATELY = "Import it into a database of its own: `construct --db OTHER import FILE`"
 _KEYED = [kind for kind in KINDS.values() if kind.keyed]
 _OWNED = [kind for kind in KINDS.values() if kind.owner]
+"""The types of line without a uid that are imported together with another row."""
 _REFERENCES = {
     "observation_messages": {"observation_id": "observation", "message_id": "message"},
     "observation_sources": {"observation_id": "observation", "source_id": "observation"},
@@ -40,12 +42,12 @@ _REFERENCES = {
         if not kind.keyed
     },
 }
-"""The columns of the tables without uids, each with the type of row that it names."""
+"""The columns of each table without uids, with the type of row they refer to, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """How many rows were added and were known, by type of line, and how many were left out."""
+    """How many rows were added or already known, by type of line, and how many left out."""
 
     added: Counter[str]
     known: Counter[str]
@@ -53,57 +55,62 @@ class Merged:
 
 
 def merge(db: sqlite3.Connection, *, keep_ids: bool) -> Merged:
-    """Add what the scratch database holds; with its ids, where ours is empty and `keep_ids`.
+    """Add the rows of the scratch database.
 
-    Raises RefusedError naming a conversation that diverged.
+    `keep_ids` keeps their ids if the main database is empty. Raises RefusedError if a
+    conversation has diverged.
     """
     is_empty = not any(exists(db, f"main.{kind.table}") for kind in _KEYED)
     newest_before = scalar(db, "SELECT ifnull(max(id), 0) FROM main.messages")
     _find_forgotten(db)
-    _place(db, keep_ids=keep_ids and is_empty)
+    _assign_ids(db, keep_ids=keep_ids and is_empty)
     _refuse_diverged(db)
     left_out = _insert(db)
-    for statement in _MEET_KNOWN:
+    for statement in _UPDATE_KNOWN:
         db.execute(statement)
-    _meet_entities(db)
-    _meet_memories(db)
-    _free_sources(db)
-    made = set(column(db, _new("conversations")))
-    touched = made | _raise_watermarks(db)
+    _merge_aliases(db)
+    _update_memories(db)
+    _reactivate_sources(db)
+    added = set(column(db, _new("conversations")))
+    touched = added | _raise_watermarks(db)
     for table in ("messages", "cycles", "observations"):
-        new = f"SELECT DISTINCT conversation_id FROM scratch.{table}_here WHERE is_new"
+        new = f"SELECT DISTINCT conversation_id FROM scratch.{table}_mapped WHERE is_new"
         touched.update(column(db, new))
-    touched.discard(None)  # what is of several conversations
+    touched.discard(None)  # from rows that belong to several conversations
     _archive_unobserved(db, touched, newest_before)
     db.execute(f"{FILL_FIRST_DATES} AND id IN ({_new('observations')})")
     _refuse_unread(db)
-    refuse_violations(violations(db, touched), *([_APART] if touched - made else []))
+    refuse_violations(violations(db, touched), *([_IMPORT_SEPARATELY] if touched - added else []))
     counts = db.execute(
-        "SELECT kind, is_new, here IS NULL, count(*) FROM scratch.placed GROUP BY 1, 2, 3"
+        "SELECT kind, is_new, main_id IS NULL, count(*) FROM scratch.id_map GROUP BY 1, 2, 3"
     ).fetchall()
     return Merged(
         added=Counter({kind: count for kind, is_new, _, count in counts if is_new}),
         known=Counter(
-            {kind: count for kind, is_new, gone, count in counts if not is_new and not gone}
+            {
+                kind: count
+                for kind, is_new, forgotten, count in counts
+                if not is_new and not forgotten
+            }
         ),
-        left_out=left_out + sum(count for _, _, gone, count in counts if gone),
+        left_out=left_out + sum(count for _, _, forgotten, count in counts if forgotten),
     )
 
 
-# Which row is which
+# Finding out which rows are new
 
 
 def _find_forgotten(db: sqlite3.Connection) -> None:
-    """List the new rows that rest on what was forgotten here.
+    """List the new rows that depend on something forgotten here.
 
-    Messages come without their words instead.
+    Messages that were forgotten here are not listed, but emptied.
     """
     db.execute(
         "CREATE TABLE scratch.forgotten"
-        " (kind TEXT, there INTEGER, PRIMARY KEY (kind, there)) WITHOUT ROWID"
+        " (kind TEXT, scratch_id INTEGER, PRIMARY KEY (kind, scratch_id)) WITHOUT ROWID"
     )
-    # A message that is known, or was forgotten, stays as it is here: with its own files.
-    _forget(
+    # A known or forgotten message keeps the attachments that it has here.
+    _list_forgotten(
         db,
         "attachment",
         """SELECT a.id FROM scratch.attachments AS a
@@ -120,27 +127,30 @@ def _find_forgotten(db: sqlite3.Connection) -> None:
         (REMOVED, message_tokens(REMOVED)),
     )
     messages = "SELECT id FROM scratch.messages JOIN main.tombstones ON message_uid = uid"
-    _forget(
+    _list_forgotten(
         db,
         "observation",
-        f"""WITH RECURSIVE gone(id) AS (
+        f"""WITH RECURSIVE dependent(id) AS (
                 SELECT observation_id FROM scratch.observation_messages
                 WHERE message_id IN ({messages})
                 UNION SELECT observation_id FROM scratch.observation_sources
-                JOIN gone ON source_id = gone.id)
-            SELECT id FROM gone""",
+                JOIN dependent ON source_id = dependent.id)
+            SELECT id FROM dependent""",
     )
     answered = f"SELECT id FROM scratch.forget_requests WHERE message_id IN ({messages})"
-    _forget(db, "forget_request", answered)
+    _list_forgotten(db, "forget_request", answered)
     for kind in _KEYED:
         for field in kind.fields:
             if field.ref in ("observation", "memory") and not field.later:
-                gone = f"SELECT there FROM scratch.forgotten WHERE kind = '{field.ref}'"
-                resting = f"SELECT id FROM scratch.{kind.table} WHERE {field.column} IN ({gone})"
-                _forget(db, kind.type, resting)
+                forgotten = f"SELECT scratch_id FROM scratch.forgotten WHERE kind = '{field.ref}'"
+                dependent = (
+                    f"SELECT id FROM scratch.{kind.table} WHERE {field.column} IN ({forgotten})"
+                )
+                _list_forgotten(db, kind.type, dependent)
 
 
-def _forget(db: sqlite3.Connection, kind: str, ids: str) -> None:
+def _list_forgotten(db: sqlite3.Connection, kind: str, ids: str) -> None:
+    """Add rows to the list; `ids` is SQL for their ids. Known rows are not added."""
     table = KINDS[kind].table
     db.execute(
         f"""INSERT OR IGNORE INTO scratch.forgotten SELECT '{kind}', id FROM scratch.{table}
@@ -148,14 +158,15 @@ def _forget(db: sqlite3.Connection, kind: str, ids: str) -> None:
     )
 
 
-def _place(db: sqlite3.Connection, *, keep_ids: bool) -> None:
-    """Give every row its id here: the known one for a known uid, else the next.
+def _assign_ids(db: sqlite3.Connection, *, keep_ids: bool) -> None:
+    """Assign each row its id here, and create the views (see the module's docstring).
 
-    An entity is known by its name and type too.
+    A row with a known uid gets the known id, a new one the next free id. An entity also
+    counts as known if its name and type are.
     """
     db.execute(
-        "CREATE TABLE scratch.placed (kind TEXT, there INTEGER, here INTEGER, is_new INTEGER,"
-        " PRIMARY KEY (kind, there)) WITHOUT ROWID"
+        "CREATE TABLE scratch.id_map (kind TEXT, scratch_id INTEGER, main_id INTEGER,"
+        " is_new INTEGER, PRIMARY KEY (kind, scratch_id)) WITHOUT ROWID"
     )
     for kind in _KEYED:
         known = f"SELECT id FROM main.{kind.table} AS h WHERE h.uid = s.uid"
@@ -163,50 +174,55 @@ def _place(db: sqlite3.Connection, *, keep_ids: bool) -> None:
             known = f"""SELECT coalesce(({known}), (
                 SELECT min(id) FROM main.entities AS h
                 WHERE lower(h.name) = lower(s.name) AND h.name = s.name AND h.type IS s.type))"""
-        gone = f"SELECT there FROM scratch.forgotten WHERE kind = '{kind.type}'"
+        forgotten = f"SELECT scratch_id FROM scratch.forgotten WHERE kind = '{kind.type}'"
         newest = "SELECT seq FROM main.sqlite_sequence WHERE name = ?"
         before = scalar(db, newest, (kind.table,)) or 0
-        following = f"{before} + row_number() OVER (PARTITION BY known IS NULL, gone ORDER BY id)"
+        following = (
+            f"{before} + row_number() OVER (PARTITION BY known IS NULL, forgotten ORDER BY id)"
+        )
         db.execute(
-            f"""INSERT INTO scratch.placed
+            f"""INSERT INTO scratch.id_map
                 SELECT '{kind.type}', id,
-                       ifnull(known, iif(gone, NULL, {"id" if keep_ids else following})),
-                       known IS NULL AND NOT gone
-                FROM (SELECT id, ({known}) AS known, id IN ({gone}) AS gone
+                       ifnull(known, iif(forgotten, NULL, {"id" if keep_ids else following})),
+                       known IS NULL AND NOT forgotten
+                FROM (SELECT id, ({known}) AS known, id IN ({forgotten}) AS forgotten
                       FROM scratch.{kind.table} AS s)"""
         )
         values = ", ".join(
-            f"{_here(field.ref, field.column)} AS {field.column}" for field in kind.fields
+            f"{_mapped_value(field.ref, field.column)} AS {field.column}" for field in kind.fields
         )
         db.execute(
-            f"""CREATE VIEW scratch.{kind.table}_here AS
-                SELECT p.here AS id, p.there, p.is_new, s.uid, {values}
-                FROM placed AS p CROSS JOIN {kind.table} AS s ON s.id = p.there
+            f"""CREATE VIEW scratch.{kind.table}_mapped AS
+                SELECT p.main_id AS id, p.scratch_id, p.is_new, s.uid, {values}
+                FROM id_map AS p CROSS JOIN {kind.table} AS s ON s.id = p.scratch_id
                 WHERE p.kind = '{kind.type}'"""
         )
     for table, references in _REFERENCES.items():
-        values = ", ".join(f"{_here(kind, name)} AS {name}" for name, kind in references.items())
-        db.execute(f"CREATE VIEW scratch.{table}_here AS SELECT {values} FROM {table} AS s")
+        values = ", ".join(
+            f"{_mapped_value(kind, name)} AS {name}" for name, kind in references.items()
+        )
+        db.execute(f"CREATE VIEW scratch.{table}_mapped AS SELECT {values} FROM {table} AS s")
 
 
-def _here(kind: str, name: str) -> str:
-    """Return the SQL of a column's value in our database, with ids mapped to ours."""
+def _mapped_value(kind: str, name: str) -> str:
+    """Return the SQL for a column's value, with an id mapped to the main database."""
     if not kind:
         return f"s.{name}"
-    return f"(SELECT here FROM placed WHERE kind = '{kind}' AND there = s.{name})"
+    return f"(SELECT main_id FROM id_map WHERE kind = '{kind}' AND scratch_id = s.{name})"
 
 
 def _new(table: str) -> str:
-    return f"SELECT id FROM scratch.{table}_here WHERE is_new"
+    """Return the SQL for the ids of a table's new rows."""
+    return f"SELECT id FROM scratch.{table}_mapped WHERE is_new"
 
 
 def _refuse_diverged(db: sqlite3.Connection) -> None:
-    """Refuse new messages that would have to stand before those here."""
-    going_on = f"""SELECT conversation_id, min(there), created_at FROM scratch.messages_here
+    """Refuse new messages that are older than those their conversation has here."""
+    continued = f"""SELECT conversation_id, min(scratch_id), created_at FROM scratch.messages_mapped
                    WHERE is_new AND conversation_id NOT IN ({_new("conversations")})
                    GROUP BY conversation_id ORDER BY 2"""
-    known = "scratch.messages_here WHERE conversation_id = ? AND there > ? AND NOT is_new"
-    for conversation_id, first, begins in db.execute(going_on).fetchall():
+    known = "scratch.messages_mapped WHERE conversation_id = ? AND scratch_id > ? AND NOT is_new"
+    for conversation_id, first, begins in db.execute(continued).fetchall():
         last = last_time(db, conversation_id)
         is_earlier = last is not None and from_text(begins) < from_text(last)
         if is_earlier or exists(db, known, (conversation_id, first)):
@@ -216,194 +232,204 @@ def _refuse_diverged(db: sqlite3.Connection) -> None:
 def _diverged(db: sqlite3.Connection, conversation_id: int) -> RefusedError:
     title = scalar(db, "SELECT title FROM main.conversations WHERE id = ?", (conversation_id,))
     name = f"“{shorten(title, 60)}”" if title else "(no title)"
-    why = "it has gone on both here and in the file, each in its own way"
-    return RefusedError(f"conversation {conversation_id} {name}", why, _APART)
+    why = "it has continued differently here and in the file"
+    return RefusedError(f"conversation {conversation_id} {name}", why, _IMPORT_SEPARATELY)
 
 
-# Adding what is new
+# Adding new rows
 
 
 def _insert(db: sqlite3.Connection) -> int:
+    """Insert the new rows, and return how many rows without a uid were left out."""
     for kind in _KEYED:
         columns = ", ".join(["id", "uid", *(field.column for field in kind.fields)])
         db.execute(
             f"""INSERT INTO main.{kind.table} ({columns})
-                SELECT {columns} FROM scratch.{kind.table}_here WHERE is_new ORDER BY there"""
+                SELECT {columns} FROM scratch.{kind.table}_mapped
+                WHERE is_new ORDER BY scratch_id"""
         )
     for table in ("observation_messages", "observation_sources"):
         _insert_owned(db, table, "observation")
     for kind in _OWNED:
         _insert_owned(db, kind.table, kind.owner)
     db.execute("INSERT OR IGNORE INTO main.tombstones SELECT * FROM scratch.tombstones")
-    return sum(
-        scalar(db, f"SELECT count(*) FROM scratch.{kind.table}_here WHERE NOT {_whole(kind.table)}")
-        for kind in _OWNED
-    )
+    left_out = 0
+    for kind in _OWNED:
+        incomplete = f"scratch.{kind.table}_mapped WHERE NOT {_is_complete(kind.table)}"
+        left_out += scalar(db, f"SELECT count(*) FROM {incomplete}")
+    return left_out
 
 
 def _insert_owned(db: sqlite3.Connection, table: str, owner: str) -> None:
     columns = ", ".join(_REFERENCES[table])
     db.execute(
-        f"""INSERT INTO main.{table} ({columns}) SELECT {columns} FROM scratch.{table}_here
-            WHERE {_whole(table)} AND {owner}_id IN ({_new(KINDS[owner].table)})"""
+        f"""INSERT INTO main.{table} ({columns}) SELECT {columns} FROM scratch.{table}_mapped
+            WHERE {_is_complete(table)} AND {owner}_id IN ({_new(KINDS[owner].table)})"""
     )
 
 
-def _whole(table: str) -> str:
-    """Return the SQL that tests whether all rows that a row names are here."""
-    names = [f"{name} IS NOT NULL" for name, kind in _REFERENCES[table].items() if kind]
-    return f"({' AND '.join(names)})"
+def _is_complete(table: str) -> str:
+    """Return the SQL condition that all rows a row refers to exist here."""
+    conditions = [f"{name} IS NOT NULL" for name, kind in _REFERENCES[table].items() if kind]
+    return f"({' AND '.join(conditions)})"
 
 
-# Adding to what is known what it lacks, and never anything else
+# Updating known rows with what they lack
 
 
 _NEW_OBSERVERS = f"""main.cycles AS y WHERE y.kind = 'observer' AND y.status = 'succeeded'
     AND y.id IN ({_new("cycles")}) AND y.conversation_id NOT IN ({_new("conversations")})"""
-"""The observer cycles over known conversations that came along."""
+"""SQL: the new observer cycles over conversations that are not new."""
 _WITHHELD = (("observations", "observation_id"), ("messages", "message_id"))
 _LARGER = ", ".join(f"{name} = max(h.{name}, s.{name})" for name in (*COUNTS, "cost_usd"))
 
-_MEET_KNOWN = (
-    # What is archived here is awake once a cycle over it has come.
+_UPDATE_KNOWN = (
+    # Unarchive messages that a new cycle has observed.
     f"""UPDATE main.messages SET archived = 0
         WHERE archived
-        AND id IN (SELECT id FROM scratch.messages_here WHERE NOT is_new AND NOT archived)
+        AND id IN (SELECT id FROM scratch.messages_mapped WHERE NOT is_new AND NOT archived)
         AND EXISTS (SELECT 1 FROM {_NEW_OBSERVERS} AND y.conversation_id = messages.conversation_id
                     AND messages.id BETWEEN y.first_message_id AND y.last_message_id)""",
-    # Observations are committed and superseded as there, unless that has been decided here.
+    # Commit and supersede observations as in the file, unless that was decided here.
     """UPDATE main.observations AS h SET committed_at = s.committed_at
-       FROM scratch.observations_here AS s
+       FROM scratch.observations_mapped AS s
        WHERE h.id = s.id AND h.committed_at IS NULL AND h.superseded_at IS NULL
        AND s.committed_at IS NOT NULL""",
     f"""UPDATE main.observations AS h
         SET superseded_at = s.superseded_at, superseded_by = s.superseded_by
-        FROM scratch.observations_here AS s
+        FROM scratch.observations_mapped AS s
         WHERE h.id = s.id AND NOT s.is_new AND h.superseded_at IS NULL
         AND s.superseded_at IS NOT NULL AND s.superseded_by IN ({_new("cycles")})""",
-    # A request that has come withholds here what is withheld there; an answer gives it back.
+    # A new request to forget withholds what it withholds in the file. A request answered in
+    # the file stops withholding what is not withheld there.
     *(
         f"""UPDATE main.{table} SET withheld = 1 WHERE id IN (
-                SELECT s.id FROM scratch.forget_requests_here AS f
-                JOIN scratch.{table}_here AS s ON s.id = f.{name} WHERE f.is_new AND s.withheld)"""
+                SELECT s.id FROM scratch.forget_requests_mapped AS f
+                JOIN scratch.{table}_mapped AS s ON s.id = f.{name}
+                WHERE f.is_new AND s.withheld)"""
         for table, name in _WITHHELD
     ),
     *(
         f"""UPDATE main.{table} SET withheld = 0
             WHERE uid NOT IN (SELECT message_uid FROM main.tombstones) AND id IN (
-                SELECT s.id FROM scratch.forget_requests_here AS f
-                JOIN scratch.{table}_here AS s ON s.id = f.{name}
+                SELECT s.id FROM scratch.forget_requests_mapped AS f
+                JOIN scratch.{table}_mapped AS s ON s.id = f.{name}
                 JOIN main.forget_requests AS h ON h.id = f.id
                 WHERE f.answered_at IS NOT NULL AND h.answered_at IS NULL AND NOT s.withheld)"""
         for table, name in _WITHHELD
     ),
     """UPDATE main.forget_requests AS h SET answered_at = s.answered_at
-       FROM scratch.forget_requests_here AS s WHERE h.id = s.id AND h.answered_at IS NULL""",
-    # The one row of a day off the record grows.
+       FROM scratch.forget_requests_mapped AS s WHERE h.id = s.id AND h.answered_at IS NULL""",
+    # Only the daily row of off-the-record usage can grow; all other usage never changes.
     f"""UPDATE main.usage AS h SET {_LARGER}
-        FROM scratch.usage_here AS s WHERE h.id = s.id AND NOT s.is_new""",
+        FROM scratch.usage_mapped AS s WHERE h.id = s.id AND NOT s.is_new""",
 )
 
 
-def _meet_entities(db: sqlite3.Connection) -> None:
-    both = """SELECT id, h.aliases, s.aliases FROM scratch.entities_here AS s
+def _merge_aliases(db: sqlite3.Connection) -> None:
+    """Add the aliases that entities have in the file."""
+    differing = """SELECT id, h.aliases, s.aliases FROM scratch.entities_mapped AS s
               CROSS JOIN main.entities AS h USING (id) WHERE h.aliases <> s.aliases"""
-    met: dict[int, list[str]] = {}
-    for row_id, here, there in db.execute(both).fetchall():
-        aliases = met.get(row_id, json.loads(here))
-        missing = [alias for alias in json.loads(there) if alias not in aliases]
+    merged: dict[int, list[str]] = {}
+    for entity_id, current, imported in db.execute(differing).fetchall():
+        aliases = merged.get(entity_id, json.loads(current))
+        missing = [alias for alias in json.loads(imported) if alias not in aliases]
         if missing:
-            met[row_id] = aliases + missing
-    changed = [(json.dumps(aliases), row_id) for row_id, aliases in met.items()]
-    db.executemany("UPDATE main.entities SET aliases = ? WHERE id = ?", changed)
+            merged[entity_id] = aliases + missing
+    rows = [(json.dumps(aliases), entity_id) for entity_id, aliases in merged.items()]
+    db.executemany("UPDATE main.entities SET aliases = ? WHERE id = ?", rows)
 
 
-def _meet_memories(db: sqlite3.Connection) -> None:
-    """Supersede a memory if a newer one has come or its observation went.
+def _update_memories(db: sqlite3.Connection) -> None:
+    """Supersede known memories as in the file, and revive new ones without successor.
 
-    One comes back whose newer one was left out.
+    A known memory is superseded if its successor is new, or together with its
+    observation. A new memory is revived if its successor was left out.
     """
-    gone = f"""SELECT s.id, s.superseded_at, s.superseded_by FROM scratch.memories_here AS s
+    superseded = f"""SELECT s.id, s.superseded_at, s.superseded_by FROM scratch.memories_mapped AS s
         CROSS JOIN main.memories AS h USING (id)
         LEFT JOIN main.observations AS o ON o.id = h.observation_id
         WHERE NOT s.is_new AND s.superseded_at IS NOT NULL
         AND (s.superseded_by IN ({_new("memories")})
              OR s.superseded_by IS NULL AND o.superseded_at = s.superseded_at)"""
-    for row_id, at, newer in db.execute(gone).fetchall():
-        supersede_memory(db, row_id, at, newer)
-    back = """SELECT s.id FROM scratch.memories_here AS s
-        JOIN scratch.memories AS m ON m.id = s.there
+    for memory_id, time, successor in db.execute(superseded).fetchall():
+        supersede_memory(db, memory_id, time, successor)
+    without_successor = """SELECT s.id FROM scratch.memories_mapped AS s
+        JOIN scratch.memories AS m ON m.id = s.scratch_id
         WHERE s.is_new AND m.superseded_by IS NOT NULL AND s.superseded_by IS NULL"""
-    for row_id in column(db, back):
-        revive_memory(db, row_id)
+    for memory_id in column(db, without_successor):
+        revive_memory(db, memory_id)
 
 
-def _free_sources(db: sqlite3.Connection) -> None:
-    """Let the sources of reflections that were left out be active again.
+def _reactivate_sources(db: sqlite3.Connection) -> None:
+    """Make the sources of reflections that were left out active again.
 
-    Not those for which another reflection stands. Memories that went together with a source
-    come back together with it.
+    Sources of another reflection that was imported stay superseded. A memory that was
+    superseded together with a source is revived with it.
     """
-    freed = db.execute(
+    sources = db.execute(
         """SELECT o.id, m.id FROM main.observations AS o
            LEFT JOIN main.memories AS m ON m.observation_id = o.id
                AND m.superseded_by IS NULL AND m.superseded_at = o.superseded_at
            WHERE (o.id, o.superseded_by) IN (
-               SELECT source.id, gone.cycle_id FROM scratch.observations_here AS gone
-               JOIN scratch.observation_sources AS link ON link.observation_id = gone.there
-               JOIN scratch.observations_here AS source ON source.there = link.source_id
-               WHERE gone.id IS NULL AND source.is_new)
+               SELECT source.id, lost.cycle_id FROM scratch.observations_mapped AS lost
+               JOIN scratch.observation_sources AS link ON link.observation_id = lost.scratch_id
+               JOIN scratch.observations_mapped AS source ON source.scratch_id = link.source_id
+               WHERE lost.id IS NULL AND source.is_new)
            AND NOT EXISTS (
                SELECT 1 FROM main.observation_sources AS link
                JOIN main.observations AS kept ON kept.id = observation_id
                WHERE link.source_id = o.id AND kept.cycle_id = o.superseded_by)"""
     ).fetchall()
-    free = "UPDATE main.observations SET superseded_at = NULL, superseded_by = NULL WHERE id = ?"
-    for observation_id, memory_id in freed:
-        db.execute(free, (observation_id,))
+    update = "UPDATE main.observations SET superseded_at = NULL, superseded_by = NULL WHERE id = ?"
+    for observation_id, memory_id in sources:
+        db.execute(update, (observation_id,))
         if memory_id is not None:
             revive_memory(db, memory_id)
 
 
 def _raise_watermarks(db: sqlite3.Connection) -> set[int]:
-    """Set a new conversation's watermarks, and return the conversations whose marks rose.
+    """Raise watermarks to those in the file, and return the conversations concerned.
 
-    A known one's rise as far as cycles that came along bear them.
+    A known conversation without a new observer cycle is raised to its `observed`
+    watermark at most.
     """
-    free = set(column(db, _new("conversations")))
-    free.update(column(db, f"SELECT y.conversation_id FROM {_NEW_OBSERVERS}"))
-    risen: set[int] = set()
-    marks = db.execute("SELECT * FROM scratch.watermarks_here").fetchall()
+    unlimited = set(column(db, _new("conversations")))
+    unlimited.update(column(db, f"SELECT y.conversation_id FROM {_NEW_OBSERVERS}"))
+    raised: set[int] = set()
+    marks = db.execute("SELECT * FROM scratch.watermarks_mapped").fetchall()
     for conversation_id, name, message_id, updated_at in marks:
-        here = asdict(get_watermarks(db, conversation_id))
-        goal = min(message_id, LAST if conversation_id in free else here["observed"])
-        if goal > here[name]:
-            set_watermark(db, conversation_id, name, goal, updated_at)
-            risen.add(conversation_id)
-    return risen
+        current = asdict(get_watermarks(db, conversation_id))
+        limit = LAST if conversation_id in unlimited else current["observed"]
+        target = min(message_id, limit)
+        if target > current[name]:
+            set_watermark(db, conversation_id, name, target, updated_at)
+            raised.add(conversation_id)
+    return raised
 
 
 def _archive_unobserved(db: sqlite3.Connection, touched: set[int], newest_before: int) -> None:
+    """Archive the new messages that no observer has read."""
     db.execute(
         f"""UPDATE main.messages SET archived = 1
-            WHERE archived = 0 AND conversation_id IN {GIVEN} AND id > max(?, ifnull((
+            WHERE archived = 0 AND conversation_id IN {ID_LIST} AND id > max(?, ifnull((
                 SELECT message_id FROM main.watermarks AS w
                 WHERE w.conversation_id = messages.conversation_id AND w.name = 'observed'), 0))
             AND NOT EXISTS (
                 SELECT 1 FROM main.cycles AS y WHERE y.conversation_id = messages.conversation_id
                 AND y.kind = 'observer' AND y.status = 'succeeded'
                 AND messages.id BETWEEN y.first_message_id AND y.last_message_id)""",
-        (given(touched), newest_before),
+        (json_ids(touched), newest_before),
     )
 
 
 def _refuse_unread(db: sqlite3.Connection) -> None:
-    """Refuse an observer cycle over messages here that its file does not have."""
-    unread = f"""SELECT y.conversation_id FROM {_NEW_OBSERVERS} AND EXISTS (
+    """Refuse a new observer cycle whose range has messages that the file does not have."""
+    diverged = f"""SELECT y.conversation_id FROM {_NEW_OBSERVERS} AND EXISTS (
         SELECT 1 FROM main.messages AS m
         WHERE m.conversation_id = y.conversation_id AND NOT m.archived
         AND m.id BETWEEN y.first_message_id AND y.last_message_id
-        AND m.id NOT IN (SELECT here FROM scratch.placed WHERE kind = 'message'))"""
-    conversation_id = scalar(db, f"{unread} LIMIT 1")
+        AND m.id NOT IN (SELECT main_id FROM scratch.id_map WHERE kind = 'message'))"""
+    conversation_id = scalar(db, f"{diverged} LIMIT 1")
     if conversation_id is not None:
         raise _diverged(db, conversation_id)

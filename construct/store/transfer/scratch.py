@@ -1,7 +1,8 @@
-"""The scratch database that every file becomes first: our own tables, attached as `scratch`.
+"""The scratch database, into which every file is read first.
 
-It is a temporary file that SQLite makes 0600 and unlinks at once, so nothing of it is left
-whatever becomes of this process. Filling it locks nobody out.
+It has our own tables and is attached as `scratch`. It is a temporary file that SQLite
+creates with mode 0600 and unlinks at once, so it never outlives this process. Filling it
+does not lock the main database.
 """
 
 import json
@@ -17,7 +18,7 @@ from construct.errors import ConstructError
 from construct.store.attachments import digest
 from construct.store.invariants import violations
 from construct.store.messages import message_tokens
-from construct.store.sql import GIVEN, column, insert, scalar
+from construct.store.sql import ID_LIST, column, insert, scalar
 from construct.store.transfer.format import (
     KINDS,
     OUTDATED,
@@ -29,43 +30,53 @@ from construct.store.transfer.format import (
     parse,
     uid,
 )
-from construct.store.transfer.shapes import Said, Talk, hand_made, identity
+from construct.store.transfer.shapes import (
+    ImportedConversation,
+    ImportedMessage,
+    hand_made,
+    stable_uid,
+)
 from construct.text import shorten
 from construct.vocabulary import CycleKind, Relation, Role
 
 CACHE_KB = 64_000
-"""The indexes of hundreds of thousands of messages: with SQLite's own 2 MB storing them takes
-half as long again."""
+"""Page cache during an import.
+
+With SQLite's default of 2 MB, storing hundreds of thousands of messages takes 50 % longer,
+because of their indexes.
+"""
 _TABLES = [*(kind.table for kind in KINDS.values()), "observation_messages", "observation_sources"]
 _SCHEMA = f"""SELECT sql FROM main.sqlite_master
-              WHERE type = '{{}}' AND tbl_name IN {GIVEN} AND sql IS NOT NULL"""
+              WHERE type = '{{}}' AND tbl_name IN {ID_LIST} AND sql IS NOT NULL"""
 _MESSAGES_AT_ONCE = 500
-"""A conversation may be larger than memory."""
+"""How many messages of a conversation are held, as it may be larger than memory."""
 
 
 @contextmanager
 def attached(db: sqlite3.Connection) -> Iterator[None]:
-    """Attach an empty scratch database for the block, in which foreign keys are not enforced.
+    """Attach an empty scratch database for the block, without enforcing foreign keys.
 
-    They need not be, since every reference is looked up here. To be able to take a
-    statement back for one, SQLite copies every page that it changes: a third of the time.
+    The import looks up every reference itself. Enforcing them would take half as long
+    again, since SQLite copies each changed page to be able to undo a statement.
     """
     db.execute("PRAGMA foreign_keys = OFF")
     db.execute("ATTACH '' AS scratch")
     try:
         db.execute(f"PRAGMA scratch.cache_size = -{CACHE_KB}")
         for sql in column(db, _SCHEMA.format("table"), (json.dumps(_TABLES),)):
-            made = sql.replace("CREATE TABLE ", "CREATE TABLE scratch.", 1)
-            db.execute(made.replace(" AUTOINCREMENT", ""))
+            statement = sql.replace("CREATE TABLE ", "CREATE TABLE scratch.", 1)
+            db.execute(statement.replace(" AUTOINCREMENT", ""))
         yield
     finally:
         db.execute("PRAGMA foreign_keys = ON")
-        with suppress(sqlite3.OperationalError):  # a disk that fails now spoils only the scratch
+        with suppress(
+            sqlite3.OperationalError
+        ):  # a disk error now only affects the scratch database
             db.execute("DETACH scratch")
 
 
 def refuse_violations(broken: list[str], *advice: str) -> None:
-    """Raise RefusedError with the first of these violations, if there are any."""
+    """Raise RefusedError with the first of these violations, if there is one."""
     if broken:
         more = f" ({len(broken) - 1} more like this)" if len(broken) > 1 else ""
         raise RefusedError("", broken[0].rstrip(".") + more, *advice)
@@ -75,13 +86,15 @@ def refuse_violations(broken: list[str], *advice: str) -> None:
 def filling(db: sqlite3.Connection) -> Iterator[None]:
     """Fill the scratch database in the block, in one transaction, and check it afterwards.
 
-    Raises RefusedError for what breaks an invariant, and ConstructError where there is no
-    room: it is not the database's disk which is full.
+    Raises RefusedError if an invariant is violated, and ConstructError if the disk for
+    temporary files is full, which may be another than the database's.
     """
     db.execute("BEGIN")
     try:
         yield
-        for sql in column(db, _SCHEMA.format("index"), (json.dumps(_TABLES),)):  # cheaper now
+        for sql in column(
+            db, _SCHEMA.format("index"), (json.dumps(_TABLES),)
+        ):  # cheaper after the rows
             db.execute(sql.replace("INDEX ", "INDEX scratch.", 1))
         refuse_violations(violations(db, schema="scratch"))
         db.execute("COMMIT")
@@ -89,8 +102,8 @@ def filling(db: sqlite3.Connection) -> Iterator[None]:
         if error.sqlite_errorname != "SQLITE_FULL":
             raise
         raise ConstructError(
-            "The folder for temporary files is full: a file is kept there while it is read.\n"
-            "Nothing was imported. Make room, or name another folder with SQLITE_TMPDIR."
+            "The folder for temporary files is full. Nothing was imported.\n"
+            "Free some space there, or name another folder with SQLITE_TMPDIR."
         ) from error
     finally:
         if db.in_transaction:
@@ -98,43 +111,43 @@ def filling(db: sqlite3.Connection) -> Iterator[None]:
 
 
 class ExportLines:
-    """The lines of an own export on their way into the scratch database, ids and all."""
+    """Reads the lines of our own JSONL export into the scratch database, with their ids."""
 
     def __init__(self, db: sqlite3.Connection, version: int) -> None:
         self.counts: Counter[str] = Counter()
         self._db = db
         self._kinds = kinds_of(version)
         self._newest_message = 0
-        self._latest: dict[str, tuple[SqlValue, int | None]] = {}
-        """What was found last: a hundred messages in a row name one conversation."""
-        self._later: list[tuple[int, Kind, Field, SqlValue, str]] = []
-        """What may stand further down: (line, kind, field, id, uid of what is named)."""
+        self._last_lookup: dict[str, tuple[SqlValue, int | None]] = {}
+        """The uid last looked up, by kind, with its id: many lines in a row name the same."""
+        self._forward: list[tuple[int, Kind, Field, SqlValue, str]] = []
+        """References that may be to later lines: (line number, kind, field, id, target uid)."""
 
-    def take(self, number: int, record: Mapping[str, Any]) -> None:
-        """Store what a line says. Raises RefusedError naming it."""
+    def add(self, number: int, record: Mapping[str, Any]) -> None:
+        """Store a line. Raises RefusedError with its number."""
         try:
             self._store(number, record)
         except ValueError as error:
             raise RefusedError(f"line {number}", error) from None
         except sqlite3.IntegrityError:
-            why = "it stands there twice, or contradicts a line above"
+            why = "it is there twice, or contradicts an earlier line"
             raise RefusedError(f"line {number}", why) from None
 
     def finish(self) -> None:
-        """Settle what depends on the whole file. Raises RefusedError naming a line."""
-        for number, kind, field, row_id, name in self._later:
-            found = self._find(field.ref, name)
-            if found is None:
-                why = f"it names {name}, and no {field.ref} in the file has that uid"
+        """Resolve references to later lines. Raises RefusedError with the number of a line."""
+        for number, kind, field, row_id, target_uid in self._forward:
+            target_id = self._find(field.ref, target_uid)
+            if target_id is None:
+                why = f"it refers to {target_uid}, but no {field.ref} in the file has that uid"
                 raise RefusedError(f"line {number}", why)
-            query = f"UPDATE scratch.{kind.table} SET {field.column} = ? WHERE id = ?"
-            self._db.execute(query, (found, row_id))
+            update = f"UPDATE scratch.{kind.table} SET {field.column} = ? WHERE id = ?"
+            self._db.execute(update, (target_id, row_id))
 
     def _store(self, number: int, record: Mapping[str, Any]) -> None:
         name = record.get("type")
         if not isinstance(name, str) or name not in self._kinds:
-            given = f"“{shorten(name, 40)}”" if isinstance(name, str) else "no word"
-            raise ValueError(f'"type" must be one that an export has, and is {given}')
+            actual = f"“{shorten(name, 40)}”" if isinstance(name, str) else "not text"
+            raise ValueError(f'"type" must be one that an export has, but is {actual}')
         kind = self._kinds[name]
         values = parse(kind, record)
         self.counts[name] += 1
@@ -142,11 +155,11 @@ class ExportLines:
         for field in kind.fields:
             value = values[field.key]
             if field.later and value is not None:
-                self._later.append((number, kind, field, values["id"], str(value)))
+                self._forward.append((number, kind, field, values["id"], str(value)))
                 value = None
-            row[field.column] = self._named(field.ref, field.key, value) if field.ref else value
+            row[field.column] = self._resolved(field.ref, field.key, value) if field.ref else value
         if name == "shown" and values["block"] == 0:
-            return  # what fell off the budget, as earlier versions wrote it
+            return  # earlier versions wrote this for what did not fit the budget
         if name == "message":
             self._check_order(values["id"])
             _check_notebook(values)
@@ -156,7 +169,7 @@ class ExportLines:
             query = "SELECT kind FROM scratch.cycles WHERE id = ?"
             is_edit = scalar(self._db, query, (row["cycle_id"],)) == CycleKind.EDIT
             row["relation"] = Relation.EDIT if is_edit else Relation.OUTDATED
-        if name == "tombstone":  # two of one message say the same
+        if name == "tombstone":  # a message may have two
             query = "INSERT OR IGNORE INTO scratch.tombstones VALUES (?, ?)"
             self._db.execute(query, (*row.values(),))
             return
@@ -168,39 +181,40 @@ class ExportLines:
     def _check_order(self, row_id: SqlValue) -> None:
         assert isinstance(row_id, int)
         if row_id <= self._newest_message:
-            raise ValueError("messages stand in the order of their ids, and this one does not")
+            raise ValueError("messages must be in the order of their ids")
         self._newest_message = row_id
 
     def _check_attachment(self, row: Mapping[str, SqlValue]) -> None:
-        """Raise ValueError for a file that is not what its line says."""
+        """Raise ValueError if an attachment is not what its line says."""
         from construct.attachments import Attachment, attachment_name, is_kept
 
         data, name, media_type = row["data"], str(row["name"]), str(row["media_type"])
         assert isinstance(data, bytes)
         if (row["size"], row["sha256"]) != (len(data), digest(data)):
-            raise ValueError('"data" is not what "size" and "sha256" say')
+            raise ValueError('"data" does not match "size" and "sha256"')
         if attachment_name(name) != name:
-            raise ValueError('"name" is none that an attachment has')
+            raise ValueError('"name" is not allowed for an attachment')
         if not is_kept(Attachment(name, media_type, data)):
             raise ValueError(f'"data" is not of the type {shorten(media_type, 40)}, or too large')
         query = "SELECT role FROM scratch.messages WHERE id = ?"
         if scalar(self._db, query, (row["message_id"],)) != Role.USER:
             raise ValueError("only the user's messages have attachments")
 
-    def _find(self, kind: str, name: SqlValue) -> int | None:
-        latest = self._latest.get(kind)
-        if latest is None or latest[0] != name:
+    def _find(self, kind: str, row_uid: SqlValue) -> int | None:
+        last = self._last_lookup.get(kind)
+        if last is None or last[0] != row_uid:
             query = f"SELECT id FROM scratch.{KINDS[kind].table} WHERE uid = ?"
-            latest = self._latest[kind] = name, scalar(self._db, query, (name,))
-        return latest[1]
+            last = self._last_lookup[kind] = row_uid, scalar(self._db, query, (row_uid,))
+        return last[1]
 
-    def _named(self, kind: str, key: str, name: SqlValue) -> int | None:
-        if name is None:
+    def _resolved(self, kind: str, key: str, row_uid: SqlValue) -> int | None:
+        """Return the id of the row with a uid. Raises ValueError if it was not read yet."""
+        if row_uid is None:
             return None
-        found = self._find(kind, name)
-        if found is None:
-            raise ValueError(f'"{key}" names {name!s}, and no {kind} above has that uid')
-        return found
+        row_id = self._find(kind, row_uid)
+        if row_id is None:
+            raise ValueError(f'"{key}" refers to {row_uid!s}, but no {kind} above has that uid')
+        return row_id
 
     def _link(self, row_id: SqlValue, key: str, kind: str, names: Any) -> None:
         if not isinstance(names, list):
@@ -209,97 +223,107 @@ class ExportLines:
             uids = [uid(name) for name in names]
         except ValueError as error:
             raise ValueError(f'in "{key}" each {error}') from None
-        rows = [(row_id, self._named(kind, kind, name)) for name in uids]
+        rows = [(row_id, self._resolved(kind, kind, name)) for name in uids]
         self._db.executemany(f"INSERT OR IGNORE INTO scratch.observation_{key} VALUES (?, ?)", rows)
 
 
 def _check_notebook(message: Mapping[str, SqlValue]) -> None:
-    """Raise ValueError for a notebook's reply that has words of its own, or is the user's."""
-    is_notebooks = str(message["blocks"] or "").startswith("{")
-    if is_notebooks and (message["content"] or message["role"] != Role.ASSISTANT):
-        raise ValueError("a notebook's reply must be the assistant's, without content")
+    """Raise ValueError for a notebook's reply that has content, or is a user message."""
+    is_notebook_reply = str(message["blocks"] or "").startswith("{")
+    if is_notebook_reply and (message["content"] or message["role"] != Role.ASSISTANT):
+        raise ValueError("a notebook's reply must have the role assistant and no content")
 
 
-class Talks:
-    """Other programs' conversations on their way into the scratch database, archived.
+class ConversationWriter:
+    """Adds conversations of other programs to the scratch database, archived.
 
-    Messages that are known are passed over. The others go on their conversation; what would
-    have to stand before what it holds already becomes a conversation of its own.
+    Messages that are already known are skipped. New ones continue their conversation. If
+    they are older than what it already has, they become a new conversation.
     """
 
     def __init__(self, db: sqlite3.Connection, now: str) -> None:
         self.known = 0
+        """Number of messages skipped."""
         self._db = db
         self._now = now
         self._newest: dict[str, str] = {}
-        """When the newest message of each conversation was said, by uid."""
+        """The time of the newest message added, by the conversation's uid."""
 
-    def take(self, talk: Talk) -> None:
-        """Store a talk."""
-        said = iter(talk.said)
-        conversation_id, name = 0, ""
-        while some := list(islice(said, _MESSAGES_AT_ONCE)):
-            new = self._new(some)
-            self.known += len(some) - len(new)
+    def add(self, conversation: ImportedConversation) -> None:
+        """Add a conversation."""
+        messages = iter(conversation.messages)
+        conversation_id, conversation_uid = 0, ""
+        while batch := list(islice(messages, _MESSAGES_AT_ONCE)):
+            new = self._without_known(batch)
+            self.known += len(batch) - len(new)
             if not new:
                 continue
             if not conversation_id:
-                conversation_id, name = self._conversation_for(talk, new[0])
-            self._newest[name] = self._time(talk, new[-1])
+                conversation_id, conversation_uid = self._conversation_for(conversation, new[0])
+            self._newest[conversation_uid] = self._time(conversation, new[-1])
             self._db.executemany(
                 """INSERT INTO scratch.messages
                        (uid, conversation_id, role, content, archived, token_count, created_at)
                    VALUES (?, ?, ?, ?, 1, ?, ?)""",
                 [
-                    (s.uid, conversation_id, s.role, s.content, message_tokens(s.content),
-                     self._time(talk, s))
-                    for s in new
+                    (
+                        message.uid,
+                        conversation_id,
+                        message.role,
+                        message.content,
+                        message_tokens(message.content),
+                        self._time(conversation, message),
+                    )
+                    for message in new
                 ],
-            )  # fmt: skip
+            )
 
-    def _time(self, talk: Talk, said: Said) -> str:
-        return said.created_at or talk.created_at or self._now
+    def _time(self, conversation: ImportedConversation, message: ImportedMessage) -> str:
+        return message.created_at or conversation.created_at or self._now
 
-    def _new(self, said: Sequence[Said]) -> list[Said]:
-        uids = json.dumps([s.uid for s in said])
+    def _without_known(self, messages: Sequence[ImportedMessage]) -> list[ImportedMessage]:
+        """Return the messages that are in neither database yet, each once."""
+        uids = json.dumps([message.uid for message in messages])
         known: set[str] = set()
         for schema in ("main", "scratch"):
-            query = f"SELECT uid FROM {schema}.messages WHERE uid IN {GIVEN}"
+            query = f"SELECT uid FROM {schema}.messages WHERE uid IN {ID_LIST}"
             known.update(column(self._db, query, (uids,)))
-        new: dict[str, Said] = {}
-        for message in said:
+        new: dict[str, ImportedMessage] = {}
+        for message in messages:
             if message.uid not in known:
                 new.setdefault(message.uid, message)
         return list(new.values())
 
-    def _conversation_for(self, talk: Talk, first: Said) -> tuple[int, str]:
-        """Return id and uid of where a talk's new messages go, made if need be."""
-        begins = self._time(talk, first)
-        name = talk.uid
-        last = self._last_time(name)
+    def _conversation_for(
+        self, conversation: ImportedConversation, first: ImportedMessage
+    ) -> tuple[int, str]:
+        """Return the id and uid of the conversation for new messages, created if necessary."""
+        begins = self._time(conversation, first)
+        conversation_uid = conversation.uid
+        last = self._last_time(conversation_uid)
         if last is not None and from_text(last) > from_text(begins):
-            name = identity("late", talk.uid, first.uid)
-        found = scalar(self._db, "SELECT id FROM scratch.conversations WHERE uid = ?", (name,))
-        if found is None:
-            titled_by = "user" if talk.title else None
-            created_at = talk.created_at or begins
+            conversation_uid = stable_uid("late", conversation.uid, first.uid)
+        query = "SELECT id FROM scratch.conversations WHERE uid = ?"
+        conversation_id = scalar(self._db, query, (conversation_uid,))
+        if conversation_id is None:
             row = {
-                "uid": name,
-                "title": talk.title,
-                "titled_by": titled_by,
-                "created_at": created_at,
+                "uid": conversation_uid,
+                "title": conversation.title,
+                "titled_by": "user" if conversation.title else None,
+                "created_at": conversation.created_at or begins,
             }
-            found = insert(self._db, "scratch.conversations", row)
-        return found, name
+            conversation_id = insert(self._db, "scratch.conversations", row)
+        return conversation_id, conversation_uid
 
-    def _last_time(self, name: str) -> str | None:
-        here = """SELECT created_at FROM main.messages WHERE conversation_id =
+    def _last_time(self, conversation_uid: str) -> str | None:
+        stored = """SELECT created_at FROM main.messages WHERE conversation_id =
                   (SELECT id FROM main.conversations WHERE uid = ?) ORDER BY id DESC LIMIT 1"""
-        return self._newest.get(name) or scalar(self._db, here, (name,))
+        newest = self._newest.get(conversation_uid)
+        return newest or scalar(self._db, stored, (conversation_uid,))
 
 
 class HandMadeLines:
-    """Lines of messages, each with the title of its conversation, until all have been read."""
+    """Collects hand-made lines, one message each, and groups them into conversations."""
 
     def __init__(self, db: sqlite3.Connection, now: str) -> None:
         self._db = db
@@ -307,40 +331,44 @@ class HandMadeLines:
         self._numbers: dict[str, int] = {}
         self._last_time: dict[str, str] = {}
         db.execute(
-            "CREATE TABLE scratch.lines (talk INTEGER, title TEXT, role TEXT, content TEXT,"
+            "CREATE TABLE scratch.lines (conversation INTEGER, title TEXT, role TEXT, content TEXT,"
             " created_at TEXT, has_time INTEGER, number INTEGER PRIMARY KEY)"
         )
 
-    def take(self, number: int, record: Mapping[str, Any]) -> None:
-        """Keep a message. Raises RefusedError naming the line."""
+    def add(self, number: int, record: Mapping[str, Any]) -> None:
+        """Store a line. Raises RefusedError with its number."""
         try:
             line = hand_made(record)
         except ValueError as error:
             raise RefusedError(f"line {number}", error) from None
-        talk = self._numbers.setdefault(line.title, len(self._numbers))
+        conversation = self._numbers.setdefault(line.title, len(self._numbers))
         created_at = line.created_at or self._last_time.get(line.title) or self._now
         self._last_time[line.title] = created_at
         has_time = line.created_at is not None
-        row = (talk, line.title, line.role, line.content, created_at, has_time, number)
+        row = (conversation, line.title, line.role, line.content, created_at, has_time, number)
         self._db.execute("INSERT INTO scratch.lines VALUES (?, ?, ?, ?, ?, ?, ?)", row)
 
-    def talks(self) -> Generator[Talk, None, None]:
-        """Yield the conversations, their messages in order of time."""
-        rows = self._db.execute("SELECT * FROM scratch.lines ORDER BY talk, created_at, number")
+    def conversations(self) -> Generator[ImportedConversation, None, None]:
+        """Yield the conversations with their messages in order of time."""
+        rows = self._db.execute(
+            "SELECT * FROM scratch.lines ORDER BY conversation, created_at, number"
+        )
         for _, lines in groupby(rows, key=lambda row: row[0]):
-            said = _said(lines)
+            said = _messages(lines)
             title, first = next(said)
-            name = identity("hand-made", title, first.uid)
-            yield Talk(name, title, None, chain([first], (message for _, message in said)))
+            conversation_uid = stable_uid("hand-made", title, first.uid)
+            yield ImportedConversation(
+                conversation_uid, title, None, chain([first], (message for _, message in said))
+            )
 
 
-def _said(lines: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, Said]]:
-    """Yield the messages of one conversation, each with its title.
+def _messages(lines: Iterable[tuple[Any, ...]]) -> Iterator[tuple[str, ImportedMessage]]:
+    """Yield (conversation title, message) for the lines of one conversation.
 
-    The identity of a message is what it says, when, and for the how manieth time.
+    A message's uid is derived from its text, time and how often it occurred before.
     """
-    times: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
     for _, title, role, content, created_at, has_time, _ in lines:
-        same = identity("hand-made", title, role, content, created_at if has_time else None)
-        times[same] += 1
-        yield title, Said(identity(same, times[same]), role, content, created_at)
+        key = stable_uid("hand-made", title, role, content, created_at if has_time else None)
+        occurrences[key] += 1
+        yield title, ImportedMessage(stable_uid(key, occurrences[key]), role, content, created_at)

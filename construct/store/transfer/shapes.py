@@ -1,7 +1,7 @@
-"""What ChatGPT and Claude export, read as talks: who said which words, and when. Pure.
+"""Converts exports of ChatGPT and Claude, and hand-made lines, to conversations.
 
-Only what the user and the assistant said is taken. Thinking, tool calls and tool
-output, hidden messages and custom instructions are nobody's words.
+Only what the user and the assistant said is kept. Thinking, tool calls and their output,
+hidden messages and custom instructions are left out.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ _Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One message of another program."""
+class ImportedMessage:
+    """A message from another program's export."""
 
     uid: str
     role: str
@@ -31,103 +31,106 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
-    """One conversation of another program."""
+class ImportedConversation:
+    """A conversation from another program's export."""
 
     uid: str
     title: str | None
     created_at: str | None
-    said: Iterable[Said]
-    """In order of time; it may be gone through once."""
+    messages: Iterable[ImportedMessage]
+    """In order of time; can be iterated only once."""
 
 
-def identity(*parts: object) -> str:
-    """Return the uid of what these parts name: the same in every import, on every machine."""
+def stable_uid(*parts: object) -> str:
+    """Return a uid derived from these parts: the same in every import, on every machine."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def is_conversation(value: Any) -> bool:
-    """Return whether an object is a conversation as one of the two exports it."""
+    """Return whether a value looks like a conversation from ChatGPT or Claude."""
     return isinstance(value, dict) and ("mapping" in value or "chat_messages" in value)
 
 
-def talks(conversations: Iterable[Any]) -> Iterator[Talk]:
-    """Yield the conversations.
+def read_conversations(conversations: Iterable[Any]) -> Iterator[ImportedConversation]:
+    """Convert the conversations of an export.
 
-    Raises RefusedError naming the one that cannot be read.
+    Raises RefusedError, with the conversation, if one cannot be read.
     """
     for number, conversation in enumerate(conversations, 1):
         where = f"conversation {number}"
         if not is_conversation(conversation):
-            raise RefusedError(where, "it is none as ChatGPT or Claude export them")
+            raise RefusedError(where, "it is not a conversation from ChatGPT or Claude")
         try:
-            talk = _chatgpt(conversation) if "mapping" in conversation else _claude(conversation)
+            is_chatgpt = "mapping" in conversation
+            imported = _chatgpt(conversation) if is_chatgpt else _claude(conversation)
         except ValueError as error:
             title = conversation.get("title") or conversation.get("name")
             name = f" “{shorten(title, 60)}”" if isinstance(title, str) and title.strip() else ""
             raise RefusedError(where + name, error) from None
-        del conversation  # it may be large, and so may the next
-        yield talk
+        del conversation  # free it before the next is read, as both may be large
+        yield imported
 
 
-# ChatGPT: a tree of messages, of which one leaf is current
+# ChatGPT: a tree of messages, one leaf of which is current
 
 
-def _chatgpt(conversation: _Json) -> Talk:
+def _chatgpt(conversation: _Json) -> ImportedConversation:
     created_at = _moment(conversation, "create_time")
     title = _text(conversation, "title")
     name = conversation.get("conversation_id") or conversation.get("id") or [title, created_at]
-    said = [
-        Said(
-            identity("chatgpt", name, key),
-            message["author"]["role"],
-            words,
-            _moment(message, "create_time"),
-        )
-        for key, message in _way(conversation)
-        if (words := _chatgpt_words(message))
-    ]
-    return Talk(identity("chatgpt", name), title, created_at, _never_back(said))
+    imported = []
+    for key, message in _current_branch(conversation):
+        words = _chatgpt_words(message)
+        if words:
+            uid = stable_uid("chatgpt", name, key)
+            role = message["author"]["role"]
+            time_said = _moment(message, "create_time")
+            imported.append(ImportedMessage(uid, role, words, time_said))
+    uid = stable_uid("chatgpt", name)
+    return ImportedConversation(uid, title, created_at, _in_time_order(imported))
 
 
-def _way(conversation: _Json) -> list[tuple[str, _Json]]:
+def _current_branch(conversation: _Json) -> list[tuple[str, _Json]]:
+    """Return (key, message) from the root to the current leaf."""
     mapping = conversation["mapping"]
     if not isinstance(mapping, dict) or not all(
         isinstance(node, dict) for node in mapping.values()
     ):
         raise ValueError('"mapping" must be an object of objects')
-    at = conversation.get("current_node") or _last_leaf(mapping) or next(iter(mapping), None)
-    way: list[tuple[str, _Json]] = []
-    passed: set[str] = set()
-    while at is not None:
-        if not isinstance(at, str) or at not in mapping:
-            raise ValueError("the way to the current message leads to one that is not there")
-        if at in passed:
-            raise ValueError("the way to the current message leads round in a circle")
-        passed.add(at)
-        message = mapping[at].get("message")
+    key = conversation.get("current_node") or _last_leaf(mapping) or next(iter(mapping), None)
+    branch: list[tuple[str, _Json]] = []
+    visited: set[str] = set()
+    while key is not None:
+        if not isinstance(key, str) or key not in mapping:
+            raise ValueError("a message above the current one is missing")
+        if key in visited:
+            raise ValueError("the messages above the current one form a circle")
+        visited.add(key)
+        message = mapping[key].get("message")
         if message is not None:
-            way.append((at, _mapping(message, "message")))
-        at = mapping[at].get("parent")
-    return way[::-1]
+            branch.append((key, _mapping(message, "message")))
+        key = mapping[key].get("parent")
+    return branch[::-1]
 
 
 def _last_leaf(mapping: _Json) -> str | None:
-    """Return the leaf that stands last, for a conversation that does not say which is current."""
-    inner = {parent for node in mapping.values() if isinstance(parent := node.get("parent"), str)}
+    """Return the last leaf, for a conversation that does not say which one is current."""
+    parents = [node.get("parent") for node in mapping.values()]
+    inner = {parent for parent in parents if isinstance(parent, str)}
     return next((key for key in reversed(list(mapping)) if key not in inner), None)
 
 
 def _chatgpt_words(message: _Json) -> str:
-    """Return what was said in a message, nothing when it is not the talk itself."""
+    """Return the text of a message, empty if it is not part of the conversation proper."""
     role = _mapping(message.get("author"), "author").get("role")
     metadata = _mapping(message.get("metadata"), "metadata")
     content = _mapping(message.get("content"), "content")
-    hidden = metadata.get("is_visually_hidden_from_conversation") or metadata.get(
+    is_hidden = metadata.get("is_visually_hidden_from_conversation") or metadata.get(
         "is_user_system_message"
     )
-    aside = message.get("recipient") not in (None, "all") or message.get("channel") == "analysis"
-    if role not in tuple(Role) or hidden or aside:
+    is_for_tool = message.get("recipient") not in (None, "all")
+    is_thinking = message.get("channel") == "analysis"
+    if role not in tuple(Role) or is_hidden or is_for_tool or is_thinking:
         return ""
     if content.get("content_type") not in ("text", "multimodal_text"):
         return ""
@@ -138,51 +141,50 @@ def _chatgpt_words(message: _Json) -> str:
 
 
 def _part_words(part: Any) -> str:
-    """Return a part's text; spoken words were written down beside the sound."""
+    """Return the text of a part, or the transcription if it is spoken."""
     if isinstance(part, dict) and part.get("content_type") == "audio_transcription":
         part = part.get("text")
     return part if isinstance(part, str) else ""
 
 
-# Claude: a list of messages, or branches of which one leaf is current
+# Claude: a list of messages, which may form a tree with one current leaf
 
 
-def _claude(conversation: _Json) -> Talk:
+def _claude(conversation: _Json) -> ImportedConversation:
     created_at = _moment(conversation, "created_at")
     title = _text(conversation, "name")
     name = conversation.get("uuid") or [title, created_at]
     messages = conversation["chat_messages"]
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise ValueError('"chat_messages" must be a list of objects')
-    said = [
-        Said(
-            identity("claude", name, message.get("uuid") or number),
-            Role.USER if message["sender"] == "human" else Role.ASSISTANT,
-            words,
-            _moment(message, "created_at"),
-        )
-        for number, message in enumerate(_branch(conversation, messages))
-        if message.get("sender") in ("human", "assistant") and (words := _claude_words(message))
-    ]
-    return Talk(identity("claude", name), title, created_at, _never_back(said))
+    imported = []
+    for number, message in enumerate(_branch(conversation, messages)):
+        role = _claude_role(message)
+        words = _claude_words(message) if role else ""
+        if role and words:
+            uid = stable_uid("claude", name, message.get("uuid") or number)
+            time_said = _moment(message, "created_at")
+            imported.append(ImportedMessage(uid, role, words, time_said))
+    uid = stable_uid("claude", name)
+    return ImportedConversation(uid, title, created_at, _in_time_order(imported))
 
 
 def _branch(conversation: _Json, messages: list[_Json]) -> list[_Json]:
-    """Return the way to the current leaf, or to the newest message of a whole tree.
+    """Return the messages from the root to the current or newest leaf.
 
-    Else all in order of time.
+    If they form no tree, return all in order of time.
     """
     by_uid = {
         message.get("uuid"): message for message in messages if isinstance(message.get("uuid"), str)
     }
-    at = conversation.get("current_leaf_message_uuid") or _newest_leaf(messages, by_uid)
-    way: list[_Json] = []
-    while isinstance(at, str) and at in by_uid:
-        message = by_uid.pop(at)
-        way.append(message)
-        at = message.get("parent_message_uuid")
-    if len(way) > 1:
-        return way[::-1]
+    uid = conversation.get("current_leaf_message_uuid") or _newest_leaf(messages, by_uid)
+    branch: list[_Json] = []
+    while isinstance(uid, str) and uid in by_uid:
+        message = by_uid.pop(uid)
+        branch.append(message)
+        uid = message.get("parent_message_uuid")
+    if len(branch) > 1:
+        return branch[::-1]
     times = [_moment(message, "created_at") for message in messages]
     if None in times:
         return messages
@@ -190,29 +192,38 @@ def _branch(conversation: _Json, messages: list[_Json]) -> list[_Json]:
 
 
 def _newest_leaf(messages: list[_Json], by_uid: Mapping[object, _Json]) -> object:
-    """Return the uid of the newest message of a tree; None when it is none.
+    """Return the uid of the newest message if the messages form a tree, otherwise None.
 
-    In a tree all messages but one say which known message they answer.
+    In a tree all messages but the root have a known parent.
     """
-    answers = sum(
-        isinstance(up := m.get("parent_message_uuid"), str) and up in by_uid for m in messages
-    )
-    if not messages or len(by_uid) < len(messages) or answers < len(messages) - 1:
+    parents = [message.get("parent_message_uuid") for message in messages]
+    children = sum(isinstance(parent, str) and parent in by_uid for parent in parents)
+    if not messages or len(by_uid) < len(messages) or children < len(messages) - 1:
         return None
-    return max(enumerate(messages), key=lambda one: (_moment(one[1], "created_at") or "", one[0]))[
-        1
-    ]["uuid"]
+    times = [_moment(message, "created_at") or "" for message in messages]
+    newest = max(range(len(messages)), key=lambda i: (times[i], i))
+    return messages[newest]["uuid"]
+
+
+def _claude_role(message: _Json) -> Role | None:
+    match message.get("sender"):
+        case "human":
+            return Role.USER
+        case "assistant":
+            return Role.ASSISTANT
+        case _:
+            return None
 
 
 def _claude_words(message: _Json) -> str:
     blocks = message.get("content")
-    if isinstance(blocks, list) and blocks:  # `text` would hold stand-ins for tool calls too
+    if isinstance(blocks, list) and blocks:  # `text` also has placeholders for tool calls
         words = [b.get("text") for b in blocks if isinstance(b, dict) and b.get("type") == "text"]
         return _joined([part for part in words if isinstance(part, str)])
     return _joined([_text(message, "text") or ""])
 
 
-# Lines of messages, each with the title of its conversation
+# Hand-made JSONL: one message per line, with the title of its conversation
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +237,11 @@ class HandMade:
 
 
 def hand_made(record: _Json) -> HandMade:
-    """Return what a line says. Raises ValueError naming what is wrong."""
+    """Read a line of a hand-made file. Raises ValueError that says what is wrong."""
     if record.get("type") != "message":
         raise ValueError(
-            '"type" must be "message" in a file'
-            ' that does not begin with a line of type "construct-export"'
+            '"type" must be "message" in a file that does not begin with'
+            ' a line of type "construct-export"'
         )
     checks = {"conversation": text, "role": one_of(*Role), "content": text}
     values: dict[str, str] = {}
@@ -243,15 +254,15 @@ def hand_made(record: _Json) -> HandMade:
             raise ValueError(f'"{key}" {error}') from None
         if not values[key].strip():
             raise ValueError(f'"{key}" must not be blank')
-    given = record.get("created_at")
+    value = record.get("created_at")
     try:
-        created_at = None if given is None else to_text(from_text(time(given)))
+        created_at = None if value is None else to_text(from_text(time(value)))
     except ValueError as error:
         raise ValueError(f'"created_at" {error}') from None
     return HandMade(values["conversation"], values["role"], values["content"], created_at)
 
 
-# All three
+# Helpers for all of them
 
 
 def _joined(parts: list[str]) -> str:
@@ -285,13 +296,11 @@ def _moment(record: _Json, key: str) -> str | None:
         raise ValueError(f'"{key}" must be a time') from None
 
 
-def _never_back(said: list[Said]) -> tuple[Said, ...]:
-    """Return the messages in their order, none before the one it follows."""
+def _in_time_order(messages: list[ImportedMessage]) -> tuple[ImportedMessage, ...]:
+    """Return the messages with times that never go back: earlier ones are moved up."""
     latest: str | None = None
-    straight = []
-    for message in said:
+    adjusted = []
+    for message in messages:
         latest = max(latest or "", message.created_at or "") or None
-        straight.append(
-            message if message.created_at == latest else replace(message, created_at=latest)
-        )
-    return tuple(straight)
+        adjusted.append(replace(message, created_at=latest))
+    return tuple(adjusted)

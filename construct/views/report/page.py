@@ -1,7 +1,6 @@
-"""The page: one template, every value in it escaped, and a policy that runs nothing.
+"""Render the memory page from a Jinja2 template.
 
-Jinja2, because a page is easiest to read and to check as a page, and because its
-autoescape forgets no value.
+Jinja2 escapes every value, and the page's content security policy forbids scripts.
 """
 
 from base64 import b64encode
@@ -34,30 +33,29 @@ from construct.vocabulary import MemoryOrigin
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def page(found: Report, clock: Clock) -> str:
-    """Return the whole page. The same memory gives the same but for the time."""
+def page(report: Report, clock: Clock) -> str:
+    """Return the memory page as HTML. Without new memory only its time differs."""
     style = (_TEMPLATES / "page.css").read_text("utf-8")
-    roots = forest(found)
+    roots = forest(report)
     standing = [node for node in roots if node.observation.superseded_at is None]
-    ahead, unknown = plans(found.observations, clock.today())
-    first_said = min((m.created_at for m in found.messages.values()), default=None)
+    ahead, unknown = plans(report, clock.today())
+    plan_lists = {"Ahead": ahead, "Outcome unknown": unknown}
+    first_said = min((m.created_at for m in report.messages.values()), default=None)
     template = _environment(clock).get_template("page.html")
     return template.render(
         style=Markup(style),  # noqa: S704 - our own file
         style_digest=b64encode(sha256(style.encode()).digest()).decode(),
         made=clock.local(clock.now()),
-        found=found,
+        report=report,
         since=first_said and day(first_said, clock),
-        plans={
-            title: some for title, some in (("Ahead", ahead), ("Outcome unknown", unknown)) if some
-        },
+        plans={title: listed for title, listed in plan_lists.items() if listed},
         months=by_month(standing),
         standing=standing,
         left=[node for node in roots if node.observation.superseded_at],
-        generations=generations(found),
-        kept=[m for m in found.memories if m.origin != MemoryOrigin.OBSERVATION],
-        names=names(found.entities, found.relations),
-        costs=cost_by_month(found.spent, clock),
+        generations=generations(report),
+        kept=[m for m in report.memories if m.origin != MemoryOrigin.OBSERVATION],
+        names=names(report.entities, report.relations),
+        costs=cost_by_month(report.spent, clock),
     )
 
 
@@ -89,6 +87,6 @@ def _environment(clock: Clock) -> Environment:
 
 
 def _cleaned(value: Any) -> Any:
-    """Return a value without control characters and without marks of direction."""
+    """Return a value without control characters and bidirectional overrides."""
     is_text = isinstance(value, str) and not isinstance(value, Markup)
     return printable(value) if is_text else value

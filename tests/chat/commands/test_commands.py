@@ -56,7 +56,7 @@ SHOWN = {
     "/recall Rosa": "message:1",
     "/why 1": "message:1",
     "/why message:1": "Rosa",
-    "/why last": "nothing else that is remembered",
+    "/why last": "no other observations",
     "/forget 1 --yes": "Deleted: 1 observation",
     "/edit 1 Rosa is my cousin.": "Rosa is my cousin.  yours",
     "/pin 1": "pinned",
@@ -314,7 +314,7 @@ async def test_import_brings_in_a_file(
         assert "`construct observe` learns from it" in said
         assert "Rowing" in await shown(dialogue, "/conversations", capsys)
         said = await shown(dialogue, f"/import {tmp_path / 'talk.jsonl'}", capsys)
-        assert said == "Nothing new. Here already: 1.\n"
+        assert said == "Nothing new. Already here: 1.\n"
         assert not dialogue.failed
 
 
@@ -380,7 +380,11 @@ async def test_what_no_search_has_reached_is_said(
 ) -> None:
     """While an import is being entered into the index, who searches and who forgets is told how much is not."""
     monkeypatch.setattr(search_index, "_BATCH_MESSAGES", 0)
-    with closing(open_database(settings.db)) as db, transaction(db), search_index.put_off(db):
+    with (
+        closing(open_database(settings.db)) as db,
+        transaction(db),
+        search_index.deferred_indexing(db),
+    ):
         add_message(db, 1, NewMessage("user", "Rosa rows"), "2026-01-01T10:00:00+00:00")
     async with talking(settings) as dialogue:
         for line in ("/recall Rosa", "/forget 1 --yes"):

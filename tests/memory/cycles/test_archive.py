@@ -57,9 +57,9 @@ async def test_what_the_mark_has_passed_is_read_where_it_stands(
         await worker.now(t.id)
         before = await state(t)
         assert await call(backlog.unread, t.id) == 3
-        assert [m.id for m in await call(backlog.passed, t.id)] == first
+        assert [m.id for m in await call(backlog.unread_below_mark, t.id)] == first
         assert await worker.catch_up_passed(t.id)
-        assert [m.id for m in await call(backlog.passed, t.id)] == second
+        assert [m.id for m in await call(backlog.unread_below_mark, t.id)] == second
         assert await worker.catch_up_passed(t.id)
         assert await worker.catch_up_passed(t.id) is None
         assert (await call(backlog.unread, t.id), await state(t)) == (0, before)

@@ -452,7 +452,7 @@ async def test_what_the_user_keeps_after_all_is_a_memory_again(
         await t.companion.worker.now(t.id)
         asked = await call(forget_requests.unanswered)
         assert asked[0].words == DEBT
-        await call(forget_requests.keep, asked[0].cycle_id)
+        await call(forget_requests.restore, asked[0].cycle_id)
         assert await call(forget_requests.unanswered) == []
         await t.companion.worker.now(t.id)
         t.check()
@@ -474,7 +474,7 @@ async def test_an_observer_that_would_forget_everything_deletes_nothing(
         t.check()
         assert await states(t) == {LISBON: "active"}
         asked = await t.companion.store.call(forget_requests.unanswered)
-        await t.companion.store.call(forget_requests.keep, asked[0].cycle_id)
+        await t.companion.store.call(forget_requests.restore, asked[0].cycle_id)
         assert await is_withheld(t) == ([], [])
         assert LISBON in [
             o.content for o in await t.companion.store.call(rows.active_in_scope, None)

@@ -11,16 +11,18 @@ from construct.memory.forgetting.plan import (
     threads_without,
 )
 from construct.store.records import REMOVED
-from construct.store.references import CycleNotes, Thread
+from construct.store.references import ConversationNotes, CycleNotes
 
 FACT = "User hides the xylophone behind the Wardrobe"
 ELSEWHERE, HOME = 1, 2
 
 
-def thread(conversation_id: int, **said: str) -> Thread:
+def thread(conversation_id: int, **said: str) -> ConversationNotes:
     """Return a conversation of which this is said as a whole."""
     fields = {"titled_by": "observer" if "title" in said else None, **said}
-    return Thread(conversation_id, **{name: fields.get(name) for name in Thread._fields[1:]})
+    return ConversationNotes(
+        conversation_id, **{name: fields.get(name) for name in ConversationNotes._fields[1:]}
+    )
 
 
 def rounds(*lines: str) -> list[tuple[int, str]]:
@@ -50,7 +52,9 @@ def rounds(*lines: str) -> list[tuple[int, str]]:
         ),
     ],
 )
-def test_titles_tasks_and_responses(said: Thread, left: Thread | None) -> None:
+def test_titles_tasks_and_responses(
+    said: ConversationNotes, left: ConversationNotes | None
+) -> None:
     """At home a word is enough, of the user's own a name; elsewhere it must be said."""
     assert threads_without([said], {HOME}, [FACT]) == ([] if left is None else [left])
 

@@ -76,9 +76,9 @@ def test_it_stays_withheld_without_the_conversation_that_asked(life: Life) -> No
     life.observe(here, forget_observations=(other.id,))
     delete_conversation(life.db, here, life.clock)
     assert life.read(note).withheld
-    assert forget_requests.waiting(life.db) == frozenset()
+    assert forget_requests.not_yet_withheld(life.db) == frozenset()
     with transaction(life.db):
-        forget_requests.keep(life.db, None)
+        forget_requests.restore(life.db, None)
     assert not life.read(note).withheld
 
 
@@ -131,7 +131,7 @@ def test_the_answer_is_for_what_was_asked(life: Life) -> None:
     asked = forget_requests.unanswered(life.db)
     ask_to_forget(life, here, chess)
     with transaction(life.db):
-        forget_requests.keep(life.db, asked[0].cycle_id)
+        forget_requests.restore(life.db, asked[0].cycle_id)
     assert (life.read(peanuts).withheld, life.read(chess).withheld) == (0, 1)
 
 

@@ -8,9 +8,9 @@ from construct.memory.graph.answers import (
     GraphProposal,
     ProposedEntity,
     UnreadableAnswerError,
-    names_by_key,
     read_answer,
 )
+from construct.memory.graph.names import names_by_key
 from tests.memory.graph.drawing import answer
 
 TEXTS = {

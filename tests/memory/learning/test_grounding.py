@@ -2,7 +2,12 @@
 
 import pytest
 
-from construct.memory.learning.floor import at_least, least_stance, ungrounded_terms
+from construct.memory.learning.floor import (
+    at_least,
+    least_stance,
+    rests_on_files,
+    ungrounded_terms,
+)
 from tests.memory.making import message
 
 DAYS = ["2026-03-05"]
@@ -79,6 +84,26 @@ def test_what_was_quoted_before_is_quoted_still() -> None:
     thanks = message(3, "user", "Thanks, bye")
     assert (
         least_stance("User's rent rises to 1300 euros", [thanks], [OWN, REPLY, thanks]) == "quoted"
+    )
+
+
+def test_what_the_user_takes_up_is_the_users_own() -> None:
+    """Who says "I'll pay it on Friday" of a quoted bill has said so: the model's word counts."""
+    promise, thanks = message(3, "user", "OK, I'll pay that on Friday"), message(4, "user", "Bye")
+    fact = "User will pay the 1300 euros on Friday"
+    assert least_stance(fact, [OWN, promise], [OWN, REPLY, promise]) == "stated"
+    assert least_stance(fact, [OWN, thanks], [OWN, REPLY, thanks]) == "quoted"
+
+
+def test_what_the_user_takes_up_of_a_picture_is_the_users_own() -> None:
+    """A plan made of a note on a photo is a plan; what only the photo says is quoted."""
+    photo = message(3, "user", "What does it want of me?")._replace(attached="[image: note.webp]")
+    promise = message(5, "user", "I'll do that on Monday before work")
+    fact = "User will ring Signora Conti on Monday before work"
+    assert not rests_on_files(fact, [photo, promise], [photo, promise], DAYS)
+    assert rests_on_files(fact, [photo], [photo], DAYS)
+    assert rests_on_files(
+        "Signora Conti has a garden wall", [photo, promise], [photo, promise], DAYS
     )
 
 

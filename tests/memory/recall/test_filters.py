@@ -31,7 +31,7 @@ def test_filters_narrow_what_is_found(life: Life) -> None:
     def found(**narrow: object) -> set[int]:
         return {hit.id for hit in search(life.db, "falcon", Filters(zone=ZONE, **narrow))}  # type: ignore[arg-type]
 
-    assert found(talk=((there, LAST),)) == {second.id}
+    assert found(descent=((there, LAST),)) == {second.id}
     assert found(role="assistant") == {first.id + 1}
     assert found(kind="memory") == found(kind="observation") == set()
     assert found(since=day) == found(since=day, until=day) == {second.id}
@@ -46,9 +46,9 @@ def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
     observed = life.learn(here, "I play the bassoon in an orchestra")
     promoted = life.promoted(observed)
     typed = life.remember("The bassoon is in the attic")
-    found = keys(search(life.db, "bassoon", Filters(talk=((here, LAST),), kind="memory")))
+    found = keys(search(life.db, "bassoon", Filters(descent=((here, LAST),), kind="memory")))
     assert {("memory", promoted), ("memory", typed)} <= set(found)
-    assert keys(search(life.db, "bassoon", Filters(talk=((there, LAST),), kind="memory"))) == [
+    assert keys(search(life.db, "bassoon", Filters(descent=((there, LAST),), kind="memory"))) == [
         ("memory", typed)
     ]
 
@@ -61,7 +61,9 @@ def test_a_fork_is_searched_with_what_it_goes_on_from(life: Life) -> None:
     life.learn(parent, "The heron ate a frog")
     life.learn(child, "The heron has flown")
     life.learn(life.talk(), "A heron of another talk")
-    hits = search(life.db, "heron", Filters(talk=reach(life.db, "conversation", child)), limit=50)
+    hits = search(
+        life.db, "heron", Filters(descent=reach(life.db, "conversation", child)), limit=50
+    )
     assert {hit.text for hit in hits} - {"I see."} == {
         "The heron stands in the pond",
         "The heron has flown",

@@ -127,7 +127,7 @@ def test_filters_hold_for_meaning_too(life: Life, meaning: Meaning) -> None:
     life.say(here, "The vessel leaks")
     life.say(there, "The ship sinks")
     index(life, meaning)
-    hits = search(life.db, "boat", Filters(talk=((there, LAST),)), meaning=meaning)
+    hits = search(life.db, "boat", Filters(descent=((there, LAST),)), meaning=meaning)
     assert [hit.conversation for hit in hits] == [there]
 
 

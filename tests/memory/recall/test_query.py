@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from construct.language.dates import named_periods
 from construct.language.index_words import fold, index_words, stem, word_forms
+from construct.language.named_periods import named_periods
 from construct.language.periods import Period
 from construct.memory.recall.query import MOST_WORDS, analyse, any_of, gated
 from construct.memory.recall.speakers import is_called, speakers
@@ -191,6 +191,13 @@ def test_times_are_understood(text: str, first: date, last: date) -> None:
 def test_what_is_no_time_names_none(text: str) -> None:
     """Words that look like months, and days that are none, are no dates."""
     assert named_periods(text, TODAY) == ()
+
+
+def test_of_a_pasted_page_the_end_is_read() -> None:
+    """A question comes last, and reading all of a page for times would take seconds."""
+    page = "on 3 March 2020 we met. " * 2_000
+    (asked,) = named_periods(page + "x" * 2_000 + " what was in May 2021?", TODAY)
+    assert asked.first == date(2021, 5, 1)
 
 
 def test_relative_times_need_today() -> None:

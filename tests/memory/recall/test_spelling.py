@@ -189,7 +189,7 @@ def test_a_spelling_that_may_not_be_found_is_not_told(life: Life) -> None:
     life.say(here, "Hello.")
     assert searched(life.db, "marmelade").respelt == ()
     assert searched(life.db, "secrett").respelt == (Respelt("secrett", "secret"),)
-    assert searched(life.db, "secrett", Filters(talk=((here, 999),))).respelt == ()
+    assert searched(life.db, "secrett", Filters(descent=((here, 999),))).respelt == ()
 
 
 def test_looking_for_spellings_is_bounded(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -261,7 +261,7 @@ def test_a_count_from_before_the_question_is_not_taken_down_to_nothing(life: Lif
     life.db.execute("UPDATE messages SET id = 30000 WHERE id = (SELECT max(id) FROM messages)")
     assert [hit.id for hit in search(life.db, "4711")] == [told.id]
     asking = life.say(here, "What was 4711 for?")
-    found = searched(life.db, "4711", Filters(without=(asking.id,)))
+    found = searched(life.db, "4711", Filters(exclude=(asking.id,)))
     assert [(hit.id, hit.match) for hit in found.hits] == [(told.id, "direct")]
     assert not found.respelt
 

@@ -4,7 +4,8 @@ import pytest
 
 from construct.config import Thresholds
 from construct.errors import NotFoundError
-from construct.memory.cycles.situation import MemoryConfig, read_situation
+from construct.memory.config import MemoryConfig
+from construct.memory.cycles.situation import read_situation
 from construct.memory.provenance import why
 from construct.memory.shown.forks import (
     condensable,
@@ -14,7 +15,8 @@ from construct.memory.shown.forks import (
     reach,
     uncommitted_below,
 )
-from construct.memory.shown.view import Frame, current_blocks
+from construct.memory.shown.frame import Frame
+from construct.memory.shown.view import current_blocks
 from construct.memory.undo import undo
 from construct.store import observations as rows
 from construct.store.conversations import conversation_summary, get_conversation, note_request

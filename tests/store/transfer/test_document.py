@@ -35,7 +35,7 @@ def test_whatever_is_held_at_once_the_same_is_read(
     listed[0]["title"] = "\U0001f600"
     raw = json.dumps(listed, ensure_ascii=indent is None, indent=indent).encode()
     for chunk in (1, 7, 64, 100_000):
-        monkeypatch.setattr(transfer_document, "_CHUNK", chunk)
+        monkeypatch.setattr(transfer_document, "_CHUNK_BYTES", chunk)
         assert read(raw, start) == listed
         assert read(b'{"conversations": ' + raw + b"}", start) == listed
 
@@ -55,10 +55,10 @@ def test_memory_does_not_grow_with_the_file() -> None:
 
 def test_a_conversation_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be held in memory."""
-    monkeypatch.setattr(transfer_document, "_CHUNK", 100)
-    monkeypatch.setattr(transfer_document, "_LARGEST", 1_000)
+    monkeypatch.setattr(transfer_document, "_CHUNK_BYTES", 100)
+    monkeypatch.setattr(transfer_document, "_MAX_CONVERSATION_BYTES", 1_000)
     assert len(read(json.dumps([conversation(n, 100) for n in range(20)]).encode())) == 20
-    with pytest.raises(RefusedError, match="one conversation is more than"):
+    with pytest.raises(RefusedError, match="one conversation is larger than"):
         read(json.dumps([conversation(1), conversation(2, 2_000)]).encode())
 
 
@@ -68,7 +68,7 @@ def test_what_is_nested_too_deeply_is_refused(
     monkeypatch: pytest.MonkeyPatch, opening: bytes, chunk: int
 ) -> None:
     """Before ijson sees it, whose memory would grow with the square of the depth."""
-    monkeypatch.setattr(transfer_document, "_CHUNK", chunk)
+    monkeypatch.setattr(transfer_document, "_CHUNK_BYTES", chunk)
     with pytest.raises(RefusedError, match="nested too deeply"):
         read(b"[" + json.dumps(conversation(1)).encode() + b", " + opening * 100_000)
 
@@ -95,10 +95,10 @@ def peak_of(raw: bytes) -> int:
 @pytest.mark.parametrize(
     ("end", "why"),
     [
-        (b"", r"breaks off after \d+ bytes"),
-        (b", ", "breaks off"),
-        (b', {"a": ', "breaks off"),
-        (b', {"a": "', "breaks off"),
+        (b"", r"ends in the middle, after \d+ bytes"),
+        (b", ", "ends in the middle"),
+        (b', {"a": ', "ends in the middle"),
+        (b', {"a": "', "ends in the middle"),
         (b', {"a": nope}]', r"not JSON near byte \d+ \(lexical error"),
         (b"] []", "not JSON"),
         (b"}", "not JSON"),
@@ -124,8 +124,8 @@ def test_what_is_wrong_is_said_however_much_follows(
     monkeypatch: pytest.MonkeyPatch, wrong: bytes
 ) -> None:
     """It is not looked for at the end of a long file, nor said to be too long."""
-    monkeypatch.setattr(transfer_document, "_CHUNK", 100)
-    monkeypatch.setattr(transfer_document, "_LARGEST", 1_000)
+    monkeypatch.setattr(transfer_document, "_CHUNK_BYTES", 100)
+    monkeypatch.setattr(transfer_document, "_MAX_CONVERSATION_BYTES", 1_000)
     with pytest.raises(RefusedError, match="it is not JSON"):
         read(
             b'[{"chat_messages": [], "a": ' + wrong + b"}" + b', {"chat_messages": []}' * 500 + b"]"
@@ -139,6 +139,19 @@ def test_what_is_no_list_of_conversations_is_refused(raw: bytes) -> None:
     """Other JSON is not taken for an export."""
     with pytest.raises(RefusedError, match="neither an export"):
         read(raw)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_archive_is_refused(tmp_path: Path, method: int) -> None:
+    """Each way to pack a file has its own way to say that it is damaged."""
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("conversations.json", json.dumps([conversation(1, 9_000)]))
+    packed = bytearray(path.read_bytes())
+    packed[60:90] = bytes(30)
+    path.write_bytes(packed)
+    with pytest.raises(RefusedError, match="damaged"):
+        list(zipped(path, lambda done: None))
 
 
 def test_in_an_archive_progress_is_told_of_what_is_packed(tmp_path: Path) -> None:

@@ -253,7 +253,7 @@ def test_devices_and_pipes(db: sqlite3.Connection, tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["/proc/none/x", "/dev/null/x", "x" * 300])
 def test_unwritable_target(db: sqlite3.Connection, tmp_path: Path, target: str) -> None:
     """Where nothing can be written that is said in plain words."""
-    with pytest.raises(ConstructError, match=r"cannot be written|is no plain file"):
+    with pytest.raises(ConstructError, match=r"cannot be written|is not a regular file"):
         write_export(db, tmp_path / "a.db", "jsonl", tmp_path / target)
 
 

@@ -26,7 +26,7 @@ COUNT = 60
 def db(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
     """Return a new database whose index is made a few messages at a time."""
     monkeypatch.setattr(search_index, "_BATCH_TOKENS", 40)
-    monkeypatch.setattr(search_index, "_BREATH", 0)
+    monkeypatch.setattr(search_index, "_PAUSE_SECONDS", 0)
     with closing(new_database(place / "a.db")) as opened:
         yield opened
 

@@ -8,8 +8,8 @@ import pytest
 
 from construct.clock import Clock
 from construct.config import load_settings
+from construct.memory.config import memory_config_for
 from construct.memory.corrections import edit, pin
-from construct.memory.cycles.situation import memory_config_for
 from construct.operations.context import Context
 from construct.operations.report import Report, report
 from construct.views.report.page import page

@@ -1,4 +1,4 @@
-"""What can be typed."""
+"""The views of `/help`: commands and keys."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -45,7 +45,7 @@ _MORE = "/help all lists every command, /help COMMAND says more, /help keys what
 
 
 class HelpView:
-    """All commands by group, in two columns where there is room: 24 lines must do."""
+    """All commands by group, in two columns if they fit, so that 24 lines are enough."""
 
     def __init__(self, groups: Sequence[Commands]) -> None:
         self._groups = groups
@@ -59,7 +59,7 @@ class HelpView:
 
 
 def halves(groups: Sequence[Commands]) -> tuple[list[Commands], list[Commands]]:
-    """Return the groups in two columns of similar height, in order within each."""
+    """Split the groups into two columns of similar height, keeping their order."""
     splits = [
         (list(left), [group for group in groups if group not in left])
         for size in range(1, len(groups) + 1)
@@ -69,7 +69,7 @@ def halves(groups: Sequence[Commands]) -> tuple[list[Commands], list[Commands]]:
 
 
 def everyday_view(registry: Registry) -> RenderableType:
-    """Return the dozen commands that most people need."""
+    """Return a list of the dozen commands that most people need."""
     commands = [command for name in _EVERY_DAY if (command := registry.find(name))]
     return Group(
         _table([(f"/{command.name}", command.help) for command in commands]),
@@ -78,12 +78,12 @@ def everyday_view(registry: Registry) -> RenderableType:
 
 
 def keys_view() -> RenderableType:
-    """Return what the keys do."""
+    """Return a list of the keys and what they do."""
     return _table(KEYS)
 
 
 def command_view(command: Command) -> RenderableType:
-    """Return what one command does, with an example."""
+    """Return the full help of one command, with an example."""
     text = Text()
     text.append(command.usage, style="accent")
     text.append(f"  {command.help}\n{command.details}")
@@ -98,7 +98,7 @@ def _height(group: Commands) -> int:
 
 
 def _column(groups: Sequence[Commands]) -> RenderableType:
-    """Return groups one under the other, their explanations in line."""
+    """Return groups below each other, with their explanations aligned."""
     width = max(len(command.name) for group in groups for command in group.commands) + 3
     return Group(*(part for group in groups for part in _group(group, width)))
 

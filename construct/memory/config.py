@@ -1,0 +1,47 @@
+"""How the memory works in one process: its settings, fitted to the main model."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from construct.clock import Clock
+from construct.config import Settings, Thresholds
+from construct.memory.policy import fit_to
+from construct.memory.recall.meaning import Meaning, meaning_for
+from construct.memory.shown.frame import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryConfig:
+    """Settings of memory work in one process, with thresholds for the main model."""
+
+    thresholds: Thresholds
+    scope: str
+    clock: Clock
+    daily_usd: float
+    rules_file: Path | None = None
+    """The user's rules for what to remember or leave out; may be empty."""
+    meaning: Meaning | None = field(default=None, compare=False)
+    """Compares by meaning in recall; None for words alone."""
+
+    @property
+    def frame(self) -> Frame:
+        """The settings that decide which observations are shown."""
+        return Frame(self.scope, self.thresholds.budget)
+
+    @property
+    def retained(self) -> int:
+        """Tokens of messages that stay verbatim after compacting."""
+        return int(self.thresholds.retain * self.thresholds.compact)
+
+
+def memory_config_for(settings: Settings, context_window: int) -> MemoryConfig:
+    """Return the settings of memory work for a main model with this context window."""
+    thresholds, meaning = fit_to(settings.thresholds, context_window), meaning_for(settings)
+    return MemoryConfig(
+        thresholds,
+        settings.scope,
+        settings.clock,
+        settings.worker_daily_usd,
+        settings.memory_rules,
+        meaning,
+    )

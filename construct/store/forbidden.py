@@ -1,0 +1,44 @@
+"""The user's `never:` rules, applied whenever something is written to the memory.
+
+Every function of the store that writes to the memory calls `is_forbidden` itself, so
+that no caller can forget to. Each connection knows the path of the rules file. The file
+is read on every call, so a rule applies as soon as it is saved, in every process.
+"""
+
+import sqlite3
+from pathlib import Path
+
+from construct.store.sql import column, scalar
+from construct.user_rules import Rules, read_rules
+
+_NOTE_PREFIX = "left out by your rules: "
+
+
+def set_rules_file(db: sqlite3.Connection, file: Path | None) -> None:
+    """Set the rules file that applies to what is written through a connection."""
+    path = None if file is None else str(file.absolute())
+    db.create_function("memory_rules", 0, lambda: path)
+
+
+def rules_of(db: sqlite3.Connection) -> Rules:
+    """Return the current rules. Raises ConstructError if their file cannot be read."""
+    path = scalar(db, "SELECT memory_rules()")
+    return read_rules(None if path is None else Path(path))
+
+
+def is_forbidden(db: sqlite3.Connection, *texts: str | None) -> bool:
+    """Return whether the rules forbid storing any of these texts."""
+    return rules_of(db).forbidden_in(*texts) is not None
+
+
+def left_out_note(count: int) -> str:
+    """Return the note of a cycle that says how many texts the rules left out."""
+    return f"{_NOTE_PREFIX}{count}"
+
+
+def count_left_out(db: sqlite3.Connection) -> int:
+    """Return how many texts the rules have kept out of the memory, from the cycles' notes."""
+    query = """SELECT value FROM cycles, json_each(cycles.notes)
+               WHERE instr(notes, :prefix) AND instr(value, :prefix) = 1"""
+    notes = column(db, query, {"prefix": _NOTE_PREFIX})
+    return sum(int(note.removeprefix(_NOTE_PREFIX)) for note in notes)
