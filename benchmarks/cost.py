@@ -216,8 +216,8 @@ def figures(spent: Sequence[Spent]) -> Figures:
             chat, worker = (chat + usage, worker) if purpose == "chat" else (chat, worker + usage)
     talked = max(1, sum(one.talk_tokens for one in spent))
     return Figures(
-        n, chat.cache_read_tokens / n, chat.cache_write_tokens / n, chat.input_tokens / n, chat.output_tokens / n,
-        worker.prompt_tokens / talked, worker.output_tokens / talked,
+        n, chat.cache_read_tokens / n, chat.cache_write_tokens / n, chat.input_tokens / n,
+        chat.output_tokens / n, worker.prompt_tokens / talked, worker.output_tokens / talked,
         sum(one.chat_usd for one in spent) / n, sum(one.worker_usd for one in spent) / n,
     )  # fmt: skip
 

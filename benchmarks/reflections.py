@@ -65,7 +65,8 @@ def _case(item: dict[str, Any]) -> Case:
     notes = tuple(_note(number, source) for number, source in enumerate(item["sources"], 1))
     merge = item["merge"]
     line = ProposedObservation(
-        merge["content"], merge["priority"], merge["stance"], merge["observation_date"], merge["referenced_date"],
+        merge["content"], merge["priority"], merge["stance"], merge["observation_date"],
+        merge["referenced_date"],
         tuple(note.id for note in notes),
     )  # fmt: skip
     return Case(str(item["id"]), item["what"], item["kind"] == "honest", notes, line)
@@ -73,9 +74,9 @@ def _case(item: dict[str, Any]) -> Case:
 
 def _note(number: int, source: dict[str, Any]) -> Observation:
     note = Observation(
-        number, f"n{number}", 1, source["content"], source["priority"], source["stance"], source["observation_date"],
-        source["referenced_date"], 0, 1, 0, int(source.get("pinned", 0)), "", "", None, None,
-        source.get("origin", "worker"), None,
+        number, f"n{number}", 1, source["content"], source["priority"], source["stance"],
+        source["observation_date"], source["referenced_date"], 0, 1, 0,
+        int(source.get("pinned", 0)), "", "", None, None, source.get("origin", "worker"), None,
     )  # fmt: skip
     return note._replace(token_count=line_tokens(note))
 

@@ -110,8 +110,9 @@ def _measured(db: sqlite3.Connection, path: Path, sizes: list[int], queries: int
         _, ambient = ask(asked, lambda text: _brought_back(db, text))
         turns = turn_times(path, [f"What did I say about {text}?" for text, _ in asked[:TURNS]])
         yield Row(
-            size, rate, single, megabytes, megabytes * 1e6 / spoken, *p50_p95(own), p50_p95(first)[1],
-            *p50_p95(plain), *p50_p95(ungated), own_recall, ungated_recall, plain_recall, *p50_p95(ambient),
+            size, rate, single, megabytes, megabytes * 1e6 / spoken, *p50_p95(own),
+            p50_p95(first)[1], *p50_p95(plain), *p50_p95(ungated), own_recall, ungated_recall,
+            plain_recall, *p50_p95(ambient),
             *p50_p95(turns),
         )  # fmt: skip
 

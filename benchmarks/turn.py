@@ -223,8 +223,9 @@ def measure_start(times: int) -> dict[str, float]:
     found: dict[str, list[float]] = {"bare imports": [], "first prompt": []}
     with tempfile.TemporaryDirectory() as folder:
         env = {
-            "PATH": os.environ["PATH"], "HOME": folder, "XDG_CONFIG_HOME": folder, "XTERM_VERSION": "1",
-            "CONSTRUCT_DB": f"{folder}/construct.db", "ANTHROPIC_API_KEY": "none", "TOOK": f"{folder}/took",
+            "PATH": os.environ["PATH"], "HOME": folder, "XDG_CONFIG_HOME": folder,
+            "XTERM_VERSION": "1", "CONSTRUCT_DB": f"{folder}/construct.db",
+            "ANTHROPIC_API_KEY": "none", "TOOK": f"{folder}/took",
         }  # fmt: skip
         for _ in range(times + 1):
             for name, code in (("bare imports", _BARE), ("first prompt", _DRAWN)):
@@ -268,8 +269,9 @@ def _print_tables(report: Report) -> None:
     names = {
         "stored": "messages stored before", "turns": "turns", "turn_p50": "CPU a turn, p50, ms",
         "turn_p95": "CPU a turn, p95, ms", "upkeep_mean": "memory work a turn, mean, ms",
-        "upkeep_most": "memory work, most, ms", "resident_mb": "resident, MB", "peak_kb": "allocated, peak, kB",
-        "kept_kb": "allocated and kept, kB", "bytes_a_byte": "file bytes a byte of talk",
+        "upkeep_most": "memory work, most, ms", "resident_mb": "resident, MB",
+        "peak_kb": "allocated, peak, kB", "kept_kb": "allocated and kept, kB",
+        "bytes_a_byte": "file bytes a byte of talk",
     }  # fmt: skip
     for key, name in names.items():
         values = [asdict(row)[key] for row in report.rows]

@@ -25,7 +25,7 @@ from construct.store.attachments import NewAttachment
 from construct.store.database import rehearsal
 from construct.store.in_thread import Store
 from construct.store.records import Message
-from construct.vocabulary import AttachmentKind, Role
+from construct.vocabulary import AttachmentKind, MemorySetting, Role
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
@@ -71,7 +71,7 @@ class Companion:
     @property
     def learns(self) -> bool:
         """Whether memory work is done at all."""
-        return self.settings.memory == "on"
+        return self.settings.memory == MemorySetting.ON
 
     def use_models(self, models: Models) -> None:
         """Switch to another main model."""

@@ -20,13 +20,13 @@ from platformdirs import user_config_path, user_data_path
 from construct.clock import Clock
 from construct.env_file import EnvFile, Trust, read_env_file, trust_in
 from construct.errors import UsageError
-from construct.vocabulary import Provider, Scope
+from construct.vocabulary import MemorySetting, Provider, Scope
 
 T = TypeVar("T")
 
 PROVIDERS = ("auto", *Provider)
 SCOPES = tuple(Scope)
-MEMORY_MODES = ("on", "read-only", "off")
+MEMORY_SETTINGS = tuple(MemorySetting)
 THEMES = ("auto", "light", "dark")
 EDITING_MODES = ("auto", "emacs", "vi")
 HARMLESS_IN_ENV_FILE = frozenset(
@@ -100,7 +100,7 @@ class Settings:
     """The file named by CONSTRUCT_PERSONA."""
     recent_messages: int = 20
     scope: str = Scope.USER
-    memory: str = "on"
+    memory: str = MemorySetting.ON
     memory_rules: Path | None = None
     """The file with the user's rules for the memory; it need not exist."""
     worker_daily_usd: float = 1.0
@@ -119,7 +119,7 @@ class Settings:
 
     def require_learning(self) -> None:
         """Raise UsageError if learning is switched off."""
-        if self.memory != "on":
+        if self.memory != MemorySetting.ON:
             raise UsageError(
                 f"CONSTRUCT_MEMORY is {self.memory}, so nothing is learned. Set it to on first."
             )
@@ -194,7 +194,7 @@ def load_settings(environ: Mapping[str, str] | None = None, *, db: Path | None =
         persona=values.get("CONSTRUCT_PERSONA", _readable_file, None),
         recent_messages=values.get("CONSTRUCT_RECENT_MESSAGES", _positive, default.recent_messages),
         scope=values.get("CONSTRUCT_SCOPE", _one_of(SCOPES), default.scope),
-        memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_MODES), default.memory),
+        memory=values.get("CONSTRUCT_MEMORY", _one_of(MEMORY_SETTINGS), default.memory),
         memory_rules=values.get("CONSTRUCT_MEMORY_RULES", _path, config_dir / "memory-rules.md"),
         worker_daily_usd=values.get(
             "CONSTRUCT_WORKER_DAILY_USD", _number(0, math.inf), default.worker_daily_usd

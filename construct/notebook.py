@@ -21,7 +21,7 @@ from construct.memory.shown.forks import reach
 from construct.store.messages import get_message, messages_with_uids, question_of
 from construct.store.records import Message
 from construct.store.search import Filters
-from construct.vocabulary import ItemKind, Role, Scope
+from construct.vocabulary import ItemKind, Match, Role, Scope
 
 _MAX_QUOTES = 3
 _MAX_QUOTE_CHARACTERS = 200
@@ -60,7 +60,7 @@ def relevant_messages(
     if is_question(text):
         result = searched(db, text, filters, 2 * _MAX_QUOTES, today=today, meaning=config.meaning)
         statements = [hit for hit in result.hits if not is_question(hit.text)]
-        exact = [hit for hit in statements if hit.match != "loose"]
+        exact = [hit for hit in statements if hit.match != Match.LOOSE]
         hits = exact or _sharing_a_word(text, statements)
     else:
         hits = passages(db, text, today=today, filters=filters, meaning=config.meaning)

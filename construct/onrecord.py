@@ -5,7 +5,6 @@ stored too, even if the turn fails or is cancelled.
 """
 
 import asyncio
-import logging
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from construct.companion import Companion
 from construct.errors import ConstructError, ModelError
 from construct.llm.catalog import cost_usd
 from construct.llm.types import Reply, Request, ToolResult
+from construct.log import logger
 from construct.memory import policy
 from construct.memory.shown import forks
 from construct.memory.shown.context import dump_rounds, request_tokens
@@ -52,12 +52,12 @@ from construct.turn import (
     Waiting,
     reporting_retries,
 )
-from construct.vocabulary import MessageStatus, Role
+from construct.vocabulary import MemorySetting, MessageStatus, Role
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
 
-log = logging.getLogger("construct.companion")
+log = logger("companion")
 
 _SEARCHED_FOR_QUESTION = 50
 """How many of the newest messages `/retry` and `/drop` search for the user's last one."""
@@ -246,7 +246,7 @@ class OnRecord:
         note_request(db, message.conversation_id, self.companion.now, request.cache_life)
         today = self.companion.settings.clock.today()
         blocks = lines = 0
-        if self.companion.settings.memory != "off":
+        if self.companion.settings.memory != MemorySetting.OFF:
             blocks, lines = count_shown(db, message.conversation_id)
         return PreparedTurn(
             request=request,

@@ -16,7 +16,7 @@ from construct.store.messages import NewMessage, add_message
 from construct.store.records import Message
 from construct.tokens import Usage
 from construct.turn import Delta, Listener, TurnResult
-from construct.vocabulary import Role
+from construct.vocabulary import MemorySetting, Role
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
@@ -126,6 +126,6 @@ def _relevant_messages(
     conversation_id: int | None,
     *excluded: int,
 ) -> list[Message]:
-    if companion.settings.memory == "off" or not text.strip():
+    if companion.settings.memory == MemorySetting.OFF or not text.strip():
         return []
     return notebook.relevant_messages(db, text, companion.memory_config, conversation_id, *excluded)

@@ -171,6 +171,44 @@ class Phase(StrEnum):
     PRUNING = "pruning"
 
 
+class Work(StrEnum):
+    """The memory work that can be due in a conversation."""
+
+    OBSERVE = "observe"
+    COMPACT = "compact"
+    REFLECT = "reflect"
+
+
+class Step(StrEnum):
+    """A step that the memory worker reports to the screen when it begins or ends it."""
+
+    OBSERVING = "observing"
+    OBSERVED = "observed"
+    COMPACTED = "compacted"
+    REFLECTING = "reflecting"
+    REFLECTED = "reflected"
+    DRAWING = "drawing"
+    DRAWN = "drawn"
+    IDLE = "idle"
+
+
+class MemorySetting(StrEnum):
+    """The values of CONSTRUCT_MEMORY."""
+
+    ON = "on"
+    READ_ONLY = "read-only"
+    OFF = "off"
+
+
+class Match(StrEnum):
+    """How a search result matches the query."""
+
+    DIRECT = "direct"
+    RELATED = "related"
+    LOOSE = "loose"
+    RESPELT = "respelt"
+
+
 class Provider(StrEnum):
     """Where replies come from."""
 

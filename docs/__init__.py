@@ -1,1 +1,1 @@
-"""The documentation, and the scripts that make the parts of it that come out of the program."""
+"""The documentation, and the scripts that generate parts of it from the program."""

@@ -1,7 +1,7 @@
-"""`python -m docs.demo_life` writes data/demo.jsonl, the life that `construct demo` shows.
+"""Generate data/demo.jsonl, the life that `construct demo` shows: `python -m docs.demo_life`.
 
-docs/demo/life.txt tells it: what is said, and what the workers make of it. It is lived turn
-by turn by the real program, whose models answer from that script, and then exported.
+docs/demo/life.txt is the script: what is said, and what the workers make of it. The real
+program plays it turn by turn, with models that answer from the script, and exports it.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ _BETWEEN_TURNS = timedelta(minutes=3)
 
 @dataclass
 class Said:
-    """What Mara says at one time, the reply, the notes made of it, and what she then does."""
+    """A message of Mara's, the reply, the observations made of it, and what she does then."""
 
     title: str
     at: datetime
@@ -76,7 +76,7 @@ class Script:
 
 
 def read(text: str) -> Script:
-    """Return the script that a text tells."""
+    """Parse the text of a script."""
     script = Script()
     _, *sections = re.split(r"^== ", text, flags=re.MULTILINE)
     for section in sections:
@@ -115,7 +115,7 @@ def _read_sitting(script: Script, head: str, lines: list[str]) -> None:
 
 
 def observe(body: Json, script: Script) -> str:
-    """Answer as the observer that the script has."""
+    """Answer as the script's observer."""
     known = read_known(body)
     lines = []
     for heard in read_transcript(body):
@@ -137,7 +137,7 @@ def _observed(line: str, anchor: str, day: str, known: list[Line]) -> str:
 
 
 def reflect(body: Json, script: Script) -> str:
-    """Answer as the reflector that the script has."""
+    """Answer as the script's reflector."""
     notes = read_lines(body)
     signs = {"high": "!", "medium": "-", "low": "~"}
     made = []
@@ -153,7 +153,7 @@ def reflect(body: Json, script: Script) -> str:
 
 
 def draw(body: Json, script: Script) -> str:
-    """Answer as the graph extractor that the script has."""
+    """Answer as the script's graph extractor."""
     memories = read_memories(body)
     found = [
         f"{relation.rpartition(' | ')[0]} | {anchor}"
@@ -167,7 +167,7 @@ def draw(body: Json, script: Script) -> str:
 
 
 async def live(folder: Path, api: FakeApi, script: Script) -> None:
-    """Say everything at its time; a conversation is left when the day or the talk changes."""
+    """Say everything at its time. Leave a conversation when the day or the conversation changes."""
     by_length = sorted(script.said, key=lambda said: -len(said.text))
     replies = {said.text: said.reply for said in by_length}
     api.chat = lambda body: next(
@@ -201,7 +201,7 @@ async def live(folder: Path, api: FakeApi, script: Script) -> None:
 
 
 def set_now(companion: Companion, moment: datetime) -> None:
-    """Let it be another time, as CONSTRUCT_NOW does."""
+    """Set the time, as CONSTRUCT_NOW does."""
     clock = Clock(moment, ZONE)
     companion.settings = replace(companion.settings, clock=clock)
     companion.memory_config = replace(companion.memory_config, clock=clock)
@@ -209,7 +209,7 @@ def set_now(companion: Companion, moment: datetime) -> None:
 
 
 def do(db: sqlite3.Connection, act: str, companion: Companion) -> None:
-    """Do what Mara does by herself: edit, pin or remember."""
+    """Do what Mara does herself: edit, pin or remember."""
     clock = companion.settings.clock
     command, _, rest = act.partition(" ")
     if command == "remember":
@@ -228,7 +228,7 @@ def do(db: sqlite3.Connection, act: str, companion: Companion) -> None:
 
 
 def main() -> None:
-    """Live the life and export it."""
+    """Play the life and export it."""
     script = read(SCRIPT.read_text("utf-8"))
     with tempfile.TemporaryDirectory() as folder, FakeApi() as api:
         asyncio.run(live(Path(folder), api, script))

@@ -1,7 +1,7 @@
-"""Makes the recordings of the documentation: `uv run python -m docs.recordings [SIZE…]`, some seven minutes.
+"""Make the recordings of the documentation: `uv run python -m docs.recordings [SIZE…]`, in about ten minutes.
 
-One sitting, recordings/session.toml, is typed into the real chat in a real tmux, once at each size; what a model would
-answer stands in the same file. What tmux draws is written down as it came, as asciicast v2.
+The session in recordings/session.toml is typed into the real chat in a real tmux, once at each size. The same file has
+what the models answer. What tmux draws is recorded unchanged, as asciicast v2.
 """
 
 import json
@@ -25,18 +25,18 @@ from tests.support.fake_worker import graph_answer, read_memories
 RECORDINGS = Path(__file__).parent / "recordings"
 SIZES = {"80x24": (80, 24), "200x50": (200, 50)}
 LOW = {"CONSTRUCT_OBSERVER_THRESHOLD": "700", "CONSTRUCT_COMPACT_THRESHOLD": "2500"}
-"""So that memory has something to do within ten minutes."""
+"""Low enough for memory work to happen within ten minutes."""
 KEYS = {"Up": "\x1b[A", "C-c": "\x03", "C-d": "\x04", "C-u": "\x15"}
 KEYS_AT_ONCE = re.compile(r"^/\S+|.")
-"""A command is typed in one go: a menu drawn anew with every key would be half of what is recorded."""
+"""A command is typed at once: a menu redrawn with every key would be half of the recording."""
 KEY_SECONDS, FRAME_SECONDS, LONGEST_PAUSE = 0.08, 0.1, 2.0
 TO_ASCII = "\x1b(B"
-"""tmux says so with every change of colour, although nothing else is ever used."""
+"""tmux sends this with every change of colour, although it never uses another character set."""
 TMUX = "set -g status off\nset -g default-terminal tmux-256color\nset -g history-limit 5000\n"
 
 
 class Recording(Emulator):
-    """A terminal that keeps what it was sent, and when, as an asciicast.
+    """A terminal that records what it was sent, and when, as an asciicast.
 
     What comes within one frame is one event.
     """
@@ -53,7 +53,7 @@ class Recording(Emulator):
         self._events: list[tuple[float, str, str]] = []
 
     def write(self, text: str) -> int:
-        """Note it, and draw."""
+        """Record it, and draw it."""
         now = time.monotonic() - self._began
         before = ""
         if (
@@ -66,7 +66,7 @@ class Recording(Emulator):
         return super().write(text)
 
     def resize(self, columns: int, rows: int) -> None:
-        """Note the size, and change it."""
+        """Record the new size, and change to it."""
         self._events.append((time.monotonic() - self._began, "r", f"{columns}x{rows}"))
         super().resize(columns, rows)
 
@@ -83,7 +83,7 @@ class Recording(Emulator):
 
 
 class Sitting:
-    """Somebody at a terminal of one size."""
+    """A user at a terminal of one size."""
 
     def __init__(self, home: Path, env: dict[str, str], size: tuple[int, int]) -> None:
         self.db = home / ".local/share/construct/construct.db"
@@ -110,7 +110,7 @@ class Sitting:
             self._do(step, _pasted(step, script))
 
     def close(self) -> None:
-        """End the tmux with all that runs in it."""
+        """Stop tmux and everything that runs in it."""
         subprocess.run([*self._tmux, "kill-server"], check=False)
         self.terminal.close()
 
@@ -139,19 +139,19 @@ class Sitting:
         self.terminal.resize(round(columns * share), round(rows * share))
 
     def _wait(self) -> None:
-        """Wait until nothing is written any more."""
+        """Wait until the screen is quiet."""
         while not rests(self.terminal):
             pass
 
     def look(self, seconds: float) -> None:
-        """Let time pass, while what comes is drawn."""
+        """Wait, and draw what arrives meanwhile."""
         until = time.monotonic() + seconds
         with suppress(AssertionError):
             self.terminal.see(lambda _: time.monotonic() >= until, seconds)
 
 
 def answers(api: FakeApi, script: Json) -> None:
-    """Let the model and its workers answer as the script has it."""
+    """Let the model and the workers answer from the script."""
     steps = {_said(step, script): step for step in script["step"] if "reply" in step}
 
     def chat(body: Json) -> Answer:
@@ -170,7 +170,7 @@ def answers(api: FakeApi, script: Json) -> None:
 
 
 def _said(step: Json, script: Json) -> str:
-    """Return what begins the message of a step, or all of it."""
+    """Return the start of a step's message, or all of it."""
     return str((_pasted(step, script) or step["type"]).splitlines()[0])
 
 
@@ -194,14 +194,14 @@ def _slowly(answer: str, seconds: float = 3.0) -> Reply:
 
 
 def record(size: str) -> None:
-    """Play the sitting at a size, in an empty home, and store what was seen."""
+    """Play the session at one size, in an empty home directory, and store the recording."""
     script = tomllib.loads((RECORDINGS / "session.toml").read_text("utf-8"))
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, FakeApi() as api:
         answers(api, script)
         home = Path(folder) / "ruth"
         home.mkdir()
-        env = {"HOME": str(home), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "LANG": "C.UTF-8",
-               "PS1": "$ ", **LOW, **api.env()}  # fmt: skip
+        env = {"HOME": str(home), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+               "LANG": "C.UTF-8", "PS1": "$ ", **LOW, **api.env()}  # fmt: skip
         sitting = Sitting(home, env, SIZES[size])
         try:
             sitting.play(script)
@@ -211,7 +211,7 @@ def record(size: str) -> None:
 
 
 def main() -> None:
-    """Make the recordings of the sizes that are named, or all, at the same time."""
+    """Make the recordings of the given sizes, or of all, at the same time."""
     wanted = sys.argv[1:] or list(SIZES)
     with ThreadPoolExecutor() as pool:
         list(pool.map(record, wanted))

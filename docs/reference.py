@@ -1,4 +1,4 @@
-"""Writes docs/commands.md out of the program itself: `uv run python -m docs.reference`."""
+"""Generate docs/commands.md from the program: `uv run python -m docs.reference`."""
 
 import io
 from collections.abc import Iterator
@@ -18,15 +18,15 @@ COLUMNS = 80
 HEAD = """\
 # Commands
 
-Made by `uv run python -m docs.reference` out of the program; changes here are overwritten.
+`uv run python -m docs.reference` generates this page from the program and overwrites any changes made here.
 
-Every command is listed here with its own `--help`. Global options stand before the command. [The chat's
-commands](#in-the-chat) come after them. `--json` is described in [for programs](programs.md).
+The page lists every shell command with its `--help`, then [the commands of the chat](#in-the-chat). Put global options
+before the command. [For programs](programs.md) describes the output of `--json`.
 """
 CHAT = """\
 ## In the chat
 
-A line that begins with `/` is a command; `//` sends a message that begins with a slash. TAB completes names and ids.
+A line that begins with `/` is a command; `//` sends a message that begins with a slash. Tab completes names and ids.
 """
 
 
@@ -47,7 +47,7 @@ def page() -> str:
 
 @cache
 def commands_by_path() -> dict[tuple[str, ...], Any]:
-    """Return every command by the words that call it, the program itself first."""
+    """Return every command by its path, the program itself first."""
     return dict(_commands(get_command(app), ()))
 
 

@@ -1,7 +1,7 @@
-"""Makes the pictures of the documentation: `uv run python -m docs.screenshots`.
+"""Make the pictures of the documentation: `uv run python -m docs.screenshots`.
 
-The program is real: the chat in a pseudo-terminal, over the life of data/demo.jsonl. What
-a model would answer is `REPLY`.
+The program is real: the chat runs in a pseudo-terminal, with the life in data/demo.jsonl.
+The model's answer is `REPLY`.
 """
 
 import os
@@ -48,11 +48,12 @@ SCENES: dict[str, tuple[str, ...]] = {
 {words} stands for the id of the observation that holds them.
 """
 COLUMNS = {"talk": 80}
-"""How wide a picture is, where it is not 88."""
+"""Widths of the pictures that are not 88 columns wide."""
 
 THEME = TerminalTheme(
     (24, 26, 31), (214, 217, 222),
-    [(24, 26, 31), (224, 108, 117), (152, 195, 121), (229, 192, 123), (97, 175, 239), (198, 120, 221), (86, 182, 194),
+    [(24, 26, 31), (224, 108, 117), (152, 195, 121), (229, 192, 123), (97, 175, 239),
+     (198, 120, 221), (86, 182, 194),
      (171, 178, 191)],
 )  # fmt: skip
 SVG = """\
@@ -80,7 +81,7 @@ SVG = """\
 
 
 def main() -> None:
-    """Make the pictures that are named, or all."""
+    """Make the given pictures, or all."""
     wanted = sys.argv[1:] or list(SCENES)
     with tempfile.TemporaryDirectory() as folder, FakeApi() as api:
         api.chat = lambda _: REPLY
@@ -98,8 +99,8 @@ def play(folder: Path, api: FakeApi, lines: tuple[str, ...], columns: int) -> st
     for file in folder.glob("construct.db*"):
         shutil.copy(file, home)
     db = home / "construct.db"
-    env = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PROMPT_TOOLKIT_NO_CPR": "1",
-           "CONSTRUCT_DB": str(db), **NOW, **api.env()}  # fmt: skip
+    env = {"HOME": str(home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8",
+           "PROMPT_TOOLKIT_NO_CPR": "1", "CONSTRUCT_DB": str(db), **NOW, **api.env()}  # fmt: skip
     terminal = PseudoTerminal([sys.executable, "-m", "construct"], env, columns, ROWS)
     try:
         terminal.see(lambda screen: "›" in screen.text and rests(terminal))
@@ -122,16 +123,16 @@ def _type(terminal: PseudoTerminal, line: str) -> None:
 
 
 class FaintScreen(pyte.Screen):
-    """A screen that keeps faint text apart, which pyte does not know, as blinking, which nobody uses."""
+    """A screen that shows faint text as blinking: pyte does not know faint, and nothing here blinks."""
 
     def select_graphic_rendition(self, *attributes: int, **kwargs: bool) -> None:
-        """Take faint for blinking."""
+        """Replace faint with blinking."""
         seen = [5 if a == 2 else a for a in attributes]
         super().select_graphic_rendition(*seen, *([25] if 22 in seen else []), **kwargs)
 
 
 def picture(raw: str, columns: int) -> str:
-    """Return the screen after all of this was written, as an SVG without fonts from elsewhere."""
+    """Return the screen after this output, as an SVG that loads no fonts."""
     screen = FaintScreen(columns, ROWS)
     pyte.Stream(screen).feed(raw)
     last = max(i for i, line in enumerate(screen.display) if line.strip())

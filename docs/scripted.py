@@ -1,4 +1,4 @@
-"""What the pictures and the recordings share: workers that answer from a script, and a hand at the terminal."""
+"""Parts shared by the pictures and the recordings: workers that answer from a script, and typing at a terminal."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -52,7 +52,7 @@ def _note(row: Json, sources: Sequence[str], day: str) -> str:
 
 
 def rests(terminal: PseudoTerminal) -> bool:
-    """Tell whether nothing is written for a second."""
+    """Return whether nothing is written for a second."""
     before = len(terminal.screen.raw)
     try:
         terminal.see(lambda screen: len(screen.raw) > before, 1.0)
@@ -62,7 +62,7 @@ def rests(terminal: PseudoTerminal) -> bool:
 
 
 def with_ids(line: str, db: Path) -> str:
-    """Put into the place of {words} the id of the observation that holds them."""
+    """Replace each {words} with the id of the observation that contains them."""
     head, brace, rest = line.partition("{")
     if not brace:
         return line

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from construct.llm.providers import choose_models
+from construct.memory.cycles import observing
 from construct.memory.shown import forks
 from construct.memory.shown.context import request_tokens
 from construct.offrecord import OffRecord
@@ -140,8 +141,8 @@ def test_ask_attaches(program: Program, api: FakeApi) -> None:
     assert sent == [["image", "document", LOOK], ["document"]]
 
 
-async def test_the_observer_sees_a_picture_once(tmp_path: Path, api: FakeApi) -> None:
-    """Lines and quoted text stand in the transcript; pictures follow it, in order.
+async def test_the_observer_sees_a_file_once(tmp_path: Path, api: FakeApi) -> None:
+    """Lines and quoted text stand in the transcript; pictures and PDFs follow it, in order.
 
     What it notes of a picture or a text is quoted. What the user says stays the user's.
     """
@@ -157,17 +158,17 @@ async def test_the_observer_sees_a_picture_once(tmp_path: Path, api: FakeApi) ->
         ),
     )
     async with talking(tmp_path, api, **LOW) as t:
-        files = cat(tmp_path), notes(tmp_path), cat(tmp_path, "ticket.png")
+        files = cat(tmp_path), notes(tmp_path), cat(tmp_path, "ticket.png"), lease(tmp_path)
         await attach(t, "Here is Miso.\n" + "word " * 400, *files)
         await t.say("Thanks.")
         await t.companion.worker.run_due(t.id)
         t.check()
     (request,) = api.of("observer")
-    assert shapes(request.body["messages"][0]) == ["image", "image"]
+    assert shapes(request.body["messages"][0]) == ["image", "image", "document"]
     said = request.body["messages"][0]["content"][0]["text"]
     assert (
         "user:\n[image: cat.png]\n[text: notes.txt]\n> Rent is 950 euros.\n> Pets are welcome.\n"
-        "[image: ticket.png]\nHere is Miso." in said
+        "[image: ticket.png]\n[pdf: lease.pdf]\nHere is Miso." in said
     )
     with closing(open_database(tmp_path / "construct.db")) as db:
         noted = dict(db.execute("SELECT content, stance FROM observations").fetchall())
@@ -176,6 +177,17 @@ async def test_the_observer_sees_a_picture_once(tmp_path: Path, api: FakeApi) ->
         "User pays 950 euros of rent": "quoted",
         "User calls the cat Miso": "stated",
     }
+
+
+async def test_the_observer_reads_no_long_pdf(
+    tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A book of a hundred pages would cost more than all talk about it."""
+    monkeypatch.setattr(observing, "_MAX_PDF_TOKENS", 10)
+    async with talking(tmp_path, api, **LOW) as t:
+        await attach(t, "word " * 400, lease(tmp_path))
+        await t.companion.worker.run_due(t.id)
+    assert isinstance(api.of("observer")[0].body["messages"][0]["content"], str)
 
 
 async def test_a_blind_observer_invents_nothing(tmp_path: Path, api: FakeApi) -> None:
@@ -412,7 +424,7 @@ async def test_a_talk_with_files_from_end_to_end(tmp_path: Path, api: FakeApi) -
         status = await t.status()
     assert status.watermarks.window > 0
     seen = [shape for one in api.of("observer") for shape in shapes(one.body["messages"][0])]
-    assert seen.count("image") == len(names)
+    assert (seen.count("image"), seen.count("document")) == (len(names), 1)
     contents = [one.body["messages"][0]["content"] for one in api.of("observer")]
     told = "\n".join(blocks_of(content)[0]["text"] for content in contents)
     assert all(told.count(f"[image: {name}]") == 1 for name in names)

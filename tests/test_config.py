@@ -154,7 +154,8 @@ BAD = {
                       "9999-12-31T23:59-12:00"],
     "CONSTRUCT_DB": ["~nobody-at-all/construct.db"],
     "CONSTRUCT_LOCAL_MODEL": ["~nobody-at-all/x.gguf"],
-    "ANTHROPIC_BASE_URL": ["localhost:8000", "ftp://x", "http://", "https:///path", "http://[::1", "http://x:port",
+    "ANTHROPIC_BASE_URL": ["localhost:8000", "ftp://x", "http://", "https:///path", "http://[::1",
+                           "http://x:port",
                            "http://a b"],
 }  # fmt: skip
 
@@ -229,16 +230,18 @@ def test_db_beside_its_variable_is_not_a_misspelt_name() -> None:
 
 
 HARMLESS = {
-    "CONSTRUCT_OBSERVER_THRESHOLD": "11", "CONSTRUCT_COMPACT_THRESHOLD": "12", "CONSTRUCT_REFLECTOR_THRESHOLD": "13",
-    "CONSTRUCT_OBSERVATION_BUDGET": "14", "CONSTRUCT_RETAIN": "0.5", "CONSTRUCT_BLOCK_AFTER": "3",
-    "CONSTRUCT_RECENT_MESSAGES": "15", "CONSTRUCT_SCOPE": "conversation", "CONSTRUCT_TZ": "UTC",
-    "CONSTRUCT_THEME": "dark", "CONSTRUCT_EDITING_MODE": "vi", "CONSTRUCT_MODEL": "a-model",
+    "CONSTRUCT_OBSERVER_THRESHOLD": "11", "CONSTRUCT_COMPACT_THRESHOLD": "12",
+    "CONSTRUCT_REFLECTOR_THRESHOLD": "13", "CONSTRUCT_OBSERVATION_BUDGET": "14",
+    "CONSTRUCT_RETAIN": "0.5", "CONSTRUCT_BLOCK_AFTER": "3", "CONSTRUCT_RECENT_MESSAGES": "15",
+    "CONSTRUCT_SCOPE": "conversation", "CONSTRUCT_TZ": "UTC", "CONSTRUCT_THEME": "dark",
+    "CONSTRUCT_EDITING_MODE": "vi", "CONSTRUCT_MODEL": "a-model",
     "MEMORY_WORKER_MODEL": "a-worker",
 }  # fmt: skip
 NEEDING_TRUST = {
-    "ANTHROPIC_BASE_URL": "http://evil.example", "ANTHROPIC_API_KEY": "k", "ANTHROPIC_AUTH_TOKEN": "t",
-    "CONSTRUCT_DB": "theirs.db", "CONSTRUCT_PROVIDER": "local", "CONSTRUCT_LOCAL_MODEL": "theirs.gguf",
-    "CONSTRUCT_SEMANTIC_MODEL": "theirs", "CONSTRUCT_MEMORY": "off", "CONSTRUCT_WORKER_DAILY_USD": "1000",
+    "ANTHROPIC_BASE_URL": "http://evil.example", "ANTHROPIC_API_KEY": "k",
+    "ANTHROPIC_AUTH_TOKEN": "t", "CONSTRUCT_DB": "theirs.db", "CONSTRUCT_PROVIDER": "local",
+    "CONSTRUCT_LOCAL_MODEL": "theirs.gguf", "CONSTRUCT_SEMANTIC_MODEL": "theirs",
+    "CONSTRUCT_MEMORY": "off", "CONSTRUCT_WORKER_DAILY_USD": "1000",
     "CONSTRUCT_NOW": "2020-01-01T00:00:00+00:00", "CONSTRUCT_MEMORY_RULES": "theirs.md",
 }  # fmt: skip
 

@@ -227,7 +227,8 @@ async def test_fault_http(
         await client.messages.create(**request())
     assert caught.value.response.headers["retry-after"] == "7"
     await client.messages.create(**request())
-    assert [(one.status, one.fault and one.fault.kind, one.usage is None) for one in api.requests] == [
+    assert [(one.status, one.fault and one.fault.kind,
+             one.usage is None) for one in api.requests] == [
         (status, "http", True), (200, None, False),
     ]  # fmt: skip
 

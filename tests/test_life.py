@@ -46,7 +46,8 @@ LIFE = Path(__file__).parents[1] / "data" / "samples" / "life.jsonl"
 LISBON = ZoneInfo("Europe/Lisbon")
 WORKERS = ("model", "extractive")
 SECRET = ("Zambujal", "hypnosis", "panic attacks")
-OUTDATED = (("I live in Lisbon", "moved to Porto"), ("see the dentist", "dentist on 2026-03-30 went"),
+OUTDATED = (("I live in Lisbon", "moved to Porto"),
+            ("see the dentist", "dentist on 2026-03-30 went"),
             ("rent is 900", "rent is 950"))  # fmt: skip
 
 

@@ -15,8 +15,8 @@ FORBIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff\ud800-\udfff]"
 )
 PIECE = st.sampled_from(
-    [*"\x1b\x07\x9c\x9b\x9d\x90\x9fm;aé猫\r\n \x85\u202e\ud800\x00[\\]#\t", "\x1b[", "\x1b]", "\x1bP", "\x1b_",
-     "\x1b^", "\x1bX", "\x1b\\", "31", "👩‍👧", "\r\n"]
+    [*"\x1b\x07\x9c\x9b\x9d\x90\x9fm;aé猫\r\n \x85\u202e\ud800\x00[\\]#\t", "\x1b[", "\x1b]",
+     "\x1bP", "\x1b_", "\x1b^", "\x1bX", "\x1b\\", "31", "👩‍👧", "\r\n"]
 )  # fmt: skip
 NASTY = st.lists(PIECE, max_size=16).map("".join) | st.text(st.characters(), max_size=40)
 
@@ -71,10 +71,11 @@ def test_what_looks_like_control_and_is_language(text: str) -> None:
 @pytest.mark.parametrize(
     "sequence",
     [
-        "\x1b[31m", "\x1b[0m", "\x1b[2J", "\x1b[1;31;40m", "\x1b[?25l", "\x1b[10;10H", "\x9b31m", "\x1b[ q",
-        "\x1b]0;title\x07", "\x1b]0;title\x1b\\", "\x1b]8;;http://x\x1b\\", "\x1b]52;c;aGk=\x07", "\x9d0;title\x9c",
-        "\x9d0;title\x07", "\x1b]0;two\nlines\x07",
-        "\x1bPq#0;2;0\x1b\\", "\x90q#0\x9c", "\x1b_Gf=100\x1b\\", "\x1b^private\x1b\\", "\x1bXstart\x1b\\",
+        "\x1b[31m", "\x1b[0m", "\x1b[2J", "\x1b[1;31;40m", "\x1b[?25l", "\x1b[10;10H", "\x9b31m",
+        "\x1b[ q", "\x1b]0;title\x07", "\x1b]0;title\x1b\\", "\x1b]8;;http://x\x1b\\",
+        "\x1b]52;c;aGk=\x07", "\x9d0;title\x9c", "\x9d0;title\x07", "\x1b]0;two\nlines\x07",
+        "\x1bPq#0;2;0\x1b\\", "\x90q#0\x9c", "\x1b_Gf=100\x1b\\", "\x1b^private\x1b\\",
+        "\x1bXstart\x1b\\",
         "\x9fapc\x9c",
         "\x1bPtmux;\x1b\x1b]52;c;aGk=\x07\x1b\\",
         "\x1b7", "\x1bc", "\x1b(B", "\x1b#8", "\x1b=",
@@ -89,9 +90,10 @@ def test_escape_sequences_go_whole(sequence: str) -> None:
 @pytest.mark.parametrize(
     ("text", "clean"),
     [
-        ("a\r\nb\rc", "a\nb\nc"), ("a\x85b\u2028c\u2029d\x0be\x0cf", "a b c d e f"), ("a\x00b\x07c\x7fd", "abcd"),
-        ("\ufeffa", "a"), ("\u202eabc\u202c", "abc"), ("\x1b", ""), ("\x1b[", ""), ("a\x1b[31", "a31"),
-        ("\x1b]0;never ends", "0;never ends"), ("\x1bPnever ends", "never ends"), ("\x1b\x1b[31ma", "a"),
+        ("a\r\nb\rc", "a\nb\nc"), ("a\x85b\u2028c\u2029d\x0be\x0cf", "a b c d e f"),
+        ("a\x00b\x07c\x7fd", "abcd"), ("\ufeffa", "a"), ("\u202eabc\u202c", "abc"), ("\x1b", ""),
+        ("\x1b[", ""), ("a\x1b[31", "a31"), ("\x1b]0;never ends", "0;never ends"),
+        ("\x1bPnever ends", "never ends"), ("\x1b\x1b[31ma", "a"),
         ("a\ud83db", "ab"),
     ],
 )  # fmt: skip

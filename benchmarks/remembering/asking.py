@@ -94,8 +94,9 @@ def settings_for(db: Path, life: Life, moment: datetime, memory: str, room: Room
     who = _WHO.format(user=life.user, other=life.other) if life.user else ""
     (db.parent / "companion.md").write_text(persona + _FRAME.format(who=who), "utf-8")
     return Settings(
-        db=db, config_dir=db.parent, clock=Clock(moment, UTC), memory=memory, worker_daily_usd=_NO_LIMIT,
-        recent_messages=_EVERYTHING, thresholds=Thresholds(budget=room.budget),
+        db=db, config_dir=db.parent, clock=Clock(moment, UTC), memory=memory,
+        worker_daily_usd=_NO_LIMIT, recent_messages=_EVERYTHING,
+        thresholds=Thresholds(budget=room.budget),
     )  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from construct.views.greeting import greeting, pause_line
 from construct.views.themes import choose_theme
 from construct.views.words import counted, model_words
 from construct.views.wrapping import wrapped
+from construct.vocabulary import Step
 
 if TYPE_CHECKING:
     from construct.chat.chat import Chat
@@ -38,9 +39,9 @@ WARM_AFTER_SECONDS = 0.05
 _PATIENCE_SECONDS = 0.3
 """How long memory work may take on leaving before a notice says so."""
 _RUNNING = {
-    "observing": "observing",
-    "reflecting": "condensing",
-    "drawing": "linking names",
+    Step.OBSERVING: "observing",
+    Step.REFLECTING: "condensing",
+    Step.DRAWING: "linking names",
 }
 """The toolbar's words for the kinds of memory work."""
 
@@ -202,13 +203,11 @@ class Session:
         loaded = self._loaded
         if loaded is None:
             return
-        running = ""
-        match progress.kind:
-            case "observing" | "reflecting" | "drawing":
-                running = _RUNNING[progress.kind]
-            case "remembered" if progress.count:
+        running = _RUNNING.get(progress.step, "")
+        match progress.step:
+            case Step.OBSERVED if progress.count:
                 loaded.out.notice(counted(progress.count, "new observation"))
-            case "condensed" if progress.count:
+            case Step.REFLECTED if progress.count:
                 loaded.out.notice(f"{counted(progress.count, 'observation')} superseded")
         self.screen.toolbar = replace(self.screen.toolbar, running=running)
         if running:

@@ -1,18 +1,18 @@
 """Memory work in the background of a chat, one job at a time."""
 
 import asyncio
-import logging
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from construct.errors import ConstructError, NotFoundError
+from construct.log import logger
 from construct.memory.cycles.worker import MemoryWorker
 from construct.tasks import stop
 
 _PAUSE_SECONDS = 0.05
 """Pause between two pieces of work on the indexes: the chat and other programs come first."""
-log = logging.getLogger("construct.memory")
+log = logger("memory")
 
 
 @dataclass(frozen=True, slots=True)

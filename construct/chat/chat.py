@@ -41,6 +41,7 @@ from construct.store.in_thread import Store
 from construct.store.records import Message
 from construct.tasks import stop
 from construct.turn import Listener, TurnResult
+from construct.vocabulary import MemorySetting
 
 if TYPE_CHECKING:
     from construct.attachments import Attachment
@@ -241,7 +242,7 @@ class Chat:
 
     async def due(self) -> list[DuePlan]:
         """Return the plans that are due now."""
-        if self.conversation_id is None or self.settings.memory == "off":
+        if self.conversation_id is None or self.settings.memory == MemorySetting.OFF:
             return []
         return await self.store.call(due_plans, self.conversation_id, self.companion.memory_config)
 

@@ -1,7 +1,6 @@
 """Runs the lines the user sends: answers messages, runs slash commands."""
 
 import asyncio
-import logging
 import re
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -14,11 +13,12 @@ from construct.chat.commands.corrections import ask_about_withheld, forget_for_m
 from construct.chat.commands.registry import AfterCommand, split_command
 from construct.chat.output import Output
 from construct.errors import ConstructError, UsageError
+from construct.log import logger
 from construct.operations.conversations import last_exchange, small_model_is_news
 from construct.turn import Delta, Event, Listener, Noticed, TurnResult
 from construct.views.reply import why_broken
 
-log = logging.getLogger("construct.chat")
+log = logger("chat")
 
 _COMMAND_LINE = re.compile(r"`construct ((?:memory |conversations )?[a-z]+)`")
 _SLASH_COMMANDS = {

@@ -4,7 +4,6 @@ Nothing here knows SQL or prompts.
 """
 
 import gc
-import logging
 import os
 import sys
 
@@ -14,9 +13,6 @@ COLLECT_AFTER = 100_000
 With Python's 700 a tenth of the time to the prompt goes into looking for garbage among
 modules just imported.
 """
-
-# Without --log-file nothing is logged anywhere.
-logging.getLogger("construct").addHandler(logging.NullHandler())
 
 
 def main() -> None:

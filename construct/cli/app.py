@@ -111,7 +111,7 @@ def chat(
     """Talk in the terminal; continue where you left off.
 
     `/help` lists the commands there; Ctrl-D leaves. With piped input it reads one
-    message a line and prints the replies plainly. Piped text is data: a line that
+    message per line and prints the replies plainly. Piped text is data: a line that
     begins with `/` is a message like any other, unless you pass --commands. Commands
     that ask before they delete still need their --yes.
     """

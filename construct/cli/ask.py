@@ -1,7 +1,6 @@
 """`ask`: one message, one reply, then the memory work that has come due."""
 
 import asyncio
-import logging
 import shutil
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from construct.cli.progress import waiting
 from construct.cli.streams import complain, print_json, standard_input
 from construct.companion import Companion
 from construct.errors import ExitStatus, UsageError
+from construct.log import logger
 from construct.operations.conversations import create
 from construct.operations.opening import open_chat
 from construct.responders import on_record
@@ -28,7 +28,7 @@ _MEMORY_SECONDS = 60
 """How long memory work after the reply may take."""
 _VECTOR_BATCHES = 4
 """Batches of vectors made after a reply: enough for one turn, not for an import."""
-log = logging.getLogger("construct.ask")
+log = logger("ask")
 
 
 def ask(

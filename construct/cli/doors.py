@@ -65,7 +65,7 @@ def mcp_command(
     """Let another program's model read your memory (MCP).
 
     That program starts this command and talks to it over standard input and output. It
-    can search, read the words behind a note and see what is ahead; it can change
+    can search, read the words behind an observation and see what is ahead; it can change
     nothing. `construct doors` shows who asked.
     """
     from construct.operations.doors import access

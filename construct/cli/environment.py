@@ -1,6 +1,5 @@
 """What every command starts from: the settings, the database and the log."""
 
-import logging
 import os
 import sqlite3
 import sys
@@ -148,6 +147,8 @@ def start_log(path: Path, db: Path) -> None:
     The log names events; it has no message text and no secrets. Raises UsageError if
     the file is the database.
     """
+    import logging
+
     from construct.store.output_file import refuse_database
 
     refuse_database(path, db, "--log-file")

@@ -223,7 +223,7 @@ def forget(
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Delete it for good, with everything that rests on it.
+    """Delete it for good, with everything made from it.
 
     For a message, that is every observation drawn from it. It shows first what would be
     deleted, and asks. Not a byte of it stays in the file, and the same messages are not

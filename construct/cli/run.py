@@ -155,13 +155,14 @@ def _fail(message: str, status: ExitStatus) -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    import logging
     import traceback
+
+    from construct.log import logger
 
     name = type(error).__name__
     # Without the error's message, which may quote what the user said.
     frames = "".join(traceback.format_tb(error.__traceback__))
-    logging.getLogger("construct").error("unexpected %s\n%s", name, frames)
+    logger("cli").error("unexpected %s\n%s", name, frames)
     return _fail(
         f"Something in Construct went wrong ({name}: {str(error)[:200]}).\n"
         "Nothing stored is lost. Please report it; `--log-file PATH` before the command "

@@ -44,7 +44,7 @@ def export(
     """Write everything to a file, or to standard output.
 
     Only you can read the file. The same database gives the same bytes. An existing file
-    is replaced only if it is an export, a report or a database of Construct's; any
+    is replaced only if it is an export, a report or a Construct database; any
     other needs --force.
     """
     from construct.operations import transfer as operations
@@ -78,7 +78,7 @@ def attachment(
     """Write a file that you attached, as it was stored and sent.
 
     Only you can read the file. An existing file is replaced only if it is an export, a
-    report or a database of Construct's; any other needs --force.
+    report or a Construct database; any other needs --force.
     """
     from construct.operations import transfer as operations
 

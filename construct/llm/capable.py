@@ -3,13 +3,13 @@
 import re
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:  # the prompt waits for what this module imports
+if TYPE_CHECKING:  # imported at startup: keep it light
     from construct.llm.types import Model
 
 FEWEST_PARAMETERS = 4_000_000_000
 # "1.5b" in "qwen2.5:1.5b", "135M" in "SmolLM2-135M", "8x7b" in "mixtral-8x7b". One
-# digit before an M is a window ("Instruct-1M"), and an E or A before the number counts
-# something else.
+# digit before an M is a context window ("Instruct-1M"). After an E or A the number counts
+# effective or active parameters ("E2B", "A3B").
 _SIZE = re.compile(
     r"(?<![a-z0-9.])(?:(\d+)x)?(?:(\d+(?:\.\d+)?)b|(\d{2,}(?:\.\d+)?)m)(?![a-z0-9])", re.IGNORECASE
 )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from construct.prompts import shipped
 from construct.tokens import Usage
 
-if TYPE_CHECKING:  # the prompt waits for what this imports
+if TYPE_CHECKING:  # imported at startup: keep it light
     from construct.llm.types import CacheLife
 
 LOCAL_PREFIX = "local:"

@@ -1,4 +1,4 @@
-"""Reads the header of a GGUF file: whether it is a model, its window and its size."""
+"""Read the header of a GGUF file: a model's context window and number of parameters."""
 
 import re
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from pathlib import Path
 from construct.llm.capable import parameters_in
 
 _HEAD = 1 << 20
-"""Bytes that are read. The keys needed here come before the vocabulary.
+"""Bytes read from the start of the file. The keys needed here come before the vocabulary.
 
-Other damage is found by llama.cpp.
+Damage further on is left to llama.cpp to report.
 """
 # The end of a key, its type's number, and its value.
 _NUMBER = rb"(?:[\x04\x05]\0\0\0(.{4})|[\x0a\x0b]\0\0\0(.{8}))"
@@ -20,7 +20,7 @@ _LABEL = re.compile(rb"general\.size_label\x08\0\0\0(.)\0{7}", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Gguf:
-    """What a file says about its model. None where it says nothing."""
+    """Facts about the model in a GGUF file. None where the file does not give them."""
 
     context_length: int | None
     """The context window that the model was trained with, in tokens."""
@@ -43,12 +43,13 @@ def read_gguf(path: Path) -> Gguf:
 
 
 def _number(pattern: re.Pattern[bytes], head: bytes) -> int | None:
-    found = pattern.search(head)
-    return int.from_bytes(found[1] or found[2], "little") if found else None
+    match = pattern.search(head)
+    return int.from_bytes(match[1] or match[2], "little") if match else None
 
 
 def _labelled(head: bytes) -> int | None:
-    found = _LABEL.search(head)
-    if found is None:
+    match = _LABEL.search(head)
+    if match is None:
         return None
-    return parameters_in(head[found.end() : found.end() + found[1][0]].decode(errors="replace"))
+    length = match[1][0]
+    return parameters_in(head[match.end() : match.end() + length].decode(errors="replace"))

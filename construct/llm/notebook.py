@@ -1,4 +1,4 @@
-"""A stand-in for a model in notebook mode, where replies are made by rule."""
+"""The stand-in for a model in notebook mode, where fixed rules write the replies."""
 
 from typing import TYPE_CHECKING, NoReturn
 
@@ -15,7 +15,7 @@ NO_MODEL = (
 
 
 class Notebook:
-    """Takes the place of a model. Its window never fills; asking it raises an error."""
+    """Stands in for a model. Every request raises NotConfiguredError."""
 
     name = "notebook"
     context_window = 200_000

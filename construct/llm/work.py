@@ -1,4 +1,4 @@
-"""Collects a worker's answer from a stream, however it ends."""
+"""Read a worker's answer from a stream, even if it breaks off."""
 
 from dataclasses import replace
 
@@ -11,18 +11,18 @@ LONGEST_WAIT = 2_000
 
 
 async def collect(stream: ReplyStream, request: WorkRequest, who: str) -> WorkReply:
-    """Read a stream until it ends or is hopeless. Return what arrived.
+    """Read a stream until it ends or `request.hopeless` gives up on it; return the answer.
 
     `who` is the model's name for messages. Raises the stream's ModelError, or
     ModelBrokenError, when nothing arrived.
     """
     reply = stream.reply
     trouble: str | None = None
-    asked_at = 0
+    checked_up_to = 0
     try:
         async for piece in stream:
-            if "\n" in piece or len(reply.text) - asked_at >= LONGEST_WAIT:
-                asked_at = len(reply.text)
+            if "\n" in piece or len(reply.text) - checked_up_to >= LONGEST_WAIT:
+                checked_up_to = len(reply.text)
                 if trouble := request.hopeless(reply.text):
                     break
         else:

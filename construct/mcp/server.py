@@ -43,7 +43,7 @@ _RECALL = (
     "hypothetical, inferred or quoted, then the words. A loose match has only part of the "
     "words or stands beside what has them."
 )
-_SOURCE = "Read the exact messages behind a note, oldest first, or one message in full."
+_SOURCE = "Read the exact messages behind an observation, oldest first, or one message in full."
 _AGENDA = (
     "List what the user has ahead, by day, month or year, and plans of theirs that have "
     "passed with their outcome unknown."

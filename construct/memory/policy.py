@@ -6,15 +6,14 @@ See memory.md, "One way through".
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from construct.config import Thresholds
 from construct.store.conversations import NO_CACHE
+from construct.vocabulary import Work
 
 if TYPE_CHECKING:
     from construct.llm.types import CacheLife
-
-Work = Literal["observe", "compact", "reflect"]
 
 LEFTOVER_TOKENS = 200
 """Unobserved tokens above which a conversation is observed when it is left or cold."""
@@ -50,11 +49,11 @@ def due(s: Situation, t: Thresholds) -> tuple[Work, ...]:
     """Return the work that is due, in the order to do it."""
     work: list[Work] = []
     if observing_is_due(s, t):
-        work.append("observe")
+        work.append(Work.OBSERVE)
     if compacting_is_due(s, t):
-        work.append("compact")
+        work.append(Work.COMPACT)
     if reflecting_is_due(s, t):
-        work.append("reflect")
+        work.append(Work.REFLECT)
     return tuple(work)
 
 
@@ -83,11 +82,11 @@ def reflecting_is_due(s: Situation, t: Thresholds) -> bool:
 def blocks(s: Situation, t: Thresholds) -> bool:
     """Return whether a turn must wait for the observer.
 
-    Not for a long text that it has read already: that stays for a few turns.
+    A window that is full of text already observed is no reason to wait.
     """
-    most = t.block_after * t.compact
-    helps = s.unobserved_tokens >= t.observer or s.window_tokens - s.unobserved_tokens < most
-    return s.window_tokens >= most and helps and not s.held
+    limit = t.block_after * t.compact
+    helps = s.unobserved_tokens >= t.observer or s.window_tokens - s.unobserved_tokens < limit
+    return s.window_tokens >= limit and helps and not s.held
 
 
 def is_cold(last_request: datetime | None, life: str | None, now: datetime) -> bool:

@@ -29,6 +29,7 @@ from construct.store.database import snapshot
 from construct.store.messages import LAST, is_shown, live_messages, message_tokens, recent_times
 from construct.store.records import Message
 from construct.store.usage import token_factor
+from construct.vocabulary import MemorySetting
 
 STAND_IN = "(your next message)"
 UnstoredFiles = Mapping[int, Sequence[File]]
@@ -56,7 +57,7 @@ class RequestBuilder:
 
     @property
     def _uses_memory(self) -> bool:
-        return self.settings.memory != "off"
+        return self.settings.memory != MemorySetting.OFF
 
     def situation(self, db: sqlite3.Connection, conversation_id: int) -> policy.Situation | None:
         """Return the situation that decides about compacting; None without memory."""
@@ -68,7 +69,7 @@ class RequestBuilder:
         """Compact what is due: when the window is full, or the cache is cold anyway."""
         if situation is None:
             return
-        is_due = self.settings.memory == "on" and policy.compacting_is_due(
+        is_due = self.settings.memory == MemorySetting.ON and policy.compacting_is_due(
             situation, self.config.thresholds
         )
         if is_due and not uncommitted_below(db, conversation_id):

@@ -1,13 +1,11 @@
-"""The tools the main model has: recall, source, remember, forget.
-
-What each does, and in which words it answers.
-"""
+"""The memory tools of the main model: recall, source, remember and forget."""
 
 import json
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from math import ceil
 from typing import Any
 
 from construct.clock import to_text
@@ -32,7 +30,9 @@ Forget = Callable[[int], Awaitable[str]]
 
 _MOST_HITS = 8
 _PAGE = 6
+"""Messages on a page of `source`."""
 _MOST_CHARACTERS = 1_500
+"""Limit of each text that a tool returns."""
 
 
 def _tool(name: str, description: str, properties: dict[str, object], required: list[str]) -> Tool:
@@ -45,13 +45,11 @@ def _tool(name: str, description: str, properties: dict[str, object], required: 
     return Tool(name, description, schema)
 
 
-def _recall(scope: str) -> Tool:
-    everything = (
-        "in all talks with this person" if scope == "user" else "in this talk, or kept for good"
-    )
+def _recall_tool(scope: str) -> Tool:
+    where = "in all talks with this person" if scope == "user" else "in this talk, or kept for good"
     return _tool(
         "recall",
-        f"Search everything that was ever said or noted {everything}, best first. Use it when "
+        f"Search everything that was ever said or noted {where}, best first. Use it when "
         "they refer to something you do not see, or when exact words, numbers or dates matter. "
         "Give the words that would have been used at the time, not a question. Each result is "
         "headed by its kind, number and date.",
@@ -73,7 +71,7 @@ def _recall(scope: str) -> Tool:
     )
 
 
-_OTHERS = (
+_OTHER_TOOLS = (
     _tool(
         "source",
         "Read the exact messages behind an observation, oldest first, a page at a time. "
@@ -88,8 +86,8 @@ _OTHERS = (
         "remember",
         "Keep one thing for good, in one self-contained sentence about the person or their "
         "world. Use it when they ask you to remember something, or state something that plainly "
-        "must never be lost; ordinary talk is observed without you. Never store what was only "
-        "quoted, supposed or asked.",
+        "must never be lost; ordinary talk is observed without you. Do not store what was only "
+        "quoted, supposed or asked, unless they ask you to keep it.",
         {
             "content": {
                 "type": "string",
@@ -113,34 +111,29 @@ _OTHERS = (
 
 
 def tools_for(scope: str) -> tuple[Tool, ...]:
-    """Return the tools of a model; `scope` is how far recall reaches."""
-    return (_recall(scope), *_OTHERS)
+    """Return the memory tools. `scope`: whether recall searches all conversations or one."""
+    return (_recall_tool(scope), *_OTHER_TOOLS)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolBox:
-    """The tools at work in one turn. `forget` is given by whoever can ask the user.
-
-    None where nobody can.
-    """
+    """Runs the tool calls of one turn."""
 
     store: Store
     config: MemoryConfig
     conversation_id: int
     learns: bool
     forget: Forget | None = None
+    """Asks the user and forgets an observation; None if there is no way to ask."""
     answering: tuple[int, ...] = ()
-    """The message that is being answered, and replies to it that this one replaces: no
-    evidence for what it asks.
+    """Messages that recall leaves out: the one being answered, and replies to it that
+    are being replaced.
     """
     brought: Callable[[Iterable[ContextItem]], None] = lambda _: None
-    """Hears what of memory the model is given."""
+    """Called with the memory items that a tool returned."""
 
     async def use(self, call: ToolUse) -> ToolResult:
-        """Run one call.
-
-        Whatever is wrong with it becomes an answer the model can act on.
-        """
+        """Run one call. Errors become a result that the model can act on."""
         try:
             return ToolResult(call.id, await self._run(call))
         except ConstructError as error:
@@ -151,57 +144,56 @@ class ToolBox:
             )
 
     async def _run(self, call: ToolUse) -> str:
-        given = call.input
+        arguments = call.input
         match call.name:
             case "recall":
-                found, unsearched = await self.store.call(self._search, given)
+                found, unsearched = await self.store.call(self._search, arguments)
                 self.brought(ContextItem("recall", h.kind, h.id) for h in found.hits)
-                lines = [*map(_hit, found.hits)] or ["Nothing was found."]
+                lines = [*map(_hit_line, found.hits)] or ["Nothing was found."]
                 return "\n".join([*lines, *map(str, found.respelt)]) + unsearched
             case "source":
-                messages = await self.store.call(_behind, int(given["observation"]))
-                return self._page(messages, int(given.get("page") or 1))
+                messages = await self.store.call(_messages_behind, int(arguments["observation"]))
+                return self._page(messages, int(arguments.get("page") or 1))
             case "remember" if not self.learns:
                 return "Memory is read-only now: nothing was stored. Say so."
             case "remember":
                 return await self.store.call(
-                    self._remember, str(given["content"]), given.get("category")
+                    self._remember, str(arguments["content"]), arguments.get("category")
                 )
             case "forget" if self.forget is not None:
-                return await self.forget(int(given["id"]))
+                return await self.forget(int(arguments["id"]))
             case "forget":
-                command = f"construct memory forget {int(given['id'])}"
+                command = f"construct memory forget {int(arguments['id'])}"
                 return f"Nobody can be asked here. Tell the person to run: {command}"
         raise ValueError("there is no such tool")
 
-    def _search(self, db: sqlite3.Connection, given: Mapping[str, Any]) -> tuple[Results, str]:
-        """Return what is found, and what to say of an import not yet in the index."""
+    def _search(self, db: sqlite3.Connection, arguments: Mapping[str, Any]) -> tuple[Results, str]:
+        """Return the results, and a note on imported messages not yet in the index."""
         filters = Filters(
-            since=_day(given.get("since")),
-            until=_day(given.get("until")),
-            kind=given.get("kind") or None,
+            since=_day(arguments.get("since")),
+            until=_day(arguments.get("until")),
+            kind=arguments.get("kind") or None,
             descent=reach(db, self.config.scope, self.conversation_id),
-            role=Role(given["by"]) if given.get("by") else None,
+            role=Role(arguments["by"]) if arguments.get("by") else None,
             exclude=self.answering,
             zone=self.config.clock.zone,
             for_model=True,
         )
         today, meaning = self.config.clock.today(), self.config.meaning
-        found = searched(db, str(given["query"]), filters, _MOST_HITS, today=today, meaning=meaning)
-        left = search_index.count_missing(db)
-        return (
-            found,
-            f"\n({left:,} imported messages are not in the index yet: they were not searched.)"
-            if left
-            else "",
+        results = searched(
+            db, str(arguments["query"]), filters, _MOST_HITS, today=today, meaning=meaning
         )
+        missing = search_index.count_missing(db)
+        note = (
+            f"\n({missing:,} imported messages are not in the index yet: they were not searched.)"
+        )
+        return results, note if missing else ""
 
     def _page(self, messages: list[Message], page: int) -> str:
         shown = messages[(page - 1) * _PAGE : page * _PAGE]
         self.brought(ContextItem("source", "message", m.id) for m in shown)
-        return "\n".join(
-            [*map(_said, shown), f"(page {page} of {max(1, -(-len(messages) // _PAGE))})"]
-        )
+        pages = max(1, ceil(len(messages) / _PAGE))
+        return "\n".join([*map(_message_line, shown), f"(page {page} of {pages})"])
 
     def _remember(self, db: sqlite3.Connection, content: str, category: object) -> str:
         with transaction(db):
@@ -217,18 +209,17 @@ class ToolBox:
 
 def summary(call: ToolUse) -> str:
     """Return a call as one line for the screen."""
-    given = (
+    argument = (
         call.input.get("query")
         or call.input.get("content")
         or call.input.get("observation")
         or call.input.get("id")
     )
-    return shorten(
-        f"{call.name}: {given if isinstance(given, str | int) else json.dumps(given)}", 100
-    )
+    text = argument if isinstance(argument, str | int) else json.dumps(argument)
+    return shorten(f"{call.name}: {text}", 100)
 
 
-def _hit(hit: Hit) -> str:
+def _hit_line(hit: Hit) -> str:
     who = f" {hit.role}" if hit.role else ""
     notes = [hit.stance] if hit.stance and hit.stance != "stated" else []
     notes += [f"{hit.match}: {MATCH_MEANS[hit.match]}"] if hit.match != "direct" else []
@@ -236,11 +227,11 @@ def _hit(hit: Hit) -> str:
     return f"{hit.kind} {hit.id}, {hit.date}{who}{note}: {_cut(' '.join(escape(hit.text).split()))}"
 
 
-def _behind(db: sqlite3.Connection, observation_id: int) -> list[Message]:
+def _messages_behind(db: sqlite3.Connection, observation_id: int) -> list[Message]:
     return [m for m in why(db, observation_id).messages if not (m.withheld or m.left_out)]
 
 
-def _said(m: Message) -> str:
+def _message_line(m: Message) -> str:
     return f"message {m.id}, {m.created_at[:16]} {m.role}: {_cut(escape(m.text))}"
 
 

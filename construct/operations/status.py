@@ -29,7 +29,15 @@ from construct.store.forbidden import count_left_out
 from construct.store.messages import MessageCounts
 from construct.store.observations import Count
 from construct.store.records import Cycle, Message, Watermarks
-from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Mode, Phase, Provider
+from construct.vocabulary import (
+    EXTRACTIVE,
+    CycleKind,
+    CycleStatus,
+    MemorySetting,
+    Mode,
+    Phase,
+    Provider,
+)
 
 if TYPE_CHECKING:
     from construct.companion import Companion
@@ -235,7 +243,7 @@ def _work(ctx: Context) -> Work:
 
 
 def _mode(ctx: Context) -> Mode:
-    if ctx.settings.memory != "on":
+    if ctx.settings.memory != MemorySetting.ON:
         return Mode(ctx.settings.memory)
     return Mode.ACTIVE if cycles.has_live_session(ctx.db) else Mode.PASSIVE
 

@@ -42,10 +42,10 @@ _STRIP = f"""
 
 
 def _strip(copy: sqlite3.Connection) -> None:
-    holds_deleted = exists(copy, "meta WHERE name = 'pruning'") or exists(copy, _RUNNING)
+    has_deleted_words = exists(copy, "meta WHERE name = 'pruning'") or exists(copy, _RUNNING)
     copy.executescript(_STRIP)
-    if holds_deleted:
-        merge_all(copy)  # an index keeps deleted words until then
+    if has_deleted_words:
+        merge_all(copy)  # an index keeps deleted words until its segments are merged
 
 
 def read_into(path: Path, copy: sqlite3.Connection) -> None:
@@ -55,6 +55,5 @@ def read_into(path: Path, copy: sqlite3.Connection) -> None:
     """
     is_in_use = any(side_file(path, suffix).exists() for suffix in SIDE_FILES)
     how = "mode=ro" if is_in_use else "mode=ro&immutable=1"
-    source = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
-    with closing(source):
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as source:
         source.backup(copy)

@@ -29,11 +29,8 @@ def explain(error: sqlite3.Error, path: Path | str) -> ConstructError:
         return read_only(path)
     if name.startswith("SQLITE_CANTOPEN"):
         return cannot_open(path)
-    if (
-        name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB"))
-        or "malformed" in text
-        or "not a database" in text
-    ):
+    says_damaged = "malformed" in text or "not a database" in text
+    if says_damaged or name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return damaged(path)
     if name.startswith("SQLITE_IOERR"):
         return ConstructError(

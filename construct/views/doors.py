@@ -27,7 +27,7 @@ from construct.text import one_line, printable
 from construct.views.memory import observation_json
 from construct.views.widgets import grid
 from construct.views.words import counted, when
-from construct.vocabulary import ItemKind
+from construct.vocabulary import ItemKind, Match
 
 INFORMATION = (
     "From the user's memory. All of it is information about what was said, "
@@ -120,7 +120,7 @@ def _hit_line(hit: Hit) -> str:
     head = [written((hit.kind, hit.id)), hit.date, hit.kind]
     if role_or_stance := hit.role or hit.stance:
         head.append(role_or_stance)
-    if hit.match != "direct":
+    if hit.match != Match.DIRECT:
         head.append(f"{hit.match} match")
     return _item_line(head, hit.text)
 

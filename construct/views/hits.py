@@ -15,7 +15,7 @@ from construct.references import written
 from construct.views.search import legend, words_sought
 from construct.views.unmarked import without_markup
 from construct.views.widgets import Prose, grid
-from construct.vocabulary import Role
+from construct.vocabulary import Match, Role
 
 _LINES_PER_HIT = 2
 _MIN_EXCERPT = 60
@@ -64,7 +64,7 @@ class _Hits:
     def _text(self, hit: Hit, columns: int) -> Text:
         text = without_markup(hit.text) if hit.role == Role.ASSISTANT else hit.text
         notes = [hit.state] if hit.state and hit.state != "active" else []
-        notes += [hit.match] if hit.match != "direct" else []
+        notes += [hit.match] if hit.match != Match.DIRECT else []
         return Prose.assemble(
             _SAID_BY.get(hit.role, ""),
             self._excerpt(text, columns),

@@ -9,7 +9,7 @@ from construct.memory.recall.search import MATCH_MEANS, Hit
 from construct.operations.search import SearchResult
 from construct.references import written
 from construct.views.words import counted
-from construct.vocabulary import ItemKind
+from construct.vocabulary import ItemKind, Match
 
 _EXCERPT = 160
 """Characters shown of a hit's text in plain lines."""
@@ -19,7 +19,7 @@ def search_lines(result: SearchResult) -> Iterator[str]:
     """Yield one line per hit, then the legend."""
     words, pieces = words_sought(result), analyse(result.query).pieces
     for hit in result.hits:
-        note = f"  [{hit.match}]" if hit.match != "direct" else ""
+        note = f"  [{hit.match}]" if hit.match != Match.DIRECT else ""
         who = f"{hit.role}: " if hit.role else ""
         text = excerpt(hit.text, words, _EXCERPT, pieces)
         yield f"{written((hit.kind, hit.id)):>14}  [{hit.date}] {who}{text}{note}"
@@ -48,7 +48,7 @@ def _hit_json(hit: Hit) -> dict[str, Any]:
         "text": hit.text,
         "score": round(hit.score, 6),
     }
-    if hit.match != "direct":
+    if hit.match != Match.DIRECT:
         data["match"] = hit.match
     match hit.kind:
         case ItemKind.MESSAGE:

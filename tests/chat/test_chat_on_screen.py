@@ -9,6 +9,7 @@ from construct.config import Settings
 from construct.memory.cycles.runner import Progress
 from construct.views.markdown import render_markdown
 from construct.views.themes import PLAIN
+from construct.vocabulary import Step
 from tests.chat.conftest import seated, stored
 from tests.chat.documents import DOCUMENTS
 from tests.support.fake_api import FakeApi, Reply, faults
@@ -60,7 +61,7 @@ async def test_leaves_the_scrollback_of_one_render(
         seat.type("list them\r")
         await seat.see("Some")
         seat.type("half a line")
-        seat.session._show_progress(Progress("observing"))
+        seat.session._show_progress(Progress(Step.OBSERVING))
         await seat.see("The end.")
         seat.type("\x15")
         await seat.see(lambda: seat.screen.lines[-2] == "›")
@@ -183,7 +184,7 @@ async def test_notices_do_not_tear_the_line(settings: Settings) -> None:
         await seat.see("observe 0%")
         seat.type("half a li")
         await seat.see("› half a li")
-        seat.session._show_progress(Progress("remembered", 3))
+        seat.session._show_progress(Progress(Step.OBSERVED, 3))
         await seat.see("· 3 new observations")
         seat.type("ne")
         await seat.see("› half a line")

@@ -27,7 +27,7 @@ from construct.views.messages import echo_view, replayed
 from construct.views.status import status_notes, status_view
 from construct.views.themes import PLAIN
 from construct.views.usage import usage_view
-from construct.vocabulary import Mode, Phase
+from construct.vocabulary import Match, Mode, Phase
 from tests.chat.test_views import (
     CLOCK,
     COSTS,
@@ -203,7 +203,7 @@ def test_what_was_found_fits_a_small_screen(width: int) -> None:
     """
     text = "Rosa said that the tea is in the tin with the ship on it. " * 20
     hits = [
-        Hit("message", n, 1, "2026-03-01", text, 1.0, role="assistant", match="loose")
+        Hit("message", n, 1, "2026-03-01", text, 1.0, role="assistant", match=Match.LOOSE)
         for n in range(990, 998)
     ]
     lines = to_text(search_view(SearchResult("tea", hits)), width).splitlines()

@@ -14,8 +14,9 @@ from tests.support.fake_api import FakeApi, faults
 from tests.support.program import Done, Program
 
 COMMANDS = [
-    ("status", "--json"), ("ask", "--no-wait", "Hello"), ("chat",), ("memory", "list"), ("export",), ("compact",),
-    ("undo",), ("usage",), ("doctor",), ("conversations", "list"), ("import", "talk.jsonl"), ("memory", "add", "x"),
+    ("status", "--json"), ("ask", "--no-wait", "Hello"), ("chat",), ("memory", "list"), ("export",),
+    ("compact",), ("undo",), ("usage",), ("doctor",), ("conversations", "list"),
+    ("import", "talk.jsonl"), ("memory", "add", "x"),
 ]  # fmt: skip
 
 
@@ -207,8 +208,9 @@ def test_output_that_has_no_code_for_a_character(lived: Program) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("ask", "--no-wait", "x\udcff"), ("memory", "add", "x\udcff"), ("memory", "search", "x\udcff"),
-        ("memory", "edit", "3", "x\udcff"), ("memory", "show", "x\udcff"), ("conversations", "rename", "1", "x\udcff"),
+        ("ask", "--no-wait", "x\udcff"), ("memory", "add", "x\udcff"),
+        ("memory", "search", "x\udcff"), ("memory", "edit", "3", "x\udcff"),
+        ("memory", "show", "x\udcff"), ("conversations", "rename", "1", "x\udcff"),
         ("import", "x\udcff"), ("export", "-o", "x\udcff"), ("ask", "--model", "x\udcff", "Hi"),
         ("memory", "list", "--as-of", "x\udcff"), ("export", "--format", "x\udcff"), ("x\udcff",),
         ("--log-file", "l\udcff", "status"), ("--db", "d\udcff", "status"),

@@ -76,8 +76,10 @@ def test_any_other_file_needs_force(
     """
     target = tmp_path / "out"
     for mine in (
-        b"mine", b"\xff\xfe", b"<!doctype html>\n<title>Mine</title>", b"# Conversations\n\n## 2026-03-01 With Ana\n",
-        b'{"type": "construct"}\n', b'{"mapping": {}}', b"[" * 9000, database_of(tmp_path / "theirs", 7),
+        b"mine", b"\xff\xfe", b"<!doctype html>\n<title>Mine</title>",
+        b"# Conversations\n\n## 2026-03-01 With Ana\n",
+        b'{"type": "construct"}\n', b'{"mapping": {}}', b"[" * 9000,
+        database_of(tmp_path / "theirs", 7),
     ):  # fmt: skip
         target.write_bytes(mine)
         done = lived.run(*command, "-o", "out")

@@ -46,10 +46,11 @@ def attacked(program: Program, api: FakeApi, tmp_path: Path) -> Program:
 
 
 COMMANDS = [
-    "status", "usage", "undo", "doctor", "memory list", "memory list --all", "memory search words", "memory show 1",
-    "memory show message:1", "memory show message:2", "memory show memory:1", "memory why 1", "memory why 2",
-    "memory diff", "memory forget 2", "conversations list", "conversations show 1", "conversations show 2",
-    "conversations delete 1", "export --format markdown", "report",
+    "status", "usage", "undo", "doctor", "memory list", "memory list --all", "memory search words",
+    "memory show 1", "memory show message:1", "memory show message:2", "memory show memory:1",
+    "memory why 1", "memory why 2", "memory diff", "memory forget 2", "conversations list",
+    "conversations show 1", "conversations show 2", "conversations delete 1",
+    "export --format markdown", "report",
 ]  # fmt: skip
 
 
@@ -98,9 +99,10 @@ def test_no_line_of_a_piped_chat_moves_a_cursor(attacked: Program, api: FakeApi)
 @pytest.mark.parametrize(
     "command",
     [
-        ("memory", "show", ATTACK), ("--db", "/dev/null/\x1b[2J\x9bx", "status"), ("import", f"x{ATTACK[:8]}"),
-        ("export", "--format", ATTACK), ("memory", "list", "--as-of", ATTACK), (f"b{ATTACK}",),
-        ("ask", "--model", ATTACK, "Hi"), ("memory", f"b{ATTACK}"), ("status", f"--b{ATTACK}"),
+        ("memory", "show", ATTACK), ("--db", "/dev/null/\x1b[2J\x9bx", "status"),
+        ("import", f"x{ATTACK[:8]}"), ("export", "--format", ATTACK),
+        ("memory", "list", "--as-of", ATTACK), (f"b{ATTACK}",), ("ask", "--model", ATTACK, "Hi"),
+        ("memory", f"b{ATTACK}"), ("status", f"--b{ATTACK}"),
     ],
     ids=ascii,
 )  # fmt: skip
@@ -115,10 +117,11 @@ def test_no_error_message_moves_a_cursor(program: Program, command: tuple[str, .
 def test_with_json_nothing_else_is_on_standard_output(lived: Program) -> None:
     """Every command that takes `--json` prints one JSON value there, and nothing on standard error."""
     for command in (
-        "status", "usage", "doctor", "memory list", "memory search Lisbon", "memory show 3", "memory why 4",
-        "memory pin 3", "memory edit 3 Words", "memory add More", "memory diff", "conversations list",
-        "conversations show 1", "conversations rename 1 New", "conversations fork 1", "compact",
-        "memory forget memory:1 --yes", "conversations delete 2 --yes", "undo", "ask --no-wait Hello",
+        "status", "usage", "doctor", "memory list", "memory search Lisbon", "memory show 3",
+        "memory why 4", "memory pin 3", "memory edit 3 Words", "memory add More", "memory diff",
+        "conversations list", "conversations show 1", "conversations rename 1 New",
+        "conversations fork 1", "compact", "memory forget memory:1 --yes",
+        "conversations delete 2 --yes", "undo", "ask --no-wait Hello",
     ):  # fmt: skip
         done = lived.run(*command.split(), "--json")
         assert (done.returncode, done.stderr) == (0, ""), command

@@ -11,7 +11,8 @@ from tests.support.program import Program
 WRONG = [
     ("CONSTRUCT_PROVIDER", "openai"),
     ("CONSTRUCT_DB", "~nobody-here/x.db"),
-    *((f"CONSTRUCT_{name}", value) for name in ("OBSERVER_THRESHOLD", "COMPACT_THRESHOLD", "REFLECTOR_THRESHOLD")
+    *((f"CONSTRUCT_{name}", value) for name in ("OBSERVER_THRESHOLD", "COMPACT_THRESHOLD",
+                                                "REFLECTOR_THRESHOLD")
       for value in ("x", "0", "-1", "1.5")),
     ("CONSTRUCT_OBSERVATION_BUDGET", "many"),
     ("CONSTRUCT_RETAIN", "2"),

@@ -277,7 +277,8 @@ def test_version(program: Program) -> None:
     ("arguments", "command"),
     [
         ("bogus", ""), ("--bogus", ""), ("memory bogus", " memory"), ("ask a b", " ask"),
-        ("status --db x", " status"), ("import", " import"), ("chat --conversation", " chat"), ("--db", ""),
+        ("status --db x", " status"), ("import", " import"), ("chat --conversation", " chat"),
+        ("--db", ""),
     ],
 )  # fmt: skip
 def test_wrong_usage_is_two_lines(program: Program, arguments: str, command: str) -> None:

@@ -26,8 +26,8 @@ def observation(
 ) -> Observation:
     """Return an active observation."""
     found = Observation(
-        number, f"o{number}", 1, content, priority, stance, day, ahead, generation, 1, tokens or 0, pinned,
-        "2026-03-01T14:30:00+00:00", "2026-03-01T14:30:00+00:00", None, None, origin, None,
+        number, f"o{number}", 1, content, priority, stance, day, ahead, generation, 1, tokens or 0,
+        pinned, "2026-03-01T14:30:00+00:00", "2026-03-01T14:30:00+00:00", None, None, origin, None,
     )  # fmt: skip
     return found._replace(token_count=line_tokens(found)) if tokens is None else found
 
@@ -60,5 +60,6 @@ def message(
     when = to_text(START + timedelta(minutes=number if minutes is None else minutes))
     size = len(content) // 4 + 5 if tokens is None else tokens
     return Message(
-        number, f"m{number}", 1, role, content, blocks, status, 0, size, when, None, None, retried, 0
+        number, f"m{number}", 1, role, content, blocks, status, 0, size, when, None, None, retried,
+        0
     )  # fmt: skip

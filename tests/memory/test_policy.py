@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from construct.config import Thresholds
 from construct.memory.policy import (
     Situation,
-    Work,
     blocks,
     choose_life,
     due,
     fit_to,
     is_cold,
 )
+from construct.vocabulary import Work
 
 T = Thresholds()
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -26,8 +26,8 @@ from tests.memory.builders import FRAME, Life
 from tests.support.context import context
 
 STEPS = (
-    "say", "say", "observe", "observe", "compact", "reflect", "reflect", "drop", "outdate", "edit", "pin", "undo",
-    "forget", "fork", "delete",
+    "say", "say", "observe", "observe", "compact", "reflect", "reflect", "drop", "outdate", "edit",
+    "pin", "undo", "forget", "fork", "delete",
 )  # fmt: skip
 
 

@@ -81,8 +81,9 @@ def test_what_is_wanted(text: str, more: dict[str, Any], holds: bool) -> None:
 
 @pytest.mark.parametrize(
     ("text", "holds"),
-    [("", True), ("yours", True), ("evil", True), ("since 2026-03-09", True), ("since 2026-03-10", False),
-     ("high", False), ("planned", False), ("pending", False), ("good", False)],
+    [("", True), ("yours", True), ("evil", True), ("since 2026-03-09", True),
+     ("since 2026-03-10", False), ("high", False), ("planned", False), ("pending", False),
+     ("good", False)],
 )  # fmt: skip
 def test_what_was_kept_by_hand(text: str, holds: bool) -> None:
     """It has neither priority nor stance.

@@ -59,7 +59,8 @@ def test_new_database(place: Path) -> None:
     finally:
         os.umask(old)
     assert mode(place / "a") == mode(place / "a" / "b") == 0o700
-    for pragma, value in (("application_id", APPLICATION_ID), ("user_version", SCHEMA_VERSION), ("journal_mode", "wal"),
+    for pragma, value in (("application_id", APPLICATION_ID), ("user_version", SCHEMA_VERSION),
+                          ("journal_mode", "wal"),
                           ("foreign_keys", 1), ("secure_delete", 1)):  # fmt: skip
         assert db.execute(f"PRAGMA {pragma}").fetchone() == (value,)
     db.close()

@@ -22,7 +22,8 @@ def db(tmp_path: Path) -> sqlite3.Connection:
     talk = w.conversation()
     _, (fact,) = w.observe(talk, w.say(talk, "I like quinces", "Noted"), "Likes quinces")
     for content, observation in (("Likes quinces", fact), ("Buys quinces", None)):
-        w.insert("memories", uid=w.uid("e"), content=content, origin="observation", observation_id=observation,
+        w.insert("memories", uid=w.uid("e"), content=content, origin="observation",
+                 observation_id=observation,
                  created_at=w.tick())  # fmt: skip
     return db
 

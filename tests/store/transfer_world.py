@@ -57,7 +57,8 @@ class World:
         return [
             self.insert(
                 "messages", uid=self.uid("m"), conversation_id=conversation, content=text,
-                role="assistant" if i % 2 else "user", token_count=len(text), created_at=self.tick(), **more,
+                role="assistant" if i % 2 else "user", token_count=len(text),
+                created_at=self.tick(), **more,
             )
             for i, text in enumerate(words)
         ]  # fmt: skip
@@ -65,8 +66,9 @@ class World:
     def attach(self, message: int, name: str, data: bytes) -> int:
         """Insert a text file of a message's."""
         return self.insert(
-            "attachments", uid=self.uid("f"), message_id=message, position=0, name=name, media_type="text/plain",
-            sha256=digest(data), size=len(data), token_count=len(data), data=data,
+            "attachments", uid=self.uid("f"), message_id=message, position=0, name=name,
+            media_type="text/plain", sha256=digest(data), size=len(data), token_count=len(data),
+            data=data,
         )  # fmt: skip
 
     def cycle(
@@ -74,8 +76,9 @@ class World:
     ) -> int:
         """Insert a cycle."""
         return self.insert(
-            "cycles", uid=self.uid("y"), conversation_id=conversation, kind=kind, status=status, attempts=1,
-            model="claude-haiku", started_at=self.tick(), finished_at=self.tick(), **more,
+            "cycles", uid=self.uid("y"), conversation_id=conversation, kind=kind, status=status,
+            attempts=1, model="claude-haiku", started_at=self.tick(), finished_at=self.tick(),
+            **more,
         )  # fmt: skip
 
     def observe(
@@ -117,12 +120,13 @@ class World:
     ) -> int:
         """Insert an observation with what it comes from."""
         values = {
-            "priority": "high", "stance": "stated", "observation_date": "2026-03-01", "referenced_date": "2026-03-05",
-            "generation": 0, "token_count": 9, "created_at": self.tick(), "origin": "worker", **more,
+            "priority": "high", "stance": "stated", "observation_date": "2026-03-01",
+            "referenced_date": "2026-03-05", "generation": 0, "token_count": 9,
+            "created_at": self.tick(), "origin": "worker", **more,
         }  # fmt: skip
         observation = self.insert(
-            "observations", uid=self.uid("o"), conversation_id=conversation, cycle_id=cycle, content=content,
-            committed_at=self.tick() if commit else None, **values,
+            "observations", uid=self.uid("o"), conversation_id=conversation, cycle_id=cycle,
+            content=content, committed_at=self.tick() if commit else None, **values,
         )  # fmt: skip
         self.db.executemany(
             "INSERT INTO observation_messages VALUES (?, ?)", [(observation, m) for m in messages]
@@ -162,8 +166,9 @@ class World:
 def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
     """Fill a database with rows of every table, in every state."""
     w = World(db, machine)
-    dentist = w.conversation("Dentist \x1b[31m& “Zähne” 歯医者", titled_by="user", current_task="find a dentist",
-                             suggested_response="…", last_request_at=START, cache_life="1h")  # fmt: skip
+    dentist = w.conversation("Dentist \x1b[31m& “Zähne” 歯医者", titled_by="user",
+                             current_task="find a dentist", suggested_response="…",
+                             last_request_at=START, cache_life="1h")  # fmt: skip
     other = w.conversation(None)
     old = w.say(other, "from long ago", "indeed", archived=1)
     said = w.say(
@@ -243,10 +248,12 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
         cycle_id=graph,
     )
     tea = w.insert("entities", uid=w.uid("n"), name="tea", type=None, cycle_id=graph)
-    w.insert("relations", uid=w.uid("r"), subject_id=user, predicate="likes", object_id=tea, memory_id=memory,
-             created_at=w.tick(), superseded_at=w.tick(), cycle_id=graph)  # fmt: skip
-    w.insert("usage", uid=w.uid("u"), created_at=w.tick(), purpose="chat", model="claude-sonnet", input_tokens=7,
-             cache_read_tokens=3, output_tokens=2, cost_usd=0.1 + 0.2, conversation_id=dentist)  # fmt: skip
+    w.insert("relations", uid=w.uid("r"), subject_id=user, predicate="likes", object_id=tea,
+             memory_id=memory, created_at=w.tick(), superseded_at=w.tick(),
+             cycle_id=graph)  # fmt: skip
+    w.insert("usage", uid=w.uid("u"), created_at=w.tick(), purpose="chat", model="claude-sonnet",
+             input_tokens=7, cache_read_tokens=3, output_tokens=2, cost_usd=0.1 + 0.2,
+             conversation_id=dentist)  # fmt: skip
     w.insert(
         "usage",
         uid=w.uid("u"),
@@ -289,8 +296,9 @@ def _withhold_something(w: World, conversation: int, observation: int, message: 
 
 def run_something(w: World, conversation: int) -> None:
     """Leave a cycle at work, with what an adversarial worker would have written already."""
-    cycle = w.insert("cycles", uid=w.uid("y"), conversation_id=conversation, kind="reflector", status="running",
-                     started_at=w.tick(), owner='{"host": "changeling", "pid": 7}', heartbeat=1.0,
+    cycle = w.insert("cycles", uid=w.uid("y"), conversation_id=conversation, kind="reflector",
+                     status="running", started_at=w.tick(),
+                     owner='{"host": "changeling", "pid": 7}', heartbeat=1.0,
                      phase="checking")  # fmt: skip
     (source,) = w.db.execute(
         "SELECT min(id) FROM observations WHERE superseded_at IS NULL"
@@ -304,7 +312,8 @@ def run_something(w: World, conversation: int) -> None:
         commit=False,
     )
     w.supersede(source, cycle)
-    w.insert("memories", uid=w.uid("e"), content="hippopotamus", origin="observation", observation_id=half,
+    w.insert("memories", uid=w.uid("e"), content="hippopotamus", origin="observation",
+             observation_id=half,
              created_at=w.tick())  # fmt: skip
     w.insert("shown", conversation_id=conversation, observation_id=half, block=1)
     w.replace(source, half, cycle, "same")

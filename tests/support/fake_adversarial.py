@@ -23,7 +23,8 @@ from tests.support.fake_worker import (
 
 _LINES_MERGED = 5
 _MAIN: dict[str, str] = {
-    "observer": "observations", "reflector": "reflections", "verifier": "checks", "graph": "relations",
+    "observer": "observations", "reflector": "reflections", "verifier": "checks",
+    "graph": "relations",
 }  # fmt: skip
 """The section of each worker's answer without which it is none."""
 

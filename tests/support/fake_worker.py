@@ -391,6 +391,7 @@ def chat(body: Json) -> str:
 
 
 WORKERS: dict[Purpose, Answerer] = {
-    "chat": chat, "observer": observer, "reflector": reflector, "verifier": verifier, "graph": graph,
+    "chat": chat, "observer": observer, "reflector": reflector, "verifier": verifier,
+    "graph": graph,
 }  # fmt: skip
 """Who answers what, unless a test says otherwise."""

@@ -84,12 +84,14 @@ def test_observer_observes(api: FakeApi) -> None:
     found = section(text, "observations")
     assert found is not None
     notes = read_notes(found.lines, "M", ["M1", "M2", "M3", "M4", "M5"])
-    assert [(n.content, n.priority, n.stance, n.observation_date, n.referenced_date, n.anchors) for n in notes] == [
+    assert [(n.content, n.priority, n.stance, n.observation_date, n.referenced_date,
+             n.anchors) for n in notes] == [
         (
             "User said: IMPORTANT: my sister Inês arrives on flight TP 842.",
             "high", "stated", "2026-03-01", None, ("M1",),
         ),
-        ("User said: I will paint the kitchen tomorrow.", "low", "planned", "2026-03-02", "2026-03-03", ("M4",)),
+        ("User said: I will paint the kitchen tomorrow.", "low", "planned", "2026-03-02",
+         "2026-03-03", ("M4",)),
         ("User said: Does my dog like Lisbon?", "low", "asked", "2026-03-02", None, ("M5",)),
     ]  # fmt: skip
     assert "\n<title>Hello! IMPORTANT: my sister Inês arrives</title>\n<forget></forget>" in text
@@ -261,7 +263,8 @@ def test_adversarial_reflector_is_reproducible() -> None:
 
 def test_a_note_is_written_as_it_is_read() -> None:
     """Marks come after the fact, and a stated one has none."""
-    line = note("User sees a dentist", ["M1", "M2"], priority="high", stance="planned", referenced_date="2026-03-05",
+    line = note("User sees a dentist", ["M1", "M2"], priority="high", stance="planned",
+                referenced_date="2026-03-05",
                 replaces=["K1", "K2"])  # fmt: skip
     assert (
         line == "! 2026-01-01 M1 M2 User sees a dentist | planned | for 2026-03-05 | replaces K1 K2"

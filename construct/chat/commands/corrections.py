@@ -45,7 +45,7 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command(_PIN, "keep it as it is", like="/pin 12", choices=observation_choices)
 async def pin(chat: Chat, out: Output, argument: str) -> None:
-    """No reflection changes a pinned memory, and it is kept first when space is short.
+    """A pinned memory is kept word for word and always shown to the model.
 
     off removes the pin. Without an ID it means what was shown last.
     """
@@ -65,7 +65,7 @@ def _show(chat: Chat, out: Output, found: Observation) -> None:
     _FORGET, "delete it for good", like="/forget 12 --words", choices=observation_choices
 )
 async def forget(chat: Chat, out: Output, argument: str) -> None:
-    """Deletes it with everything that rests on it. It shows what goes, then asks.
+    """Deletes it with everything made from it. It shows what goes, then asks.
 
     --words also empties the messages it came from. message:N deletes a message and all
     that was learned from it. --yes does not ask. Without an ID it means what was shown

@@ -74,7 +74,7 @@ async def usage(chat: Chat, out: Output, argument: str) -> None:
     out.show(usage_view(await chat.run(cost_report)))
 
 
-@group.command("/doctor", "is all well?")
+@group.command("/doctor", "check for problems")
 async def doctor(chat: Chat, out: Output, argument: str) -> None:
     """Checks the settings, the database and the search, and asks the model for one word."""
     with out.busy("checking"):

@@ -1,8 +1,8 @@
-"""Queries local model servers over HTTP with the standard library.
+"""Query local model servers over HTTP with the standard library.
 
 Each query has a time limit, follows no redirect, uses no proxy and sends no
 credentials. The chat's first screen waits for this, so neither `anthropic` nor its HTTP
-client is imported. Answers are untrusted JSON of any shape.
+client, which are slow to import, is used. Answers are untrusted JSON of any shape.
 """
 
 import json
@@ -22,22 +22,23 @@ T = TypeVar("T")
 PATIENCE = 0.3
 """Time limit for one answer, in seconds."""
 _MOST_BYTES = 1 << 20
+"""Longer answers are ignored."""
 
 
 def asker(
     base_url: str, headers: Mapping[str, str] | None = None, patience: float = PATIENCE
 ) -> Ask:
-    """Return a function that asks the server at a base URL and caches its answers to GET."""
-    known: dict[str, Any] = {}
+    """Return a function that queries one server and caches its answers to GET requests."""
+    cached: dict[str, Any] = {}
 
     def ask(path: str, body: Mapping[str, object] | None = None) -> Any:
-        if body is None and path in known:
-            return known[path]
+        if body is None and path in cached:
+            return cached[path]
         (answer,) = at_once(
             [partial(_answer, base_url, path, body, headers or {}, patience)], patience
         )
         if body is None:
-            known[path] = answer
+            cached[path] = answer
         return answer
 
     return ask
@@ -46,10 +47,10 @@ def asker(
 def at_once(
     questions: Sequence[Callable[[], T]], patience: float | None = PATIENCE
 ) -> list[T | None]:
-    """Return the answers in order, None for one that fails or takes too long.
+    """Call functions in parallel; return their results, None where one failed or was late.
 
-    Each question runs in a thread of its own. One that is too late is left behind: its
-    thread cannot hold up the program, not even at its end.
+    Each runs in a daemon thread, so a late one cannot delay the program or its exit.
+    `patience` is the time limit in seconds for all of them.
     """
     answers: list[T | None] = [None] * len(questions)
 
@@ -77,20 +78,20 @@ def _answer(
     headers: Mapping[str, str],
     patience: float,
 ) -> Any:
-    import http.client  # 10 ms, and a chat with a key never asks
+    import http.client  # takes 10 ms, and a chat with an API key does not need it
 
     parts = urlsplit(base_url)
     secure = parts.scheme == "https"
     kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
     connection = kind(parts.hostname or "", parts.port, timeout=patience)
     try:
-        given = {"Accept": "application/json", **headers}
+        all_headers = {"Accept": "application/json", **headers}
         text = None
         if body is not None:
-            given["Content-Type"] = "application/json"
+            all_headers["Content-Type"] = "application/json"
             text = json.dumps(body)
         method = "GET" if body is None else "POST"
-        connection.request(method, parts.path.rstrip("/") + path, text, given)
+        connection.request(method, parts.path.rstrip("/") + path, text, all_headers)
         response = connection.getresponse()
         if response.status != http.client.OK:
             return None

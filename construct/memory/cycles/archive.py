@@ -14,9 +14,8 @@ from construct.store.backlog import Backlog
 from construct.store.messages import LAST
 from construct.tokens import Usage
 
-# Around one call stand about as many tokens of prompt and schema; an observer writes a
-# line of 80 for each 200 of talk, and a reflector reads what it wrote about once and
-# writes half of it.
+# A call has about this many tokens of prompt and schema around the messages. For each
+# token of messages, an observer writes 0.4 tokens; a reflector then reads 0.2 and writes 0.2.
 _PROMPT_TOKENS = 1_500
 _WRITTEN, _READ_AGAIN, _CONDENSED = 0.4, 0.2, 0.2
 
@@ -34,14 +33,14 @@ def estimate(waiting: Sequence[Backlog], model: Model | None) -> Estimate:
     """Estimate what observing a backlog takes, reflections included."""
     if model is None:
         return Estimate(0, 0.0)
-    talked = sum(b.tokens for b in waiting)
+    message_tokens = sum(b.tokens for b in waiting)
     calls = sum(ceil(b.tokens / batch_tokens(model)) for b in waiting)
-    one = Usage(
-        input_tokens=_PROMPT_TOKENS + ceil(talked * (1 + _READ_AGAIN) / max(1, calls)),
-        output_tokens=ceil(talked * (_WRITTEN + _CONDENSED) / max(1, calls)),
+    usage = Usage(
+        input_tokens=_PROMPT_TOKENS + ceil(message_tokens * (1 + _READ_AGAIN) / max(1, calls)),
+        output_tokens=ceil(message_tokens * (_WRITTEN + _CONDENSED) / max(1, calls)),
     )
-    each = cost_usd(model.name, one)
-    return Estimate(calls, None if each is None else each * calls)
+    usd_per_call = cost_usd(model.name, usage)
+    return Estimate(calls, None if usd_per_call is None else usd_per_call * calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +52,8 @@ class Revived:
     """The last message an observer may read: later ones are still archived."""
 
 
-def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived | None:
-    """Unarchive the oldest messages of a backlog, about `most` tokens, so they are due.
+def revive(db: sqlite3.Connection, conversation_id: int, limit: int) -> Revived | None:
+    """Unarchive the oldest messages of a backlog, about `limit` tokens, so they are due.
 
     If the conversation has gone on since the import, all are unarchived at once: a batch
     of the observer must not skip messages that are still archived.
@@ -64,6 +63,6 @@ def revive(db: sqlite3.Connection, conversation_id: int, most: int) -> Revived |
         return None
     chosen = waiting
     if backlog.count_messages_from(db, conversation_id, waiting[0]) == len(waiting):
-        chosen = [m.id for m in batches(backlog.first_messages(db, waiting), most)[0]]
+        chosen = [m.id for m in batches(backlog.first_messages(db, waiting), limit)[0]]
     backlog.unarchive(db, chosen)
     return Revived(len(chosen), LAST if len(chosen) == len(waiting) else chosen[-1])

@@ -24,19 +24,18 @@ from construct.memory.graph.storing import store_graph
 from construct.memory.learning.asking import Account, ask, repeats_itself
 from construct.memory.shown.escaping import inline
 from construct.prompts import prompt
-from construct.store import cycles
-from construct.store import graph as rows
+from construct.store import cycles, graph
 from construct.store.forbidden import left_out_note
 from construct.store.graph import Entity
 from construct.store.records import Memory
 from construct.text import one_line
-from construct.vocabulary import CycleKind, CycleStatus
+from construct.vocabulary import CycleKind, CycleStatus, Step
 
 BETWEEN_TURNS = 20
 """Unread memories needed for a call between turns; at other times one is enough."""
-_MOST = 200
+_MOST_MEMORIES = 200
 """Limit of memories per call: the relations of more do not fit into the answer."""
-_MOST_AFTER_FAILURE = 40
+_MOST_MEMORIES_AFTER_FAILURE = 40
 _ATTEMPTS = 2
 _REPLY_TOKENS = 8_192
 _NAMES_TOKENS = 400
@@ -58,8 +57,8 @@ def is_due(db: sqlite3.Connection, enough: int = 1) -> bool:
     After a failure or an undo only new ones count.
     """
     last = cycles.last_cycle(db, CycleKind.GRAPH, None)
-    tried = 0 if last is None or last.status == CycleStatus.SUCCEEDED else rows.attempted_up_to(db)
-    return rows.count_unread(db, after=tried) >= enough
+    tried = 0 if last is None or last.status == CycleStatus.SUCCEEDED else graph.attempted_up_to(db)
+    return graph.count_unread(db, after=tried) >= enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +76,8 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
     """Draws the graph from memories that no cycle has read yet."""
 
     kind = CycleKind.GRAPH
-    progress = "drawing"
-    done = "drawn"
+    progress = Step.DRAWING
+    done = Step.DRAWN
     model: Model
     home: None = None
 
@@ -88,18 +87,20 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
         # The last cycle may have failed because of one memory. With the newest first, later
         # cycles get by without it.
         failed = last is not None and last.status == CycleStatus.FAILED
-        unread = rows.unread(db, _MOST_AFTER_FAILURE if failed else _MOST, newest=failed)
+        unread = graph.unread(
+            db, _MOST_MEMORIES_AFTER_FAILURE if failed else _MOST_MEMORIES, newest=failed
+        )
         if not unread:
             return None
         room = max(200, min(_MEMORY_TOKENS, self.model.context_window // 4))
         count = max(1, _how_many_fit([m.content for m in unread], room))
         memories = {f"P{number}": memory for number, memory in enumerate(unread[:count], 1)}
-        return GraphBatch(memories, rows.entities(db), rows.predicates(db))
+        return GraphBatch(memories, graph.entities(db), graph.predicates(db))
 
     async def work(self, batch: GraphBatch, account: Account) -> GraphProposal | None:
-        """Return what may be stored of the model's answer.
+        """Return the part of the model's answer that may be stored.
 
-        None when no attempt could be read.
+        None if no answer could be parsed.
         """
         request = await asyncio.to_thread(graph_request, self.model, batch)
         texts = {anchor: one_line(memory.content) for anchor, memory in batch.memories.items()}
@@ -110,14 +111,14 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
             if reply is None:
                 continue
             try:
-                found = await asyncio.to_thread(read_answer, reply.text, texts, known)
+                proposal = await asyncio.to_thread(read_answer, reply.text, texts, known)
             except UnreadableAnswerError as error:
                 account.problems.append(str(error))
                 continue
-            if found.is_whole:
-                return found
+            if proposal.is_whole:
+                return proposal
             account.problems.append("the answer broke off")
-            broken_off = found
+            broken_off = proposal
         return broken_off
 
     def commit(
@@ -130,7 +131,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
         """Store the extracted entities and relations."""
         must_run(db, cycle.id)
         if found is None:
-            rows.note_attempt(db)
+            graph.note_attempt(db)
             return Outcome(status=CycleStatus.FAILED)
         memory_ids = {anchor: m.id for anchor, m in cycle.batch.memories.items()}
         forbidden = store_graph(db, cycle.id, memory_ids, found, now)
@@ -147,8 +148,12 @@ def graph_request(model: Model, batch: GraphBatch) -> WorkRequest:
     names = names[: _how_many_fit(names, min(_NAMES_TOKENS, model.context_window // 20))]
     if names:
         user += "\n\n<names>\n" + "\n".join(names) + "\n</names>"
-    most = min(_REPLY_TOKENS, model.context_window // 3)
-    return WorkRequest(system=prompt("graph"), user=user, max_tokens=most, hopeless=repeats_itself)
+    return WorkRequest(
+        system=prompt("graph"),
+        user=user,
+        max_tokens=min(_REPLY_TOKENS, model.context_window // 3),
+        hopeless=repeats_itself,
+    )
 
 
 def known_names(

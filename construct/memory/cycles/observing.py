@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from construct.language.terms import content_words, terms
 from construct.llm.capable import is_capable
-from construct.llm.types import Model
+from construct.llm.types import File, Model
 from construct.memory.config import MemoryConfig
 from construct.memory.cycles.commit import store_extraction
 from construct.memory.cycles.runner import (
@@ -50,11 +50,14 @@ from construct.vocabulary import (
     Priority,
     Role,
     Stance,
+    Step,
 )
 
 _MOST_WORDS = 40
 _CANDIDATES = 80
 _MOST_PLANS = 20
+_MAX_PDF_TOKENS = 20_000
+"""About ten pages. Of a longer PDF the observer knows what the conversation says of it."""
 _QUOTED = 120
 """Characters of a note that are quoted in a cycle's problems."""
 
@@ -78,25 +81,31 @@ class Material:
 
     messages: list[Message]
     pictures: Pictures
+    """Pictures and short PDFs."""
 
 
 def material(db: sqlite3.Connection, messages: Sequence[Message], model: Model | None) -> Material:
-    """Return messages with their attached texts, and the pictures if the model sees."""
+    """Return messages with their attached texts, and the files that the model can see."""
     if model is None or not any(m.attached for m in messages):
         return Material(list(messages), {})
     files = {
         message: [stored_file(one, data) for one, data in found]
         for message, found in attachments_with_data(db, messages).items()
     }
-    pictures = {
-        message: [f for f in of if AttachmentKind.of(f.media_type) is AttachmentKind.IMAGE]
-        for message, of in files.items()
-        if AttachmentKind.IMAGE in model.reads
+    shown = {
+        message: [file for file in of if _is_shown(file, model)] for message, of in files.items()
     }
     return Material(
         [with_material(m, files[m.id]) if m.id in files else m for m in messages],
-        {message: of for message, of in pictures.items() if of},
+        {message: of for message, of in shown.items() if of},
     )
+
+
+def _is_shown(file: File, model: Model) -> bool:
+    """Return whether the observer is sent the file itself, not only its text or its line."""
+    kind = AttachmentKind.of(file.media_type)
+    is_short = kind is AttachmentKind.IMAGE or file.tokens <= _MAX_PDF_TOKENS
+    return kind is not AttachmentKind.TEXT and kind in model.reads and is_short
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +126,8 @@ class _Batch:
 @dataclass(frozen=True)
 class _ObserverJob(CycleJob[_Batch, Extraction, int]):
     kind = CycleKind.OBSERVER
-    progress = "observing"
-    done = "remembered"
+    progress = Step.OBSERVING
+    done = Step.OBSERVED
     home: int
     config: MemoryConfig
     find: Find

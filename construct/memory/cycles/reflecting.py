@@ -22,7 +22,7 @@ from construct.store import cycles, forget_requests, provenance
 from construct.store import observations as rows
 from construct.store.forbidden import left_out_note
 from construct.store.records import Observation
-from construct.vocabulary import CycleKind, CycleStatus
+from construct.vocabulary import CycleKind, CycleStatus, Step
 
 _MUCH_LEFT = 0.75
 """A reflection that leaves more than this share of the tokens took little away.
@@ -52,8 +52,8 @@ class _Batch:
 @dataclass(frozen=True)
 class _ReflectorJob(CycleJob[_Batch, Reflection, Reflection]):
     kind = CycleKind.REFLECTOR
-    progress = "reflecting"
-    done = "condensed"
+    progress = Step.REFLECTING
+    done = Step.REFLECTED
     config: MemoryConfig
     conversation_id: int
 

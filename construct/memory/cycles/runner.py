@@ -24,7 +24,7 @@ from construct.store import cycles
 from construct.store.database import transaction
 from construct.store.in_thread import Store
 from construct.store.usage import record_usage
-from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Phase, Purpose
+from construct.vocabulary import EXTRACTIVE, CycleKind, CycleStatus, Phase, Purpose, Step
 
 Batch = TypeVar("Batch")
 Found = TypeVar("Found")
@@ -35,10 +35,9 @@ Result = TypeVar("Result")
 class Progress:
     """A worker's step that began or finished, for the screen."""
 
-    kind: str
-    """`observing`, `reflecting`, `drawing`, `compacted`, `remembered`, `condensed`,
-    `drawn` or `idle`."""
+    step: Step
     count: int = 0
+    """The number of observations made or condensed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +70,9 @@ class CycleJob(ABC, Generic[Batch, Found, Result]):
     """
 
     kind: ClassVar[CycleKind]
-    progress: ClassVar[str]
+    progress: ClassVar[Step]
     """The progress reported when it begins."""
-    done: ClassVar[str]
+    done: ClassVar[Step]
     """The progress reported when it ends."""
     model: Model | None
     """None: the extractive worker."""

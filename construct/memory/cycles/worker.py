@@ -35,6 +35,7 @@ from construct.store.database import transaction
 from construct.store.in_thread import Store
 from construct.store.messages import LAST, last_message_id
 from construct.store.search_index import merge_some
+from construct.vocabulary import Step, Work
 
 
 class MemoryWorker:
@@ -62,29 +63,26 @@ class MemoryWorker:
         self._runner.config = config
 
     async def run_due(self, conversation_id: int, *, leaving: bool = False) -> None:
-        """Do what is due until nothing is, or another process is at it."""
+        """Do the due work until none is left or another process is doing it."""
         async with self._turn:
             await self._do_due(conversation_id, set(), leaving=leaving)
 
     async def went_cold(self, conversation_id: int) -> bool:
-        """Return whether a conversation went cold with something unobserved.
+        """Return whether a conversation went cold with enough left to observe.
 
-        To be asked before a turn warms it again.
+        Call this before a turn warms the conversation again.
         """
         situation = await self._store.call(read_situation, conversation_id, self.config)
         return situation.cold and policy.observing_is_due(situation, self.config.thresholds)
 
     async def rest(self, *, but: int | None = None) -> None:
-        """Observe and compact what was left, or went cold, unobserved."""
+        """Do the due work of conversations that were left or went cold, except one."""
         for conversation_id in await self._store.call(conversations_at_rest, self.config, but):
             with suppress(NotFoundError):  # deleted meanwhile
                 await self.run_due(conversation_id)
 
     async def index(self) -> bool:
-        """Keep the search indexes whole and quick, a little at a time.
-
-        False when nothing is left to do, or nothing does it.
-        """
+        """Do a little work on the search indexes; return whether there may be more."""
         for work in (search_index.make_some, merge_some):
             if await self._store.call(work):
                 return True
@@ -92,51 +90,49 @@ class MemoryWorker:
         return meaning is not None and await index_some(self._store, meaning)
 
     async def now(self, conversation_id: int) -> tuple[int, Compacted, Reflection | None]:
-        """Observe, compact and reflect now, whatever is due.
+        """Observe, compact and reflect now, whether it is due or not.
 
-        Returns how many observations were made, and what changed. What is reported
-        meanwhile has no counts: whoever asked is told them at the end.
+        Returns the number of new observations, and what changed. Progress reports have
+        no counts meanwhile, because the caller gets them at the end.
         """
         async with self._turn, self._runner.uncounted():
             made = 0
-            for one in (
-                *await self._store.call(uncommitted_below, conversation_id),
-                conversation_id,
-            ):
-                made += await self._observe_all(one)
+            parent_ids = await self._store.call(uncommitted_below, conversation_id)
+            for id_ in (*parent_ids, conversation_id):
+                made += await self._observe_all(id_)
             compacted = await self._compact_after_parents(conversation_id)
             reflection = await run_reflector(self._runner, conversation_id)
             await run_graph(self._runner)
-            self._runner.report(Progress("idle"))
+            self._runner.report(Progress(Step.IDLE))
             return made, compacted, reflection
 
     async def catch_up(self, conversation_id: int, until: int = LAST) -> int:
-        """Observe what is unobserved up to a message, then do what that makes due.
+        """Observe the messages up to one, then do the work that becomes due.
 
-        Returns how many observations were made. What comes behind that message stays
-        unobserved: an observer would step over what is archived in between.
+        Returns the number of new observations. Later messages stay unobserved, because
+        an observer would skip the archived ones in between.
         """
         async with self._turn:
             made = await self._observe_all(conversation_id, until)
-            await self._do_due(conversation_id, {"observe"}, leaving=True)
+            await self._do_due(conversation_id, {Work.OBSERVE}, leaving=True)
         return made
 
     async def catch_up_passed(self, conversation_id: int) -> int | None:
-        """Observe a batch of the imported messages that the talk has gone past.
+        """Observe a batch of imported messages older than the newest observed message.
 
-        None when none could be.
+        Returns the number of new observations, or None if nothing could be observed.
         """
         async with self._turn:
             made = await self._observe(conversation_id, backlog.unread_below_mark)
             if made is not None:
-                await self._do_due(conversation_id, {"observe"}, leaving=True)
+                await self._do_due(conversation_id, {Work.OBSERVE}, leaving=True)
             return made
 
     async def observe_before_turn(self, conversation_id: int) -> None:
-        """Observe and compact until the window is within its limit, as a turn waits.
+        """Observe and compact until the window is within its limit. The turn waits for this.
 
-        It waits for an observer that is at this conversation already, whose work may be
-        enough, and for nothing else.
+        If an observer is reading this conversation already, wait for it first: its work
+        may be enough.
         """
         find = partial(unobserved, at_rest=False)
         async with self._observing[conversation_id]:
@@ -148,24 +144,22 @@ class MemoryWorker:
                     return
                 made = await run_observer(self._runner, conversation_id, find)
 
-    async def _do_due(
-        self, conversation_id: int, tried: set[policy.Work], *, leaving: bool
-    ) -> None:
-        """Do what is due, but for what was `tried`, until nothing is."""
+    async def _do_due(self, conversation_id: int, tried: set[Work], *, leaving: bool) -> None:
+        """Do the due work, except kinds already `tried`, until none is left."""
         enough = 1 if leaving else BETWEEN_TURNS
         while True:
             newest, situation = await self._store.call(self._judge, conversation_id, leaving)
-            situation = replace(situation, rewriting="compact" in tried)
+            situation = replace(situation, rewriting=Work.COMPACT in tried)
             todo = [w for w in policy.due(situation, self.config.thresholds) if w not in tried]
             if not todo:
                 break
             work, went_on = todo[0], False
-            if work == "observe":
+            if work == Work.OBSERVE:
                 find = partial(unobserved, until=newest, at_rest=situation.cold or leaving)
                 went_on = await self._observe(conversation_id, find) is not None
-            elif work == "compact":  # once is enough: it leaves nothing to compact
+            elif work == Work.COMPACT:  # once is enough: it leaves nothing to compact
                 await self._compact_after_parents(conversation_id)
-                self._runner.report(Progress("compacted"))
+                self._runner.report(Progress(Step.COMPACTED))
             else:
                 reflection = await run_reflector(self._runner, conversation_id)
                 went_on = reflection is not None and reflection.shrinks
@@ -173,7 +167,7 @@ class MemoryWorker:
             if not went_on:
                 tried.add(work)
         await run_graph(self._runner, enough)
-        self._runner.report(Progress("idle"))
+        self._runner.report(Progress(Step.IDLE))
 
     def _judge(
         self, db: sqlite3.Connection, conversation_id: int, leaving: bool
@@ -186,17 +180,17 @@ class MemoryWorker:
         return newest, read_situation(db, conversation_id, self.config, leaving=leaving)
 
     async def _compact_after_parents(self, conversation_id: int) -> Compacted:
-        """Compact a conversation, and first those that it was forked from.
+        """Compact a conversation, after the conversations it was forked from.
 
-        Before a fork lets its parents' messages go, committed observations must stand
-        for them.
+        A fork may drop its parents' messages only once committed observations replace
+        them.
         """
         for parent_id in await self._store.call(uncommitted_below, conversation_id):
             if not await self._store.call(holds_against, parent_id, conversation_id, self.config):
                 await self._observe_all(parent_id)
             await self._store.call(self._compact, parent_id)
         if await self._store.call(uncommitted_below, conversation_id):
-            return Compacted(0, 0)  # another process reads them now, or their reading was undone
+            return Compacted(0, 0)  # another process is observing them, or that was undone
         return await self._store.call(self._compact, conversation_id)
 
     def _compact(self, db: sqlite3.Connection, conversation_id: int) -> Compacted:
@@ -205,10 +199,7 @@ class MemoryWorker:
             return compact(db, conversation_id, config.retained, config.frame, self._runner.now())
 
     async def _observe_all(self, conversation_id: int, until: int = LAST) -> int:
-        """Observe what is unobserved up to a message, whatever is due.
-
-        Returns how many observations were made.
-        """
+        """Observe all messages up to one, due or not; return the number of new observations."""
         find = partial(unobserved, until=until, at_rest=True)
         made = 0
         while (stored := await self._observe(conversation_id, find)) is not None:

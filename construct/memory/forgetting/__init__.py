@@ -1,4 +1,4 @@
-"""Forgetting: plans what goes along, deletes it, and clears every byte of it out."""
+"""Forget an item or delete a conversation: plan what goes with it, then delete that."""
 
 from construct.memory.forgetting.carry_out import (
     Deleted,

@@ -1,6 +1,6 @@
-"""Forgets: deletes what was planned, and clears every byte of it out of the file.
+"""Carry out a plan to forget: delete the rows, and clear their bytes out of the file.
 
-Forgetting and deleting a conversation are the only things that delete.
+Nothing else in the program deletes what was said or remembered.
 """
 
 import sqlite3
@@ -23,21 +23,21 @@ from construct.store.shown import show_instead
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """What was deleted; as `construct memory forget --json` counts it."""
+    """Counts of what was deleted, as in `construct memory forget --json`."""
 
     observations: int
     reflections: int
-    """How many of the observations were."""
+    """How many of the observations were reflections."""
     reactivated: int
     memories: int
     relations: int
     entities: int
     messages: int
-    """Messages withheld or emptied, replies too."""
+    """Messages withheld or emptied, including replies."""
     emptied: int
     """How many of the messages lost every word."""
     attachments: int
-    """Files that came with them: deleted, with `--words` or without."""
+    """Files attached to the messages. They are deleted with or without `--words`."""
     replies: int
     threads: int
     """Conversations whose title, task or suggested response went."""
@@ -48,17 +48,17 @@ class Forgotten:
     elsewhere: int
     alike: int
     beside: tuple[int, ...]
-    """Other observations drawn from messages that were emptied; they stayed."""
+    """Ids of other observations from emptied messages, which were kept."""
     pending_erasure: bool
-    """Its bytes are still in the file and are cleared out later.
+    """True if the bytes could not be cleared out of the file yet (`finish_erasure`).
 
-    Another process reads the file, or the disk is full or failing (`finish_erasure`).
+    Another process is reading the file, or the disk is full or failing.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What was deleted; as `construct conversations delete --json` counts it."""
+    """Counts of what was deleted, as in `construct conversations delete --json`."""
 
     conversation: int
     messages: int
@@ -80,7 +80,7 @@ def forget(
     words: bool,
     wait: float = purge.WAIT_SECONDS,
 ) -> Forgotten:
-    """Delete what is named with all that goes along, and clear its bytes out.
+    """Delete an item with everything that depends on it, and clear out the bytes.
 
     Raises NotFoundError.
     """
@@ -111,7 +111,7 @@ def forget(
 def delete_conversation(
     db: sqlite3.Connection, conversation_id: int, clock: Clock, *, wait: float = purge.WAIT_SECONDS
 ) -> Deleted:
-    """Delete a conversation with all that rests on it, and clear its bytes out.
+    """Delete a conversation with everything that depends on it, and clear out the bytes.
 
     Raises NotFoundError.
     """
@@ -132,16 +132,16 @@ def delete_conversation(
 
 
 def _remove(db: sqlite3.Connection, plan: ForgetPlan | DeletionPlan, now: str) -> tuple[int, int]:
-    """Do what was planned, inside the caller's transaction.
+    """Carry out a plan in the caller's transaction.
 
-    Return how many relations and entities went.
+    Return the number of relations and of entities deleted.
     """
-    gone = {o.id for o in plan.observations}
+    deleted_ids = {o.id for o in plan.observations}
     references.store_notes(db, plan.cycles)
     references.abandon_readers(db, now)
-    _reactivate(db, gone)
+    _reactivate(db, deleted_ids)
     counts = purge.delete_memories(db, [m.id for m in plan.memories])
-    purge.delete_observations(db, gone)
+    purge.delete_observations(db, deleted_ids)
     references.drop_tool_rounds(db, plan.lookups)
     references.store_conversation_notes(db, plan.threads)
     if isinstance(plan, DeletionPlan):
@@ -154,10 +154,10 @@ def _remove(db: sqlite3.Connection, plan: ForgetPlan | DeletionPlan, now: str) -
     return counts
 
 
-def _reactivate(db: sqlite3.Connection, gone: set[int]) -> None:
-    """Let stand again, in the same places, what was superseded for what goes."""
-    returning = provenance.reactivated_by(db, gone)
+def _reactivate(db: sqlite3.Connection, deleted_ids: set[int]) -> None:
+    """Reactivate the observations superseded by the deleted ones, in the same places."""
+    returning = provenance.reactivated_by(db, deleted_ids)
     for old, new in returning.items():
-        places = (provenance.with_reflections(db, [old, *new]) - {old}) & gone
+        places = (provenance.with_reflections(db, [old, *new]) - {old}) & deleted_ids
         show_instead(db, old, places)
     purge.reactivate(db, returning)

@@ -1,10 +1,11 @@
-"""Plans what goes along when something is forgotten, and changes nothing.
+"""Plan what to delete when something is forgotten. Nothing is changed here.
 
-A fact goes with the observations of generation 0 that it comes from, every edit of them
-and every reflection that rests on them. Undone copies and near-identical lines drawn
-from the same messages go too. What else the reflections were made of is active again.
-From a message it begins at all that was drawn from it, from a conversation at all its
-messages. What else holds it is found too: titles, tasks, cycles' notes, tool results.
+Forgetting a fact deletes the observations of generation 0 that state it, all edits of
+them, and every reflection that rests on them. Undone copies and near-identical
+observations from the same messages are deleted too. The other observations that the
+reflections replaced become active again. Forgetting a message starts from everything
+drawn from it; deleting a conversation, from all its messages. Titles, tasks, notes of
+cycles and tool results that reveal the fact are cleared too.
 """
 
 import json
@@ -23,7 +24,7 @@ from construct.language.fact_match import (
 from construct.language.terms import terms, words
 from construct.memory.shown.escaping import escape
 from construct.references import Reference
-from construct.store import observations as rows
+from construct.store import observations as stored_observations
 from construct.store import provenance, references
 from construct.store.conversations import forks_of, get_conversation
 from construct.store.memories import get_memory, list_memories
@@ -35,88 +36,85 @@ from construct.vocabulary import ItemKind
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """What goes, whether a fact is forgotten or a conversation deleted."""
+    """What is deleted when a fact is forgotten or a conversation deleted."""
 
     observations: tuple[Observation, ...]
-    """What is deleted, reflections too, lowest generation first."""
+    """Observations and reflections to delete, lowest generation first."""
     reactivated: tuple[Observation, ...]
-    """What was superseded only for the sake of those: active again."""
+    """Observations superseded only by deleted ones: they become active again."""
     memories: tuple[Memory, ...]
     threads: tuple[ConversationNotes, ...]
-    """Conversations whose title, task or next response holds it, as they become."""
+    """Conversations whose title, task or next response reveals it, after clearing."""
     cycles: tuple[CycleNotes, ...]
-    """Cycles whose notes or error hold it, as these become."""
+    """Cycles whose notes or error reveal it, after clearing."""
     lookups: tuple[int, ...]
-    """Other replies whose tool rounds hold it.
-
-    The tool rounds go, the reply stays.
-    """
+    """Ids of other replies whose tool rounds reveal it. Only the tool rounds are deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlan(Removal):
-    """What forgetting an observation, a memory or a message will take along."""
+    """What forgetting an observation, a memory or a message deletes."""
 
     words: bool
+    """Whether the messages lose their text too."""
     messages: tuple[Message, ...]
-    """Those it comes from, or that were named: withheld, with `words` emptied."""
+    """The messages it comes from, which are withheld, or emptied with `words`."""
     replies: tuple[Message, ...]
-    """The replies to them: likewise."""
+    """The replies to those messages, which are treated the same."""
     marks: tuple[str, ...]
-    """The words by which other messages were searched."""
+    """The words used to look for other messages that reveal it."""
     elsewhere: int
-    """Other messages that hold any of them; they stay."""
+    """Number of other messages with any of those words, which are kept."""
     alike: int
-    """Other observations that say nearly the same; they stay."""
+    """Number of other observations that say nearly the same, which are kept."""
     beside: tuple[int, ...]
-    """Other observations drawn from messages that are emptied; they stay."""
+    """Ids of other observations from emptied messages, which are kept."""
 
     @property
     def message_ids(self) -> list[int]:
-        """The messages concerned, replies too."""
+        """Ids of the messages and the replies."""
         return [m.id for m in (*self.messages, *self.replies)]
 
     @property
     def attachments(self) -> list[str]:
-        """The lines of the files that are deleted with their messages."""
+        """The files that are deleted with the messages, one line for each."""
         return [line for m in self.messages if m.attached for line in m.attached.split("\n")]
 
 
 @dataclass(frozen=True, slots=True)
 class DeletionPlan(Removal):
-    """What deleting a conversation will take along."""
+    """What deleting a conversation deletes."""
 
     conversation: Conversation
     messages: int
     forks: tuple[Conversation, ...]
-    """Conversations forked from it: they go on without what they have from it."""
+    """Conversations forked from it: they lose what they inherited from it."""
 
 
 def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) -> ForgetPlan:
-    """Return what forgetting an observation, a memory or a message will take along.
+    """Return what forgetting an observation, a memory or a message deletes.
 
+    With a memory, the observations that say the same are deleted, or it would be
+    promoted from them again. With a message, everything drawn from it is deleted.
     Raises NotFoundError.
-
-    With a memory go the observations that say the same, or it would be promoted from
-    them again; with a message all that was drawn from it.
     """
     kind, number = reference
     named_memories: list[Memory] = []
     named_messages: list[Message] = []
     if kind == ItemKind.MEMORY:
         named_memories = [get_memory(db, number)]
-        begin = _observations_behind(db, named_memories[0])
+        starting_ids = _observations_behind(db, named_memories[0])
     elif kind == ItemKind.MESSAGE:
         named_messages = [get_message(db, number)]
         if named_messages[0].content == REMOVED:
             raise NotFoundError(f"message:{number} is forgotten already.")
-        begin = {o.id for o in provenance.observations_from(db, [number])}
+        starting_ids = {o.id for o in provenance.observations_from(db, [number])}
     else:
-        begin = {rows.observation(db, number).id}
+        starting_ids = {stored_observations.observation(db, number).id}
 
-    facts = _facts(db, begin)
-    gone = provenance.with_dependents(db, facts | _twins(db, facts))
-    observations = _lowest_first(db, gone)
+    facts = _facts(db, starting_ids)
+    deleted = provenance.with_dependents(db, facts | _twins(db, facts))
+    observations = _lowest_first(db, deleted)
     messages = list(dict.fromkeys((*provenance.messages_behind(db, facts), *named_messages)))
     replies = references.replies(db, [m.id for m in messages])
     concerned = [m.id for m in (*messages, *replies)]
@@ -129,7 +127,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
         for m in list_memories(db, include_superseded=True)
         if m.observation_id is None and states_any(m.content, [*contents, *named_words])
     ]
-    promoted = provenance.memories_from(db, gone)
+    promoted = provenance.memories_from(db, deleted)
     memories = sorted({*named_memories, *promoted, *by_hand}, key=lambda m: m.id)
     texts = [o.content for o in observations] + [m.content for m in memories] + named_words
 
@@ -140,7 +138,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
     drawn = provenance.observations_from(db, [m.id for m in messages]) if words else []
     return ForgetPlan(
         observations=tuple(observations),
-        reactivated=_reactivated(db, gone),
+        reactivated=_reactivated(db, deleted),
         memories=tuple(memories),
         threads=tuple(threads_without(references.conversation_notes(db), homes, texts)),
         cycles=tuple(notes_without(references.cycle_notes(db), texts)),
@@ -151,27 +149,27 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
         marks=tuple(marks),
         elsewhere=references.count_messages(db, marks, concerned),
         alike=sum(
-            observation_id not in gone and states_any(content, contents)
+            observation_id not in deleted and states_any(content, contents)
             for observation_id, content in references.observations_with(db, marks)
         ),
-        beside=tuple(o.id for o in drawn if o.id not in gone),
+        beside=tuple(o.id for o in drawn if o.id not in deleted),
     )
 
 
 def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
-    """Return what deleting a conversation will take along; raises NotFoundError."""
+    """Return what deleting a conversation deletes; raises NotFoundError."""
     conversation = get_conversation(db, conversation_id)
     own = messages_of(db, conversation_id)
-    gone = provenance.observations_in(db, conversation_id)
-    while (more := provenance.with_dependents(db, _with_borrowers(db, gone))) != gone:
-        gone = more
-    observations = _lowest_first(db, gone)
+    deleted = provenance.observations_in(db, conversation_id)
+    while (more := provenance.with_dependents(db, _with_borrowers(db, deleted))) != deleted:
+        deleted = more
+    observations = _lowest_first(db, deleted)
     texts = [o.content for o in observations]
     rounds = references.tool_rounds(db, [m.id for m in own])
     return DeletionPlan(
         observations=tuple(observations),
-        reactivated=_reactivated(db, gone),
-        memories=tuple(provenance.memories_from(db, gone)),
+        reactivated=_reactivated(db, deleted),
+        memories=tuple(provenance.memories_from(db, deleted)),
         threads=tuple(threads_without(references.conversation_notes(db), (), texts)),
         cycles=tuple(notes_without(references.cycle_notes(db), texts)),
         lookups=tuple(replies_quoting(rounds, [m.content for m in own])),
@@ -182,7 +180,7 @@ def plan_deletion(db: sqlite3.Connection, conversation_id: int) -> DeletionPlan:
 
 
 def _observations_behind(db: sqlite3.Connection, memory: Memory) -> set[int]:
-    """Return the observations whose memories are this one, or say the same."""
+    """Return the observations behind this memory, and behind memories that say the same."""
     return {
         m.observation_id
         for m in list_memories(db, include_superseded=True)
@@ -195,12 +193,12 @@ def _observations_behind(db: sqlite3.Connection, memory: Memory) -> set[int]:
     }
 
 
-def _facts(db: sqlite3.Connection, begin: Collection[int]) -> set[int]:
-    """Return the observations of generation 0 that tell what these tell."""
-    found = set(begin)
+def _facts(db: sqlite3.Connection, starting_ids: Collection[int]) -> set[int]:
+    """Return the observations of generation 0 that state what these state."""
+    found = set(starting_ids)
     while (more := _with_borrowers(db, provenance.with_origins(db, found))) != found:
         found = more
-    return {o.id for o in rows.observations(db, sorted(found)) if o.generation == 0}
+    return {o.id for o in stored_observations.observations(db, sorted(found)) if o.generation == 0}
 
 
 def _with_borrowers(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
@@ -209,7 +207,10 @@ def _with_borrowers(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
     for old, new in provenance.borrower_links(db, ids):
         if new in found:
             continue
-        forgotten, borrower = rows.observation(db, old), rows.observation(db, new)
+        forgotten, borrower = (
+            stored_observations.observation(db, old),
+            stored_observations.observation(db, new),
+        )
         shared = terms(borrower.content) & set(words(forgotten.content))
         if shared - {w for m in provenance.messages_behind(db, [new]) for w in words(m.content)}:
             found.add(new)
@@ -217,7 +218,7 @@ def _with_borrowers(db: sqlite3.Connection, ids: Collection[int]) -> set[int]:
 
 
 def _twins(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
-    """Return those from the same messages that were undone or say nearly the same."""
+    """Return observations from the same messages that were undone or say nearly the same."""
     message_ids = [message_id for _, message_id in provenance.message_links(db, facts)]
     near = provenance.observations_from(db, message_ids)
     counted = {o.id for o in provenance.without_reverted(db, [o.id for o in near])}
@@ -231,22 +232,26 @@ def _twins(db: sqlite3.Connection, facts: Collection[int]) -> set[int]:
 
 
 def _lowest_first(db: sqlite3.Connection, ids: Collection[int]) -> list[Observation]:
-    return sorted(rows.observations(db, sorted(ids)), key=lambda o: (o.generation, o.id))
+    return sorted(
+        stored_observations.observations(db, sorted(ids)), key=lambda o: (o.generation, o.id)
+    )
 
 
-def _reactivated(db: sqlite3.Connection, gone: Collection[int]) -> tuple[Observation, ...]:
-    return tuple(rows.observations(db, sorted(provenance.reactivated_by(db, gone))))
+def _reactivated(db: sqlite3.Connection, deleted: Collection[int]) -> tuple[Observation, ...]:
+    return tuple(
+        stored_observations.observations(db, sorted(provenance.reactivated_by(db, deleted)))
+    )
 
 
 _LEAST_QUOTE = 12
-"""Characters; what is shorter is no telling quotation."""
+"""Shortest quotation that counts, in characters."""
 _MOST_COLONS = 4
-"""As many as the head of a tool's result can hold:
+"""Colons that may come before the text in a line of a tool's result:
 `message 1, 2026-03-01 user (loose: only part of the words): …`."""
 
 
 def union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
-    """Return what is in any of the sets."""
+    """Return the union of the sets."""
     return frozenset().union(*sets)
 
 
@@ -258,11 +263,11 @@ def states_any(text: str, facts: Iterable[str]) -> bool:
 def threads_without(
     threads: Iterable[ConversationNotes], homes: Collection[int], texts: Sequence[str]
 ) -> list[ConversationNotes]:
-    """Return the threads that hold what the texts say, with those parts taken out.
+    """Return the conversations whose notes reveal the texts, with those notes removed.
 
-    What the observer wrote in a conversation it comes from (`homes`) goes for a single
-    word of it. What the user wrote goes, and what stands in other conversations, only
-    where it names or says it.
+    In the conversations that the texts come from (`homes`), a single revealing word is
+    enough to remove a note of the observer, and a name to remove one of the user. In
+    others a note is removed only if it states one of the texts.
     """
     revealing = union(map(revealing_words, texts))
     names = union(map(fact_names, texts))
@@ -287,7 +292,7 @@ def threads_without(
 
 
 def notes_without(cycles: Iterable[CycleNotes], texts: Iterable[str]) -> list[CycleNotes]:
-    """Return the cycles whose notes or error hold it, with those removed."""
+    """Return the cycles whose notes or error reveal the texts, with those removed."""
     revealing = union(map(revealing_words, texts))
     found = []
     for cycle in cycles:
@@ -302,26 +307,27 @@ def notes_without(cycles: Iterable[CycleNotes], texts: Iterable[str]) -> list[Cy
 def replies_holding(
     rounds: Iterable[tuple[int, str]], texts: Sequence[str], said: Sequence[str]
 ) -> list[int]:
-    """Return the replies with a tool round that names it, says it or quotes it.
+    """Return the ids of replies with a tool round that reveals or states a text.
 
-    `texts` say it themselves, `said` are the words of the messages that it comes from.
+    `texts`: what is forgotten. `said`: the messages it comes from.
     """
     names = union(map(fact_names, texts))
-    told = (*texts, *said)
-    # Most blocks hold none of the words, which is told without reading their JSON.
-    escaped = [json.dumps(part)[1:-1] for part in union(map(revealing_words, told))]
+    forgotten = (*texts, *said)
+    # Most tool rounds have none of the words. Finding that out does not need their JSON parsed.
+    escaped = [json.dumps(part)[1:-1] for part in union(map(revealing_words, forgotten))]
     found = []
     for message_id, blocks in rounds:
         folded = blocks.casefold()
         if any(part in folded for part in escaped) and any(
-            reveals(line, names) or states_any(line, told) for line in _lines_in(json.loads(blocks))
+            reveals(line, names) or states_any(line, forgotten)
+            for line in _lines_in(json.loads(blocks))
         ):
             found.append(message_id)
     return found
 
 
 def replies_quoting(rounds: Iterable[tuple[int, str]], said: Iterable[str]) -> list[int]:
-    """Return the replies with a tool round that quotes what was said."""
+    """Return the ids of replies with a tool round that quotes one of these messages."""
     everything = " ".join(_one_line(escape(text)) for text in said)
     return [
         message_id
@@ -331,9 +337,9 @@ def replies_quoting(rounds: Iterable[tuple[int, str]], said: Iterable[str]) -> l
 
 
 def _is_quoted(line: str, said: str) -> bool:
-    """Return whether a tool's line, or what follows one of its first colons, was said."""
+    """Return whether a tool's line, or the text after one of its first colons, was said."""
     parts = _one_line(line).split(": ", _MOST_COLONS)
-    quoted = (": ".join(parts[at:]).strip(" …[]") for at in range(len(parts)))
+    quoted = (": ".join(parts[start:]).strip(" …[]") for start in range(len(parts)))
     return any(len(text) >= _LEAST_QUOTE and text in said for text in quoted)
 
 

@@ -1,7 +1,7 @@
-"""Reads a graph extractor's answer. Pure.
+"""Parse the answer of the model that extracts the graph. No I/O.
 
-The model decides what a memory means. Code checks what it can prove: a relation names a
-memory that was sent, and that memory names both ends.
+The model decides what a memory means. The code checks what can be checked: each relation
+must cite a memory that was sent, and that memory must name both entities.
 """
 
 import re
@@ -21,25 +21,27 @@ _USER_WORDS = re.compile(
     r"\b(?:user|i|me|my|mine|myself|we|us|our|eu|meu|minha|yo|mi|ich|mein|meine|je|mon|io|mio|"
     r"ik|mijn|я|мой|моя)\b|[我私]"
 )
-"""How a memory names the user: observations write "User", people write "I"."""
+"""Words for the user in memories: observations write "User", people write "I"."""
 
+# Limits in characters.
 _LONGEST_NAME = 80
 _LONGEST_PREDICATE = 40
 _LONGEST_TYPE = 30
 
+# The field that lists aliases: "also: Bob, Bobby".
 _ALSO = re.compile(r"also\b:? ?", re.IGNORECASE)
 
 
 class UnreadableAnswerError(ValueError):
-    """The answer holds no relations that can be read; the attempt has failed."""
+    """No relation in the answer could be parsed, so the attempt failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProposedEntity:
-    """Somebody or something that the memories name."""
+    """A person or thing that the memories name."""
 
     names: tuple[str, ...]
-    """Its own name, then its aliases."""
+    """The main name, then the aliases."""
     type: str | None = None
 
 
@@ -55,58 +57,58 @@ class ProposedRelation:
 
 @dataclass(frozen=True, slots=True)
 class GraphProposal:
-    """What may be stored of an answer."""
+    """The part of an answer that may be stored."""
 
     relations: tuple[ProposedRelation, ...]
     read: tuple[str, ...]
-    """Anchors of the memories it covers: all, or up to the last one it named."""
+    """Anchors of the memories the answer covers: all, or those up to the last one cited."""
     is_whole: bool
     """False when the answer broke off."""
     notes: tuple[str, ...]
-    """What was left out, and why."""
+    """Sentences that say what was left out, and why."""
 
 
 def read_answer(
     answer: str, texts: Mapping[str, str], known: Mapping[str, Sequence[str]] | None = None
 ) -> GraphProposal:
-    """Return what may be stored of an answer; raises UnreadableAnswerError.
+    """Return the part of an answer that may be stored; raises UnreadableAnswerError.
 
-    `texts`: the memories that were sent, by anchor, oldest first. `known`: all names of
-    each stored entity, by the key of each of them (`names_by_key`).
+    `texts`: the memories that were sent, by anchor, oldest first. `known`: the names of
+    the stored entities, as `names_by_key` gives them.
     """
     known = known or {}
-    found = section(answer, "relations")
-    if found is None:
+    listed = section(answer, "relations")
+    if listed is None:
         raise UnreadableAnswerError("the answer has no <relations> section")
     entities = _read_entities(answer, texts, known)
     relations: dict[ProposedRelation, None] = {}
-    named: set[str] = set()
+    cited: set[str] = set()
     notes = []
     unreadable = 0
-    for line in found.lines:
+    for line in listed.lines:
         fields = _fields(line)
         anchors = anchors_in(fields[3:], texts)
         if not anchors:
             unreadable += 1
             continue
-        named.update(anchors)
+        cited.update(anchors)
         relation = _relation(fields, {anchor: texts[anchor] for anchor in anchors}, entities, known)
         if relation is None:
-            reason = "its memory does not name both, or it is no relation"
+            reason = "the memory does not name both entities, or this is not a relation"
             notes.append(f"refused “{' '.join(fields[:3])}”: {reason}")
         else:
             relations[relation] = None
-    if not named and (found.lines or not found.is_closed):
+    if not cited and (listed.lines or not listed.is_closed):
         raise UnreadableAnswerError("no relation in the answer could be read")
     if unreadable:
         notes.append(f"lines that could not be read: {unreadable}")
     sent = tuple(texts)
-    read = sent if found.is_closed else sent[: 1 + max(map(sent.index, named))]
-    return GraphProposal(tuple(relations), read, found.is_closed, tuple(notes))
+    read = sent if listed.is_closed else sent[: 1 + max(map(sent.index, cited))]
+    return GraphProposal(tuple(relations), read, listed.is_closed, tuple(notes))
 
 
 def contains_name(text: str, name: str) -> bool:
-    """Return whether a text holds a name, as whole words where its script has spaces."""
+    """Return whether a text contains a name: as whole words if its script has spaces."""
     return bool(_pattern(name).search(_folded(text)))
 
 
@@ -117,35 +119,36 @@ def _fields(line: str) -> list[str]:
 def _read_entities(
     answer: str, texts: Mapping[str, str], known: Mapping[str, Sequence[str]]
 ) -> dict[str, ProposedEntity]:
-    """Return the entities of an answer by the key of each name it writes for them.
+    """Return the entities of an answer, by the key of each name the answer gives them.
 
-    A name is kept if a memory has it or it is known already. If the first one is
-    neither, the next that is stands for the entity.
+    A name is kept if a memory contains it or if it is already stored. The first name
+    kept becomes the main one.
     """
-    found = section(answer, "entities")
+    listed = section(answer, "entities")
     read: list[tuple[list[str], list[str], str | None]] = []
-    for line in found.lines if found else ():
+    for line in listed.lines if listed else ():
         first, *others = _fields(line)
-        kinds = [field.casefold() for field in others if field and not _ALSO.match(field)]
+        types = [field.casefold() for field in others if field and not _ALSO.match(field)]
         also = ",".join(_ALSO.sub("", field, count=1) for field in others if _ALSO.match(field))
         written = [name for name in map(_clean_name, [first, *also.split(",")]) if name]
-        sound = [
-            n
-            for n in written
-            if key(n) in known or any(contains_name(text, n) for text in texts.values())
+        accepted = [
+            name
+            for name in written
+            if key(name) in known or any(contains_name(text, name) for text in texts.values())
         ]
-        if sound and is_user(sound[0]):
-            written = sound = [USER]
-        if sound:
-            read.append((written, sound, kinds[0][:_LONGEST_TYPE] if kinds else None))
-    own = {key(USER), *(key(sound[0]) for _, sound, _ in read)}
+        if accepted and is_user(accepted[0]):
+            written = accepted = [USER]
+        if accepted:
+            read.append((written, accepted, types[0][:_LONGEST_TYPE] if types else None))
+    main_keys = {key(USER), *(key(accepted[0]) for _, accepted, _ in read)}
     entities: dict[str, ProposedEntity] = {}
-    for _, sound, kind in read:  # an alias is nobody else's own name
-        aliases = (name for name in sound[1:] if key(name) not in own)
-        entities.setdefault(key(sound[0]), ProposedEntity((sound[0], *aliases), kind))
-    for written, sound, _ in read:
+    for _, accepted, type_ in read:
+        # The main name of one entity cannot be an alias of another.
+        aliases = (name for name in accepted[1:] if key(name) not in main_keys)
+        entities.setdefault(key(accepted[0]), ProposedEntity((accepted[0], *aliases), type_))
+    for written, accepted, _ in read:
         for name in written:
-            entities.setdefault(key(name), entities[key(sound[0])])
+            entities.setdefault(key(name), entities[key(accepted[0])])
     return entities
 
 
@@ -155,7 +158,10 @@ def _relation(
     entities: Mapping[str, ProposedEntity],
     known: Mapping[str, Sequence[str]],
 ) -> ProposedRelation | None:
-    """Return the relation of a line, with the first memory that names both ends."""
+    """Return the relation on a line, citing the first memory that names both entities.
+
+    None if the line is not a relation or no memory names both.
+    """
     subject, object_ = _clean_name(fields[0]), _clean_name(fields[2])
     predicate = fields[1]
     if (
@@ -166,12 +172,11 @@ def _relation(
     ):
         return None
     ends = [entities.get(key(name), ProposedEntity((name,))) for name in (subject, object_)]
-    own = [key(end.names[0]) for end in ends]
-    if own[0] == own[1]:
+    if key(ends[0].names[0]) == key(ends[1].names[0]):
         return None
-    names = [[*end.names, *known.get(own_key, ())] for end, own_key in zip(ends, own, strict=True)]
+    names_of_ends = [[*end.names, *known.get(key(end.names[0]), ())] for end in ends]
     for anchor, text in texts.items():
-        if all(any(contains_name(text, name) for name in of_one) for of_one in names):
+        if all(any(contains_name(text, name) for name in names) for names in names_of_ends):
             return ProposedRelation(ends[0], predicate, ends[1], anchor)
     return None
 

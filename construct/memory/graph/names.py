@@ -1,4 +1,4 @@
-"""The names of entities: how they are compared, and which stand for the user."""
+"""Names of entities: how to compare them, and which ones mean the user."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,25 +10,24 @@ SELF = frozenset({"user", "the user", "i", "me", "myself", "my"})
 
 
 def key(name: str) -> str:
-    """Return a name in the form in which names are compared."""
+    """Return the form of a name that comparisons use."""
     return " ".join(index_words(name)) or name.casefold().strip()
 
 
 def names_by_key(entities: Iterable[Sequence[str]]) -> dict[str, Sequence[str]]:
-    """Return all names of each entity by the key of each.
+    """Map the key of every name to all names of the entity that has it.
 
-    The entity whose own name it is comes before others.
-
-    `entities`: the names of each, its own name first.
+    `entities`: the names of each entity, the main one first. If entities share a name,
+    the one that has it as main name wins, then the first.
     """
-    given = list(entities)
-    found = {key(names[0]): names for names in reversed(given)}
-    for names in given:
+    names_of_all = list(entities)
+    by_key = {key(names[0]): names for names in reversed(names_of_all)}
+    for names in names_of_all:
         for name in names:
-            found.setdefault(key(name), names)
-    return found
+            by_key.setdefault(key(name), names)
+    return by_key
 
 
 def is_user(name: str) -> bool:
-    """Return whether it is the name that stands for the user."""
+    """Return whether this is the name that stands for the user."""
     return key(name) == key(USER)

@@ -1,4 +1,4 @@
-"""Reading the graph: what an entity is related to, which memories are near a query."""
+"""Query the graph: the relations of an entity, and the memories near a query."""
 
 import sqlite3
 from collections.abc import Collection, Sequence
@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from construct.errors import NotFoundError
 from construct.language.index_words import index_words
 from construct.memory.graph.names import SELF, USER, is_user, key
-from construct.store import graph as rows
+from construct.store import graph
 from construct.store.graph import Entity, Relation
 
 _DEPTH = 2
-"""Relations that the way goes from where it begins."""
+"""How many relations away from the start a search goes."""
 _HUB = 30
-"""An entity with more relations leads everywhere, and so nowhere.
+"""A search stops at entities with more relations than this, and always at the user.
 
-The user always does.
+They are related to nearly everything, so what lies behind them says little.
 """
 _MOST_REACHED = 60
+"""Limit of memories that a search returns."""
 _LONGEST_NAME = 6
-"""Words of a name that is looked for in a query."""
+"""Longest name, in words, that is recognised in a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +29,17 @@ class Branch:
 
     predicate: str
     forward: bool
-    """The entity is the subject; False: the one at the other end is."""
+    """True if the entity is the subject, False if it is the object."""
     since: str
     until: str | None
-    """The day it was superseded, if it was."""
+    """The day the relation was superseded, if it was."""
     memory_id: int
     tree: "Tree"
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """An entity, and what it is related to as far as the tree goes.
-
-    Each relation stands in it once.
-    """
+    """An entity and its relations, up to the depth of the tree. Each relation occurs once."""
 
     name: str
     type: str | None
@@ -50,17 +48,17 @@ class Tree:
 
 
 def neighbours(db: sqlite3.Connection, name: str) -> Tree:
-    """Return what is related to the entity of a name or alias; raises NotFoundError.
+    """Return the relations of the entity with a name or alias, superseded ones included.
 
-    Superseded relations too.
+    Raises NotFoundError.
     """
     wanted = key(USER) if name.strip().casefold() in SELF else key(name)
     found = _called(db, {wanted})
     if not found:
-        if rows.is_empty(db):
+        if graph.is_empty(db):
             raise NotFoundError(
-                "There is no graph yet.\nThe memory worker draws it from memories as they come "
-                "together; the extractive worker draws none."
+                "There is no graph yet.\nThe memory worker draws it once there are enough "
+                "memories; the extractive worker draws none."
             )
         raise NotFoundError(
             f"The graph knows nothing of {name.strip()!r}.\n"
@@ -74,77 +72,84 @@ def neighbours(db: sqlite3.Connection, name: str) -> Tree:
 
 
 def entities_in(db: sqlite3.Connection, query: str) -> list[Entity]:
-    """Return the entities that a query names in full or by an alias; never the user."""
-    said = index_words(query)
-    starts = range(len(said))
-    named = {" ".join(said[i : i + size]) for size in range(1, _LONGEST_NAME + 1) for i in starts}
-    return [e for e in _called(db, named) if not is_user(e.name)]
+    """Return the entities that a query mentions by name or alias, except the user."""
+    words = index_words(query)
+    keys: set[str] = set()
+    for size in range(1, _LONGEST_NAME + 1):
+        keys.update(" ".join(words[start : start + size]) for start in range(len(words)))
+    return [e for e in _called(db, keys) if not is_user(e.name)]
 
 
 def reached(db: sqlite3.Connection, query: str) -> list[int]:
-    """Return memories in force that are related to what a query names, nearest first.
+    """Return the active memories related to the entities a query mentions, nearest first.
 
-    Where everything meets, at the user and at hubs, the way ends.
+    The search stops at the user and at hubs (`_HUB`).
     """
-    leading: Collection[int] = {e.id for e in entities_in(db, query)}
-    seen = set(leading)
-    found: dict[int, int] = {}
+    frontier: Collection[int] = {e.id for e in entities_in(db, query)}
+    seen = set(frontier)
+    distances: dict[int, int] = {}
     for distance in range(1, _DEPTH + 1):
-        relations = rows.relations_with(db, leading)
+        relations = graph.relations_with(db, frontier)
         for r in relations:
-            found.setdefault(r.memory_id, distance)
+            distances.setdefault(r.memory_id, distance)
         ends = {end for r in relations for end in (r.subject_id, r.object_id)}
-        ends |= {e.id for e in _twins(db, rows.entities(db, ends - seen))}
-        leading = rows.not_hubs(db, ends - seen, _HUB)
+        ends |= {e.id for e in _twins(db, graph.entities(db, ends - seen))}
+        frontier = graph.not_hubs(db, ends - seen, _HUB)
         seen |= ends
-    return sorted(found, key=lambda memory_id: (found[memory_id], -memory_id))[:_MOST_REACHED]
+    nearest = sorted(distances, key=lambda memory_id: (distances[memory_id], -memory_id))
+    return nearest[:_MOST_REACHED]
 
 
 def _called(db: sqlite3.Connection, keys: Collection[str]) -> list[Entity]:
-    found = rows.entities_called(db, keys) if keys else []
-    return [e for e in found if any(key(name) in keys for name in e.names)]
+    candidates = graph.entities_called(db, keys) if keys else []
+    return [e for e in candidates if any(key(name) in keys for name in e.names)]
 
 
 def _twins(db: sqlite3.Connection, entities: Sequence[Entity]) -> list[Entity]:
-    """Return entities that are one with these: each has the other's name as alias."""
-    pairs = {(key(e.name), key(alias)) for e in entities for alias in e.aliases}
-    found = _called(db, {alias for _, alias in pairs})
+    """Return other entities that are the same as one of these.
+
+    Two entities are the same if each has the other's name as an alias.
+    """
+    pairs: set[tuple[str, str]] = set()
+    for entity in entities:
+        pairs.update((key(entity.name), key(alias)) for alias in entity.aliases)
     return [
-        o
-        for o in found
-        if o not in entities and any((key(a), key(o.name)) in pairs for a in o.aliases)
+        other
+        for other in _called(db, {alias for _, alias in pairs})
+        if other not in entities
+        and any((key(alias), key(other.name)) in pairs for alias in other.aliases)
     ]
 
 
 def _branches(
     db: sqlite3.Connection,
     ids: Collection[int],
-    leading: Collection[int],
+    frontier: Collection[int],
     depth: int,
     used: set[int],
 ) -> tuple[Branch, ...]:
-    """Return the relations of entities that are one, without those `used` in the tree.
+    """Return the relations of one entity, stored as `ids`, and add them to `used`.
 
-    Of those that say the same, one stands for all, one in force if there is any.
+    Relations already `used` in the tree are left out. `frontier`: the ids whose
+    relations are followed. Of relations that say the same, one is kept: an active one
+    if there is any.
     """
     if not depth:
         return ()
-    found = [r for r in rows.relations_with(db, leading, past=True) if r.id not in used]
-    used |= {r.id for r in found}
-    found.sort(key=lambda r: (r.superseded_at is not None, r.id))
-    once: dict[tuple[int, str, int], Relation] = {}
-    for r in found:
-        once.setdefault((r.subject_id, r.predicate.casefold(), r.object_id), r)
-    others = {
-        e.id: e
-        for e in rows.entities(db, {end for r in found for end in (r.subject_id, r.object_id)})
-    }
+    relations = [r for r in graph.relations_with(db, frontier, past=True) if r.id not in used]
+    used |= {r.id for r in relations}
+    relations.sort(key=lambda r: (r.superseded_at is not None, r.id))
+    distinct: dict[tuple[int, str, int], Relation] = {}
+    for r in relations:
+        distinct.setdefault((r.subject_id, r.predicate.casefold(), r.object_id), r)
+    ends = {r.subject_id for r in relations} | {r.object_id for r in relations}
+    entities = {e.id: e for e in graph.entities(db, ends)}
     branches = []
-    for r in once.values():
+    for r in distinct.values():
         forward = r.subject_id in ids
-        other = others[r.object_id if forward else r.subject_id]
-        both = {other.id, *(twin.id for twin in _twins(db, [other]))}
-        below = _branches(db, both, rows.not_hubs(db, both, _HUB), depth - 1, used)
+        other = entities[r.object_id if forward else r.subject_id]
+        other_ids = {other.id, *(twin.id for twin in _twins(db, [other]))}
+        below = _branches(db, other_ids, graph.not_hubs(db, other_ids, _HUB), depth - 1, used)
         tree = Tree(other.name, other.type, other.aliases, below)
         until = r.superseded_at and r.superseded_at[:10]
         branches.append(Branch(r.predicate, forward, r.since, until, r.memory_id, tree))

@@ -11,8 +11,13 @@ from construct.tokens import Usage
 
 _LONGEST_LINE = 10_000
 """Characters; a longer line shows that the model repeats itself."""
-_WINDOW, _SAMPLES, _LEAST_WINDOWS = 200, 50, 10
+_WINDOW = 200
+"""Characters of a sample."""
+_SAMPLES = 50
+_LEAST_WINDOWS = 10
+"""Shorter answers, in windows, are not sampled."""
 _REPEATED_SHARE = 0.4
+"""Share of samples that must occur again for an answer to repeat itself."""
 
 
 async def _nobody_listens(_purpose: str) -> None:
@@ -32,17 +37,17 @@ class Account:
 
     @property
     def usage(self) -> Usage:
-        """All tokens together."""
+        """The usage of all calls together."""
         return sum((call.usage for call in self.calls), Usage())
 
 
 async def ask(
     model: Model, request: WorkRequest, account: Account, purpose: str = ""
 ) -> WorkReply | None:
-    """Return the worker's answer, perhaps only its beginning.
+    """Call the worker model and return its answer, which may have broken off.
 
-    None when nothing came or it was refused; the account notes why. `purpose` is what
-    the call is booked under, the account's own unless given.
+    None if there was no answer or the model refused; the account notes why. `purpose`
+    is recorded with the usage; the default is the account's own.
     """
     purpose = purpose or account.purpose
     await account.on_call(purpose)
@@ -64,11 +69,11 @@ async def ask(
 
 
 def repeats_itself(answer: str) -> str | None:
-    """Return why an answer looks like endless repetition, or None if it is sound.
+    """Return why an answer looks like endless repetition, or None if it does not.
 
-    It does when one line does not end, or when over 40 % of sampled windows of 200
-    characters occur in it again, as Mastra's observer samples them (seeds/003, section
-    15).
+    An answer repeats itself if a line is longer than `_LONGEST_LINE`, or if more than
+    40 % of about 50 samples of 200 characters occur again. Mastra's observer samples
+    answers the same way (seeds/003, section 15).
     """
     if any(len(line) > _LONGEST_LINE for line in answer.splitlines()):
         return "the answer has a line that does not end"
@@ -85,9 +90,9 @@ def repeats_itself(answer: str) -> str | None:
 
 
 def sound_part(answer: str) -> str:
-    """Return the answer up to its first line that repeats another or does not end.
+    """Return the answer up to the first line that repeats another or is far too long.
 
-    An answer that was cut has no closing tag, so it counts as broken off.
+    The cut removes the closing tag, so the answer counts as broken off.
     """
     if repeats_itself(answer) is None:
         return answer

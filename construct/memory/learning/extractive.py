@@ -63,7 +63,7 @@ _TO_BE_KEPT = re.compile(
 
 
 def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
-    """Return the most telling of the user's own sentences as observations, in order."""
+    """Return the most informative of the user's own sentences as observations, in order."""
     found: dict[tuple[str, str], tuple[float, ProposedObservation]] = {}
     for message in messages:
         text = message.content[:_LONGEST_MESSAGE]
@@ -81,8 +81,8 @@ def extract(messages: Sequence[Message], clock: Clock) -> Extraction:
                 observation = replace(found[key][1], sources=tuple(sources))
             found[key] = score, observation
     size = sum(by_bytes(message.content[:_LONGEST_MESSAGE]) for message in messages)
-    most = max(_FEWEST, size // _TOKENS_PER_OBSERVATION)
-    best = dict.fromkeys(sorted(found, key=lambda key: -found[key][0])[:most])
+    limit = max(_FEWEST, size // _TOKENS_PER_OBSERVATION)
+    best = dict.fromkeys(sorted(found, key=lambda key: -found[key][0])[:limit])
     title = next((shorten(found[key][1].content, _TITLE_LENGTH) for key in best), None)
     return Extraction(
         tuple(found[key][1] for key in found if key in best), title=title, by_rule=True
@@ -114,7 +114,7 @@ def _observed(
     else:
         priority, score = Priority.LOW, 0.0
     score += is_own + min(names, 3) + bool(days) + 0.15 * min(telling, 12)
-    if past and day - past > _A_YEAR:  # a birthday, say: no day on which to file what is said today
+    if past and day - past > _A_YEAR:  # a birthday, say: not the day that the fact is about
         ahead, past = ahead or past, None
     return score, ProposedObservation(
         content=sentence,

@@ -1,9 +1,10 @@
-"""The floor: what code can prove of a worker's lines, in every language alike.
+"""The floor: checks on a worker's lines that code can make, in any language. No I/O.
 
-Of an observer's line its terms, and whose words it rests on. Of a reflector's proposal
-anchors, terms, denial, stance, days, owners and pins, and that it shrinks (memory.md,
-"What keeps it honest"). Whether a line still means the same is for the verifier. What
-fails here leaves the notes concerned as they were. Pure.
+An observer's line is checked for terms that its messages do not contain, and for whose
+words it rests on. A reflector's proposal is checked for anchors, terms, negation, stance,
+days, owners and pins, and for whether it is shorter (memory.md, "What keeps it honest").
+Notes whose change fails a check stay as they are. The verifier, not the floor, checks
+that a line still means the same.
 """
 
 import re
@@ -42,20 +43,19 @@ _CALENDAR = frozenset(
 ) | frozenset(
     name for day in range(1, 8) for name in date_terms(f"2024-01-{day:02}") if name.isalpha()
 )
-"""Names of months and weekdays.
+"""Names of months and weekdays, which a line may always contain.
 
-An observer works dates out: "in June" from "last month" is no invention.
+An observer works dates out: it may write "in June" for "last month".
 """
 
 
 def ungrounded_terms(content: str, heard: Iterable[str], days: Iterable[str]) -> frozenset[str]:
     """Return the terms of a fact that its source texts do not support.
 
-    They are neither in those texts nor derived from the days. `days` are those of
-    the texts and those the line itself gives, each a date, month or year. A day beside
-    the name of its month was worked out too. A name may have an ending that its text
-    does not ("Annas"). In German every noun has a capital, so a capital proves nothing
-    there.
+    A term is supported if the texts contain it, with or without an ending ("Annas"), or
+    if it follows from `days`: the days of the texts and of the line itself, each a date,
+    month or year. A number beside the name of a month is a day, and is supported. In
+    German every noun has a capital, so a capital letter does not make a word a name.
     """
     texts = list(heard)
     said = frozenset(word for text in texts for word in words(text))
@@ -76,12 +76,12 @@ def ungrounded_terms(content: str, heard: Iterable[str], days: Iterable[str]) ->
 
 
 def least_stance(content: str, sources: Sequence[Message], heard: Sequence[Message]) -> str:
-    """Return the least stance that the sources of a fact prove; `stated` is no limit.
+    """Return the strongest stance that the sources of a fact support.
 
-    It is the assistant's when no source is the user's. It is quoted when one of its
-    terms, or without terms all its words, stand only in lines that begin with `>`, of
-    all the messages that it was `heard` in, and the user did not take it up in words of
-    their own.
+    `assistant` if no source is a message of the user. `quoted` if one of its terms, or
+    all its words if it has no terms, occur only in lines that begin with `>`, and the
+    user did not take them up in words of their own. Else `stated`. `heard`: all the
+    messages in which the terms are looked for.
     """
     if all(m.role == Role.ASSISTANT for m in sources):
         return Stance.ASSISTANT
@@ -102,8 +102,8 @@ def rests_on_files(
 ) -> bool:
     """Return whether a fact comes from a picture or PDF and not from the user's words.
 
-    It does when one of its sources came with such a file, and the user neither said its
-    terms, or without terms any of its words, nor took it up in another message.
+    That is so if one of its sources came with such a file, and the user neither wrote its
+    terms (or any of its words, if it has no terms) nor took it up in another message.
     """
     if not any(m.has_unreadable_attachment for m in sources) or _is_taken_up(content, sources):
         return False
@@ -115,10 +115,9 @@ def rests_on_files(
 
 
 def _is_taken_up(content: str, sources: Sequence[Message]) -> bool:
-    """Return whether a message of nothing but the user's own words is among the sources.
+    """Return whether a source has only the user's own words and shares one with the fact.
 
     "I'll pay that on Friday", said of a bill that was pasted before, is the user's plan.
-    It must share a word with the fact.
     """
     return any(
         m.role == Role.USER
@@ -130,12 +129,12 @@ def _is_taken_up(content: str, sources: Sequence[Message]) -> bool:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names as they stand in a sentence: quoted and sorted."""
+    """Return names for a sentence: quoted, sorted and separated by commas."""
     return ", ".join(f"“{name}”" for name in sorted(names))
 
 
 def at_least(stance: str, limit: str) -> str:
-    """Return the one of two stances that comes later in their order."""
+    """Return the stance that comes later in the order of `STANCES`."""
     return max(stance, limit, key=STANCES.index)
 
 

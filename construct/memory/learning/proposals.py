@@ -18,9 +18,9 @@ class ProposedObservation(NoteFields):
 
     sources: tuple[int, ...]
     replaces: tuple[int, ...] = ()
-    """Observations that this one makes untrue or settles."""
+    """Ids of observations that this one makes untrue or settles."""
     borrowed: tuple[int, ...] = ()
-    """Observations whose names it may use: those it proposed to replace, agreed or not."""
+    """Ids of observations whose names it may use: all that it proposed to replace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class Extraction:
     withdrawn: tuple[ProposedObservation, ...] = ()
     """Observations from an earlier part of the batch that a later part says to forget."""
     by_rule: bool = False
-    """True if rules read it: its title is used only if the conversation has none."""
+    """True if made by fixed rules: the title is used only if the conversation has none."""
     is_whole: bool = True
     """False when the answer broke off."""
 
     @property
     def says_something(self) -> bool:
-        """True if it notes anything or names something to forget."""
+        """True if there is anything to store or to forget."""
         return bool(self.observations or self.forget_observations or self.forget_messages)
 
 

@@ -36,17 +36,18 @@ class Group:
 async def verify(
     model: Model, groups: Sequence[Group], account: Account
 ) -> list[str | None] | None:
-    """Return for each group None where it holds, or what is wrong.
+    """Return for each group what is wrong with it, or None if nothing is.
 
-    A group without an answer does not hold. None for all when the call failed twice.
+    A group that the verifier does not answer counts as wrong. Returns None if every
+    call failed.
     """
     if not groups:
         return []
-    most = min(_REPLY_TOKENS, model.context_window // 3, 500 + _TOKENS_A_GROUP * len(groups))
+    needed = 500 + _TOKENS_A_GROUP * len(groups)
     request = WorkRequest(
         system=prompt("verifier"),
         user="\n".join(_group(number, group) for number, group in enumerate(groups, 1)),
-        max_tokens=most,
+        max_tokens=min(_REPLY_TOKENS, model.context_window // 3, needed),
         hopeless=repeats_itself,
     )
     answers: dict[int, str | None] = {}
@@ -73,17 +74,18 @@ def _group(number: int, group: Group) -> str:
 
 
 def _read(checks: Section | None, count: int) -> dict[int, str | None]:
-    """Return the answers by group; empty when there are none.
+    """Return what is wrong by group number, None for a yes; empty without answers.
 
     If a group has several answers, a no wins. A yes with words after it counts as a no:
     they are probably an objection.
     """
-    found: dict[int, str | None] = {}
+    objections: dict[int, str | None] = {}
     for line in checks.lines if checks else ():
         match = _CHECK.fullmatch(line)
         if match is None or not 1 <= int(match[1]) <= count:
             continue
         is_yes = match[2].lower() == "yes" and not match[3]
-        wrong = None if is_yes else (match[3][:_LONGEST_REASON] or "the verifier said no")
-        found[int(match[1])] = found.get(int(match[1])) or wrong
-    return found
+        objection = None if is_yes else match[3][:_LONGEST_REASON] or "the verifier said no"
+        number = int(match[1])
+        objections[number] = objections.get(number) or objection
+    return objections

@@ -1,7 +1,7 @@
-"""Compute missing vectors, a few at a time.
+"""Compute missing embedding vectors, a few at a time.
 
-A file has the vectors of one model only, or two programs with different models would
-each delete the other's. The first model stays until `construct reindex` chooses another.
+A database has vectors of one model only: two programs with different models would keep
+deleting each other's. The first model stays until `construct reindex` chooses another.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _KINDS = ("observation", "memory", "message")  # the fewest and most useful firs
 
 
 def is_others(db: sqlite3.Connection, name: str) -> bool:
-    """Return whether a different model has been chosen for the file."""
+    """Return whether a different model has been chosen for this database."""
     return vectors.chosen(db) not in {None, name}
 
 
@@ -33,7 +33,7 @@ def _expect_own(db: sqlite3.Connection, name: str) -> None:
 
 
 def choose(db: sqlite3.Connection, name: str) -> None:
-    """Make this the model of the file's vectors from now on."""
+    """Use this model for the database's vectors from now on."""
     with transaction(db):
         vectors.choose(db, name)
 
@@ -53,7 +53,7 @@ def store(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Text]) -> 
 
 
 def encode(embedder: Embedder, texts: Sequence[Text]) -> list[list[bytes]]:
-    """Return the vectors of these entries' parts."""
+    """Return the vectors of each entry: one for each part of its text."""
     encoded = embedder.encode([text.content for text in texts])
     return [[part.tobytes() for part in parts] for parts in encoded]
 
@@ -88,11 +88,10 @@ def drop_others(db: sqlite3.Connection, name: str) -> bool:
 
 
 async def index_some(database: Store, meaning: Meaning) -> bool:
-    """Make a batch of what is missing, in threads.
+    """Compute a batch of missing vectors in threads; return whether there may be more.
 
-    False when nothing is, or the model is of no use.
-
-    Raises ConstructError when the file has the vectors of another model.
+    False if none are missing or the model does not work. Raises ConstructError if the
+    database has vectors of another model.
     """
     name = meaning.embedder.name
     await database.call(_expect_own, name)

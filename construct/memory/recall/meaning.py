@@ -4,7 +4,6 @@ The newest vectors of each kind are kept in memory and all compared: 25 ms of CP
 100,000. Reading them takes 300 ms, once.
 """
 
-import logging
 import re
 import sqlite3
 import threading
@@ -16,14 +15,12 @@ from typing import TYPE_CHECKING
 from construct.config import Settings
 from construct.language.index_words import fold
 from construct.llm.embedding import Embedder, Weights, find_weights, is_available
-from construct.store import vectors as rows
+from construct.store import vectors
 from construct.store.search import Entry, database_path
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-log = logging.getLogger("construct.meaning")
 
 KEPT = 100_000  # newest vectors of each kind that are kept and compared
 _BLOCK = 1024  # vectors compared at once, so that they fit the CPU cache
@@ -31,29 +28,33 @@ _WORD = re.compile(r"[^\W_]+(?:['’]s\b)?")
 
 
 class Meaning:
-    """Compares by meaning with one model, in one process.
+    """Compares texts by meaning with one embedding model, for this process.
 
-    `None` in its place means by words alone.
+    Where an optional `Meaning` is None, search uses words alone.
     """
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
         self._kept: dict[tuple[str, str], _Vectors] = {}
-        """By file and kind."""
+        """By database path and kind of entry."""
         self._lock = threading.Lock()
         self._is_ready: bool | None = None
 
     def ready(self) -> bool:
-        """Load the model and try it, once, in the calling thread.
+        """Load the model and try it once, in the calling thread; return whether it works.
 
-        Returns False when it does not work: recall then goes by words alone.
+        If it does not, search uses words alone.
         """
         with self._lock:
             if self._is_ready is None:
                 try:
                     self._is_ready = bool(self.embedder.encode(["ready"])[0])
                 except Exception as error:  # noqa: BLE001 - the runtime raises classes of its own
-                    log.warning("the model of meaning cannot be used: %s", type(error).__name__)
+                    from construct.log import logger
+
+                    logger("meaning").warning(
+                        "the model of meaning cannot be used: %s", type(error).__name__
+                    )
                     self._is_ready = False
             return self._is_ready
 
@@ -63,8 +64,8 @@ class Meaning:
         None while there are no vectors, or when the model cannot be loaded.
         """
         try:
-            model = rows.model_of(db, self.embedder.name)
-        except OSError:  # gone, or not ours to read
+            model = vectors.model_of(db, self.embedder.name)
+        except OSError:  # the weights were deleted or are not readable
             return None
         if model is None or not self.ready():
             return None
@@ -73,9 +74,9 @@ class Meaning:
             return Near({kind: self._vectors(db, model, kind).compared(query) for kind in kinds})
 
     def _vectors(self, db: sqlite3.Connection, model: int, kind: str) -> "_Vectors":
-        vectors = self._kept.setdefault((database_path(db), kind), _Vectors())
-        vectors.add(rows.newest(db, model, kind, vectors.last, KEPT))
-        return vectors
+        kept = self._kept.setdefault((database_path(db), kind), _Vectors())
+        kept.add(vectors.newest(db, model, kind, kept.last, KEPT))
+        return kept
 
 
 @cache
@@ -84,18 +85,17 @@ def _meaning(weights: Weights) -> Meaning:
 
 
 def meaning_for(settings: Settings) -> Meaning | None:
-    """Return this process's comparison by meaning.
+    """Return the shared `Meaning` of this process.
 
-    None if the extra or the model's weights are not installed.
-
-    Raises UsageError when CONSTRUCT_SEMANTIC_MODEL names no model.
+    None if the extra or the model's weights are not installed. Raises UsageError if
+    CONSTRUCT_SEMANTIC_MODEL does not name a model.
     """
     weights = find_weights(settings) if is_available() else None
     return None if weights is None else _meaning(weights)
 
 
 def without(text: str, names: Collection[str]) -> str:
-    """Return a text without these names, so that only what it says is compared."""
+    """Return a text without these names, so that only the rest is compared."""
     kept = _WORD.sub(
         lambda word: "" if fold(re.split("['’]", word[0])[0]) in names else word[0], text
     )
@@ -109,19 +109,19 @@ class Near:
     compared: "dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]"
     """By kind: ids in ascending order with the similarity of each."""
 
-    def nearest(self, kind: str, most: int) -> list[int]:
+    def nearest(self, kind: str, limit: int) -> list[int]:
         """Return the ids of the most similar entries of a kind."""
         ids, scores = self.compared[kind]
-        return [int(i) for i in ids[(-scores).argsort(kind="stable")[:most]]]
+        return [int(i) for i in ids[(-scores).argsort(kind="stable")[:limit]]]
 
     def of_all(self, entries: Iterable[Entry]) -> dict[tuple[str, int], float]:
-        """Return the similarity of each of these entries that has a vector in memory."""
+        """Return the similarity of the entries whose vectors are in memory, by their key."""
         found = {}
         for entry in entries:
             ids, scores = self.compared[entry.kind]
-            at = int(ids.searchsorted(entry.id))
-            if at < len(ids) and ids[at] == entry.id:
-                found[entry.key] = float(scores[at])
+            position = int(ids.searchsorted(entry.id))
+            if position < len(ids) and ids[position] == entry.id:
+                found[entry.key] = float(scores[position])
         return found
 
 

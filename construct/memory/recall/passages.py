@@ -1,11 +1,10 @@
-"""What comes back by itself: passages of earlier talk that bear on the newest message.
+"""Find passages of earlier conversations that bear on the newest message.
 
-No model is asked.
-
-The floor is relative to what is asked and to the file, so that it holds for a file of
-any size: the rarest of the words looked for must have been said, with most of what they
-tell together, and more of it than chance brings together. What it costs does not grow
-with the file: words are counted, and rows read, up to a limit.
+They are added to a prompt without the model asking for them, and no model is called to
+find them. A passage must have the rarest word of the message, at least `FLOOR` of the
+weight of all its words, and more than chance alone would bring together. That holds for
+a database of any size. The cost does not grow with the database, because counting words
+and reading rows both stop at a limit.
 """
 
 import math
@@ -21,10 +20,10 @@ from construct.language.index_words import stem
 from construct.language.wordlists import SMALL_TALK, TIME_WORDS
 from construct.memory.recall.meaning import Meaning, without
 from construct.memory.recall.query import Query, analyse, any_of, excerpt, with_one_of
-from construct.memory.recall.rank import Asked, Matcher, ranked, weights
+from construct.memory.recall.rank import Matcher, PreparedQuery, ranked, weights
 from construct.memory.recall.search import Found, Hit, hit, read_around
 from construct.memory.recall.speakers import CALLS, Speakers, called_in, speakers
-from construct.store import search as store
+from construct.store import search
 from construct.store.search import Entry, Filters
 
 FLOOR = 0.6  # share of the query's word weight that a passage must have
@@ -39,8 +38,8 @@ HALVED = 0.5  # weight of the words when similarity counts too
 SIMILAR = 5  # entries of each kind considered for their similarity of meaning
 SNIPPET = 240  # characters
 OVERHEAD = 12  # tokens of a passage's date and speaker
-READ = 50  # rows with a word; how common more are is told by how close together they lie
-COMMON = 0.05  # share of the rows that a word has at most: much in use of late is not always
+READ = 50  # newest rows read for a word; beyond that its frequency is estimated from their ids
+COMMON = 0.05  # limit of that estimate, as a share of all rows: a recent topic is not common
 
 _REMEMBERED = ("observation", "memory")
 
@@ -54,19 +53,19 @@ _ASKS_ON = re.compile(
 class DocumentFrequency:
     """How many messages have each word.
 
-    Messages tell how rare a word is, and what is remembered only of a word that no
-    message has: it says what was said.
+    Observations and memories repeat what was said, so they count only for a word that no
+    message has.
     """
 
     total: int
-    """The messages, about."""
+    """The approximate number of messages."""
     rows: Mapping[str, int]
-    """How many messages have each word, in any of its forms; about, where it is common.
+    """How many messages have each word in any form, estimated for common words.
 
-    Of one that none has: how many other rows do.
+    For a word that no message has: how many observations and memories have it.
     """
     newest: Mapping[str, Sequence[int]]
-    """The newest messages with each word, newest first, `READ` at most."""
+    """The ids of the newest messages with each word, newest first, up to `READ`."""
 
 
 def passages(
@@ -79,13 +78,11 @@ def passages(
     filters: Filters = Filters(),
     meaning: Meaning | None = None,
 ) -> list[Hit]:
-    """Return the best passages for the newest message, cut to the words found.
+    """Return the best passages for the newest message, cut to the part that matches.
 
-    Nothing when none is good enough.
-
-    When it asks and names nothing itself ("and when was that?") what `previous` names
-    is looked for. `known` are (kind, id) of what the model sees anyway: what those
-    observations say is not brought back either.
+    Empty if none is good enough. If the message is a question without words to search
+    ("and when was that?"), the words of `previous` are searched. `known`: (kind, id) of
+    what the model sees anyway; passages that only repeat it are left out.
     """
     queries = _queries(newest, today)
     if not queries and _ASKS_ON.search(newest):
@@ -103,7 +100,7 @@ def passages(
 
 
 def _queries(text: str, today: date | None) -> list[Query]:
-    """Return what a text's telling sentences ask, questions first, then the last."""
+    """Return queries for the sentences worth searching: questions first, then the last."""
     sentences = [match[0] for match in _SENTENCE.finditer(text[-8_000:]) if match[0].strip()][::-1]
     sentences.sort(key=lambda sentence: not sentence.rstrip().endswith(("?", "？")))
     found = []
@@ -128,7 +125,7 @@ def _found(
     filters: Filters,
     meaning: Meaning | None,
 ) -> list[tuple[float, Hit]]:
-    """Return the entries above the floor for one sentence, with its weight."""
+    """Return the entries above the floor for one sentence, each with its weight."""
     rows = frequency.rows
     often = tuple(word for word in query.words if rows[word] >= CALLS)
     called = called_in(db, replace(query, words=often))
@@ -141,7 +138,7 @@ def _found(
         near = meaning.near(db, without(query.text, called), filters.kinds())
     weight = weights({word: rows[word] for word in rarest}, frequency.total)
     enough = max(FLOOR * sum(weight.values()), math.log(max(1, frequency.total) / CHANCE))
-    asked = Asked(query, weight, Matcher(rarest), Speakers())
+    prepared = PreparedQuery(query, weight, Matcher(rarest), Speakers())
     entries: list[Entry] = []
     is_said = rows[rarest[0]] and (len(rarest) > 1 or rows[rarest[0]] <= CHANCE)
     if is_said and sum(weight.values()) >= enough:
@@ -152,19 +149,19 @@ def _found(
         for kind in filters.kinds():
             similar = _current(db, kind, near.nearest(kind, SIMILAR), filters)
             entries += [entry for entry in similar if entry not in entries]
-        asked = replace(asked, near=near.of_all(entries))
-    worth = {entry.key: _worth(entry, asked, enough) for entry in entries}
+        prepared = replace(prepared, near=near.of_all(entries))
+    worth = {entry.key: _worth(entry, prepared, enough) for entry in entries}
     good = [e for e in entries if worth[e.key] >= enough and e.key not in known]
     good.sort(key=lambda e: -worth[e.key])
     read = read_around(db, good[:CANDIDATES], filters, results=False)
     heard = [candidate.entry for candidate in read]
-    asked = replace(asked, speakers=speakers(called, heard, query.role))
-    best = [c.entry for c, features in ranked(read, asked, CANDIDATES) if features.speaker >= 0]
-    kept = _unseen(db, best[:MOST_PASSAGES], asked.matcher, known)
+    prepared = replace(prepared, speakers=speakers(called, heard, query.role))
+    best = [c.entry for c, features in ranked(read, prepared, CANDIDATES) if features.speaker >= 0]
+    kept = _unseen(db, best[:MOST_PASSAGES], prepared.matcher, known)
     hits = [hit(Found(entry, 0.0), filters.zone) for entry in kept]
     return [
-        (worth[one.kind, one.id], replace(one, text=excerpt(one.text, rarest, SNIPPET)))
-        for one in hits
+        (worth[found.kind, found.id], replace(found, text=excerpt(found.text, rarest, SNIPPET)))
+        for found in hits
     ]
 
 
@@ -183,7 +180,7 @@ def _worded(
     for kind in filters.kinds():
         ids = newest[kind]
         if ids and others:
-            ids = store.matches_from(db, kind, with_one_of(rarest, others), ids[-1])
+            ids = search.matches_from(db, kind, with_one_of(rarest, others), ids[-1])
         entries += _current(db, kind, ids, filters)
     return entries
 
@@ -201,23 +198,23 @@ def _telling(rarest: Sequence[str], weight: Mapping[str, float], enough: float) 
 def _current(
     db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters
 ) -> list[Entry]:
-    found = store.results(db, kind, ids, filters)
+    found = search.results(db, kind, ids, filters)
     return [e for e in found if e.state not in ("pending", "superseded")]
 
 
-def _worth(entry: Entry, asked: Asked, enough: float) -> float:
-    """Return what an entry's own words weigh, or half of that and its nearness."""
-    held = sum(asked.weight[word] for word in asked.matcher.counts(entry))
-    near = asked.near.get(entry.key, 0.0)
-    return max(held, HALVED * held + enough * near / SURE) if near else held
+def _worth(entry: Entry, prepared: PreparedQuery, enough: float) -> float:
+    """Return the weight of an entry's words, or half of it plus its similarity of meaning."""
+    weight = sum(prepared.weight[word] for word in prepared.matcher.counts(entry))
+    near = prepared.near.get(entry.key, 0.0)
+    return max(weight, HALVED * weight + enough * near / SURE) if near else weight
 
 
 def _unseen(
     db: sqlite3.Connection, good: Sequence[Entry], matcher: Matcher, known: set[tuple[str, int]]
 ) -> list[Entry]:
     """Drop passages that repeat an observation the model already sees."""
-    noted = store.observations_from(db, [entry.id for entry in good if entry.kind == "message"])
-    promoted = store.promoted_from(db, [entry.id for entry in good if entry.kind == "memory"])
+    noted = search.observations_from(db, [entry.id for entry in good if entry.kind == "message"])
+    promoted = search.promoted_from(db, [entry.id for entry in good if entry.kind == "memory"])
 
     def in_sight(entry: Entry) -> bool:
         if entry.kind == "memory":
@@ -229,24 +226,24 @@ def _unseen(
 
 
 def _within(hits: Iterable[Hit]) -> list[Hit]:
-    """Return the first hits that fit the budget, each wording once."""
+    """Return the first hits that fit the budget, without repeated texts."""
     kept: list[Hit] = []
     budget = BUDGET
-    for one in hits:
-        budget -= tokens.count(one.text) + OVERHEAD
+    for passage in hits:
+        budget -= tokens.count(passage.text) + OVERHEAD
         if budget < 0 or len(kept) == MOST_PASSAGES:
             break
-        if all(one.text != other.text for other in kept):
-            kept.append(one)
+        if all(passage.text != other.text for other in kept):
+            kept.append(passage)
     return kept
 
 
 def document_frequency(db: sqlite3.Connection, words: Sequence[str]) -> DocumentFrequency:
     """Look up how many messages have each of these words, in any of its forms."""
-    total = store.highest_id(db, "message")
+    total = search.highest_id(db, "message")
     newest = _newest(db, "message", words)
     rows = {word: _estimate(ids, total) for word, ids in newest.items()}
-    unsaid = [word for word, many in rows.items() if not many]
+    unsaid = [word for word, count in rows.items() if not count]
     for kind in _REMEMBERED:
         for word, ids in _newest(db, kind, unsaid).items():
             rows[word] += len(ids)
@@ -264,7 +261,7 @@ def newest_with(
 def _newest(db: sqlite3.Connection, kind: str, words: Sequence[str]) -> Mapping[str, Sequence[int]]:
     if not words:
         return {}
-    ids = store.newest_of_each(db, kind, [any_of([word]) for word in words], READ)
+    ids = search.newest_of_each(db, kind, [any_of([word]) for word in words], READ)
     return dict(zip(words, ids, strict=True))
 
 

@@ -15,10 +15,10 @@ from construct.language.wordlists import STOP_WORDS
 from construct.text import one_line
 
 MOST_WORDS = 48  # words of a query that are searched; more is a pasted page
-MOST_PAIRED = 6  # words of which a row must have two (`gated`)
+MOST_PAIRED = 6  # limit of words of which a row must have two (`gated`)
 
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
-# "Do you remember what I said": the opening is not whom the question is about.
+# In "Do you remember what I said", the "you" of the opening is not the subject.
 _OPENING = re.compile(
     r"^\W*(?:(?:do|can|could|would|will) you (?:still )?(?:please )?"
     r"(?:remember|recall|know|tell me|remind me)|"
@@ -58,15 +58,15 @@ class Query:
 
     @property
     def has_more_than_phrases(self) -> bool:
-        """Whether something is asked beside quoted words."""
+        """Whether the query has words outside quotation marks."""
         quoted = {word for phrase in self.phrases for word in phrase.split()}
         return bool(quoted) and not quoted.issuperset(self.words)
 
 
 def analyse(text: str, today: date | None = None) -> Query:
-    """Take a query apart; `today` is what "yesterday" is counted from.
+    """Parse a query; `today` is the day that "yesterday" refers to.
 
-    Raises ValueError when it is blank.
+    Raises ValueError if the query is blank.
     """
     if not text.strip():
         raise ValueError("The query is blank.")
@@ -113,9 +113,9 @@ def is_stop_word(word: str) -> bool:
 
 
 def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
-    """Return the FTS5 expression for all phrases or, without any, one of the words.
+    """Return the FTS5 expression for all phrases, or for any of the words without phrases.
 
-    "" for nothing.
+    An empty string if there are neither.
     """
     return " AND ".join(f'"{phrase}"' for phrase in phrases) or _or(words)
 
@@ -126,15 +126,12 @@ def with_one_of(word: str, others: Sequence[str]) -> str:
 
 
 def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, weighed: int) -> str:
-    """Return the expression for a rare word or two others.
+    """Return the FTS5 expression that limits how many rows of a large file are ranked.
 
-    What has them is ranked by all words but the commonest.
-
-    Ranking costs by the row, and reading a word's rows a little too. One is enough of
-    the rarest words that have `required` rows together; weighed are those that have
-    `weighed` rows; the rarest word is always among them. Two of the words in between
-    are enough too: few rows have both, and those are often what is meant. A word that
-    no row has does not count as rare: required, it would leave nothing to find.
+    Ranking costs time for each row. So a row must have one of the rarest words, which
+    have `required` rows together, or two of the less rare ones, which have `weighed` rows
+    together: few rows have both, and those are often what is meant. Still more common
+    words are not searched. A word that no row has is ignored, or nothing would be found.
     """
     rarest = sorted(
         (word for word in words if frequency.get(word, 0)), key=lambda word: frequency[word]
@@ -171,7 +168,10 @@ def _stop_words() -> dict[str, frozenset[str]]:
 
 
 def _content(found: list[str]) -> list[str]:
-    """Return the words that are no stop words of the language that has most of them."""
+    """Return the words without the stop words of the likeliest language.
+
+    That is the language whose stop words occur most often among them.
+    """
     hits = {
         language: sum(map(stops.__contains__, found)) for language, stops in _stop_words().items()
     }

@@ -24,7 +24,7 @@ SATURATION = 0.6  # k1: how quickly repeating a word stops adding to the score
 LENGTH = 0.4  # b: how strongly long turns are discounted
 BEFORE = (0.4, 0.25)  # weight of a word found one turn earlier, two turns earlier
 AFTER = (0.2, 0.1)  # weight of a word found one turn later, two turns later
-USUAL_WORDS = 24.0  # average words in a turn, for the length discount
+AVERAGE_WORDS = 24.0  # average words in a turn, for the length discount
 SESSION_GAP = timedelta(hours=4)  # a silence longer than this ends a session
 SMOOTHING = 0.1  # added before the logarithm, so that a missing word is not minus infinity
 # How similarity of meaning counts, if there are vectors (benchmarks/README.md):
@@ -107,27 +107,28 @@ class Matcher:
 
     def in_text(self, text: str) -> dict[str, float]:
         """Return length-normalised counts of the query's words in a text."""
-        found: dict[str, float] = {}
+        counts: dict[str, float] = {}
         folded = fold(text)
         for word in self._likely.findall(folded):
             meant, form = self._word_of.get(stem(word), ("", ""))
             if meant and akin(word, form):
-                found[meant] = found.get(meant, 0) + 1
+                counts[meant] = counts.get(meant, 0) + 1
         for piece in self._pieces:
             if times := text.count(piece):
-                found[piece] = times
-        if found:
-            length = 1 - LENGTH + LENGTH * (1 + folded.count(" ")) / USUAL_WORDS
-            found = {word: times / length for word, times in found.items()}
-        return found
+                counts[piece] = times
+        if counts:
+            length = 1 - LENGTH + LENGTH * (1 + folded.count(" ")) / AVERAGE_WORDS
+            counts = {word: times / length for word, times in counts.items()}
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A query and the lookups made for it, by which candidates are ranked."""
+class PreparedQuery:
+    """A query with everything that was looked up to rank candidates for it."""
 
     query: Query
     weight: Mapping[str, float]
+    """Inverse document frequency of each word."""
     matcher: Matcher
     speakers: Speakers
     near: Mapping[tuple[str, int], float] = field(default_factory=dict)
@@ -135,19 +136,19 @@ class Asked:
 
 
 def ranked(
-    candidates: Sequence[Candidate], asked: Asked, most: int
+    candidates: Sequence[Candidate], prepared: PreparedQuery, limit: int
 ) -> list[tuple[Candidate, Features]]:
-    """Return the best `most` candidates with their features, best first.
+    """Return the best candidates with their features, best first.
 
-    Ties: messages first, then the newest.
+    Among equals messages come first, then the newest.
     """
-    pairs = zip(candidates, _features(candidates, asked), strict=True)
+    pairs = zip(candidates, _features(candidates, prepared), strict=True)
     judged = [
-        (candidate, _with_wording(features, candidate, asked.query))
+        (candidate, _with_wording(features, candidate, prepared.query))
         for candidate, features in pairs
         if features is not None
     ]
-    return sorted(judged, key=_order)[:most]
+    return sorted(judged, key=_order)[:limit]
 
 
 def _order(pair: tuple[Candidate, Features]) -> tuple[float, int, int]:
@@ -155,13 +156,13 @@ def _order(pair: tuple[Candidate, Features]) -> tuple[float, int, int]:
     return -score(pair[1]), KINDS.index(entry.kind), -entry.id
 
 
-def shortlist(entries: Sequence[Entry], asked: Asked, most: int) -> list[Entry]:
-    """Return the best `most` entries, judged without the turns around them."""
-    if len(entries) <= most:
+def shortlist(entries: Sequence[Entry], prepared: PreparedQuery, limit: int) -> list[Entry]:
+    """Return the best entries, judged without the turns around them."""
+    if len(entries) <= limit:
         return list(entries)
-    features = _features([Candidate(entry) for entry in entries], asked)
+    features = _features([Candidate(entry) for entry in entries], prepared)
     scored = [(-score(values), i) for i, values in enumerate(features) if values]
-    return [entries[i] for _, i in sorted(scored)[:most]]
+    return [entries[i] for _, i in sorted(scored)[:limit]]
 
 
 def score(features: Features) -> float:
@@ -169,18 +170,18 @@ def score(features: Features) -> float:
     return math.fsum(map(mul, WEIGHTS, features))
 
 
-def _features(candidates: Sequence[Candidate], asked: Asked) -> list[Features | None]:
+def _features(candidates: Sequence[Candidate], prepared: PreparedQuery) -> list[Features | None]:
     """Return each candidate's features, except those that `_with_wording` adds.
 
-    None for a candidate that has no word of the query and no similar meaning.
+    None for a candidate without a word of the query and without a similar meaning.
     """
-    own = [_match(candidate, asked) for candidate in candidates]
-    best = max(own, default=0.0) or 1.0
-    smoothing = SMOOTHING_WITH_VECTORS if asked.near else SMOOTHING
-    near = _nearness(candidates, asked.near)
+    bm25 = [_bm25(candidate, prepared) for candidate in candidates]
+    best = max(bm25, default=0.0) or 1.0
+    smoothing = SMOOTHING_WITH_VECTORS if prepared.near else SMOOTHING
+    near = _nearness(candidates, prepared.near)
     low, high = min(near, default=0.0), max(near, default=0.0)
-    trust = min(1.0, (len(asked.query.words) + asked.query.unsaid) / ENOUGH_WORDS)
-    matches = {c.entry.key: match / best for c, match in zip(candidates, own, strict=True)}
+    trust = min(1.0, (len(prepared.query.words) + prepared.query.unsaid) / ENOUGH_WORDS)
+    matches = {c.entry.key: match / best for c, match in zip(candidates, bm25, strict=True)}
     peak = dict(matches)  # the best match within the session
     for turns in _sessions(c.entry for c in candidates):
         keys = [turn.key for turn in turns]
@@ -189,15 +190,15 @@ def _features(candidates: Sequence[Candidate], asked: Asked) -> list[Features | 
         Features(
             match=math.log((match / best + smoothing) / (1 + smoothing)),
             session=peak[candidate.entry.key],
-            speaker=asked.speakers.sign(candidate.entry),
-            date=_date_nearness(candidate.entry, asked.query),
+            speaker=prepared.speakers.sign(candidate.entry),
+            date=_date_nearness(candidate.entry, prepared.query),
             opens=float(candidate.entry.kind == "message" and not candidate.before),
             noted=float(candidate.entry.kind != "message"),
             meaning=trust * (value - low) / max(high - low, MIN_SPREAD),
         )
         if match > 0 or value >= MIN_SIMILARITY
         else None
-        for candidate, match, value in zip(candidates, own, near, strict=True)
+        for candidate, match, value in zip(candidates, bm25, near, strict=True)
     ]
 
 
@@ -220,10 +221,10 @@ def _nearness(
     return similarities
 
 
-def held(candidate: Candidate, asked: Asked) -> set[str]:
+def words_in(candidate: Candidate, prepared: PreparedQuery) -> set[str]:
     """Return the query's words found in a candidate or in the turns around it."""
     turns = (candidate.entry, *candidate.before, *candidate.after)
-    return {word for turn in turns for word in asked.matcher.counts(turn)}
+    return {word for turn in turns for word in prepared.matcher.counts(turn)}
 
 
 def _with_wording(features: Features, candidate: Candidate, query: Query) -> Features:
@@ -252,9 +253,9 @@ def _date_nearness(entry: Entry, query: Query) -> float:
     return max(max(map(period.nearness, days)) for period in query.dates)
 
 
-def _match(candidate: Candidate, asked: Asked) -> float:
+def _bm25(candidate: Candidate, prepared: PreparedQuery) -> float:
     """Return the candidate's BM25F score, counting the turns around it in part."""
-    counts = asked.matcher.counts
+    counts = prepared.matcher.counts
     shares = [(1.0, candidate.entry)]
     shares += zip(BEFORE, candidate.before, strict=False)
     shares += zip(AFTER, candidate.after, strict=False)
@@ -263,7 +264,7 @@ def _match(candidate: Candidate, asked: Asked) -> float:
         for word, count in counts(turn).items():
             sums[word] = sums.get(word, 0.0) + share * count
     return sum(
-        asked.weight[word] * count * (SATURATION + 1) / (SATURATION + count)
+        prepared.weight[word] * count * (SATURATION + 1) / (SATURATION + count)
         for word, count in sums.items()
     )
 

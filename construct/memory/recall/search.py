@@ -1,4 +1,4 @@
-"""Recall: one ranking over messages, observations and memories."""
+"""Search messages, observations and memories in one ranking."""
 
 import math
 import sqlite3
@@ -7,29 +7,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from itertools import chain
-from typing import Literal
 
 from construct.clock import Clock
 from construct.language.index_words import index_words, stem, word_forms
-from construct.memory.graph import reading as graph
+from construct.memory.graph.reading import reached
 from construct.memory.recall.meaning import Meaning, Near, without
 from construct.memory.recall.query import Query, analyse, any_of, gated
 from construct.memory.recall.rank import (
-    Asked,
     Candidate,
     Features,
     Matcher,
-    held,
+    PreparedQuery,
     in_context,
     ranked,
     score,
     shortlist,
     weights,
+    words_in,
 )
 from construct.memory.recall.speakers import called_in, speakers
 from construct.memory.recall.spelling import Respelt, as_said
-from construct.store import search as store
+from construct.store import search
 from construct.store.search import Entry, Filters
+from construct.vocabulary import Match
 
 CANDIDATES = 200  # entries of each kind taken from the index
 SHORTLIST = 30  # entries of each kind ranked together with the turns around them
@@ -41,16 +41,15 @@ REQUIRED_ROWS = 5_000
 WEIGHED_ROWS = 100_000
 SIMILAR = 60  # entries of each kind taken for their similarity of meaning
 SIMILAR_IN_PART = 1000  # entries of each kind compared when filters are narrow
-ALONE = 0.3  # similarity that the best entry needs when no word is found
-ALIKE = 0.45  # from this similarity on a match is direct, whatever words it has
+ALONE = 0.3  # similarity (cosine) that the best entry needs if no word is found
+ALIKE = 0.45  # similarity (cosine) that makes a match direct, whatever words it has
 MOST_GATES = 4  # rarest words dropped, one at a time, while the gate lets nothing through
 HALF = 0.5  # a direct match has more than this share of the words
 
-Match = Literal["direct", "related", "loose", "respelt"]
 MATCH_MEANS: dict[Match, str] = {
-    "loose": "only part of the words, or only beside what has them",
-    "related": "by way of the graph",
-    "respelt": "only a word spelt almost like one of these",
+    Match.LOOSE: "only part of the words, or only beside what has them",
+    Match.RELATED: "by way of the graph",
+    Match.RESPELT: "only a word spelt almost like one of these",
 }
 
 SHARE = 4  # one result in this many may be a memory related through the graph
@@ -63,7 +62,7 @@ class Found:
 
     entry: Entry
     standing: float
-    match: Match = "direct"
+    match: Match = Match.DIRECT
     """How it was found, judged by the query's words that occur anywhere. Decides the order."""
     lacks_unsaid: bool = False
     """True if it is loose once words that occur nowhere are counted too."""
@@ -85,7 +84,7 @@ class Hit:
     priority: str | None = None
     stance: str | None = None
     state: str | None = None
-    match: Match = "direct"
+    match: Match = Match.DIRECT
     """How it was found; MATCH_MEANS explains each kind but `direct`."""
 
 
@@ -124,7 +123,7 @@ def searched(
     if not found and asked.has_more_than_phrases:
         # A phrase quoted from memory, or a title: search for its words instead.
         found = _once(db, rank(db, replace(asked, phrases=()), filters, max(0, limit), meaning))
-        found = [replace(f, match="loose") for f in found]
+        found = [replace(f, match=Match.LOOSE) for f in found]
     found = _with_related(db, asked, filters, found, limit)
     return Results([hit(f, filters.zone) for f in found], respelt)
 
@@ -153,40 +152,43 @@ def rank(
     matcher = Matcher(looked_for, query.pieces)
     for piece in query.pieces:
         frequency[piece] = sum(piece in matcher.counts(entry) for entry in found)
-    weight = weights(frequency, sum(store.highest_id(db, kind) for kind in store.KINDS))
-    asked = Asked(query, weight, matcher, speakers(called, [*found, *by_spelling], query.role))
+    weight = weights(frequency, sum(search.highest_id(db, kind) for kind in search.KINDS))
+    prepared = PreparedQuery(
+        query, weight, matcher, speakers(called, [*found, *by_spelling], query.role)
+    )
     best: list[Entry] = []
-    for kind in store.KINDS:
+    for kind in search.KINDS:
         for part in (found, by_spelling):
-            best += shortlist(_of(kind, part), asked, max(SHORTLIST, limit))
+            best += shortlist(_of(kind, part), prepared, max(SHORTLIST, limit))
     near = None
     if meaning and not query.phrases and (query.words or query.pieces or query.unsaid):
         near = meaning.near(db, without(query.text, called), filters.kinds())
     similar = _similar(db, near, filters, alone=not (found or by_spelling)) if near else []
     read = read_around(db, [*best, *_without(similar, best)], filters, results=not query.phrases)
     heard = [*found, *by_spelling, *(candidate.entry for candidate in read)]
-    asked = replace(asked, speakers=speakers(called, heard, query.role))
+    prepared = replace(prepared, speakers=speakers(called, heard, query.role))
     if near and similar:
         turns = chain.from_iterable((c.entry, *c.before, *c.after) for c in read)
-        asked = replace(asked, near=near.of_all(turns))
-    most = len(read) if query.spelt else 2 * limit
+        prepared = replace(prepared, near=near.of_all(turns))
+    count = len(read) if query.spelt else 2 * limit
     judged = [
-        _judged(candidate, features, asked) for candidate, features in ranked(read, asked, most)
+        _judged(candidate, features, prepared)
+        for candidate, features in ranked(read, prepared, count)
     ]
-    return _respelt_last(judged, asked) if query.spelt else judged
+    return _respelt_last(judged, prepared) if query.spelt else judged
 
 
-def _respelt_last(found: Sequence[Found], asked: Asked) -> list[Found]:
+def _respelt_last(found: Sequence[Found], prepared: PreparedQuery) -> list[Found]:
     """Rank entries that match only through a respelt word below all others.
 
     Those whose neighbours have the word, and not they themselves, become loose.
     """
-    typed = [f for f in found if f.match != "respelt"]
-    respelt = [f for f in found if f.match == "respelt"]
+    typed = [f for f in found if f.match != Match.RESPELT]
+    respelt = [f for f in found if f.match == Match.RESPELT]
     lower = min(0.0, typed[-1].standing - respelt[0].standing) if typed and respelt else 0.0
     for f in respelt:
-        words = asked.matcher.counts(f.entry).keys()
-        match: Match = "loose" if words.isdisjoint(asked.query.spelt) else "respelt"
+        words = prepared.matcher.counts(f.entry).keys()
+        match: Match = Match.LOOSE if words.isdisjoint(prepared.query.spelt) else Match.RESPELT
         typed.append(replace(f, standing=f.standing + lower, match=match))
     return typed
 
@@ -231,7 +233,7 @@ def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: boo
     found: list[Entry] = []
     for kind in filters.kinds():
         ids = near.nearest(kind, SIMILAR_IN_PART if filters.restrict_messages() else SIMILAR)
-        found += store.results(db, kind, ids, filters)
+        found += search.results(db, kind, ids, filters)
     known = near.of_all(found)
     if alone and max(known.values(), default=0.0) < ALONE:
         return []
@@ -239,17 +241,17 @@ def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: boo
     return [entry for kind in filters.kinds() for entry in _of(kind, best)[:SIMILAR]]
 
 
-def _judged(candidate: Candidate, features: Features, asked: Asked) -> Found:
+def _judged(candidate: Candidate, features: Features, prepared: PreparedQuery) -> Found:
     """Return the candidate with its standing and how well it matches the query."""
-    query, near = asked.query, asked.near.get(candidate.entry.key, 0.0)
+    query, near = prepared.query, prepared.near.get(candidate.entry.key, 0.0)
     standing = score(features)
     if query.phrases or near >= ALIKE:
         return Found(candidate.entry, standing)
-    words, known = held(candidate, asked), len(asked.weight)
+    words, known = words_in(candidate, prepared), len(prepared.weight)
     if query.spelt and words <= set(query.spelt):
-        return Found(candidate.entry, standing, "respelt")
-    if not asked.matcher.counts(candidate.entry) or len(words) <= HALF * max(1, known):
-        return Found(candidate.entry, standing, "loose")
+        return Found(candidate.entry, standing, Match.RESPELT)
+    if not prepared.matcher.counts(candidate.entry) or len(words) <= HALF * max(1, known):
+        return Found(candidate.entry, standing, Match.LOOSE)
     # A respelt word already counts for the one it replaces.
     unsaid = query.unsaid - len(query.spelt)
     has_few_words = len(words) <= HALF * max(1, known + unsaid)
@@ -270,7 +272,7 @@ def read_around(
     """
     ids = {entry.id for entry in best if entry.kind == "message"}
     nearby = chain.from_iterable(range(i - NEARBY, i + NEARBY + 1) for i in ids)
-    around = store.entries(db, "message", {*nearby} - ids - {*filters.exclude}, filters)
+    around = search.entries(db, "message", {*nearby} - ids - {*filters.exclude}, filters)
     if not results:
         around = [entry._replace(found=False) for entry in around]
     return in_context([*best, *around])
@@ -279,10 +281,10 @@ def read_around(
 def _entries(
     db: sqlite3.Connection, kind: str, expression: str, pieces: Sequence[str], filters: Filters
 ) -> list[Entry]:
-    ids = store.match(db, kind, expression, filters, CANDIDATES) if expression else []
+    ids = search.match(db, kind, expression, filters, CANDIDATES) if expression else []
     if pieces:
-        ids += store.containing(db, kind, pieces, filters, NEWEST_PIECES)[-CANDIDATES:]
-    return store.results(db, kind, ids, filters)
+        ids += search.containing(db, kind, pieces, filters, NEWEST_PIECES)[-CANDIDATES:]
+    return search.results(db, kind, ids, filters)
 
 
 def _frequencies(db: sqlite3.Connection, wanted: Sequence[str], filters: Filters) -> dict[str, int]:
@@ -293,19 +295,21 @@ def _frequencies(db: sqlite3.Connection, wanted: Sequence[str], filters: Filters
     roots = {word: [stem(form) for form in word_forms(word)] for word in wanted}
     all_roots = list(chain.from_iterable(roots.values()))
     total: Counter[str] = Counter()
-    for kind in store.KINDS:
-        total.update(store.frequencies(db, kind, all_roots))
+    for kind in search.KINDS:
+        total.update(search.frequencies(db, kind, all_roots))
     if filters.exclude:
-        for entry in store.entries(db, "message", filters.exclude, Filters()):
+        for entry in search.entries(db, "message", filters.exclude, Filters()):
             total.subtract(set(map(stem, index_words(entry.text))))
     return {word: max(0, sum(total[root] for root in group)) for word, group in roots.items()}
 
 
 def _once(db: sqlite3.Connection, found: Sequence[Found]) -> list[Found]:
     """Drop memories whose observation was found too."""
-    promoted = store.promoted_from(db, [f.entry.id for f in found if f.entry.kind == "memory"])
-    there = {f.entry.id for f in found if f.entry.kind == "observation"}
-    return [f for f in found if f.entry.kind != "memory" or promoted.get(f.entry.id) not in there]
+    promoted = search.promoted_from(db, [f.entry.id for f in found if f.entry.kind == "memory"])
+    observations = {f.entry.id for f in found if f.entry.kind == "observation"}
+    return [
+        f for f in found if f.entry.kind != "memory" or promoted.get(f.entry.id) not in observations
+    ]
 
 
 def _with_related(
@@ -315,20 +319,20 @@ def _with_related(
     if limit <= 0:
         return []
     known = {f.entry.key for f in found[:limit]}
-    reached = _reached(db, query, filters)
-    promoted = store.promoted_from(db, [e.id for e in reached])
+    memories = _reached(db, query, filters)
+    promoted = search.promoted_from(db, [e.id for e in memories])
     related = [
         e
-        for e in reached
+        for e in memories
         if e.key not in known and ("observation", promoted.get(e.id, 0)) not in known
     ][: max(1, limit // SHARE)]
     if not related:
         return list(found[:limit])
-    direct = max((i + 1 for i, f in enumerate(found[:limit]) if f.match == "direct"), default=0)
+    direct = max((i + 1 for i, f in enumerate(found[:limit]) if f.match == Match.DIRECT), default=0)
     place = max(0, min(direct, limit - len(related)))
     before, after = found[:place], found[place : limit - len(related)]
     standing = _between(before, after)
-    return [*before, *(Found(entry, standing, "related") for entry in related), *after]
+    return [*before, *(Found(entry, standing, Match.RELATED) for entry in related), *after]
 
 
 def _reached(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Entry]:
@@ -338,8 +342,8 @@ def _reached(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Ent
     """
     if "memory" not in filters.kinds() or filters.as_of is not None or query.phrases:
         return []
-    ids = graph.reached(db, query.text)
-    entries = {e.id: e for e in store.results(db, "memory", ids, filters)}
+    ids = reached(db, query.text)
+    entries = {e.id: e for e in search.results(db, "memory", ids, filters)}
     return [entries[i] for i in ids if i in entries]
 
 
@@ -367,5 +371,5 @@ def hit(found: Found, zone: tzinfo | None) -> Hit:
         priority=entry.priority,
         stance=entry.stance,
         state=entry.state,
-        match="loose" if found.lacks_unsaid and found.match == "direct" else found.match,
+        match=Match.LOOSE if found.lacks_unsaid and found.match == Match.DIRECT else found.match,
     )

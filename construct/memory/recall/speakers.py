@@ -1,6 +1,6 @@
-"""Whom a name in a query means.
+"""Find out whether a name in a query means the user or the assistant.
 
-A name that one side calls out ("Thanks, Anna!") is the other side's.
+A name by which one side addresses the other ("Thanks, Anna!") belongs to the other.
 """
 
 import sqlite3
@@ -10,17 +10,19 @@ from itertools import chain, pairwise
 
 from construct.language.index_words import fold
 from construct.memory.recall.query import Query, any_of
-from construct.store import search as store
+from construct.store import search
 from construct.store.search import Entry
 
-CALLS = 4  # turns that call out a name, at least, for it to be a participant's
-CALLED_SHARE = 0.25  # and of the turns that have it, this share
-HEARD = 4_000  # characters of a turn in which it may call somebody: what is pasted behind does not
-ONE_SIDE = 0.8  # and in a conversation, this share of them by one side
-SAMPLE = 100  # turns that are read to learn whether it is one
+# A name is a participant's if at least CALLS turns address somebody by it, and at least
+# CALLED_SHARE of the turns that contain it.
+CALLS = 4
+CALLED_SHARE = 0.25
+ONE_SIDE = 0.8  # share of those turns that must come from one side for the name to be the other's
+HEARD = 4_000  # characters read of a turn: pasted text after them addresses nobody
+SAMPLE = 100  # newest turns read for each name
 
 Turn = tuple[int, str, str]
-"""(conversation, role, text)."""
+"""(conversation id, role, text)."""
 
 _OTHER = {"user": "assistant", "assistant": "user"}
 _ENDS = ",.!?:;\n"
@@ -35,42 +37,43 @@ class Speakers:
 
     names: frozenset[str] = frozenset()
     bearers: frozenset[tuple[int, str | None]] = frozenset()
-    """(conversation, role) of those who bear one of the names."""
+    """(conversation id, role) of the participants who have one of the names."""
     role: str | None = None
-    """Set when the query says "I" or "you"."""
+    """Whose words are meant, if the query says "I" or "you"."""
     usual: str | None = None
-    """Who bears them by and large: what holds where nobody is called by name."""
+    """Who has the names overall, for conversations where nobody is addressed by name."""
 
     def sign(self, entry: Entry) -> float:
-        """Return 1 for what was said by the one who is meant, -1 by someone else.
+        """Return 1 if the participant that the query means said the entry, -1 if not.
 
-        0 when nobody or both are meant.
+        0 if the query means nobody or both. -0.5 if nobody is addressed by name in the
+        conversation and the speaker usually has the name.
         """
         if entry.role is None or not (self.names or self.role):
             return 0.0
         if not self.names:
             return 1.0 if entry.role == self.role else -1.0
         conversation = entry.conversation or 0
-        mine = (conversation, entry.role) in self.bearers
-        other = (conversation, _OTHER[entry.role]) in self.bearers
-        if not mine and not other:
+        has_name = (conversation, entry.role) in self.bearers
+        other_has_name = (conversation, _OTHER[entry.role]) in self.bearers
+        if not has_name and not other_has_name:
             return -0.5 if entry.role == self.usual else -1.0
-        return float(mine) - float(other)
+        return float(has_name) - float(other_has_name)
 
 
 def called_in(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
-    """Return a query's words that are participants' names, with their turns."""
+    """Return the query's words that are participants' names, with turns that contain them."""
     called = {}
     for word in query.words:
         if word in query.capitals and len(word) > 1:
-            turns = store.newest_excerpts(db, any_of([word]), SAMPLE, HEARD)
+            turns = search.newest_excerpts(db, any_of([word]), SAMPLE, HEARD)
             if is_called(word, turns):
                 called[word] = turns
     return called
 
 
 def is_called(name: str, turns: Sequence[Turn]) -> bool:
-    """Return whether a word is a participant's name, from turns that have it."""
+    """Return whether a word is a participant's name, judged by turns that contain it."""
     calls = sum(_calls(name, text) for _, _, text in turns)
     return calls >= max(CALLS, CALLED_SHARE * len(turns))
 
@@ -78,7 +81,7 @@ def is_called(name: str, turns: Sequence[Turn]) -> bool:
 def speakers(
     called: Mapping[str, Sequence[Turn]], read: Iterable[Entry] = (), role: str | None = None
 ) -> Speakers:
-    """Return who bears some names, by the turns that have them and by what was read."""
+    """Return who has some names, judged by turns that contain them and by entries read."""
     heard = [(entry.conversation or 0, entry.role, entry.text) for entry in read if entry.role]
     callers: dict[tuple[int, str], list[str]] = {}
     for name, turns in called.items():
@@ -91,7 +94,7 @@ def speakers(
 
 
 def _bearer(callers: Sequence[str]) -> str | None:
-    """Return whose name it is that these called, None when both are called so."""
+    """Return whose name these roles called, or None if it is not clearly one side's."""
     by_user = callers.count("user") / len(callers) if callers else 0.5
     if by_user >= ONE_SIDE:
         return "assistant"
@@ -99,7 +102,7 @@ def _bearer(callers: Sequence[str]) -> str | None:
 
 
 def _calls(name: str, text: str) -> bool:
-    """Return whether a turn speaks to someone by name: "Thanks, Anna!"."""
+    """Return whether a turn addresses someone by name: "Thanks, Anna!"."""
     for before, after in pairwise(fold(text[:HEARD]).split(name)):
         opening = before.rstrip()
         if (not opening or opening.endswith(_OPENERS)) and after.lstrip(" ")[:1] in _ENDS:

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from construct.language.index_words import fold, index_words, is_unspaced, stem
 from construct.language.named_periods import may_name_time
 from construct.memory.recall.query import Query, analyse, is_cue, is_stop_word, outside_quotes
-from construct.store import search as store
+from construct.store import search
 from construct.store.search import Filters
 
 SHORTEST = 4  # letters; shorter words have too many neighbours
@@ -64,10 +64,10 @@ def as_said(
     respelt = tuple(
         Respelt(_typed(asked.text, word), written) for word, written in tried.items() if written
     )
-    spelt = tuple(dict.fromkeys(index_words(" ".join(one.searched for one in respelt))))
-    kept = _taken_out(asked.text, dropped)
+    spelt = tuple(dict.fromkeys(index_words(" ".join(r.searched for r in respelt))))
+    kept = _without_words(asked.text, dropped)
     said = analyse(kept) if kept.strip() else replace(asked, words=(), bare=True)
-    timed = _taken_out(asked.text, [word for word in dropped if not may_name_time(word)])
+    timed = _without_words(asked.text, [word for word in dropped if not may_name_time(word)])
     times = analyse(timed, today) if timed.strip() else asked
     query = replace(
         said,
@@ -81,7 +81,7 @@ def as_said(
     return query, respelt
 
 
-def _taken_out(text: str, dropped: Sequence[str]) -> str:
+def _without_words(text: str, dropped: Sequence[str]) -> str:
     """Return a query's text without these words, quoted ones excepted."""
     return outside_quotes(
         text, lambda part: _OWNED.sub(lambda m: "" if fold(m[1]) in dropped else m[0], part)
@@ -93,12 +93,12 @@ def _nearest(db: sqlite3.Connection, word: str, filters: Filters) -> str | None:
     if not SHORTEST <= len(word) <= LONGEST or not word.isalpha() or is_unspaced(word):
         return None
     near = one_slip_away(word)
-    stems = store.terms_among(db, {stem(form) for form in near})
+    stems = search.terms_among(db, {stem(form) for form in near})
     found = {
         form: written for form, written in _written(db, stems, filters).items() if form in near
     }
     if not found and len(word) >= LONG:
-        terms = store.terms_beginning(db, word[:BEGINNING], MOST_TERMS)
+        terms = search.terms_beginning(db, word[:BEGINNING], MOST_TERMS)
         written_as = _written(db, get_close_matches(word, terms, MOST_STEMS), filters)
         found = {
             form: written
@@ -106,8 +106,8 @@ def _nearest(db: sqlite3.Connection, word: str, filters: Filters) -> str | None:
             if not near.isdisjoint(one_slip_away(form))
         }
     rows: Counter[str] = Counter()
-    for kind in store.KINDS:
-        rows.update(store.frequencies(db, kind, [stem(form) for form in found]))
+    for kind in search.KINDS:
+        rows.update(search.frequencies(db, kind, [stem(form) for form in found]))
     best = min(found, key=lambda form: (-rows[stem(form)], form), default=None)
     return None if best is None else found[best]
 
@@ -122,8 +122,8 @@ def one_slip_away(word: str) -> frozenset[str]:
     }
     letters = [chr(code) for code in codes if code > 0 and chr(code).islower()]
     found: set[str] = set()
-    for at in range(len(word) + 1):
-        before, after = word[:at], word[at:]
+    for position in range(len(word) + 1):
+        before, after = word[:position], word[position:]
         found.add(before + after[1:])
         found.add(before + after[1:2] + after[:1] + after[2:])
         found.update(before + letter + after for letter in letters)
@@ -132,13 +132,13 @@ def one_slip_away(word: str) -> frozenset[str]:
 
 
 def _written(db: sqlite3.Connection, stems: Collection[str], filters: Filters) -> dict[str, str]:
-    """Return the words of these stems in texts, folded, and as they are written."""
+    """Return the words in texts that have one of these stems: folded to as written."""
     texts = TEXTS_NARROWED if filters.restrict_messages() else TEXTS
     found: dict[str, str] = {}
     for kind in filters.kinds():
         for term in sorted(stems)[:MOST_STEMS]:
-            for entry in store.results(
-                db, kind, store.rows_of_term(db, kind, term, texts), filters
+            for entry in search.results(
+                db, kind, search.rows_of_term(db, kind, term, texts), filters
             ):
                 for match in _WORD.finditer(entry.text):
                     form = fold(match[0])

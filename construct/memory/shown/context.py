@@ -85,17 +85,17 @@ def alternating(parts: Iterable[ChatMessage]) -> list[ChatMessage]:
     return joined
 
 
-def fit(messages: Sequence[Message], most: int) -> list[Message]:
-    """Drop the oldest turns until the messages fit `most` tokens.
+def fit(messages: Sequence[Message], limit: int) -> list[Message]:
+    """Drop the oldest turns until the messages fit `limit` tokens.
 
     The last turn always stays.
     """
     kept: list[Message] = []
     for turn in reversed(turns(messages)):
         size = sum(m.token_count for m in turn)
-        if kept and size > most:
+        if kept and size > limit:
             break
-        most -= size
+        limit -= size
         kept[:0] = turn
     return kept
 

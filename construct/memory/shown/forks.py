@@ -97,65 +97,67 @@ def last_messages(
 
 
 def last_said(db: sqlite3.Connection, conversation_id: int, limit: int) -> list[Message]:
-    """Return the newest `limit` messages of a talk as its owner may read it.
+    """Return the newest messages that the user sees in a conversation, oldest first.
 
-    Oldest first, imported ones too.
+    Imported messages and those inherited by a fork are included.
     """
-    found: list[Message] = []
-    for here, end in descent(db, conversation_id):
-        found[:0] = [m for m in messages_of(db, here) if m.id <= end and not m.retried]
-        if len(found) >= limit:
+    messages: list[Message] = []
+    for member_id, end in descent(db, conversation_id):
+        messages[:0] = [m for m in messages_of(db, member_id) if m.id <= end and not m.retried]
+        if len(messages) >= limit:
             break
-    return found[-limit:]
+    return messages[-limit:]
 
 
 def marks(db: sqlite3.Connection, conversation_id: int) -> tuple[Watermarks, Watermarks]:
-    """Return a conversation's watermarks, and how many messages lie above each.
+    """Return a conversation's watermarks, and the number of messages above each.
 
-    Messages that a fork inherits from its parent count.
+    The messages that a fork inherits from its parent are counted.
     """
     here, members = get_conversation(db, conversation_id), list(descent(db, conversation_id))
     own = get_watermarks(db, conversation_id)
-    at = Watermarks(
+    watermarks = Watermarks(
         _passed(db, members, "observed"), _passed(db, members, "compacted"), _window_of(db, here)
     )
     raw = len(inherited_window(db, here)) + len(live_messages(db, conversation_id, own.window))
-    return at, Watermarks(_above(db, members, at.observed), _above(db, members, at.compacted), raw)
+    return watermarks, Watermarks(
+        _above(db, members, watermarks.observed), _above(db, members, watermarks.compacted), raw
+    )
 
 
 def _passed(db: sqlite3.Connection, members: Sequence[tuple[int, int]], name: str) -> int:
-    """Return a watermark: its own, else the inherited one, up to the fork at most."""
-    found = (min(getattr(get_watermarks(db, one), name), end) for one, end in members)
-    return next(filter(None, found), 0)
+    """Return the conversation's own watermark, or else the inherited one, up to the fork."""
+    watermarks = (min(getattr(get_watermarks(db, id_), name), end) for id_, end in members)
+    return next(filter(None, watermarks), 0)
 
 
 def _above(db: sqlite3.Connection, members: Sequence[tuple[int, int]], mark: int) -> int:
-    return sum(len(live_messages(db, one, mark, end)) for one, end in members)
+    return sum(len(live_messages(db, id_, mark, end)) for id_, end in members)
 
 
 def step_back(db: sqlite3.Connection, conversation_id: int) -> Message | None:
-    """Let a fork begin before the user's last words there, and return them.
+    """Move the start of a fork to before the user's last message, and return that message.
 
-    None where there are none. So they can be said in it anew, and the conversation they
-    were said in keeps its own reply to them.
+    The user can then say it again in the fork, and the parent keeps its own reply. None
+    if the fork inherits no message of the user.
     """
     for parent_id, end in list(descent(db, conversation_id))[1:]:
-        before = newest_messages(db, parent_id, 50, end)
-        words = next((m for m in reversed(before) if m.role == "user"), None)
-        if words is not None:
-            said_in = get_conversation(db, words.conversation_id)
+        inherited = newest_messages(db, parent_id, 50, end)
+        last = next((m for m in reversed(inherited) if m.role == "user"), None)
+        if last is not None:
+            home = get_conversation(db, last.conversation_id)
             window = get_conversation(db, conversation_id).forked_window_message_id
-            set_fork(db, conversation_id, *_beginning(db, said_in, words.id - 1), window)
-            return words
+            set_fork(db, conversation_id, *_beginning(db, home, last.id - 1), window)
+            return last
     return None
 
 
 def _beginning(
     db: sqlite3.Connection, parent: Conversation, until: int = LAST
 ) -> tuple[int, int | None]:
-    """Return (conversation, message) that a fork goes on from.
+    """Return the (conversation id, message id) at which a fork begins.
 
-    Where nothing was said in the parent, that is the parent's own parent.
+    If the parent has no messages of its own, a fork begins where the parent began.
     """
     last = last_message_id(db, parent.id, until)
     if last or parent.parent_id is None:
@@ -190,7 +192,7 @@ def condensable(
     """Return the observations a reflector of one conversation may read.
 
     Only its own, and never lines from before and after a fork together: the fork would
-    lose the former. Of the stretches between forks the one with most tokens is taken.
+    lose the earlier ones. Returns the stretch between forks that has the most tokens.
     """
     own = [o for o in active if o.conversation_id == conversation_id]
     cuts = fork_points(db, conversation_id)
@@ -204,10 +206,10 @@ def condensable(
 def replaceable(
     db: sqlite3.Connection, scope: str, conversation_id: int, notes: Sequence[Observation]
 ) -> frozenset[int]:
-    """Return which notes a conversation may replace: none of its parent's.
+    """Return the ids of the notes that a conversation may replace.
 
-    Bound to one conversation they may replace its own only, and none that a fork of it
-    still needs.
+    Never a note of its parents. With memory limited to one conversation, only its own
+    notes, and none that a fork of it still needs.
     """
     parents = [parent for parent, _ in descent(db, conversation_id)][1:]
     ids = [o.id for o in notes if o.conversation_id not in parents]
@@ -221,7 +223,7 @@ def replaceable(
 
 
 def _window_of(db: sqlite3.Connection, c: Conversation) -> int:
-    """Return the message after which the window begins, inherited or not."""
+    """Return the id of the message after which the window begins, inherited or not."""
     if _inherits(db, c):
         return c.forked_window_message_id or 0
     # A conversation that has compacted shows nothing from before its own beginning.
@@ -233,9 +235,9 @@ def _inherits(db: sqlite3.Connection, c: Conversation) -> bool:
 
 
 def _stretches(db: sqlite3.Connection, here: Conversation) -> Iterator[tuple[int, int, int]]:
-    """Yield (conversation, after, until) of what a fork inherits, its parent first.
+    """Yield the stretches a fork inherits as (conversation id, after, until), parent first.
 
-    Where the parent's window has gone back since (an undo), it begins as early as that.
+    If an undo has moved the parent's window back since, the stretch begins there.
     """
     begin = here.forked_window_message_id or 0
     for parent, end in _ancestors(db, here):
@@ -246,10 +248,7 @@ def _stretches(db: sqlite3.Connection, here: Conversation) -> Iterator[tuple[int
 
 
 def _ancestors(db: sqlite3.Connection, here: Conversation) -> Iterator[tuple[Conversation, int]]:
-    """Yield (conversation, last message that counts) of what a fork goes on from.
-
-    Its parent first.
-    """
+    """Yield the ancestors as (conversation, last inherited message id), parent first."""
     end = LAST
     seen = {here.id}
     while here.parent_id is not None and here.parent_id not in seen:

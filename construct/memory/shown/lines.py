@@ -46,11 +46,11 @@ class NoteFields:
     observation_date: str
     referenced_date: str | None
     first_date: str | None = field(default=None, kw_only=True)
-    """Of a reflection: the first day of its sources, if not `observation_date`."""
+    """The first day of a reflection's sources, if it differs from `observation_date`."""
 
 
 Note = NoteFields | Observation | Line
-"""What a line is made of: an observation, proposed or stored."""
+"""An observation that can be written as a line: proposed, stored or parsed."""
 N = TypeVar("N", bound=Note)
 
 
@@ -73,18 +73,18 @@ def anchored_lines(letter: str, notes: Iterable[Note]) -> list[str]:
     return [f"{letter}{number} {plain_line(note)}" for number, note in enumerate(notes, 1)]
 
 
-def fitting(notes: Sequence[N], most: int) -> list[N]:
-    """Return the first notes that fit a number of tokens, anchors included.
+def fitting(notes: Sequence[N], limit: int) -> list[N]:
+    """Return the notes that fit `limit` tokens with their anchors, in order.
 
-    Notes that are too long are skipped.
+    A note that does not fit is skipped.
     """
-    found = []
+    chosen = []
     for note in notes:
         size = tokens.count(plain_line(note)) + 2
-        if size <= most:
-            found.append(note)
-            most -= size
-    return found
+        if size <= limit:
+            chosen.append(note)
+            limit -= size
+    return chosen
 
 
 def line_tokens(note: Note) -> int:
@@ -116,14 +116,11 @@ class Section:
 
     lines: tuple[str, ...]
     is_closed: bool
-    """Whether the closing tag came.
-
-    Without it the answer broke off here, and only whole lines are kept.
-    """
+    """False if the closing tag is missing: the answer broke off, and only whole lines count."""
 
 
 def section(answer: str, name: str) -> Section | None:
-    """Return a section of an answer, the last of that name; None when it has none."""
+    """Return the last section of that name in an answer, or None if there is none."""
     opened = list(_tag(name).finditer(answer))
     if not opened:
         return None

@@ -34,7 +34,7 @@ def pause_words(before: Message, after: Message) -> str | None:
 
 
 def turns(messages: Sequence[Message]) -> list[list[Message]]:
-    """Return the messages by turns: one begins at each message of the user's."""
+    """Group messages into turns. Each message of the user begins a turn."""
     grouped: list[list[Message]] = []
     for message in messages:
         if message.role == "user" or not grouped:
@@ -43,21 +43,21 @@ def turns(messages: Sequence[Message]) -> list[list[Message]]:
     return grouped
 
 
-def batches(messages: Sequence[Message], most: int) -> list[list[Message]]:
-    """Return the messages in batches of at most `most` tokens, cut between turns.
+def batches(messages: Sequence[Message], limit: int) -> list[list[Message]]:
+    """Split messages into batches of at most `limit` tokens, cut between turns.
 
-    A turn that is larger is a batch by itself.
+    A larger turn is a batch by itself.
     """
-    found: list[list[Message]] = []
+    split: list[list[Message]] = []
     size = 0
     for turn in turns(messages):
         turn_size = sum(m.token_count for m in turn)
-        if not found or size + turn_size > most:
-            found.append([])
+        if not split or size + turn_size > limit:
+            split.append([])
             size = 0
-        found[-1].extend(turn)
+        split[-1].extend(turn)
         size += turn_size
-    return found
+    return split
 
 
 def halves(messages: Sequence[Message]) -> list[list[Message]]:
@@ -74,13 +74,13 @@ def halves(messages: Sequence[Message]) -> list[list[Message]]:
     return [[m for unit in part for m in unit] for part in (units[:middle], units[middle:])]
 
 
-def slices(text: str, most: int) -> list[str]:
-    """Return a text in pieces of at most `most` tokens, cut between lines or words."""
-    pieces, start, most_bytes = [], 0, 4 * most
-    while tokens.by_bytes(ahead := text[start : start + most_bytes + 1]) > most:
-        cut = len(ahead.encode()[:most_bytes].decode(errors="ignore"))
-        at = max(ahead.rfind("\n", cut // 2, cut), ahead.rfind(" ", cut // 2, cut))
-        pieces.append(ahead[: at + 1 if at > 0 else max(1, cut)])
+def slices(text: str, limit: int) -> list[str]:
+    """Split a text into pieces of at most `limit` tokens, cut between lines or words."""
+    pieces, start, max_bytes = [], 0, 4 * limit
+    while tokens.by_bytes(ahead := text[start : start + max_bytes + 1]) > limit:
+        cut = len(ahead.encode()[:max_bytes].decode(errors="ignore"))
+        gap = max(ahead.rfind("\n", cut // 2, cut), ahead.rfind(" ", cut // 2, cut))
+        pieces.append(ahead[: gap + 1 if gap > 0 else max(1, cut)])
         start += len(pieces[-1])
     return [*pieces, text[start:]]
 
@@ -88,10 +88,8 @@ def slices(text: str, most: int) -> list[str]:
 def window_start(messages: Sequence[Message], marks: Watermarks, retained: int) -> int:
     """Return the `window` watermark that compacting would set.
 
-    `messages` are those above the present one.
-
-    The cut is between two turns, such that as few whole turns as reach `retained`
-    tokens stay raw, or all that is not observed, whichever is more.
+    `messages`: those above the current one. The newest turns stay in the window: enough
+    to reach `retained` tokens, and every turn that is not observed yet.
     """
     kept = 0
     for turn in reversed(turns(messages)):

@@ -146,14 +146,15 @@ async def test_shows_what_it_says(
 
 @pytest.mark.parametrize(
     "line",
-    ["/why", "/why x", "/why 99", "/why message:99", "/why memory:9", "/edit", "/edit 99 x", "/pin 1 maybe", "/forget", "/agenda 1", "/agenda done",
-     "/agenda done 1", "/agenda moved 1", "/agenda moved 1 friday", "/agenda soon",
-     "/forget 1 --all", "/forget 1", "/forget message:1", "/forget 99 --yes", "/diff soon", "/diff a b c",
-     "/private maybe", "/switch", "/switch zebra", "/rename", "/export", "/export jsonl", "/import", "/report", "/context all", "/recall",
-     "/undo 5", "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes",
-     "/pin off", "/conversations maybe", "/conversations delete", "/conversations delete 1",
-     "/conversations delete 99 --yes", "/history x", "/history 0",
-     "/editor", "/copy", "/detach", "/drop", "/remember", "/graph", "/graph Zebra", "/nothing"],
+    ["/why", "/why x", "/why 99", "/why message:99", "/why memory:9", "/edit", "/edit 99 x",
+     "/pin 1 maybe", "/forget", "/agenda 1", "/agenda done", "/agenda done 1", "/agenda moved 1",
+     "/agenda moved 1 friday", "/agenda soon", "/forget 1 --all", "/forget 1", "/forget message:1",
+     "/forget 99 --yes", "/diff soon", "/diff a b c", "/private maybe", "/switch", "/switch zebra",
+     "/rename", "/export", "/export jsonl", "/import", "/report", "/context all", "/recall",
+     "/undo 5", "/help zebra", "/memory since 2026-3", "/timeline 3", "/forget --yes", "/pin off",
+     "/conversations maybe", "/conversations delete", "/conversations delete 1",
+     "/conversations delete 99 --yes", "/history x", "/history 0", "/editor", "/copy", "/detach",
+     "/drop", "/remember", "/graph", "/graph Zebra", "/nothing"],
 )  # fmt: skip
 async def test_wrong_use_is_one_error(
     line: str, settings: Settings, capsys: pytest.CaptureFixture[str]

@@ -308,7 +308,7 @@ async def test_who_asks_for_work_is_told_once(tmp_path: Path, api: FakeApi) -> N
         await t.say(facts(1)[0])
         made, compacted, _ = await t.companion.worker.now(t.id)
         assert (made, compacted.committed) == (1, 1)
-        assert {(p.kind, p.count) for p in t.progress} >= {("observing", 0), ("remembered", 0)}
+        assert {(p.step, p.count) for p in t.progress} >= {("observing", 0), ("observed", 0)}
         assert not any(p.count for p in t.progress)
 
 

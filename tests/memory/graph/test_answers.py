@@ -109,7 +109,8 @@ def test_unreadable_and_refused_lines_are_noted() -> None:
     )
     assert triples(found) == [("Ana", "lives in", "Porto", "P1")]
     assert found.notes == (
-        "refused “Ana lives in Berlin”: its memory does not name both, or it is no relation",
+        "refused “Ana lives in Berlin”: "
+        "the memory does not name both entities, or this is not a relation",
         "lines that could not be read: 1",
     )
 

@@ -186,7 +186,8 @@ def test_a_talk_that_begins_with_the_assistant() -> None:
 ROUNDS = [
     ChatMessage(
         "assistant",
-        (Opaque({"type": "thinking", "thinking": "…"}), Text("Let me look."), ToolUse("t1", "recall", {"query": "ü"})),
+        (Opaque({"type": "thinking", "thinking": "…"}), Text("Let me look."),
+         ToolUse("t1", "recall", {"query": "ü"})),
     ),
     ChatMessage("user", (ToolResult("t1", "Nothing.", is_error=True),)),
     ChatMessage("assistant", (Text("I found nothing."),)),
@@ -236,9 +237,11 @@ def test_rounds_that_the_api_would_refuse_leave_the_plain_words(
 
 @pytest.mark.parametrize(
     "blocks",
-    ["", "null", "{}", "[1]", "nonsense", '[{"role": "system", "blocks": []}]', '[{"role": "user"}]',
+    ["", "null", "{}", "[1]", "nonsense", '[{"role": "system", "blocks": []}]',
+     '[{"role": "user"}]',
      '[{"blocks": []}]',
-     '[{"role": "assistant", "blocks": [{"type": "image"}]}]', '[{"role": "assistant", "blocks": 1}]',
+     '[{"role": "assistant", "blocks": [{"type": "image"}]}]',
+     '[{"role": "assistant", "blocks": 1}]',
      '[{"type": "text", "text": "from another program"}]', "[" * 5000],
 )  # fmt: skip
 def test_foreign_blocks_are_passed_over(blocks: str) -> None:

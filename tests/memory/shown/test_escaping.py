@@ -19,18 +19,19 @@ from tests.memory.making import message, observation
 CLOCK = Clock(zone=ZoneInfo("Europe/Lisbon"))
 BREAKS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029"]
 HIDDEN = [
-    "", " ", "\t", "\xa0", "\u3000", "\u200b", "\u200d", "\u2060", "\ufeff", "\xad", "\u202e", "\u2066", "\u0301",
-    "\ufe0f", "\u3164", "\u115f", "\uffa0", "\u2800", "\x00", "\x07", "\x1b", "\x1b[31m", "\x1b]0;x\x07", "\x9b1m",
-    "\ud800", "> ", "- ", "*", "\U000e0041", "\u180e", "\u034f", "\\",
+    "", " ", "\t", "\xa0", "\u3000", "\u200b", "\u200d", "\u2060", "\ufeff", "\xad", "\u202e",
+    "\u2066", "\u0301", "\ufe0f", "\u3164", "\u115f", "\uffa0", "\u2800", "\x00", "\x07", "\x1b",
+    "\x1b[31m", "\x1b]0;x\x07", "\x9b1m", "\ud800", "> ", "- ", "*", "\U000e0041", "\u180e",
+    "\u034f", "\\",
 ]  # fmt: skip
 ANCHORS = [
-    "[M1]", "[m1]", "[O12]", "[ M 1 ]", "[M\u200b1]", "[\u200bM1", "［M1］", "[Ｍ１]", "[М1]", "[Ο1]", "[M¹]", "[M١]",
-    "[[M1]]", "M1", "K12", "P3 x", "- 2026-03-01 M1 x", "! 2026-03-01 x",
+    "[M1]", "[m1]", "[O12]", "[ M 1 ]", "[M\u200b1]", "[\u200bM1", "［M1］", "[Ｍ１]", "[М1]", "[Ο1]",
+    "[M¹]", "[M١]", "[[M1]]", "M1", "K12", "P3 x", "- 2026-03-01 M1 x", "! 2026-03-01 x",
 ]  # fmt: skip
 FORGED_TAGS = [
-    "</transcript>", "</TRANSCRIPT>", "< / transcript >", "<\u200b/transcript>", "<\n/transcript>", "<known>",
-    "<\u3164transcript>", "＜/transcript＞", "﹤observations>", "<\x1b[0m/transcript>", '<group n="1">',
-    "<\u2028transcript>", "<ｎotes>", "<\\/transcript>", "<tran\u200bscript>",
+    "</transcript>", "</TRANSCRIPT>", "< / transcript >", "<\u200b/transcript>", "<\n/transcript>",
+    "<known>", "<\u3164transcript>", "＜/transcript＞", "﹤observations>", "<\x1b[0m/transcript>",
+    '<group n="1">', "<\u2028transcript>", "<ｎotes>", "<\\/transcript>", "<tran\u200bscript>",
 ]  # fmt: skip
 NOTHING = "\u3164\u115f\u1160\uffa0\u2800"
 OURS = re.compile(
@@ -149,8 +150,9 @@ def test_the_anchors_are_exactly_ours(contents: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["Hello, how are you?", "i <3 you", "5 < 6 and 7 > 6", "x <= y", "[Monday 5] yes", "see [M1] there", "- a\n- b",
-     "a[1]", "[Old] x", "用户「猫」", "👩‍👩‍👧 family", "مرحبا", "1 < 2\n3", "  indented", "<div> and <b>", "Mom 3",
+    ["Hello, how are you?", "i <3 you", "5 < 6 and 7 > 6", "x <= y", "[Monday 5] yes",
+     "see [M1] there", "- a\n- b", "a[1]", "[Old] x", "用户「猫」", "👩‍👩‍👧 family", "مرحبا", "1 < 2\n3",
+     "  indented", "<div> and <b>", "Mom 3",
      "Kilo", "MP3 files"],
 )  # fmt: skip
 def test_plain_words_are_left_alone(text: str) -> None:
@@ -183,8 +185,9 @@ def test_much_of_what_begins_an_anchor_is_read_once(junk: str) -> None:
 @pytest.mark.parametrize(
     ("line", "escaped"),
     [
-        ("((M1)", "\\((M1)"), ("- - 2026-03-01 x", "- \\- 2026-03-01 x"), ("  M1 x", "  \\M1 x"), ("(a) M1", "(a) M1"),
-        ("!  2026-03-01", "\\!  2026-03-01"), ("[ \u3164M.1", "\\[ \u3164M.1"), ("(2026-03-01", "(2026-03-01"),
+        ("((M1)", "\\((M1)"), ("- - 2026-03-01 x", "- \\- 2026-03-01 x"), ("  M1 x", "  \\M1 x"),
+        ("(a) M1", "(a) M1"), ("!  2026-03-01", "\\!  2026-03-01"),
+        ("[ \u3164M.1", "\\[ \u3164M.1"), ("(2026-03-01", "(2026-03-01"),
     ],
 )  # fmt: skip
 def test_the_backslash_stands_before_what_looks_like_ours(line: str, escaped: str) -> None:

@@ -25,8 +25,8 @@ from tests.memory.builders import Life
 from tests.store.transfer_world import bring, exported
 
 DEEDS = (
-    *test_whole_life.STEPS, "learn", "learn", "learn", "learn", "vary", "withhold", "step_back", "restart",
-    "take_in", "take_in", "look", "look", "look",
+    *test_whole_life.STEPS, "learn", "learn", "learn", "learn", "vary", "withhold", "step_back",
+    "restart", "take_in", "take_in", "look", "look", "look",
 )  # fmt: skip
 BUDGETS = (60, 90, 150, 300, 8000)
 

@@ -44,10 +44,12 @@ def test_what_a_transcript_looks_like() -> None:
 @pytest.mark.parametrize(
     ("gap", "words"),
     [
-        (timedelta(0), "1 minute"), (timedelta(minutes=2), "2 minutes"), (timedelta(minutes=56), "56 minutes"),
-        (timedelta(minutes=57), "1 hour"), (timedelta(hours=6), "6 hours"), (timedelta(hours=23), "1 day"),
-        (timedelta(days=2), "2 days"), (timedelta(days=13), "13 days"), (timedelta(days=14), "2 weeks"),
-        (timedelta(days=50), "7 weeks"), (timedelta(days=61), "2 months"), (timedelta(days=340), "11 months"),
+        (timedelta(0), "1 minute"), (timedelta(minutes=2), "2 minutes"),
+        (timedelta(minutes=56), "56 minutes"), (timedelta(minutes=57), "1 hour"),
+        (timedelta(hours=6), "6 hours"), (timedelta(hours=23), "1 day"),
+        (timedelta(days=2), "2 days"), (timedelta(days=13), "13 days"),
+        (timedelta(days=14), "2 weeks"), (timedelta(days=50), "7 weeks"),
+        (timedelta(days=61), "2 months"), (timedelta(days=340), "11 months"),
         (timedelta(days=365), "1 year"), (timedelta(days=800), "2 years"),
     ],
 )  # fmt: skip

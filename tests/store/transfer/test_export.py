@@ -58,7 +58,8 @@ def mode(path: Path) -> int:
 def test_every_column_is_decided_about(db: sqlite3.Connection) -> None:
     """Each column of each table is exported, or left out by name."""
     links = {("observation_messages", "observation_id"), ("observation_messages", "message_id"),
-             ("observation_sources", "observation_id"), ("observation_sources", "source_id")}  # fmt: skip
+             ("observation_sources", "observation_id"),
+             ("observation_sources", "source_id")}  # fmt: skip
     told = (
         LEFT_OUT_COLUMNS
         | links

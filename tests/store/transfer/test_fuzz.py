@@ -208,7 +208,8 @@ CHATGPT = st.fixed_dictionaries(
     }
 )
 TURN = st.fixed_dictionaries(
-    {"sender": st.sampled_from(["human", "assistant"]) | JSON, "text": JSON, "created_at": TIMES | JSON, "uuid": JSON,
+    {"sender": st.sampled_from(["human", "assistant"]) | JSON, "text": JSON,
+     "created_at": TIMES | JSON, "uuid": JSON,
      "content": st.lists(st.fixed_dictionaries({"type": st.just("text") | JSON, "text": JSON}) | JSON, max_size=3)}
 )  # fmt: skip
 CLAUDE = st.fixed_dictionaries(

@@ -75,7 +75,8 @@ def test_conversations_and_order(db: sqlite3.Connection, tmp_path: Path) -> None
     assert [(title, words) for title, words, _ in rows(db)] == [
         ("B", "b1"), ("B", "b2"), ("B", "b3"), ("A", "a0"), ("A", "a1")]  # fmt: skip
     assert db.execute("SELECT title, created_at FROM conversations ORDER BY id").fetchall() == [
-        ("B", "2026-03-01T10:30:00.000000+00:00"), ("A", "2026-02-28T00:00:00.000000+00:00")]  # fmt: skip
+        ("B", "2026-03-01T10:30:00.000000+00:00"),
+        ("A", "2026-02-28T00:00:00.000000+00:00")]  # fmt: skip
 
 
 def test_import_twice_adds_nothing(db: sqlite3.Connection, tmp_path: Path) -> None:
@@ -194,16 +195,22 @@ def test_other_keys_are_passed_over(db: sqlite3.Connection, tmp_path: Path) -> N
     ("wrong", "why"),
     [
         ({"role": "human"}, '"role"'), ({"role": ...}, '"role"'), ({"role": ["user"]}, '"role"'),
-        ({"content": ...}, '"content" is missing'), ({"content": ""}, "blank"), ({"content": " \n\x00"}, "blank"),
-        ({"content": None}, '"content"'), ({"content": {"text": "x"}}, '"content"'), ({"content": 7}, '"content"'),
-        ({"conversation": ...}, '"conversation" is missing'), ({"conversation": None}, '"conversation"'),
-        ({"conversation": " "}, '"conversation" must not be blank'), ({"conversation": 7}, '"conversation"'),
-        ({"created_at": "soon"}, '"created_at"'), ({"created_at": ""}, '"created_at"'),
+        ({"content": ...}, '"content" is missing'), ({"content": ""}, "blank"),
+        ({"content": " \n\x00"}, "blank"), ({"content": None}, '"content"'),
+        ({"content": {"text": "x"}}, '"content"'), ({"content": 7}, '"content"'),
+        ({"conversation": ...}, '"conversation" is missing'),
+        ({"conversation": None}, '"conversation"'),
+        ({"conversation": " "}, '"conversation" must not be blank'),
+        ({"conversation": 7}, '"conversation"'), ({"created_at": "soon"}, '"created_at"'),
+        ({"created_at": ""}, '"created_at"'),
         ({"created_at": 1.5}, '"created_at"'),
-        ({"created_at": "9999-12-31T23:59:59-14:00"}, '"created_at"'), ({"created_at": [1]}, '"created_at"'),
-        ({"created_at": "2026-02-30T00:00:00"}, '"created_at"'), ({"created_at": False}, '"created_at"'),
-        ({"type": "conversation"}, '"type"'), ({"type": 7}, '"type"'), ({"type": "construct-export"}, '"type"'),
-        ({"type": ...}, '"type"'), ({"content": "y" * (64 << 20)}, "longer than"),
+        ({"created_at": "9999-12-31T23:59:59-14:00"}, '"created_at"'),
+        ({"created_at": [1]}, '"created_at"'),
+        ({"created_at": "2026-02-30T00:00:00"}, '"created_at"'),
+        ({"created_at": False}, '"created_at"'),
+        ({"type": "conversation"}, '"type"'), ({"type": 7}, '"type"'),
+        ({"type": "construct-export"}, '"type"'), ({"type": ...}, '"type"'),
+        ({"content": "y" * (64 << 20)}, "longer than"),
     ],
     ids=lambda value: str(value)[:40],
 )  # fmt: skip

@@ -41,8 +41,9 @@ def test_reads_well(db: sqlite3.Connection) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["# Heading\ntext", "```\nopen fence", "> quote\n- list", "<!-- gone", "<script>alert(1)", "</textarea><title>",
-     "a\n---\nb", "    code", "[x]: http://y", "| a |\n|---|", "~~~~\n# no", "\u2028# x\u2028", "\x0b# x", "&lt;!--"],
+    ["# Heading\ntext", "```\nopen fence", "> quote\n- list", "<!-- gone", "<script>alert(1)",
+     "</textarea><title>", "a\n---\nb", "    code", "[x]: http://y", "| a |\n|---|", "~~~~\n# no",
+     "\u2028# x\u2028", "\x0b# x", "&lt;!--"],
 )  # fmt: skip
 def test_words_stay_in_their_place(db: sqlite3.Connection, words: str) -> None:
     """Whatever is said, titled or remembered, the headings are the export's own, and nothing is swallowed."""

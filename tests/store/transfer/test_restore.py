@@ -261,7 +261,8 @@ def test_divergence_is_refused(make: Make, tmp_path: Path, how: str) -> None:
             created_at=wa.tick(0),
         )
         wa.say(talk, "y")
-        wa.insert("messages", uid=late, conversation_id=talk, role="user", content="x", token_count=1,
+        wa.insert("messages", uid=late, conversation_id=talk, role="user", content="x",
+                  token_count=1,
                   created_at=wa.tick(0))  # fmt: skip
         b.execute("UPDATE messages SET created_at = (SELECT min(created_at) FROM messages)")
     first = refusal(b, tmp_path, exported(a))
@@ -286,7 +287,8 @@ def test_what_was_forgotten_is_not_learned_again(make: Make, tmp_path: Path) -> 
     kept = wa.fact(None, r2, "Cup", sources=[good[1]], generation=1)
     for observation, cycle in ((bad[0], r1), (good[0], r1), (mixed, r2), (good[1], r2)):
         wa.supersede(observation, cycle)
-    memory = wa.insert("memories", uid="mem", content="thief", origin="observation", observation_id=higher,
+    memory = wa.insert("memories", uid="mem", content="thief", origin="observation",
+                       observation_id=higher,
                        created_at=wa.tick())  # fmt: skip
     (gone_at,) = a.execute(
         "SELECT superseded_at FROM observations WHERE id = ?", (good[0],)

@@ -74,7 +74,8 @@ def test_chatgpt_takes_the_way_to_the_current_node(db: sqlite3.Connection, tmp_p
     Time never runs back.
     """
     talk = chatgpt("d", a=node("root", "user", "hello"), b=node("a", "assistant", "dropped"),
-                   c=node("a", "assistant", "kept", at=NOON - 9), d=node("c", "user", "more", at=NOON + 1))  # fmt: skip
+                   c=node("a", "assistant", "kept", at=NOON - 9),
+                   d=node("c", "user", "more", at=NOON + 1))  # fmt: skip
     report = bring(db, tmp_path, json.dumps([talk], indent=1))
     assert (report.source, report.conversations, report.messages) == ("conversations", 1, 3)
     assert said(db) == [("user", "hello"), ("assistant", "kept"), ("user", "more")]
@@ -94,15 +95,18 @@ def test_chatgpt_takes_only_what_was_said(db: sqlite3.Connection, tmp_path: Path
     hidden = {"is_visually_hidden_from_conversation": True}
     talk = chatgpt(
         "z",
-        a=node("root", "system", "you are"), b=node("a", "user", "about me", content_type="user_editable_context"),
-        c=node("b", "user", "hidden", metadata=hidden), d=node("c", "assistant", "search()", recipient="web"),
+        a=node("root", "system", "you are"),
+        b=node("a", "user", "about me", content_type="user_editable_context"),
+        c=node("b", "user", "hidden", metadata=hidden),
+        d=node("c", "assistant", "search()", recipient="web"),
         e=node("d", "tool", "result"), f=node("e", "assistant", "hm", content_type="thoughts"),
         g=node("f", "assistant", "print()", content_type="code"),
         h=node("g", "assistant", "secretly", channel="analysis"),
         i=node("h", "user", {"content_type": "image_asset_pointer"}, "look",
         {"content_type": "audio_transcription", "text": "hear"},
                content_type="multimodal_text"),
-        j=node("i", "assistant", "", at=None), k=node("j", "user", "me", metadata={"is_user_system_message": True}),
+        j=node("i", "assistant", "", at=None),
+        k=node("j", "user", "me", metadata={"is_user_system_message": True}),
         z=node("k", "assistant", "I see", at=None, recipient="all", metadata=None),
     )  # fmt: skip
     bring(db, tmp_path, json.dumps([talk]))
@@ -130,7 +134,8 @@ def test_chatgpt_without_current_node(db: sqlite3.Connection, tmp_path: Path) ->
 
     An empty one makes nothing.
     """
-    bring(db, tmp_path, json.dumps([chatgpt(None, a=node("root", "user", "x"), b=node("a", "assistant", "y")),
+    bring(db, tmp_path,
+          json.dumps([chatgpt(None, a=node("root", "user", "x"), b=node("a", "assistant", "y")),
                                     chatgpt(None), {"mapping": {}}]))  # fmt: skip
     assert said(db) == [("user", "x"), ("assistant", "y")]
     assert db.execute("SELECT count(*) FROM conversations").fetchone() == (1,)
@@ -142,13 +147,18 @@ def test_chatgpt_without_current_node(db: sqlite3.Connection, tmp_path: Path) ->
         chatgpt("no"), chatgpt(7), chatgpt("a", a=node("gone", "user", "x")),
         chatgpt("a", a=node("b", "user"), b=node("a", "user")),
         {"mapping": {"a": node("b", "user", "x"), "b": node("a", "user", "y")}},
-        {"mapping": []}, {"mapping": {"a": 7}, "current_node": "a"}, {"mapping": None}, chatgpt("a", a={"message": 7}),
-        chatgpt("root", title=["x"]), chatgpt("a", a=node("root", "user", "x", at=1e300)),
+        {"mapping": []}, {"mapping": {"a": 7}, "current_node": "a"}, {"mapping": None},
+        chatgpt("a", a={"message": 7}), chatgpt("root", title=["x"]),
+        chatgpt("a", a=node("root", "user", "x", at=1e300)),
         chatgpt("a", a=node({}, "user", "x")),
-        chatgpt("a", a=node("root", "user", "x", at="soon")), chatgpt("a", a={"message": {"author": 7}}),
+        chatgpt("a", a=node("root", "user", "x", at="soon")),
+        chatgpt("a", a={"message": {"author": 7}}),
 
-        chatgpt("a", a={"message": {"author": {"role": "user"}, "content": {"content_type": "text", "parts": "x"}}}),
-        claude(7), {"chat_messages": {}}, claude(turn("human", 7)), claude(turn("human", "x", at=[])), claude(name=7),
+        chatgpt("a",
+                a={"message": {"author": {"role": "user"},
+                               "content": {"content_type": "text", "parts": "x"}}}),
+        claude(7), {"chat_messages": {}}, claude(turn("human", 7)),
+        claude(turn("human", "x", at=[])), claude(name=7),
 
     ],
     ids=lambda talk: str(talk)[:50],
@@ -212,8 +222,9 @@ def test_wrappings(db: sqlite3.Connection, tmp_path: Path) -> None:
     with zipfile.ZipFile(raw, "w") as archive:
         archive.writestr("users.json", "[]")
         archive.writestr("data/conversations.json", json.dumps([talk]))
-    for wrapped in (json.dumps(talk), json.dumps(talk, indent=2), "\n" + json.dumps([talk]), raw.getvalue(),
-                    "\ufeff" + json.dumps([talk]), json.dumps({"conversations": [talk]}, indent=2),
+    for wrapped in (json.dumps(talk), json.dumps(talk, indent=2), "\n" + json.dumps([talk]),
+                    raw.getvalue(), "\ufeff" + json.dumps([talk]),
+                    json.dumps({"conversations": [talk]}, indent=2),
                     json.dumps({"conversations": [talk]})):  # fmt: skip
         bring(db, tmp_path, wrapped)
         assert said(db) == [("user", "hello")]

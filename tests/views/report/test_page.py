@@ -51,7 +51,8 @@ def test_it_shows_what_is_remembered(lived: Life) -> None:
     """Notes by day with their marks, the plan, the words behind them, the memory and the names."""
     text = " ".join(Page(written(lived)).text.split())
     for words in (
-        "I live in a small flat in Lisbon with a cat generation 2", "My rent is 950 yours", "pinned",
+        "I live in a small flat in Lisbon with a cat generation 2", "My rent is 950 yours",
+        "pinned",
         "outcome unknown",
         "10 Tuesday", "pending", "Made of", "Replaced", "Lisbon is lovely Tejo",
         "You, 2026-03-01 09:02 · At home · message 1", "Lisbon concerns Tejo", "Outcome unknown",

@@ -1,0 +1,13 @@
+"""The program's log. It goes nowhere unless `--log-file` names a file.
+
+Nothing that was said goes into it, and no secrets.
+"""
+
+import logging
+
+logging.getLogger("construct").addHandler(logging.NullHandler())
+
+
+def logger(part: str) -> logging.Logger:
+    """Return the logger for a part of the program, such as `memory`."""
+    return logging.getLogger(f"construct.{part}")
