@@ -1,10 +1,12 @@
-"""Construct beside rivals that run without a model: the same talks, the same questions, the same scoring.
+"""Compares Construct's recall with rivals that run without a model.
 
     uv run python benchmarks/compare.py PATH [--alone]
 
-PATH is LoCoMo (see locomo.py). Each rival runs as it comes from PyPI, in an environment of its own that uv makes and
-throws away (`uv run --isolated`), through the small script of its name in `rivals/`: one conversation's turns go in as
-plain text, what is found for each question comes out. CPU time is that of the search alone.
+The talks, the questions and the scoring are the same for all. PATH is LoCoMo (see
+locomo.py). Each rival runs as it comes from PyPI, through the small script of its name
+in `rivals/`, in a temporary environment that uv makes (`uv run --isolated`). One
+conversation's turns go in as plain text, what is found for each question comes out. CPU
+time is that of the search alone.
 """
 
 import argparse
@@ -32,7 +34,7 @@ RIVALS = {
 MOST = 10
 Answers = list[tuple[list[int], float]]
 Finder = Callable[[dict[str, Any], list[str]], Answers]
-"""Returns, for each question, the places in the talk of the turns found, and the CPU seconds."""
+"""Returns the positions of the turns found for each question, and the CPU seconds."""
 
 
 def main() -> None:

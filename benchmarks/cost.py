@@ -1,13 +1,19 @@
-"""Does it pay: what a long talk costs with Construct, with the last 20 messages, and with its full history.
+"""What a long talk costs with Construct, the last 20 messages, and full history.
 
-    uv run --group bench python benchmarks/cost.py [--turns 2000] [--pauses] [--thresholds] [--json] [--figures]
+    uv run --group bench python benchmarks/cost.py
+        [--turns 2000] [--pauses] [--thresholds] [--json] [--figures]
 
-The same made-up talk goes through the whole program and the strict fake Messages API, whose cache simulation says
-what is read, written and new, priced by data/models.toml. `construct` and `last 20` (CONSTRUCT_MEMORY=off) are
-driven, the latter's cache writes taken for plain input; `full history` is computed by the cache's rules from the same
-messages (tests/benchmarks holds it against a driven run). Worker answers have realistic sizes (benchmarks/world.py).
-Without other options one talk with a minute between turns; --pauses adds other rhythms and both cache lives,
---thresholds other settings, one at a time.
+The same made-up talk goes through the whole program and the strict fake Messages API.
+The fake's cache simulation says what is read, written and new, priced by
+data/models.toml.
+
+`construct` and `last 20` (CONSTRUCT_MEMORY=off) are driven; cache writes of `last 20`
+count as plain input. `full history` is computed by the cache's rules from the same
+messages, and tests/benchmarks compares it with a driven run. Worker answers have
+realistic sizes (benchmarks/world.py).
+
+Without other options there is one talk with a minute between turns. --pauses adds other
+rhythms and both cache lives, --thresholds adds other settings, one at a time.
 """
 
 import argparse
@@ -58,7 +64,10 @@ _WRAPPING = 7
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What one turn took, its memory work included: tokens by purpose, dollars of the chat and of the worker."""
+    """What one turn and its memory work took.
+
+    That is tokens by purpose, and the dollars of the chat and of the worker.
+    """
 
     usage: Mapping[str, Usage]
     chat_usd: float
@@ -147,12 +156,13 @@ def _pauses(turns: int, rhythm: str) -> Iterator[timedelta]:
 
 
 def _booked(db: sqlite3.Connection, seen: tuple[int, int]) -> tuple[Spent, tuple[int, int]]:
-    """Return what was booked since the last usage row and message seen, and the last ones now."""
+    """Return the usage rows and messages that are new, and the last ids now."""
     usage: dict[str, Usage] = {}
     dollars = {"chat": 0.0, "worker": 0.0}
     last, last_message = seen
     for row in db.execute(
-        """SELECT id, purpose, cost_usd, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens
+        """SELECT id, purpose, cost_usd,
+                  input_tokens, cache_read_tokens, cache_write_tokens, output_tokens
            FROM usage WHERE id > ? ORDER BY id""",
         (last,),
     ):
@@ -166,9 +176,10 @@ def _booked(db: sqlite3.Connection, seen: tuple[int, int]) -> tuple[Spent, tuple
 
 
 def full_history(turns: int, rhythm: str, first: Usage) -> list[Spent]:
-    """Compute a talk whose every turn sends all that was said, with a cache mark on the newest words.
+    """Compute a talk in which every turn sends all earlier messages.
 
-    `first` is the first request of a driven talk: what stands around its words stands around these.
+    The newest message has a cache mark. `first` is the first request of a driven talk;
+    its system prompt and tools are used here too.
     """
     speech = Speech()
     said = [tuple(by_bytes(text) + _WRAPPING for text in speech.turn()) for _ in range(turns)]
@@ -193,7 +204,10 @@ def full_history(turns: int, rhythm: str, first: Usage) -> list[Spent]:
 
 
 def _uncached(one: Spent) -> Spent:
-    """Return a turn without its cache writes: a window that slides every turn never reads them again."""
+    """Return a turn without its cache writes.
+
+    A window that slides every turn never reads them again.
+    """
     chat = one.usage["chat"]
     chat = Usage(
         chat.input_tokens + chat.cache_write_tokens, chat.cache_read_tokens, 0, chat.output_tokens
@@ -238,7 +252,10 @@ def pays_from(ours: Sequence[Spent], theirs: Sequence[Spent]) -> int | None:
 
 
 def cheaper_from(ours: Sequence[Spent], theirs: Sequence[Spent], window: int = 50) -> int | None:
-    """Return the turn from which on a turn of ours costs less, in the mean over the turns around it."""
+    """Return the turn from which Construct's turns cost less.
+
+    Costs are averaged over the turns around each.
+    """
 
     def mean(spent: Sequence[Spent], i: int) -> float:
         return sum(one.usd for one in spent[i : i + window])
@@ -285,7 +302,7 @@ async def three_ways(turns: int, rhythm: str) -> dict[str, list[Spent]]:
 
 
 async def _in_rhythm(turns: int, rhythm: str) -> dict[str, float]:
-    """Return dollars a turn of the three ways, and of Construct with either cache life throughout."""
+    """Return dollars a turn of the three ways and of Construct with each cache life."""
     found = {name: figures(spent).usd for name, spent in (await three_ways(turns, rhythm)).items()}
     for life in ("5m", "1h"):
         found[f"construct, {life}"] = figures(await drive(turns, rhythm, {}, life)).usd
@@ -349,11 +366,13 @@ def _print_tables(report: Report) -> None:
                 f"{row.worker_in:>11.2f}{row.worker_out:>7.2f}{1000 * row.usd:>9.2f}"
             )
     print(
-        "\nTokens of the main model a turn; worker tokens for a token of talk; dollars for a thousand turns."
+        "\nTokens of the main model a turn; worker tokens for a token of talk; "
+        "dollars for a thousand turns."
     )
     for name, turn in report.pays_from.items():
         print(
-            f"Cheaper than {name}: in all from turn {turn}, by the turn from about turn {report.marginal_from[name]}."
+            f"Cheaper than {name}: in all from turn {turn}, "
+            f"by the turn from about turn {report.marginal_from[name]}."
         )
     for rhythm, found in report.pauses.items():
         print(

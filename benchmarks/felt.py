@@ -1,8 +1,9 @@
-"""What a user waits for, in CPU time of whole processes, beside something that has to be.
+"""What a user waits for, in CPU time of processes, beside what cannot be avoided.
 
-    uv run python benchmarks/felt.py [--runs 5] [--against PYTHON] [--only ask,search,chat]
+    uv run python benchmarks/felt.py
+        [--runs 5] [--against PYTHON] [--only ask,search,chat]
 
-- `ask`: `construct ask`, beside a script that streams the same reply with the SDK alone;
+- `ask`: `construct ask`, beside a script that streams the reply with the SDK alone;
 - `search`: `construct memory search`, beside Python asking FTS5 in the same file;
 - `chat`: one more turn of a chat in a terminal, whose reply comes in 100 pieces over a
   second.
@@ -77,7 +78,7 @@ def process(python: str, env: dict[str, str], *arguments: str) -> float:
 
 
 def turn(python: str, env: dict[str, str]) -> float:
-    """Lead a chat in a terminal and return what a turn takes, the first two left out."""
+    """Run a chat in a terminal and return what a turn takes, without the first two."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(python, [python, "-P", "-m", "construct", "chat", "--new"], env)

@@ -1,16 +1,20 @@
-"""Recall on LoCoMo: of the turns that hold the answer to a question, the share among the first k found.
+"""Recall on LoCoMo: the share of the answering turns among the first k found.
 
-    uv run python benchmarks/locomo.py PATH [--semantic] [--one-file] [--json | --passages]
+    uv run python benchmarks/locomo.py PATH
+        [--semantic] [--one-file] [--json | --passages]
 
-PATH is `locomo10.json` of https://github.com/snap-research/locomo (Maharana et al., ACL 2024; CC BY-NC 4.0), or
-a part of it. Each conversation is imported into a database of its own as `construct import` does it, speaker A as
-the user, and every question goes through the function that `construct memory search` calls.
+PATH is `locomo10.json` of https://github.com/snap-research/locomo (Maharana et al., ACL
+2024; CC BY-NC 4.0), or a part of it. Each conversation is imported into a database of
+its own as `construct import` does it, with speaker A as the user. Every question goes
+through the function that `construct memory search` calls.
 
-With --semantic the same goes by meaning too: the extra `semantic` must be there (uv run --extra semantic).
+--semantic also searches by meaning. It needs the extra `semantic` (uv run --extra
+semantic).
 
-With --passages every question, those of category 5 too (answers put into the wrong mouth), and questions about other
-conversations, goes through the function that brings passages back by itself: how often is anything brought back, and
-does it hold the evidence?
+--passages puts every question to the function that brings passages back by itself. That
+includes category 5 (answers put into the wrong mouth) and questions about other
+conversations. It counts how often anything is brought back, and whether it holds the
+evidence.
 """
 
 import argparse
@@ -46,7 +50,7 @@ _RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Result:
-    """One question: its category, the recall at each depth, the reciprocal rank, CPU seconds."""
+    """A question's category, recall at each depth, reciprocal rank and CPU seconds."""
 
     category: int
     recall: dict[int, float]
@@ -93,7 +97,10 @@ def main() -> None:
 def ask_all(
     samples: list[dict[str, Any]], folder: Path, meaning: Meaning | None
 ) -> Iterator[tuple[str, Result]]:
-    """Import conversations into one database and yield the result of each question with its conversation's name."""
+    """Import conversations into one database and yield each question's result.
+
+    The conversation's name comes with it.
+    """
     with closing(open_database(folder / "construct.db")) as db:
         imported = [(sample, import_talk(db, sample, folder)) for sample in samples]
         index(db, meaning)
@@ -113,7 +120,7 @@ def ask_all(
 def judged(
     sample: dict[str, Any], ids: dict[str, int]
 ) -> Iterator[tuple[dict[str, Any], set[int]]]:
-    """Yield the questions of categories 1 to 4 with the messages that hold the answer."""
+    """Yield the questions of categories 1 to 4 with the messages that answer them."""
     for question in sample["qa"]:
         evidence = {ids[i] for i in evidence_of(question) if i in ids}
         if question["category"] in CATEGORIES and evidence:
@@ -142,7 +149,7 @@ def index(db: sqlite3.Connection, meaning: Meaning | None) -> None:
 
 
 def turns(sample: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield a conversation's turns: the dataset's id, and a line as `construct import` takes it."""
+    """Yield the dataset's id of each turn, and its line for `construct import`."""
     talk = sample["conversation"]
     number = 1
     while f"session_{number}" in talk:
@@ -266,7 +273,10 @@ def _print_passages(samples: list[dict[str, Any]], meaning: Meaning | None) -> N
 def _asked_of(
     sample: dict[str, Any], samples: list[dict[str, Any]]
 ) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield the questions put to a conversation: its own, and those of others with its speakers' names."""
+    """Yield the questions put to a conversation.
+
+    They are its own, and those of others with its speakers' names.
+    """
     for question in sample["qa"]:
         evidence = list(evidence_of(question))
         if evidence:

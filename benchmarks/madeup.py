@@ -27,7 +27,10 @@ class Speaker(Protocol):
 
 
 def words(chance: random.Random, count: int, lengths: Sequence[int]) -> list[str]:
-    """Return so many words that can be spoken, `lengths` being the syllables they may have."""
+    """Return so many pronounceable words.
+
+    `lengths` are the numbers of syllables they may have.
+    """
     syllables = [c + v for c in "bdfgklmnprstvz" for v in "aeiou"]
     spoken: dict[str, None] = {}
     while len(spoken) < count:
@@ -36,7 +39,10 @@ def words(chance: random.Random, count: int, lengths: Sequence[int]) -> list[str
 
 
 class Zipf:
-    """Words by Zipf's law from 60,000, a few of them common to each conversation, 25 words a turn in the middle."""
+    """Words by Zipf's law from 60,000, with a median of 25 words a turn.
+
+    A few of them are common in each conversation.
+    """
 
     def __init__(self) -> None:
         self.chance = random.Random(20261121)
@@ -61,7 +67,10 @@ class Zipf:
         return " ".join(said)
 
     def question(self, turn: str) -> str:
-        """Return two to four of a turn's words, the hundred commonest left out, and one or two others."""
+        """Return two to four of a turn's words and one or two others.
+
+        The hundred commonest words are left out.
+        """
         telling = sorted({word for word in turn.split() if word not in self.common})
         own = self.chance.sample(telling, min(len(telling), self.chance.randint(2, 4)))
         return " ".join(
@@ -70,7 +79,10 @@ class Zipf:
 
 
 class Echo:
-    """Turns in the words of other talk, each word followed by one that followed it there."""
+    """Turns in the words of other talk.
+
+    Each word is followed by one that followed it there.
+    """
 
     def __init__(self, turns: Iterable[str]) -> None:
         self._chance = random.Random(20261122)
@@ -118,8 +130,8 @@ def _store(db: sqlite3.Connection, turns: list[str]) -> None:
             sql = "INSERT INTO conversations (uid, created_at) VALUES (?, ?)"
             talk = db.execute(sql, (f"madeup-{number}", said)).lastrowid
         db.execute(
-            "INSERT INTO messages(uid, conversation_id, role, content, archived, token_count, created_at) "
-            "VALUES (?, ?, ?, ?, 1, ?, ?)",
+            "INSERT INTO messages(uid, conversation_id, role, content, archived, token_count, "
+            "created_at) VALUES (?, ?, ?, ?, 1, ?, ?)",
             (
                 f"madeup-{number}",
                 talk,

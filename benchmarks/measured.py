@@ -1,4 +1,7 @@
-"""What the benchmarks of search measure in the same way: recall, CPU time, and the gate of large files aside."""
+"""What the search benchmarks measure in the same way.
+
+That is recall, CPU time, and search without the gate of large files.
+"""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

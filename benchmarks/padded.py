@@ -1,11 +1,15 @@
-"""LoCoMo within a large file: what the gate of large files costs in recall, and saves in time.
+"""LoCoMo within a large file: the recall and the time that the gate costs or saves.
 
-    uv run python benchmarks/padded.py PATH [--messages 100000] [--queries 786] [--gate 0.1]
+    uv run python benchmarks/padded.py PATH
+        [--messages 100000] [--queries 786] [--gate 0.1]
 
-All conversations of the dataset (see locomo.py) lie in the middle of one database that is filled up with made-up talk
-in their own words (`madeup.Echo`), so that every word of a question is as common, for its size, as in the talk itself.
-The same questions are asked with the gate as it is, with the gate scaled (0.1 in a file of 100,000 does what the real
-one does in a million), and with the gate open; beside them what comes back by itself for the same words.
+All conversations of the dataset (see locomo.py) lie in the middle of one database. The
+rest is made-up talk in their own words (`madeup.Echo`), so that every word of a
+question is as common, for the file's size, as in the talk itself.
+
+The same questions are asked with the gate as it is, with the gate scaled and with the
+gate open. A gate of 0.1 in a file of 100,000 does what the real one does in a million.
+Beside them stands what comes back by itself for the same words.
 """
 
 import argparse
@@ -47,7 +51,8 @@ def main() -> None:
         asked = _built(db, samples, options.messages, Path(folder))
         asked = random.Random(0).sample(asked, min(options.queries, len(asked)))
         print(
-            f"{options.messages:,} messages, {len(asked)} questions{'R@10':>14}{'p50 ms':>10}{'p95 ms':>10}"
+            f"{options.messages:,} messages, {len(asked)} questions"
+            f"{'R@10':>14}{'p50 ms':>10}{'p95 ms':>10}"
         )
         for name, scale in (
             ("as it is", 1.0),
@@ -64,7 +69,7 @@ def main() -> None:
 def _built(
     db: sqlite3.Connection, samples: list[dict[str, Any]], messages: int, folder: Path
 ) -> Asked:
-    """Fill the database and return the questions with the messages that hold the answers."""
+    """Fill the database and return the questions with the messages that answer them."""
     said = (line["content"] for sample in samples for _, line in turns(sample))
     echo = Echo(said)
     fill(db, echo, messages // 2)

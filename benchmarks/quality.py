@@ -1,23 +1,35 @@
-"""Does it remember? Lives are played through the program, then questions asked, once a way.
+"""Does it remember? Plays lives through the program, then asks questions each way.
 
-    uv run --extra local python benchmarks/quality.py PATH [--worker extractive|local|NAME]
-        [--reader extractive|local|NAME] [--judge NAME] [--gguf FILE] [--conversations 2 | conv-26,conv-41/Maria]
-        [--sessions N] [--questions N] [--ways recent,construct] [--budget N] [--cache DIR] [--show] [--keep DIR]
-        [--figure FILE.svg] [--json]
+    uv run --extra local python benchmarks/quality.py PATH
+        [--worker extractive|local|NAME] [--reader extractive|local|NAME] [--judge NAME]
+        [--gguf FILE] [--conversations 2 | conv-26,conv-41/Maria] [--sessions N]
+        [--questions N] [--ways recent,construct] [--budget N] [--cache DIR] [--show]
+        [--keep DIR] [--figure FILE.svg] [--json]
 
-PATH is `locomo10.json` of https://github.com/snap-research/locomo (Maharana et al., ACL 2024; CC BY-NC 4.0), or a file
-of LongMemEval (https://github.com/xiaowu0162/LongMemEval), or a part of either. Of a LoCoMo conversation each speaker
-is the user once, and is asked what names them first.
+PATH is `locomo10.json` of https://github.com/snap-research/locomo (Maharana et al., ACL
+2024; CC BY-NC 4.0), or a file of LongMemEval
+(https://github.com/xiaowu0162/LongMemEval), or a part of either. In a LoCoMo
+conversation each speaker is the user once, and is asked the questions that name them
+first.
 
-Every sitting goes through the real turn, observer, compaction and reflector at its own time; every question through a
-turn of its own, a day after the last sitting. Ways: the last 20 messages (`recent`); the whole talk, cut to the
-reader's window (`full`); what recall brings back by itself (`recall`); the observations (`observations`); Construct as
-shipped (`construct`). `extractive` as the worker is Construct's own, by rule; as the reader it picks a sentence of what
-it is shown, for trying the benchmark out. Other names are asked as the settings say (ANTHROPIC_BASE_URL and so on).
+Every sitting goes through the real turn, observer, compaction and reflector at its own
+time. Every question goes through a turn of its own, a day after the last sitting. The
+ways are:
 
-F1 is LoCoMo's own; `holds` the share of the answer's words in the reply; `shown` the same in what the reader was shown,
-which no reader can beat by much. Questions without an answer count by whether the reply says so, and stand apart.
-Calls are kept in the cache folder, so that a run goes on where it was stopped, and can be judged later.
+- `recent`: the last 20 messages
+- `full`: the whole talk, cut to the reader's window
+- `recall`: what recall brings back by itself
+- `observations`: the observations
+- `construct`: Construct as shipped
+
+`extractive` as the worker is Construct's own, by rule. As the reader it picks a
+sentence of what it is shown, for trying the benchmark out. Other names are reached as
+the settings say (ANTHROPIC_BASE_URL and so on).
+
+F1 is LoCoMo's own; `holds` is the share of the answer's words in the reply; `shown` is
+their share in what the reader was shown, which no reader can beat by much. Questions
+without an answer count by whether the reply says so, and are reported separately. Calls
+are kept in the cache folder, so that a stopped run can go on, and can be judged later.
 """
 
 import argparse
@@ -118,7 +130,10 @@ class Bench:
 
     def _show(self, question: Question, answer: Answer, result: Scored) -> None:
         found = " ".join(f"{name} {value:.2f}" for name, value in result.scores.items())
-        line = f"{answer.life} {answer.way:12} {question.text} = {question.answer} | {answer.error or answer.reply}"
+        line = (
+            f"{answer.life} {answer.way:12} {question.text} = {question.answer} "
+            f"| {answer.error or answer.reply}"
+        )
         print(f"{' '.join(line.split())} | {found}", flush=True)
 
 

@@ -1,11 +1,17 @@
-"""Measures how many honest reflections floor and verifier accept, and how many subtly wrong ones they refuse.
+"""Measures how well floor and verifier tell good reflections from bad ones.
 
-    uv run --group dev python benchmarks/reflections.py CASES [--verifier MODEL] [--batch N] [--json]
+    uv run --group dev python benchmarks/reflections.py CASES
+        [--verifier MODEL] [--batch N] [--json]
 
-CASES is a JSON list of proposals: `sources` (the notes to be replaced), `merge` (the new line), `kind` (`honest` or
-`corrupt`) and `what` (which honest form, or which defect). Without --verifier only code judges: the floor. With it,
-what passes the floor is put to that model as the program does it, --batch proposals a call, in an order that tells
-nothing; it is reached as the settings say (ANTHROPIC_BASE_URL and so on).
+It counts how many honest reflections they accept, and how many subtly wrong ones they
+refuse.
+
+CASES is a JSON list of proposals: `sources` (the notes to be replaced), `merge` (the
+new line), `kind` (`honest` or `corrupt`) and `what` (which honest form, or which
+defect). Without --verifier only the code judges: the floor. With it, what passes the
+floor is put to that model as the program does it, --batch proposals a call, in an order
+that gives nothing away. The model is reached as the settings say (ANTHROPIC_BASE_URL
+and so on).
 """
 
 import argparse
@@ -117,7 +123,10 @@ def _as_proposed(case: Case) -> ProposedObservation:
 
 
 def figures(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Return the shares of honest lines accepted and of corrupt ones refused, in all and by form and defect."""
+    """Return the shares of honest lines accepted and of corrupt ones refused.
+
+    They are given in all, by form and by defect.
+    """
     kinds: defaultdict[str, list[bool]] = defaultdict(list)
     for one in judged:
         kinds["honest" if one.case.is_honest else "corrupt"].append(one.is_right)
@@ -135,7 +144,7 @@ def figures(judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run the benchmark and print what was judged wrong and the shares, or JSON and nothing else."""
+    """Run the benchmark and print the wrong judgements and the shares, or only JSON."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -164,7 +173,8 @@ def main() -> None:
     for one in judged:
         if not one.is_right:
             print(
-                f"{one.case.name} {one.case.what}: {one.case.line.content} [{one.by}: {one.reason or 'accepted'}]"
+                f"{one.case.name} {one.case.what}: {one.case.line.content} "
+                f"[{one.by}: {one.reason or 'accepted'}]"
             )
     print(json.dumps(found, indent=2))
 

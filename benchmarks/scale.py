@@ -1,11 +1,15 @@
-"""Search in a growing file: CPU time, insert rate and size, next to the plain FTS5 query in the same run.
+"""Search in a growing file: CPU time, insert rate and size, beside a plain FTS5 query.
 
-    uv run python benchmarks/scale.py [--sizes 1000,10000,100000,1000000] [--queries 200] [--json]
+    uv run python benchmarks/scale.py
+        [--sizes 1000,10000,100000,1000000] [--queries 200] [--json]
 
-The talk is made up (`madeup.Zipf`). A question is two to four words of one turn with one or two that are not in it,
-and asks for that turn; a turn in a new conversation asks the same way, and is answered by a model that costs nothing.
-`plain` is all of the question's words joined by OR, ranked by bm25; `ungated` is Construct's search with the gate of
-large files open, for the recall that the gate costs. Everything is on disk in a temporary folder, removed at the end.
+The talk is made up (`madeup.Zipf`). A question is two to four words of one turn with
+one or two that are not in it, and asks for that turn. A turn in a new conversation asks
+the same way, and is answered by a model that costs nothing.
+
+`plain` is all of the question's words joined by OR, ranked by bm25, in the same run.
+`ungated` is Construct's search with the gate of large files open, to show the recall
+that the gate costs. Everything is on disk in a temporary folder, removed at the end.
 """
 
 import argparse

@@ -1,13 +1,18 @@
-"""Does it stay light: CPU, allocations and memory a turn, the file's size, and the time to the first prompt.
+"""CPU, allocations and memory a turn, file size, and time to the first prompt.
 
-    uv run python benchmarks/turn.py [--turns 2500] [--sizes 1000,100000,1000000] [--start 15] [--json]
+    uv run python benchmarks/turn.py
+        [--turns 2500] [--sizes 1000,100000,1000000] [--start 15] [--json]
 
-The talk of benchmarks/world.py, led by the whole program but for the models: those answer in the same process, their
-CPU time taken off. A turn goes from the user's words to the stored reply; the memory work behind it, the indexes' too,
-is given apart. --sizes plays 300 turns in files that hold so many messages of other conversations. Each talk has a
-process of its own and a file that is there already, its indexes in order, as they are a while after an import. --start
-runs the program in a pseudo-terminal up to the first drawn prompt and, alternately, the bare imports; the ratio is that
-of the medians.
+The talk of benchmarks/world.py goes through the whole program except for the models.
+Those answer in the same process, and their CPU time is subtracted. A turn goes from the
+user's message to the stored reply. The memory work after it, including the indexes', is
+given apart.
+
+--sizes plays 300 turns in files that already hold so many messages of other
+conversations. Each talk has a process of its own and a file whose indexes are in order,
+as they are some time after an import. --start runs the program in a pseudo-terminal up
+to the first drawn prompt and, alternately, the bare imports; the ratio is that of the
+medians.
 """
 
 import argparse
@@ -55,7 +60,10 @@ _PROGRAM = (
     "construct.chat.chat",
     "construct.views.markdown_render",
 )
-_BARE = 'import prompt_toolkit, sqlite3, time, os; open(os.environ["TOOK"], "w").write(str(time.process_time()))'
+_BARE = (
+    "import prompt_toolkit, sqlite3, time, os; "
+    'open(os.environ["TOOK"], "w").write(str(time.process_time()))'
+)
 _DRAWN = """
 import os, sys, time
 import prompt_toolkit.renderer
@@ -102,7 +110,7 @@ class Report:
 
 
 class StandIn:
-    """A model in this process that answers what it is told to, and keeps account of the CPU time that takes it."""
+    """A model in this process that gives set answers and measures its CPU time."""
 
     context_window = 1_000_000
     parameters: int | None = None
@@ -173,7 +181,10 @@ async def measure_turns(folder: Path, turns: int, stored: int, traced: int = TUR
 
 
 async def _timed(played: Played, worker: StandIn) -> tuple[float, float]:
-    """Return the CPU milliseconds of a turn and of the memory work behind it, the model's taken off."""
+    """Return the CPU milliseconds of a turn and of its memory work.
+
+    The model's are subtracted.
+    """
     words = played.listen()
     begun = time.process_time()
     await played.say(words)
@@ -183,7 +194,7 @@ async def _timed(played: Played, worker: StandIn) -> tuple[float, float]:
 
 
 async def _traced(played: Played, turns: int) -> tuple[float, float]:
-    """Return the kilobytes that a turn takes at its peak, and those it keeps, in the median of some turns."""
+    """Return a turn's peak kilobytes and those it keeps, as medians of some turns."""
     peaks, kept = [], []
     tracemalloc.start()
     for _ in range(turns):
@@ -219,7 +230,10 @@ class Others:
 
 
 def measure_start(times: int) -> dict[str, float]:
-    """Return the median CPU milliseconds to the first prompt, of the bare imports, and the ratio of both."""
+    """Return the median CPU milliseconds to the first prompt and of the bare imports.
+
+    Their ratio is returned too.
+    """
     found: dict[str, list[float]] = {"bare imports": [], "first prompt": []}
     with tempfile.TemporaryDirectory() as folder:
         env = {

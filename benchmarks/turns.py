@@ -1,4 +1,4 @@
-"""What a turn costs beside the model: assembling, storing, and what comes back by itself."""
+"""What a turn costs beside the model: assembling, storing and recall."""
 
 import asyncio
 import time

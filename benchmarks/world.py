@@ -1,10 +1,11 @@
-"""A made-up talk, worker answers of realistic size, and a companion that is talked to, for the benchmarks.
+"""A made-up talk, worker answers of realistic size, and a companion to talk to.
 
-A turn has about 200 tokens: the user's words, two sentences of them worth remembering, and a longer
-reply. The observer writes each of the two down as a line of its own: a line of some 25 tokens for
-100 tokens of talk. The reflector leaves lines of high priority alone, drops those of low priority
-and joins the others by threes, which halves what is new; what was joined once is joined again by
-twos and hardly shorter, up to a length, as a careful model does it.
+A turn has about 200 tokens: the user's message with two sentences worth remembering,
+and a longer reply. The observer writes each of the two down as a line of its own: about
+25 tokens of lines for 100 tokens of talk. The reflector leaves lines of high priority
+alone, drops those of low priority and joins the others by threes, which halves what is
+new. What was joined once is joined again by twos and hardly shorter, up to a length, as
+a careful model does it.
 """
 
 import random
@@ -39,10 +40,12 @@ BEGINS = datetime(2026, 3, 2, 8, tzinfo=UTC)
 _JOINED = "; "
 _LONG = 240
 """Characters of a line that is not made longer."""
-_SUBJECTS = """sister brother mother father cousin neighbour colleague boss doctor dentist garden kitchen bicycle
-car house project band choir dog cat school team landlord teacher""".split()
-_SMALL = "the of and a to in that it was with as for on he is his at by from her which they were had".split()
-_VERBS = "likes brought found repaired painted sold bought ordered finished lost described cooked".split()
+_SUBJECTS = """sister brother mother father cousin neighbour colleague boss doctor dentist garden
+kitchen bicycle car house project band choir dog cat school team landlord teacher""".split()
+_SMALL = """the of and a to in that it was with as for on he is his at by from her which they were
+had""".split()
+_VERBS = """likes brought found repaired painted sold bought ordered finished lost described
+cooked""".split()
 
 
 class Speech:
@@ -71,16 +74,28 @@ class Speech:
         return " ".join(said).capitalize() + "."
 
     def fact(self) -> str:
-        """Return a sentence worth a line: in a tenth with a number (high), in a quarter without a name (low)."""
+        """Return a sentence worth a line.
+
+        A tenth have a number (high priority), a quarter have no name (low priority).
+        """
         kind = self.chance.random()
         subject, verb = self.chance.choice(_SUBJECTS), self.chance.choice(_VERBS)
         words = self.chance.choices(self.words, cum_weights=self._shares, k=8)
         first, second = self.chance.sample(self.names, 2)
         if kind < 0.10:
-            return f"My {subject} {first} {verb} {self.chance.randint(2, 999)} {' '.join(words[:6])} for {second}."
+            return (
+                f"My {subject} {first} {verb} {self.chance.randint(2, 999)} "
+                f"{' '.join(words[:6])} for {second}."
+            )
         if kind < 0.75:
-            return f"My {subject} {verb} the {' '.join(words[:4])} of {first} in {' '.join(words[4:6])} near {second}."
-        return f"My {subject} {verb} the {' '.join(words[:4])} with the {' '.join(words[4:])} this morning."
+            return (
+                f"My {subject} {verb} the {' '.join(words[:4])} of {first} "
+                f"in {' '.join(words[4:6])} near {second}."
+            )
+        return (
+            f"My {subject} {verb} the {' '.join(words[:4])} "
+            f"with the {' '.join(words[4:])} this morning."
+        )
 
 
 def observer(body: Json) -> str:

@@ -11,7 +11,7 @@ from construct.config import Settings
 from construct.llm.providers import Models
 from construct.llm.types import Request
 from construct.memory.config import MemoryConfig, memory_config_for
-from construct.memory.cycles.runner import Progress
+from construct.memory.cycles.runner import StepReport
 from construct.memory.cycles.worker import MemoryWorker
 from construct.memory.request_builder import (
     STAND_IN,
@@ -40,7 +40,7 @@ class Companion:
     """The settings, models and database of one process; close it when done."""
 
     def __init__(
-        self, settings: Settings, models: Models, report: Callable[[Progress], None] | None = None
+        self, settings: Settings, models: Models, report: Callable[[StepReport], None] | None = None
     ) -> None:
         self.settings = settings
         self.models = models

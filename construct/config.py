@@ -2,7 +2,7 @@
 
 `.env` is in the working directory, `config.env` in the configuration directory. A `.env`
 may have come with somebody else's repository, so most of it counts only once the user
-has trusted it (contract.md, "Files of settings and trust").
+has trusted it (docs/settings.md).
 """
 
 import math
@@ -57,7 +57,7 @@ _FIRST_YEAR, _LAST_YEAR = 1000, 9000
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """When memory work is due: tokens, or shares of them (contract.md, "Settings")."""
+    """When memory work is due: tokens, or shares of them (docs/settings.md)."""
 
     observer: int = 3000
     compact: int = 6000

@@ -1,6 +1,6 @@
 """The errors that a user can do something about.
 
-Each has the exit status of the process (contract.md, "Exit status") and a message of one
+Each has the exit status of the process (docs/programs.md, "Exit status") and a message of one
 or two lines: what happened, and what to do next.
 """
 

@@ -2,8 +2,7 @@
 
 A reply quotes up to three relevant earlier messages, or just says "Noted." Only the uids
 of the quoted messages are stored. So the reply's text is never observed, indexed,
-exported or sent to a model, and a forgotten message disappears from it (contract.md,
-"First minute, models, notebook").
+exported or sent to a model, and a forgotten message disappears from it.
 """
 
 import json

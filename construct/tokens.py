@@ -1,7 +1,7 @@
 """Estimate how many tokens a text has.
 
 tiktoken is used if its vocabulary is on disk already; it is never downloaded. Otherwise
-the estimate is a quarter of the UTF-8 bytes (facts.md, "Tokens"). The store keeps a
+the estimate is a quarter of the UTF-8 bytes. The store keeps a
 factor for each model that corrects either.
 """
 

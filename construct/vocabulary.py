@@ -171,7 +171,7 @@ class Phase(StrEnum):
     PRUNING = "pruning"
 
 
-class Work(StrEnum):
+class WorkKind(StrEnum):
     """The memory work that can be due in a conversation."""
 
     OBSERVE = "observe"

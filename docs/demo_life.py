@@ -1,7 +1,10 @@
-"""Generate data/demo.jsonl, the life that `construct demo` shows: `python -m docs.demo_life`.
+"""Generates data/demo.jsonl, the life that `construct demo` shows.
 
-docs/demo/life.txt is the script: what is said, and what the workers make of it. The real
-program plays it turn by turn, with models that answer from the script, and exports it.
+    uv run python -m docs.demo_life
+
+docs/demo/life.txt is the script: what is said, and what the workers make of it. The
+real program plays it turn by turn, with models that answer from the script, and exports
+it.
 """
 
 import asyncio
@@ -54,7 +57,7 @@ _BETWEEN_TURNS = timedelta(minutes=3)
 
 @dataclass
 class Said:
-    """A message of Mara's, the reply, the observations made of it, and what she does then."""
+    """A message of Mara's, the reply, its observations, and what she does next."""
 
     title: str
     at: datetime
@@ -167,7 +170,10 @@ def draw(body: Json, script: Script) -> str:
 
 
 async def live(folder: Path, api: FakeApi, script: Script) -> None:
-    """Say everything at its time. Leave a conversation when the day or the conversation changes."""
+    """Say everything at its time.
+
+    A conversation is left when the day or the conversation changes.
+    """
     by_length = sorted(script.said, key=lambda said: -len(said.text))
     replies = {said.text: said.reply for said in by_length}
     api.chat = lambda body: next(

@@ -1,7 +1,10 @@
-"""Make the recordings of the documentation: `uv run python -m docs.recordings [SIZE…]`, in about ten minutes.
+"""Makes the recordings of the documentation, in about ten minutes.
 
-The session in recordings/session.toml is typed into the real chat in a real tmux, once at each size. The same file has
-what the models answer. What tmux draws is recorded unchanged, as asciicast v2.
+    uv run python -m docs.recordings [SIZE…]
+
+The session in recordings/session.toml is typed into the real chat in a real tmux, once
+at each size. The same file has what the models answer. What tmux draws is recorded
+unchanged, as asciicast v2.
 """
 
 import json
@@ -28,10 +31,10 @@ LOW = {"CONSTRUCT_OBSERVER_THRESHOLD": "700", "CONSTRUCT_COMPACT_THRESHOLD": "25
 """Low enough for memory work to happen within ten minutes."""
 KEYS = {"Up": "\x1b[A", "C-c": "\x03", "C-d": "\x04", "C-u": "\x15"}
 KEYS_AT_ONCE = re.compile(r"^/\S+|.")
-"""A command is typed at once: a menu redrawn with every key would be half of the recording."""
+"""Commands are typed at once: redrawing the menu at each key would take half of it."""
 KEY_SECONDS, FRAME_SECONDS, LONGEST_PAUSE = 0.08, 0.1, 2.0
 TO_ASCII = "\x1b(B"
-"""tmux sends this with every change of colour, although it never uses another character set."""
+"""tmux sends this with every change of colour, but uses one character set only."""
 TMUX = "set -g status off\nset -g default-terminal tmux-256color\nset -g history-limit 5000\n"
 
 
@@ -179,7 +182,10 @@ def _pasted(step: Json, script: Json) -> str:
 
 
 def _drawn(body: Json, graph: Json) -> str:
-    """Return the graph's answer: each relation with the memory that names its object."""
+    """Return the graph's answer.
+
+    It has each relation with the memory that names its object.
+    """
     named = [
         f"{relation} | {anchor}"
         for relation in graph["relations"]
@@ -194,7 +200,7 @@ def _slowly(answer: str, seconds: float = 3.0) -> Reply:
 
 
 def record(size: str) -> None:
-    """Play the session at one size, in an empty home directory, and store the recording."""
+    """Play the session at one size in an empty home directory, and store it."""
     script = tomllib.loads((RECORDINGS / "session.toml").read_text("utf-8"))
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, FakeApi() as api:
         answers(api, script)

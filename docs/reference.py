@@ -18,15 +18,18 @@ COLUMNS = 80
 HEAD = """\
 # Commands
 
-`uv run python -m docs.reference` generates this page from the program and overwrites any changes made here.
+`uv run python -m docs.reference` generates this page from the program and overwrites any changes
+made here.
 
-The page lists every shell command with its `--help`, then [the commands of the chat](#in-the-chat). Put global options
-before the command. [For programs](programs.md) describes the output of `--json`.
+The page lists every shell command with its `--help`, then [the commands of the
+chat](#in-the-chat). Put global options before the command. [For programs](programs.md) describes
+the output of `--json`.
 """
 CHAT = """\
 ## In the chat
 
-A line that begins with `/` is a command; `//` sends a message that begins with a slash. Tab completes names and ids.
+A line that begins with `/` is a command; `//` sends a message that begins with a slash. Tab
+completes names and ids.
 """
 
 

@@ -1,7 +1,7 @@
-"""Make the pictures of the documentation: `uv run python -m docs.screenshots`.
+"""Makes the pictures of the documentation: `uv run python -m docs.screenshots`.
 
-The program is real: the chat runs in a pseudo-terminal, with the life in data/demo.jsonl.
-The model's answer is `REPLY`.
+The program is real: the chat runs in a pseudo-terminal, with the life in
+data/demo.jsonl. The model's answer is `REPLY`.
 """
 
 import os
@@ -59,8 +59,8 @@ THEME = TerminalTheme(
 SVG = """\
 <svg class="rich-terminal" viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/svg">
 <style>
-.{unique_id}-matrix {{ font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: {char_height}px;
-  line-height: {line_height}px; }}
+.{unique_id}-matrix {{ font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace;
+  font-size: {char_height}px; line-height: {line_height}px; }}
 .{unique_id}-title {{ font-size: 18px; font-family: sans-serif; }}
 {styles}
 </style>
@@ -94,7 +94,10 @@ def main() -> None:
 
 
 def play(folder: Path, api: FakeApi, lines: tuple[str, ...], columns: int) -> str:
-    """Type lines into the chat, on a copy of the database, and return all that the program wrote."""
+    """Type lines into the chat and return everything that the program wrote.
+
+    The chat runs on a copy of the database.
+    """
     home = Path(tempfile.mkdtemp(dir=folder))
     for file in folder.glob("construct.db*"):
         shutil.copy(file, home)
@@ -123,7 +126,10 @@ def _type(terminal: PseudoTerminal, line: str) -> None:
 
 
 class FaintScreen(pyte.Screen):
-    """A screen that shows faint text as blinking: pyte does not know faint, and nothing here blinks."""
+    """A screen that shows faint text as blinking.
+
+    pyte does not know faint, and nothing here blinks.
+    """
 
     def select_graphic_rendition(self, *attributes: int, **kwargs: bool) -> None:
         """Replace faint with blinking."""

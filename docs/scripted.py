@@ -1,4 +1,7 @@
-"""Parts shared by the pictures and the recordings: workers that answer from a script, and typing at a terminal."""
+"""Parts shared by the pictures and the recordings.
+
+They are workers that answer from a script, and typing at a terminal.
+"""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -16,7 +19,10 @@ from tests.support.fake_worker import (
 
 
 def observed(body: Json, script: Iterable[Json], title: str = "") -> str:
-    """Return the observer's answer: what the script has for the messages, `said` being how one begins."""
+    """Return the observer's answer from the script.
+
+    A script row applies to the user's messages that begin with its `said`.
+    """
     found = [
         _note(row, [said.anchor], said.date)
         for said in read_transcript(body)
@@ -27,7 +33,12 @@ def observed(body: Json, script: Iterable[Json], title: str = "") -> str:
 
 
 def reflected(body: Json, merged: Iterable[Json], outdated: Iterable[tuple[str, str]]) -> str:
-    """Return the reflector's answer: a line for those that hold the `parts`, and what newer lines make outdated."""
+    """Return the reflector's answer from the script.
+
+    Each row of `merged` becomes a line if there are lines that hold all of its `parts`.
+    Each pair of `outdated` has parts of an old line and of the newer one that outdates
+    it.
+    """
     lines = read_lines(body)
     made = []
     for row in merged:

@@ -1,4 +1,7 @@
-"""What every test has: a home of its own, no settings from outside, a fake API on request."""
+"""What every test has: a new home and no settings from outside.
+
+A fake API is there on request.
+"""
 
 import gc
 import os
@@ -16,10 +19,11 @@ MEMORY = Path("/dev/shm")
 
 
 def pytest_configure() -> None:
-    """Hear Ctrl-C, keep files in memory, and collect no garbage while tests are collected.
+    """Prepare the test process: Ctrl-C, files in memory, no garbage collection.
 
-    What a shell starts in the background ignores Ctrl-C, and so would every program that
-    tests start. For the disk the tests would wait twice as long as they take.
+    A shell starts background programs with Ctrl-C ignored, and so would every program
+    that the tests start. On a disk the tests would take three times as long. Garbage is
+    not collected while pytest collects the tests.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     if MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 1 << 30:

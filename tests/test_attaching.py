@@ -1,4 +1,4 @@
-"""Files that go along with a message: what is sent of them, stored, shown and forgotten."""
+"""Files that are sent with a message: what is sent, stored, shown, forgotten."""
 
 import base64
 import json
@@ -41,7 +41,7 @@ async def attach(t: Talk, text: str, *paths: Path) -> None:
 
 
 async def test_files_stand_before_the_words(tmp_path: Path, api: FakeApi) -> None:
-    """They are sent as blocks, again in each turn with the same bytes, while they are shown."""
+    """Files are sent as blocks, with the same bytes in each turn that shows them."""
     async with talking(tmp_path, api) as t:
         await attach(t, LOOK, cat(tmp_path), lease(tmp_path), notes(tmp_path))
         await t.say("And now?")
@@ -115,7 +115,7 @@ async def test_another_try_has_the_files_again(tmp_path: Path, api: FakeApi) -> 
 
 
 async def test_off_the_record(tmp_path: Path, api: FakeApi) -> None:
-    """They are sent as long as the talk goes on, tried again too, and nothing is stored."""
+    """Files are sent while the talk goes on, also on a retry, and never stored."""
     async with talking(tmp_path, api) as t:
         aside = OffRecord(t.companion, [])
         await aside.turn(None, LOOK, t.heard.append, attachments(cat(tmp_path)))
@@ -130,7 +130,10 @@ async def test_off_the_record(tmp_path: Path, api: FakeApi) -> None:
 
 
 def test_ask_attaches(program: Program, api: FakeApi) -> None:
-    """Each `-a` is a file; without words too. A file that cannot be attached sends nothing."""
+    """Each `-a` attaches a file, also without a text.
+
+    A file that cannot be attached sends nothing.
+    """
     folder = program.folder
     done = program.run("ask", LOOK, "-a", str(cat(folder)), "-a", str(notes(folder)))
     assert (done.returncode, done.stderr) == (0, "")
@@ -142,9 +145,10 @@ def test_ask_attaches(program: Program, api: FakeApi) -> None:
 
 
 async def test_the_observer_sees_a_file_once(tmp_path: Path, api: FakeApi) -> None:
-    """Lines and quoted text stand in the transcript; pictures and PDFs follow it, in order.
+    """The transcript has lines and quoted text; pictures and PDFs follow in order.
 
-    What it notes of a picture or a text is quoted. What the user says stays the user's.
+    What the observer notes of a picture or text is quoted. What the user says stays the
+    user's.
     """
     api.enqueue(
         "observer",
@@ -191,7 +195,10 @@ async def test_the_observer_reads_no_long_pdf(
 
 
 async def test_a_blind_observer_invents_nothing(tmp_path: Path, api: FakeApi) -> None:
-    """Without the picture a term that nobody said is left out, and the line stays no note."""
+    """Without the picture, a term that nobody said is left out.
+
+    The file's line is not taken for a fact.
+    """
     answer = observer_answer([note("User's train leaves at 14:32", ["M1"])])
     api.enqueue("observer", answer)
     async with talking(tmp_path, api, **LOW) as t:
@@ -205,7 +212,7 @@ async def test_a_blind_observer_invents_nothing(tmp_path: Path, api: FakeApi) ->
 
 
 def test_by_rule_a_line_is_no_sentence(program: Program, api: FakeApi) -> None:
-    """The notebook keeps the file and shows its line, and learns from the words alone."""
+    """The notebook keeps the file and shows its line, but learns only from the text."""
     program.env |= {"CONSTRUCT_PROVIDER": "notebook"}
     program.run("ask", "My cat is called Miso.", "-a", str(cat(program.folder, "IMG_2034.png")))
     program.run("compact")
@@ -259,7 +266,10 @@ def test_why_leads_to_the_file(program: Program, api: FakeApi, tmp_path: Path) -
     ],
 )
 def test_not_a_byte_stays(program: Program, api: FakeApi, way: tuple[str, ...]) -> None:
-    """Forgetting a message, or deleting the conversation, takes the files along. Undo does not."""
+    """Forgetting a message or deleting the conversation removes its files.
+
+    Undo does not.
+    """
     lived(program, api)
     assert program.run("undo", "--yes").returncode == 0
     kept = attachments(program.folder / "miso.png")[0].data
@@ -412,7 +422,10 @@ async def test_a_fork_says_it_anew_with_the_files(tmp_path: Path, api: FakeApi) 
 
 
 async def test_a_talk_with_files_from_end_to_end(tmp_path: Path, api: FakeApi) -> None:
-    """Fifteen turns: four pictures, a PDF and a text are seen, observed, leave the window, and are found."""
+    """Four pictures, a PDF and a text are seen, observed and found again.
+
+    After fifteen turns they have left the window.
+    """
     names = ("miso.png", "flat.png", "ticket.png", "garden.png")
     files = {2 * i: cat(tmp_path, name, (600, 500)) for i, name in enumerate(names)}
     files |= {9: lease(tmp_path), 11: notes(tmp_path)}
@@ -452,7 +465,10 @@ async def test_a_talk_with_files_from_end_to_end(tmp_path: Path, api: FakeApi) -
 async def test_a_long_message_is_cut_and_its_picture_seen_once(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """Of several calls the first has it. A worker that fails notes no line as a sentence."""
+    """Of several observer calls only the first has the picture.
+
+    When a worker fails, no file's line is noted as a sentence.
+    """
     api.enqueue("observer", *["Nothing in the right form."] * 4)
     async with talking(tmp_path, api, **LOW) as t:
         files = cat(tmp_path, "IMG_2034.png"), notes(tmp_path, "My rent is 950 euros.\n" * 4000)

@@ -1,4 +1,4 @@
-"""How much of a long talk the server's prompt cache serves, by the fake's simulation of it."""
+"""How much of a long talk the prompt cache serves, as the fake simulates it."""
 
 import random
 from pathlib import Path
@@ -8,9 +8,10 @@ import pytest
 from tests.support.fake_api import FakeApi
 from tests.support.talks import talking
 
-_WORDS = """garden river stone bread letter winter music window teacher market engine forest paper island bridge coffee
-travel story morning friend doctor office summer kitchen school street mountain ocean animal color family history
-science game camera bottle silver circle future planet orange yellow purple simple gentle quiet rapid narrow""".split()
+_WORDS = """garden river stone bread letter winter music window teacher market engine forest paper
+island bridge coffee travel story morning friend doctor office summer kitchen school street
+mountain ocean animal color family history science game camera bottle silver circle future planet
+orange yellow purple simple gentle quiet rapid narrow""".split()
 
 
 def lines(count: int) -> list[str]:
@@ -28,7 +29,10 @@ def lines(count: int) -> list[str]:
 async def test_a_long_talk_is_read_from_the_cache(
     tmp_path: Path, api: FakeApi, reflector: str
 ) -> None:
-    """100 turns of about 100 tokens at default thresholds: nearly all that is not new is read."""
+    """In a long talk nearly everything old is read from the cache.
+
+    It has 100 turns of about 100 tokens at default thresholds.
+    """
     async with talking(tmp_path, api, CONSTRUCT_REFLECTOR_THRESHOLD=reflector) as t:
         for text in lines(100):
             await t.say(text)

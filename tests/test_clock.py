@@ -22,7 +22,10 @@ MOMENTS = st.datetimes(
 @settings(deadline=None)
 @given(MOMENTS)
 def test_a_stored_time_comes_back(moment: datetime) -> None:
-    """A time is stored in UTC with its offset and all its microseconds, in an order that sorts as text."""
+    """A time is stored in UTC with its offset and all its microseconds.
+
+    Stored times sort as text.
+    """
     text = to_text(moment)
     assert from_text(text) == moment.astimezone(UTC)
     assert text.endswith("+00:00")
@@ -54,7 +57,7 @@ def test_a_time_without_offset_is_utc() -> None:
     ],
 )
 def test_the_users_day(moment: str, zone: ZoneInfo, wall: str) -> None:
-    """The wall clock and the date are the user's, across midnight and daylight saving."""
+    """Time and date are the user's, across midnight and daylight saving."""
     clock = Clock(from_text(moment), zone)
     assert clock.local(clock.now()).strftime("%Y-%m-%d %H:%M") == wall
     assert clock.today() == date.fromisoformat(wall[:10])

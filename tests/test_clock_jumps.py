@@ -61,7 +61,10 @@ def jumping(answer: Answerer, jump: Callable[[], None]) -> Answerer:
 async def test_a_clock_that_jumps_a_year_breaks_nothing(
     tmp_path: Path, api: FakeApi, first: timedelta
 ) -> None:
-    """Every turn is answered, every cycle ends, the invariants hold, the money is counted, and all can be undone."""
+    """Every turn is answered, every cycle ends, and the invariants hold.
+
+    The cost is counted, and everything can be undone.
+    """
     clock = MovedClock()
     jumps = cycle((first, -first, timedelta()))
 

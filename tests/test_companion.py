@@ -81,7 +81,10 @@ async def test_the_users_words_are_stored_before_anything_is_sent(
 async def test_what_came_of_a_broken_reply_is_kept_and_marked(
     tmp_path: Path, api: FakeApi, fault: faults.Fault
 ) -> None:
-    """A reply that breaks off is stored as interrupted, and the next request is well-formed."""
+    """A reply that breaks off is stored as interrupted.
+
+    The next request is well-formed.
+    """
     api.fail("chat", fault)
     async with talking(tmp_path, api) as t:
         result = await t.say("Tell me a story.")
@@ -190,7 +193,10 @@ async def test_what_is_answered_after_the_observer_passed_it_is_observed(
 async def test_a_failed_message_goes_along_until_it_is_dropped(
     tmp_path: Path, api: FakeApi, fault: faults.Fault
 ) -> None:
-    """Then it is left out with what came of its reply, is found all the same, and no other message goes."""
+    """A dropped message is no longer sent, nor what came of its reply.
+
+    Search still finds it, and all other messages are still sent.
+    """
     async with talking(tmp_path, api) as t:
         await t.say("One.")
         api.fail("chat", fault, times=3)
@@ -247,7 +253,7 @@ async def test_an_empty_reply_leaves_no_blank_block(tmp_path: Path, api: FakeApi
 
 
 async def test_cancelling_keeps_what_arrived(tmp_path: Path, api: FakeApi) -> None:
-    """A cancelled turn stores the words so far, marked, and passes the cancellation on."""
+    """A cancelled turn keeps the text so far, marked, and raises the cancellation."""
     api.enqueue(
         "chat", Reply("one two three four five six seven eight", chunk_delay=0.1, chunk_size=6)
     )
@@ -319,7 +325,7 @@ async def test_usage_of_failed_attempts_counts(tmp_path: Path, api: FakeApi) -> 
 async def test_off_the_record_a_failed_retry_keeps_the_words(
     tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A message without a reply is still there if asking again fails before it begins."""
+    """A message without a reply is kept if the retry fails before it begins."""
     said: list[Message] = []
     async with talking(tmp_path, api) as t:
         private = off_record(t.companion, said, {})
@@ -371,7 +377,10 @@ async def test_retry_leaves_the_better_reply_in_sight(
     second: faults.Fault | None,
     shown: str,
 ) -> None:
-    """A whole reply yields only to another whole one, a broken one to whatever comes next; all stay stored."""
+    """Only another whole reply replaces a whole one, anything a broken one.
+
+    All of them stay stored.
+    """
     api.enqueue(
         "chat", Reply("First words, whole.", chunk_size=4), Reply("Second words.", chunk_size=4)
     )
@@ -405,7 +414,7 @@ async def test_a_retry_off_the_record_that_fails_leaves_the_reply(
 
 
 async def test_memory_off_sends_the_recent_messages_alone(tmp_path: Path, api: FakeApi) -> None:
-    """With memory off the request holds the last messages and no observation, and nothing is learned."""
+    """With memory off only the last messages are sent, and nothing is learned."""
     async with talking(
         tmp_path, api, CONSTRUCT_MEMORY="off", CONSTRUCT_RECENT_MESSAGES="4", **LOW
     ) as t:
@@ -425,7 +434,10 @@ async def test_memory_off_sends_the_recent_messages_alone(tmp_path: Path, api: F
 
 
 async def test_a_full_window_waits_for_the_observer(tmp_path: Path, api: FakeApi) -> None:
-    """Past the block-after limit the turn waits, visibly, and then sends a shorter request."""
+    """Past the block-after limit the turn waits, then sends a shorter request.
+
+    The user sees that it waits.
+    """
     async with talking(tmp_path, api, **LOW) as t:
         for text in facts(14):
             await t.say(text)
@@ -449,7 +461,10 @@ class Held:
 
 
 async def test_words_are_not_lost_to_the_wait(tmp_path: Path, api: FakeApi) -> None:
-    """Who interrupts a turn that waits for the observer has said it all the same, and can have it answered."""
+    """A message is stored even if its turn is interrupted before the request.
+
+    The turn was waiting for the observer. The message can be answered later.
+    """
     async with talking(tmp_path, api, **LOW) as t:
         await t.say("My words fill the window. " * 200)
         api.observer = held = Held(api.observer)
@@ -513,7 +528,10 @@ async def test_requests_begin_alike_until_a_compaction(tmp_path: Path, api: Fake
 
 
 async def test_a_long_talk_keeps_every_fact_within_reach(tmp_path: Path, api: FakeApi) -> None:
-    """With low thresholds observer and reflector run many times, the request stays bounded, no fact is out of reach."""
+    """With many cycles the request stays bounded and every fact can be found.
+
+    Low thresholds make observer and reflector run often.
+    """
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(50))
         t.check()
@@ -533,7 +551,7 @@ async def test_a_long_talk_keeps_every_fact_within_reach(tmp_path: Path, api: Fa
 async def test_a_conversation_deleted_meanwhile_takes_its_reply_along(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """When another process deletes the conversation while a reply streams, the turn still ends well."""
+    """A turn ends well when another process deletes its conversation meanwhile."""
     api.enqueue("chat", Reply("one two three", delay=0.5))
     async with talking(tmp_path, api) as t:
         turn = asyncio.create_task(t.say("Hello."))
@@ -545,7 +563,10 @@ async def test_a_conversation_deleted_meanwhile_takes_its_reply_along(
 
 
 async def test_a_reply_nobody_hears_any_more_is_kept(tmp_path: Path, api: FakeApi) -> None:
-    """When the listener fails (a closed pipe), what came is stored and booked before the error passes on."""
+    """When the listener fails, what came is stored and booked.
+
+    Then the error is raised. A closed pipe is such a failure.
+    """
 
     def deaf(_: object) -> None:
         raise BrokenPipeError

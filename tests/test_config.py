@@ -24,7 +24,7 @@ def config_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_defaults() -> None:
-    """With nothing set, everything is as the documentation says, and the database in the data directory."""
+    """With nothing set, all is as documented, the database in the data directory."""
     found = load_settings({})
     assert found.db == Path.home() / ".local/share/construct/construct.db"
     assert found.config_dir == Path.home() / ".config/construct"
@@ -67,7 +67,7 @@ def test_where_a_setting_comes_from(config_env: Path) -> None:
     "text", ["\ufeff{}=m", "{}=m\r\n", "{} = m # mine", "MODEL\n{}=m", "export {}='m'"]
 )
 def test_env_files_of_other_editors(text: str) -> None:
-    """A byte order mark, other line ends, comments and lines that say nothing do no harm."""
+    """A byte order mark, other line ends, comments and empty lines do no harm."""
     Path(".env").write_text(text.format("CONSTRUCT_MODEL"), encoding="utf-8", newline="")
     assert load_settings({}).model == "m"
 
@@ -87,7 +87,7 @@ def test_names_that_are_no_settings_are_noted(config_env: Path) -> None:
 
 
 def test_an_env_file_is_taken_literally(config_env: Path) -> None:
-    """Nothing is filled into a value from elsewhere: a key with a dollar sign stays what it is."""
+    """A value with a dollar sign stays as it is: nothing is expanded."""
     config_env.write_text("ANTHROPIC_API_KEY=a$HOME${PATH}\n")
     assert load_settings({}).api_key == "a$HOME${PATH}"
 
@@ -136,7 +136,8 @@ def test_a_folder_in_an_env_files_place() -> None:
 
 
 BAD = {
-    "CONSTRUCT_OBSERVER_THRESHOLD": ["0", "-1", "1.5", "many", "1e3", "99999999999", "9" * 5000, "nan"],
+    "CONSTRUCT_OBSERVER_THRESHOLD": ["0", "-1", "1.5", "many", "1e3", "99999999999", "9" * 5000,
+                                     "nan"],
     "CONSTRUCT_COMPACT_THRESHOLD": ["0", "six"],
     "CONSTRUCT_REFLECTOR_THRESHOLD": ["-4"],
     "CONSTRUCT_OBSERVATION_BUDGET": ["0"],
@@ -149,7 +150,8 @@ BAD = {
     "CONSTRUCT_MEMORY": ["yes"],
     "CONSTRUCT_THEME": ["solarized"],
     "CONSTRUCT_EDITING_MODE": ["vim keys"],
-    "CONSTRUCT_TZ": ["Mars/Olympus", "../etc/passwd", "/etc/localtime", "Europe", "a" * 5000, "Zürich", "zone.tab"],
+    "CONSTRUCT_TZ": ["Mars/Olympus", "../etc/passwd", "/etc/localtime", "Europe", "a" * 5000,
+                     "Zürich", "zone.tab"],
     "CONSTRUCT_NOW": ["now", "2026-13-01", "2026-02-30T10:00", "14:30", "0001-01-01T00:00+14:00",
                       "9999-12-31T23:59-12:00"],
     "CONSTRUCT_DB": ["~nobody-at-all/construct.db"],
@@ -199,7 +201,10 @@ def test_a_bad_value_in_a_file_is_named_too(config_env: Path) -> None:
     ],
 )
 def test_good_values(name: str, value: str, field: str, expected: object) -> None:
-    """Values are taken without the space around them, choices in any case of letters, and `~` is home."""
+    """Space around a value is ignored, and so is the case of a choice.
+
+    `~` is the home folder.
+    """
     wanted = Path("~/my.db").expanduser() if field == "db" else expected
     assert getattr(load_settings({name: value}), field) == wanted
 
@@ -257,7 +262,7 @@ def trust(config_dir: Path, *, trusted: bool = True) -> None:
 
 
 def test_by_itself_an_env_file_sets_what_is_harmless() -> None:
-    """Nothing of it is ignored: thresholds, scope, zone, looks, and the names of models."""
+    """Without trust, a file may set thresholds, scope, zone, looks and model names."""
     env_file(HARMLESS)
     found = load_settings({})
     assert found.untrusted is None
@@ -277,7 +282,10 @@ def test_by_itself_an_env_file_sets_what_is_harmless() -> None:
 
 @pytest.mark.parametrize("name", NEEDING_TRUST)
 def test_anything_else_in_an_env_file_needs_trust(config_env: Path, name: str) -> None:
-    """Until then the setting is as if it were not there, even a bad one, and is named as ignored."""
+    """Until the file is trusted, the setting is ignored, even a bad one.
+
+    The program names what it ignored.
+    """
     usual = load_settings({})
     env_file({name: NEEDING_TRUST[name]})
     for config_dir, answer in ((None, None), (config_env.parent, False)):
@@ -334,7 +342,7 @@ def test_answers_are_private_and_outlive_a_damaged_line(config_env: Path) -> Non
 def test_a_folders_name_cannot_forge_an_answer(
     config_env: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder in a repository may be called anything, a line of the answers' file too."""
+    """A folder's name cannot forge a line in the file of answers."""
     env_file({"CONSTRUCT_MEMORY": "off"})
     digest, place = read_env_file(Path(".env")).digest, str(Path(".env").resolve())
     forged = json.dumps({"path": place, "sha256": digest, "trusted": True}).replace("/", "\\u002f")

@@ -44,9 +44,9 @@ def stored_words(program: Program) -> set[str]:
 
 
 def test_killed_whenever_nothing_that_was_sent_is_missing(program: Program, api: FakeApi) -> None:
-    """SIGKILL of `ask` while its reply comes, and while its memory works, loses nothing of what it sent.
+    """`ask`, killed during its reply or its memory work, loses no sent message.
 
-    A talk that makes memory work due has gone before.
+    The earlier messages make memory work due.
     """
     said = facts(12)
     for text in said[:-2]:
@@ -70,7 +70,10 @@ def test_killed_whenever_nothing_that_was_sent_is_missing(program: Program, api:
 
 
 def test_several_processes_on_one_file_lose_nothing(program: Program, api: FakeApi) -> None:
-    """Two piped chats and a loop of `ask` at the same time store every message, and show no lock error."""
+    """Concurrent chats and `ask` calls store every message.
+
+    They show no lock error.
+    """
     api.chat = lambda _: Reply("So be it.", delay=0.05)
     with program.start("chat", "--new") as first, program.start("chat", "--new") as second:
         for number, process in ((1, first), (2, second)):

@@ -60,7 +60,10 @@ def test_turns_down_what_does_not_fit() -> None:
 
 
 async def test_sdk_gets_an_answer(api: FakeApi, client: anthropic.AsyncAnthropic) -> None:
-    """A plain request through the SDK gives a message, and is recorded with its key and figures."""
+    """A plain request through the SDK gets a message.
+
+    It is recorded with its key and token counts.
+    """
     message = await client.messages.create(
         **request(user([text("I like figs"), text("<ambient>now</ambient>")]))
     )
@@ -83,7 +86,10 @@ async def test_sdk_gets_an_answer(api: FakeApi, client: anthropic.AsyncAnthropic
 
 
 async def test_sdk_streams(api: FakeApi, client: anthropic.AsyncAnthropic) -> None:
-    """A stream brings thinking, text in parts and tool calls, and ends with the same figures."""
+    """A stream brings thinking, text in parts and tool calls.
+
+    It ends with the same token counts.
+    """
     api.enqueue(
         "chat",
         Reply("Größe: “ok”. " * 9, (("recall", {"query": "é"}),), thinking="hm", chunk_size=10),
@@ -165,7 +171,7 @@ def test_serves_many_at_once(api: FakeApi) -> None:
 
 
 async def test_closes_fast(client: anthropic.AsyncAnthropic, api: FakeApi) -> None:
-    """Closing does not wait for an answer that hangs, and the client notices at once."""
+    """Closing does not wait for a hanging answer, and the client notices at once."""
     api.fail("chat", faults.hang(60))
     waiting = asyncio.create_task(client.messages.create(**request()))
     await asyncio.to_thread(api.wait_for, 1)
@@ -221,7 +227,7 @@ async def test_fault_http(
     status: int,
     kind: type[anthropic.APIStatusError],
 ) -> None:
-    """An error status arrives as the SDK's own error, with retry-after, and strikes only once."""
+    """An error status is the SDK's own error with retry-after, and strikes once."""
     api.fail("chat", faults.http(status, retry_after=7))
     with pytest.raises(kind) as caught:
         await client.messages.create(**request())
@@ -234,7 +240,10 @@ async def test_fault_http(
 
 
 def test_faults_can_stay_and_be_healed(api: FakeApi) -> None:
-    """A fault strikes as often as said, only its purpose, and without a number until healed."""
+    """A fault strikes only its purpose and as often as set.
+
+    Without a number it strikes until healed.
+    """
     api.fail("chat", faults.http(500), times=2)
     api.fail("chat", faults.http(529), times=None)
     assert send(api, work("graph", "Hi"))[0] == 200

@@ -42,7 +42,7 @@ COMMANDS = (
     (("export", "-o", "export.jsonl"), "", 3),
     (("export", "--format", "sqlite", "-o", "export.db"), "", 89),
 )
-"""What is run, on which input, and how many calls lie between two that are made to fail in turn."""
+"""The command, its input, and the number of calls between two that fail in turn."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FailingDisk]:
 
 @pytest.fixture(scope="module")
 def lived(tmp_path_factory: pytest.TempPathFactory, disk: FailingDisk) -> Iterator[Program]:
-    """The program with a talk behind it that has been observed, and some more that has not."""
+    """The program with an observed talk and some more that is not observed."""
     with FakeApi() as api:
         api.chat = acknowledge
         home = str(tmp_path_factory.mktemp("home"))
@@ -75,14 +75,17 @@ def acknowledge(body: Json) -> Reply:
 
 
 def copied(program: Program, folder: Path) -> Program:
-    """Return a copy of the program's database in a new folder, with a program of its own."""
+    """Return a program with a copy of the database in a new folder."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(program.folder, folder)
     return Program(folder, program.env)
 
 
 def check_outcome(done: Done, said: int) -> None:
-    """Assert that it ended by itself, and that a failure is told in two lines: for each message that failed."""
+    """Assert that the program ended by itself.
+
+    A failure takes at most two lines for each message.
+    """
     assert done.returncode in {0, 1}
     assert "Traceback" not in done.stderr
     assert "went wrong" not in done.stderr
@@ -117,7 +120,7 @@ def test_a_failing_disk_harms_nothing(
     stdin: str,
     stride: int,
 ) -> None:
-    """Whichever call fails, the file stays sound and what was acknowledged stays in it."""
+    """Whichever call fails, the file stays sound and keeps what was acknowledged."""
     at, failed = 1, True
     while failed:
         number, mode = FAULTS[at % len(FAULTS)]

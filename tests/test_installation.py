@@ -1,4 +1,7 @@
-"""By which command something is added to a copy of the program, however that was installed."""
+"""The command that adds something to an installation of the program.
+
+It depends on how the program was installed.
+"""
 
 from typing import Any
 
@@ -49,7 +52,11 @@ def test_the_command_that_adds_to_it(here: Installation, command: str) -> None:
 def test_where_it_came_from(
     noted: dict[str, Any], source: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As the installer noted it: of a repository the version that was asked for, else an extra would bring another."""
+    """The source is what the installer noted.
+
+    For a repository it includes the requested version, or adding an extra would install
+    another one.
+    """
     monkeypatch.setattr(installation, "_origin", lambda: noted)
     assert this_installation().source == source
 

@@ -35,7 +35,8 @@ BELOW = {
     "leaf": set[str](),
 }
 LEAVES = frozenset(
-    "attachments config env_file user_rules prompts tokens text errors log clock references installation tasks vocabulary".split()
+    """attachments config env_file user_rules prompts tokens text errors log clock
+    references installation tasks vocabulary""".split()
 )
 FOREIGN = {
     "typer": {"cli"},
@@ -84,7 +85,10 @@ def layer_of(module: str) -> str:
 
 
 def imports(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield the modules a file imports, inside functions and for type checking too, with their lines."""
+    """Yield the modules a file imports, with their lines.
+
+    Imports inside functions and for type checking count too.
+    """
     package = module_of(path) if path.name == "__init__.py" else module_of(path).rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
@@ -105,7 +109,10 @@ def imports(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def wrong_imports(path: Path) -> Iterator[str]:
-    """Yield what a file imports from above, from beside, or from a library that is not for its layer."""
+    """Yield the imports that a file's layer does not allow.
+
+    They are from above, from beside, or from a library that belongs to another layer.
+    """
     here = layer_of(module_of(path))
     for name, number in imports(path):
         top = name.split(".")[0]
@@ -168,7 +175,7 @@ def test_files_are_small() -> None:
 
 
 def test_leaves_import_none_of_ours_but_leaves() -> None:
-    """The leaves do not import each other in a circle: errors, text, clock and prompts import nothing of ours."""
+    """The leaves import no module of ours."""
     for name in ("errors", "text", "clock", "prompts", "tokens"):
         assert [n for n, _ in imports(PACKAGE / f"{name}.py") if n.startswith("construct")] == []
 

@@ -1,4 +1,7 @@
-"""The invented life of data/samples/life.jsonl, lived turn by turn with both workers, and what its owner may expect."""
+"""The invented life of data/samples/life.jsonl and what its owner may expect.
+
+It is played turn by turn with both workers.
+"""
 
 import asyncio
 import fcntl
@@ -53,14 +56,14 @@ OUTDATED = (("I live in Lisbon", "moved to Porto"),
 
 @dataclass
 class Lived:
-    """A life as it was played: every request by the time it was sent, and what the observer was given."""
+    """A played life: the requests by their time, and the observer's input."""
 
     worker: str
     sent: dict[str, Json] = field(default_factory=dict)
     observed: list[str] = field(default_factory=list)
 
     def ambient(self, moment: str) -> str:
-        """Return the last text block of the request that was sent at a time of the file."""
+        """Return the last text block of the request sent at a time of the file."""
         return str(self.sent[moment]["messages"][-1]["content"][-1]["text"])
 
 
@@ -70,7 +73,7 @@ def spoken() -> list[dict[str, str]]:
 
 
 def attentive(body: Json) -> Answer:
-    """Reflect as the competent reflector does, and name what a later line has made outdated."""
+    """Reflect competently, and name what a later line has outdated."""
     lines = fake_worker.read_lines(body)
     pairs = [
         f"{old.anchor} by {by.anchor}"
@@ -147,7 +150,10 @@ async def live(folder: Path, worker: str) -> Lived:
 def played(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, Lived]:
-    """A life played once for all test processes: its database, to be copied, and what was sent."""
+    """A life played once for all test processes: its database and its requests.
+
+    The database is to be copied.
+    """
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "popen-" in base.name else base) / f"life-{request.param}"
     folder.mkdir(exist_ok=True)
@@ -222,7 +228,10 @@ def test_what_matters_is_known_at_the_end(db: sqlite3.Connection, lived: Lived) 
 
 
 def test_what_is_no_fact_is_none(db: sqlite3.Connection) -> None:
-    """The joke, the questions and the mail are stated nowhere, and another's fact stays another's."""
+    """The joke, the questions and the mail are stated nowhere.
+
+    Another person's fact stays that person's.
+    """
     found = rows.all_observations(db)
     for no_fact in ("hire a chef", "colder than Lisbon", "register the cats"):
         assert not {o.stance for o in holding(found, no_fact)} & {"stated", "planned", "inferred"}
@@ -241,7 +250,10 @@ def test_what_is_no_fact_is_none(db: sqlite3.Connection) -> None:
 
 
 def test_why_leads_to_the_words(db: sqlite3.Connection, lived: Lived) -> None:
-    """Every observation of every generation leads to messages of the file, and says nothing they do not say."""
+    """Every observation of every generation leads to messages of the file.
+
+    It says nothing that they do not say.
+    """
     file = {
         (line["content"], to_text(datetime.fromisoformat(line["created_at"]))) for line in spoken()
     }
@@ -259,7 +271,7 @@ def test_why_leads_to_the_words(db: sqlite3.Connection, lived: Lived) -> None:
 async def test_undoing_everything_brings_the_words_back(
     db: sqlite3.Connection, lived: Lived, tmp_path: Path
 ) -> None:
-    """When every cycle is taken back nothing is believed, and each next request holds every word that was said."""
+    """With every cycle undone nothing is active, and requests hold every message."""
     clock = Clock(datetime.fromisoformat("2026-06-22T09:00:00+01:00"), LISBON)
     while newest_cycle(db):
         undo(db, clock)
@@ -278,7 +290,10 @@ async def test_undoing_everything_brings_the_words_back(
 
 
 def is_said(text: str) -> bool:
-    """Tell whether a block is somebody's words: no mark of a pause, no ambience, no stand-in."""
+    """Tell whether a block is somebody's text.
+
+    A pause, an ambient block and a stand-in are not.
+    """
     return not re.match(r"<ambient>|\[[^\n]* later, [^\n]*\]$|\(your next message\)$", text)
 
 
@@ -302,7 +317,10 @@ def test_the_past_is_as_it_was(db: sqlite3.Connection, lived: Lived) -> None:
 
 
 def test_a_confidence_withdrawn_leaves_no_byte(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """Forgotten with its words, it is in neither the file, its WAL nor a new export, and the rest is still known."""
+    """What is forgotten with its text is in no file and no new export.
+
+    The WAL does not have it either. Everything else is still known.
+    """
     clock = Clock(datetime.fromisoformat("2026-06-22T09:00:00+01:00"), LISBON)
     before = {o.id for o in active(db)}
     assert holding(active(db), *SECRET)
@@ -327,7 +345,10 @@ def test_a_confidence_withdrawn_leaves_no_byte(db: sqlite3.Connection, tmp_path:
 async def test_edits_and_pins_survive_ten_careless_reflections(
     tmp_path: Path, played: tuple[Path, Lived]
 ) -> None:
-    """What the user wrote or pinned stays active word for word, whatever the reflector proposes."""
+    """What the user wrote or pinned stays active word for word.
+
+    That holds whatever the reflector proposes.
+    """
     for file in played[0].parent.glob("construct.db*"):
         shutil.copy(file, tmp_path)
     with FakeApi() as api, closing(open_database(tmp_path / "construct.db")) as db:

@@ -1,4 +1,4 @@
-"""What is forgotten while a turn is under way: it is sent no more, and comes back into no file."""
+"""What is forgotten while a turn is under way is not sent or stored again."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ def call(name: str, **given: object) -> Reply:
 
 
 def forget_code(t: Talk) -> None:
-    """Forget the third locker's code and the words it came from, as another process does."""
+    """Forget the third locker's code and its sources, as another process does."""
     db = open_database(t.companion.settings.db)
     try:
         for (number,) in db.execute(CODE).fetchall():
@@ -42,7 +42,10 @@ def sent(api: FakeApi, at: int = -1) -> str:
 async def test_what_the_tool_forgets_is_not_sent_again_and_not_stored(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """The model looks it up and has it forgotten: the round that follows no longer holds it, nor does the file."""
+    """What the model's tool forgets is not in the next round or the file.
+
+    The model has just looked it up.
+    """
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(12))
         ((number,),) = await t.companion.store.call(lambda db: db.execute(CODE).fetchall())
@@ -70,7 +73,10 @@ async def test_what_the_tool_forgets_is_not_sent_again_and_not_stored(
 
 
 async def test_what_is_forgotten_during_the_wait_is_not_sent(tmp_path: Path, api: FakeApi) -> None:
-    """A turn that waits for the observer has read what to recall before: what went meanwhile is left out."""
+    """What is forgotten while a turn waits for the observer is left out.
+
+    The turn has read what to recall before the wait.
+    """
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(12))
         await t.say("My words fill the window. " * 200)
@@ -97,7 +103,10 @@ async def test_what_is_forgotten_during_the_wait_is_not_sent(tmp_path: Path, api
 async def test_words_forgotten_while_they_wait_are_not_sent(
     tmp_path: Path, api: FakeApi, words: bool
 ) -> None:
-    """Another process observed them and had them forgotten: nothing goes out, and it is said why."""
+    """A message forgotten while it waits is not sent, and the error says why.
+
+    Another process observed it and deleted it.
+    """
     async with talking(tmp_path, api, **LOW) as t:
         await t.say("My words fill the window. " * 200)
 

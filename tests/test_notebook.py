@@ -134,7 +134,7 @@ LONG = "I went to the market. " * 40 + "The plumber is Rui Costa. " + "Then I we
 
 
 async def test_a_long_message_is_quoted_where_it_bears_on_the_words(notes: Notes) -> None:
-    """The part around the words that matched, when said and whenever it is shown again."""
+    """The part around the matching words is quoted, now and when shown again."""
     await notes.say(LONG)
     reply = await notes.say("Who is the plumber?")
     assert "The plumber is Rui Costa." in reply
@@ -206,7 +206,7 @@ def test_its_words_are_in_no_export(asked: Program, tmp_path: Path) -> None:
 
 
 def test_an_export_comes_back_the_same(asked: Program, tmp_path: Path) -> None:
-    """The reply quotes the same in the other file, and is exported in the same bytes."""
+    """The reply quotes the same in the other file and is exported the same."""
     lines = asked.run("export").stdout
     other = program_in(tmp_path / "other")
     file = other.folder / "all.jsonl"
@@ -218,7 +218,7 @@ def test_an_export_comes_back_the_same(asked: Program, tmp_path: Path) -> None:
 
 
 def test_the_talk_goes_on(asked: Program) -> None:
-    """The next start continues the conversation, and the prompt remembers what was typed."""
+    """The next start continues the conversation and the prompt's history."""
     assert asked.run("ask", "And the tomatoes?").returncode == 0
     assert len(json.loads(asked.run("conversations", "list", "--json").stdout)) == 1
     with closing(open_database(asked.db)) as db:
@@ -254,7 +254,10 @@ def test_private_talk_is_answered_and_not_kept(asked: Program, more: tuple[str, 
 async def test_private_words_go_on_with_a_model_and_the_replies_do_not(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """A model chosen in the middle is sent what was said, and nothing of the notebook's."""
+    """A model chosen in the middle is sent the user's messages only.
+
+    Nothing of the notebook's is sent.
+    """
     api.enqueue("chat", "Good.")
     async with talking(tmp_path, api) as t:
         with_model = t.companion.models

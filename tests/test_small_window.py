@@ -55,7 +55,10 @@ def test_it_never_exceeds_the_window_and_still_remembers(tmp_path: Path, worker:
 
 
 def test_ollama_never_has_to_cut_a_prompt(tmp_path: Path) -> None:
-    """It would cut silently, at the window it runs with, and ignores what it does not know."""
+    """A prompt always fits the window that Ollama runs with.
+
+    Ollama would cut it silently, and ignores settings that it does not know.
+    """
     cut: list[int] = []
 
     def answer(body: Any) -> bytes:

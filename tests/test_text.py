@@ -31,7 +31,10 @@ def streamed(text: str, cuts: list[int]) -> str:
 @settings(deadline=None)
 @given(NASTY)
 def test_nothing_that_controls_survives(text: str) -> None:
-    """No C0 but newline and tab, no C1, no bidirectional control and no lone surrogate is ever printed."""
+    """No control character but newline and tab is ever printed.
+
+    That includes C1, bidirectional controls and lone surrogates.
+    """
     clean = printable(text)
     assert not FORBIDDEN.search(clean)
     assert printable(clean) == clean
@@ -54,7 +57,7 @@ def test_pieces_print_as_the_whole(text: str, cuts: list[int]) -> None:
     )
 )
 def test_plain_words_survive(text: str) -> None:
-    """Letters of any script, digits, punctuation, symbols and accents are left as they are."""
+    """Letters of any script, digits, punctuation and accents are left as they are."""
     assert printable(text) == text
     assert streamed(text, [3, 7]) == text
 
@@ -64,7 +67,7 @@ def test_plain_words_survive(text: str) -> None:
     ["👩‍👩‍👧‍👦", "🏳️‍🌈", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "مرحبا", "שלום", "می‌خواهم", "नमस्ते", "e\u0301", "a\tb\nc", "  x  "],
 )  # fmt: skip
 def test_what_looks_like_control_and_is_language(text: str) -> None:
-    """Joiners inside emoji and Persian words, flags, and right-to-left letters survive."""
+    """Joiners in emoji and Persian, flags and right-to-left letters survive."""
     assert printable(text) == text
 
 
@@ -82,7 +85,10 @@ def test_what_looks_like_control_and_is_language(text: str) -> None:
     ],
 )  # fmt: skip
 def test_escape_sequences_go_whole(sequence: str) -> None:
-    """ANSI, OSC, DCS and other sequences go, with their parameters, in 7 and in 8 bits, at once and in pieces."""
+    """ANSI, OSC, DCS and other sequences are removed with their parameters.
+
+    They may be 7-bit or 8-bit, and come whole or in pieces.
+    """
     assert printable(f"be{sequence}fore") == "before"
     assert streamed(f"be{sequence}fore", list(range(len(sequence) + 6))) == "before"
 
@@ -104,7 +110,7 @@ def test_odd_ends(text: str, clean: str) -> None:
 
 
 def test_a_string_too_long_for_a_sequence() -> None:
-    """A sequence that goes on for ever holds nothing up, and the next one is still known as one."""
+    """An endless sequence holds nothing up, and the next one is still recognised."""
     stream = PrintableStream()
     shown = "".join(
         stream.feed(piece) for piece in ["\x1b]", "a" * 5000, "b\x1b[", "31", "mc", "\x07"]
@@ -129,7 +135,7 @@ def test_a_string_too_long_for_a_sequence() -> None:
     ],
 )
 def test_no_text_takes_long(unit: str) -> None:
-    """A quarter of a megabyte of beginnings is clean in a moment, also when it streams."""
+    """A quarter of a megabyte of beginnings is clean in a moment, streamed or not."""
     text = unit * (250_000 // len(unit))
     began = time.process_time()
     printable(text)
@@ -142,7 +148,7 @@ def test_no_text_takes_long(unit: str) -> None:
 @settings(deadline=None)
 @given(st.text(st.characters(), max_size=60))
 def test_one_line(text: str) -> None:
-    """A line is one for whoever splits it, has no two spaces together, and none at its ends."""
+    """A line has no line break of any kind, no double space and none at its ends."""
     line = one_line(text)
     assert len(line.splitlines()) <= 1
     assert line == " ".join(line.split())

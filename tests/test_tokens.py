@@ -27,14 +27,17 @@ def no_vocabulary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
     [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é" * 4, 2), ("猫" * 4, 3), ("👍", 1)],
 )
 def test_a_quarter_of_the_bytes(text: str, size: int) -> None:
-    """Without a vocabulary four bytes of UTF-8 are a token, so that Chinese counts too."""
+    """Without a vocabulary four UTF-8 bytes are a token, so Chinese counts too."""
     assert count(text) == by_bytes(text) == size
 
 
 @settings(deadline=None)
 @given(st.text(st.characters()), st.text(st.characters()))
 def test_only_nothing_has_no_tokens(a: str, b: str) -> None:
-    """Every text has a token at least, lone surrogates or not, and a longer one no fewer."""
+    """Every text has at least one token, and a longer one no fewer.
+
+    Lone surrogates make no difference.
+    """
     assert (by_bytes(a) == 0) is (a == "")
     assert max(by_bytes(a), by_bytes(b)) <= by_bytes(a + b) <= by_bytes(a) + by_bytes(b)
 
@@ -43,7 +46,10 @@ def test_only_nothing_has_no_tokens(a: str, b: str) -> None:
 def test_nothing_is_fetched(
     content: bytes | None, no_vocabulary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A vocabulary that is missing or broken is neither loaded nor asked for: tiktoken is not even imported."""
+    """A missing or broken vocabulary is neither loaded nor downloaded.
+
+    tiktoken is not even imported.
+    """
     if content is not None:
         name = "fb374d419588a4632f3f557e76b4b70aebbca790"
         (no_vocabulary / name).write_bytes(content)

@@ -1,4 +1,4 @@
-"""The main model's tools, over the strict fake: rounds, bounds, an interrupt in the middle."""
+"""The main model's tools, over the strict fake: rounds, bounds, interrupts."""
 
 import asyncio
 import json
@@ -118,11 +118,14 @@ async def test_a_loose_match_says_what_that_means(tmp_path: Path, api: FakeApi) 
         await t.say("The tandem needs a chain.")
         api.enqueue("chat", call("recall", query="tandem wheels spokes repair"), "No.")
         await t.say("And?")
-    assert "(loose: only part of the words" in last_result(api)
+    assert "(loose: has only some of the words" in last_result(api)
 
 
 async def test_days_ago_are_counted_from_the_turn(tmp_path: Path, api: FakeApi) -> None:
-    """Of two days on which as much was said the one that is meant comes first, not the newest."""
+    """Of two days with as much text the one that is meant comes first.
+
+    It is not the newest.
+    """
     api.enqueue("chat", call("recall", query="lighthouse five days ago"), "It was shut.")
     async with talking(
         tmp_path, api, CONSTRUCT_NOW="2026-03-10T12:00:00+00:00", CONSTRUCT_TZ="UTC"
@@ -135,7 +138,7 @@ async def test_days_ago_are_counted_from_the_turn(tmp_path: Path, api: FakeApi) 
 
 
 async def test_recall_says_what_it_could_not_search_yet(tmp_path: Path, api: FakeApi) -> None:
-    """While an import is being entered into the index, that nothing was found is no proof that nothing was said."""
+    """While an import is not fully indexed, an empty result says so."""
     api.enqueue("chat", "Nice.", call("recall", query="locker code"), "I am still reading.")
     async with talking(tmp_path, api) as t:
         await t.say("My locker has the code 1002.")
@@ -152,7 +155,7 @@ async def test_recall_says_what_it_could_not_search_yet(tmp_path: Path, api: Fak
 
 
 async def test_what_is_heard_is_the_reply(tmp_path: Path, api: FakeApi) -> None:
-    """The words of two rounds do not run into each other on the way to who prints them."""
+    """The text of two rounds does not run together for the listener."""
     api.enqueue("chat", call("recall", query="tea"), call("recall", query="cake"), "Nothing.")
     async with talking(tmp_path, api) as t:
         result = await t.say("Tea, or cake?")
@@ -213,7 +216,10 @@ async def test_a_wrong_call_is_answered(
 
 
 async def test_rounds_are_bounded(tmp_path: Path, api: FakeApi) -> None:
-    """A model that never stops calling tools is stopped, and the history stays well-formed."""
+    """A model that never stops calling tools is stopped.
+
+    The history stays well-formed.
+    """
     api.chat = lambda body: call("recall", query="again")
     async with talking(tmp_path, api) as t:
         result = await t.say("Loop.")
@@ -227,7 +233,10 @@ async def test_rounds_are_bounded(tmp_path: Path, api: FakeApi) -> None:
 async def test_an_interrupt_between_rounds_leaves_a_sound_history(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """Cancelled after a tool ran, what came is kept and the next request is accepted."""
+    """After an interrupt between rounds the next request is accepted.
+
+    What came is kept.
+    """
     api.enqueue(
         "chat",
         call("recall", query="locker"),

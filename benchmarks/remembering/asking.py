@@ -50,9 +50,9 @@ _NO_LIMIT = 1e9
 _EVERYTHING = 1_000_000
 _FRAME = """
 
-{who}This is a test of your memory. Answer each question in a few words, with nothing around them: a name, a thing, \
-a list with commas, or a date such as "7 May 2023". Work "yesterday" and "last week" out to a date. When it was never \
-spoken of, answer "No information"."""
+{who}This is a test of your memory. Answer each question in a few words, with nothing around \
+them: a name, a thing, a list with commas, or a date such as "7 May 2023". Work "yesterday" and \
+"last week" out to a date. When it was never spoken of, answer "No information"."""
 _WHO = "The user is {user}; you are {other}, and your own words in the talk are {other}'s. "
 
 
@@ -122,7 +122,10 @@ async def play(
 
 
 def cycles(db: Path) -> Counter[str]:
-    """Return who did the memory work of a life: cycles by kind and worker, the extractive one where a model failed."""
+    """Return who did the memory work of a life: cycles by kind and worker.
+
+    Where a model failed, the worker is the extractive one.
+    """
     with closing(open_database(db)) as opened:
         found = opened.execute(
             "SELECT kind, model, count(*) FROM cycles WHERE status = 'succeeded' GROUP BY 1, 2"
@@ -131,7 +134,10 @@ def cycles(db: Path) -> Counter[str]:
 
 
 async def _sit(companion: Companion, script: Script, exchanges: tuple[Exchange, ...]) -> None:
-    """Go through one sitting as the REPL would: memory work after each turn, and when the user leaves."""
+    """Go through one sitting as the REPL would.
+
+    Memory work runs after each turn, and when the user leaves.
+    """
     conversation_id = await companion.store.call(current_conversation)
     if conversation_id is None:
         now = to_text(companion.settings.clock.now())
@@ -188,7 +194,11 @@ def _settings_of(way: str, db: Path, life: Life, room: Room) -> Settings:
 
 
 async def _turn(companion: Companion, way: str, words: str) -> TurnResult:
-    """Take one turn: of observations alone as the first of a new talk, which brings no passages."""
+    """Take one turn.
+
+    With observations alone it is the first of a new talk, so that it brings no
+    passages.
+    """
     if way == OBSERVATIONS:
         return await OffRecord(companion, []).turn(None, words, lambda _: None)
     now = to_text(companion.settings.clock.now())

@@ -1,4 +1,4 @@
-"""The figures as a picture: each way's scores with their intervals, and what it costs to show."""
+"""A picture of each way's scores with their intervals, and of what it costs."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -82,7 +82,8 @@ def read_lives(path: Path) -> list[Life]:
 def chosen(lives: Sequence[Life], names: str, sessions: int, questions: int) -> list[Life]:
     """Return the lives asked for, cut to so many sessions and questions each (0: all).
 
-    `names` are of conversations or lives (`conv-26`, `conv-26/Melanie`), separated by commas, or a number of lives.
+    `names` are conversations or lives (`conv-26`, `conv-26/Melanie`), separated by
+    commas, or a number of lives.
     """
     if names.isdigit():
         kept = list(lives[: int(names)])
@@ -183,7 +184,10 @@ def _locomo_question(number: int, q: Item, sessions: int) -> Question:
 
 
 def _asker(q: Item, talk: Item, speakers: Sequence[str]) -> str:
-    """Return whose life a question belongs to: the speaker it names first, else the one who gave the answer."""
+    """Return whose life a question belongs to.
+
+    It is the speaker that the question names first, else the one who gave the answer.
+    """
     named = [(q["question"].find(name), name) for name in speakers if name in q["question"]]
     if named:
         return min(named)[1]
@@ -219,7 +223,10 @@ def _session_ids(item: Item) -> Sequence[object]:
 
 
 def _moment(text: str) -> datetime:
-    """Return the moment that either dataset writes: `1:56 pm on 8 May, 2023`, `2023/05/20 (Sat) 02:21`."""
+    """Return the time that a dataset writes.
+
+    LoCoMo writes `1:56 pm on 8 May, 2023`, LongMemEval `2023/05/20 (Sat) 02:21`.
+    """
     bare = re.sub(r"\s*\(\w+\)", "", text)
     return datetime.strptime(bare, _NUMBER_DATE if bare[:4].isdigit() else _TEXT_DATE).replace(
         tzinfo=UTC

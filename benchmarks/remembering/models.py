@@ -1,4 +1,7 @@
-"""Models for the benchmark: each call kept on disk, one that reads from a script, one that only picks a sentence."""
+"""Models for the benchmark.
+
+One keeps each call on disk, one reads from a script, one only picks a sentence.
+"""
 
 import hashlib
 import json
@@ -56,7 +59,10 @@ class KeptModel:
         self._identity = identity or model.name
 
     def stream(self, request: Request) -> ReplyStream:
-        """Return the kept reply as a stream, or the model's own, which is kept once it is whole."""
+        """Return the kept reply as a stream, or the model's own.
+
+        The model's is kept once it is whole.
+        """
         request = replace(request, max_tokens=min(request.max_tokens, self._most))
         self.requests.append(request)
         if kept := self._kept(request):
@@ -75,7 +81,7 @@ class KeptModel:
         return reply
 
     async def close(self) -> None:
-        """Do nothing: a companion closes its models, and here many follow each other."""
+        """Do nothing: a companion closes its models, but here many use the same one."""
 
     def _kept(self, request: Request | WorkRequest) -> dict[str, Any] | None:
         if self._folder is None or not (file := self._file(self._folder, request)).is_file():
@@ -102,7 +108,10 @@ class KeptModel:
 
 
 def _asked(request: Request | WorkRequest) -> dict[str, Any]:
-    """Return what the model sees of a request: who listens is another one in every run."""
+    """Return what the model sees of a request.
+
+    The listener is left out, since it differs in every run.
+    """
     return {
         name: value
         for name, value in asdict(request).items()
@@ -193,7 +202,10 @@ class Script:
 
 
 class Picker:
-    """Answers with the line of what it is shown that shares the rarest words with the question. No model."""
+    """Answers with the line that shares the rarest words with the question.
+
+    It picks from what it is shown and is no model.
+    """
 
     name, context_window = "extractive", 200_000
     parameters: int | None = None

@@ -108,7 +108,10 @@ def print_table(found: Mapping[str, Any], show: Callable[[str], None] = print) -
     show(head + "".join(f"{name[:11]:>12}" for name in categories))
     for way, own in found["overall"].items():
         low, high = own.get("f1_interval", (0.0, 0.0))
-        cells = f"{way:14}{own['n']:>5}{_cell(own, 'f1')} {f'[{low:.3f}, {high:.3f}]':15}{_cell(own, 'contained')}"
+        cells = (
+            f"{way:14}{own['n']:>5}{_cell(own, 'f1')} "
+            f"{f'[{low:.3f}, {high:.3f}]':15}{_cell(own, 'contained')}"
+        )
         cells += _cell(own, "shown") + _cell(own, "judged") * judged + f"{own.get('tokens', 0):>8}"
         by_category = (found["categories"][name][way] for name in categories)
         show(cells + "".join(f"{_cell(c, 'f1'):>8}/{c['n']:<3}" for c in by_category))

@@ -1,4 +1,7 @@
-"""How good an answer is: the dataset's token F1, the share of the answer's words, and intervals. Pure."""
+"""How good an answer is, as pure functions.
+
+They give the dataset's token F1, the share of the answer's words, and intervals.
+"""
 
 import random
 import re
@@ -16,20 +19,24 @@ _MONTHS = (
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _ARTICLES = frozenset("a an the and".split())
 _IDLE = _ARTICLES | frozenset(
-    "i you he she it we they is are was were be been to of in on at for with by from or as that this his her their my "
-    "your its yes no since likely would".split()
+    "i you he she it we they is are was were be been to of in on at for with by from or as that "
+    "this his her their my your its yes no since likely would".split()
 )
 _ABSTAINS = re.compile(
-    r"(?i)\bno (?:information|record|mention|memory)\b|\bnot (?:mention|specif|state|provide|sure|know|aware|available)"
-    r"|\b(?:do|did|does|have|has)(?:n['’]t| not) (?:\w+ )?(?:have|know|mention\w*|say|said|tell|told|talk\w*|spoke\w*|"
-    r"discuss\w*|remember|recall|see|find)\b|\bnever (?:spoke|talked|mentioned|said|told|discussed)\b|\bunknown\b"
+    r"(?i)\bno (?:information|record|mention|memory)\b"
+    r"|\bnot (?:mention|specif|state|provide|sure|know|aware|available)"
+    r"|\b(?:do|did|does|have|has)(?:n['’]t| not) (?:\w+ )?"
+    r"(?:have|know|mention\w*|say|said|tell|told|talk\w*|spoke\w*|"
+    r"discuss\w*|remember|recall|see|find)\b"
+    r"|\bnever (?:spoke|talked|mentioned|said|told|discussed)\b|\bunknown\b"
 )
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words as LoCoMo's evaluation compares them: no case, punctuation or articles, stemmed.
+    """Return the words as LoCoMo's evaluation compares them.
 
-    Unlike there, `2023-05-07` is read as `7 May 2023`, since Construct's lines write dates so.
+    They have no case, punctuation or articles, and are stemmed. Unlike there,
+    `2023-05-07` is read as `7 May 2023`, since Construct's lines write dates like that.
     """
     spelt = _ISO.sub(_in_words, text).lower()
     bare = "".join(

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from construct.chat.commands.registry import Registry
     from construct.chat.dialogue import Dialogue
     from construct.chat.terminal import TerminalOutput
-    from construct.memory.cycles.runner import Progress
+    from construct.memory.cycles.runner import StepReport
 
 WARM_AFTER_SECONDS = 0.05
 """Pause between drawing the prompt and importing the rest."""
@@ -198,7 +198,7 @@ class Session:
         if self._finishing is not None:
             self._finishing.cancel()
 
-    def _show_progress(self, progress: "Progress") -> None:
+    def _show_progress(self, progress: "StepReport") -> None:
         """Show that the memory worker has begun or finished something."""
         loaded = self._loaded
         if loaded is None:

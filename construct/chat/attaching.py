@@ -229,8 +229,10 @@ def _read_all(
 def _read(path: str, known: _File | None, picture: "Attachment | None") -> _File | None:
     """Return the file at a path: `known` if it has not changed, None if there is none."""
     version = () if picture else _version(path)
-    if version is None or (known and known.version == version):
-        return known if version is not None else None
+    if version is None:
+        return None
+    if known and known.version == version:
+        return known
     from construct.attachments import read_attachment
 
     try:

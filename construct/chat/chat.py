@@ -17,7 +17,7 @@ from construct.config import Settings
 from construct.errors import ConstructError, UsageError
 from construct.llm.types import File, Request
 from construct.memory import policy
-from construct.memory.cycles.runner import Progress
+from construct.memory.cycles.runner import StepReport
 from construct.memory.cycles.situation import read_situation
 from construct.memory.turn_context import DuePlan, due_plans
 from construct.operations.context import Context
@@ -70,7 +70,7 @@ class Chat:
         self,
         opening: Opening,
         *,
-        report: Callable[[Progress], None] = lambda _: None,
+        report: Callable[[StepReport], None] = lambda _: None,
         complain: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.companion = Companion(opening.settings, opening.models, report)

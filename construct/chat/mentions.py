@@ -8,10 +8,15 @@ from urllib.parse import unquote, urlsplit
 
 # Compiled on first use: most chats never attach a file.
 _MENTION = r'(?<!\S)@(?:"([^"\n]+)"|([^\s"]\S*))'
+"""`@cat.png` or `@"my cat.png"`, at the beginning of a word."""
 _BEING_TYPED = r'(?<!\S)@("[^"\n]*|[^\s"]?\S*)\Z'
-_BEHIND_A_WORD = ".,;:!?)'”»"
+"""`@ca` or `@"my c` at the end of the text."""
+_PUNCTUATION = ".,;:!?)'”»"
+"""Characters that may follow a path at the end of a sentence."""
 _DETACH_BEFORE = r"/detach\s+(?=\S)"
-_DETACH_BEHIND = r"(?<=\S)\s+/detach\s*\Z"
+"""`/detach` before a message."""
+_DETACH_AFTER = r"(?<=\S)\s+/detach\s*\Z"
+"""`/detach` after a message."""
 _MOST_OFFERED = 8
 """Paths in a pasted text beyond which none is offered."""
 
@@ -27,7 +32,7 @@ class Mention:
     @property
     def readings(self) -> tuple["Mention", ...]:
         """The word itself, and the word without punctuation that may end a sentence."""
-        bare = self.path.rstrip(_BEHIND_A_WORD)
+        bare = self.path.rstrip(_PUNCTUATION)
         is_quoted = self.end - self.start > len(self.path) + 1
         if is_quoted or bare in {"", self.path}:
             return (self,)
@@ -63,12 +68,14 @@ def without_mentions(text: str, names: Mapping[Mention, str]) -> str:
 
     Empty when the message has no other words.
     """
-    words, rest, at = "", "", 0
+    message, other_words, position = "", "", 0
     for mention, name in names.items():
-        rest += text[at : mention.start]
-        words += text[at : mention.start] + name
-        at = mention.end
-    return words + text[at:] if (rest + text[at:]).strip() else ""
+        between = text[position : mention.start]
+        message += between + name
+        other_words += between
+        position = mention.end
+    end = text[position:]
+    return message + end if (other_words + end).strip() else ""
 
 
 def without_detach(text: str) -> str | None:
@@ -77,8 +84,8 @@ def without_detach(text: str) -> str | None:
         return None
     if before := re.match(_DETACH_BEFORE, text):
         return text[before.end() :]
-    behind = re.search(_DETACH_BEHIND, text)
-    return text[: behind.start()] if behind else None
+    after = re.search(_DETACH_AFTER, text)
+    return text[: after.start()] if after else None
 
 
 def pasted_paths(text: str) -> list[str]:

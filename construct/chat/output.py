@@ -91,7 +91,7 @@ class Output(Protocol):
             answer = (await self.answer_to(f"{question} [y/N]")).strip()
             if answer.lower() in _ANSWERS:
                 return _ANSWERS[answer.lower()]
-            self.say(f"Not sent: “{shorten(answer, 60)}”. Please answer y or n first.")
+            self.say(f"Not sent: “{shorten(answer, 60)}”. Please answer y or n; Ctrl-C cancels.")
         return False
 
     async def ask_key(self, question: str, keys: str) -> str:
@@ -100,7 +100,9 @@ class Output(Protocol):
             answer = (await self.answer_to(question, keys)).strip()
             if len(answer) < 2 and answer.lower() in keys:
                 return answer.lower()
-            self.say(f"Not sent: “{shorten(answer, 60)}”. Please answer the question first.")
+            self.say(
+                f"Not sent: “{shorten(answer, 60)}”. Please answer the question; Ctrl-C cancels."
+            )
         return ""
 
     async def answer_to(self, question: str, keys: str = "") -> str:

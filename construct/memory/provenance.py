@@ -14,14 +14,15 @@ from construct.store.provenance import Successor
 from construct.store.records import Cycle, Message, Observation, StoredAttachment
 from construct.vocabulary import CycleKind, CycleStatus
 
-_MOST_MESSAGES = 12
+_MAX_MESSAGES = 12
+"""Messages that the history of an observation lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An observation with the messages it names itself and what it was made of.
+    """An observation, the messages it cites directly, and what it was condensed from.
 
-    Where several rest on the same observation, they share its node.
+    If several were condensed from the same observation, they share its node.
     """
 
     observation: Observation
@@ -42,13 +43,13 @@ class LifeEvent:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """All that an observation rests on, and its history."""
+    """The sources of an observation and its history."""
 
     observation: Observation
     sources: tuple[Observation, ...]
-    """Observations of all generations below, nearest first."""
+    """The observations it was condensed from, through every generation, nearest first."""
     messages: tuple[Message, ...]
-    """All messages it rests on, through every generation, oldest first."""
+    """All messages behind it, through every generation, oldest first."""
     tree: Node
     life: tuple[LifeEvent, ...]
     """Its history, oldest first."""
@@ -57,7 +58,10 @@ class Trace:
 
 
 def why(db: sqlite3.Connection, observation_id: int) -> Trace:
-    """Return what an observation rests on, and its history. Raises NotFoundError."""
+    """Return the sources of an observation and its history.
+
+    Raises NotFoundError if there is no such observation.
+    """
     found = observations.observation(db, observation_id)
     sources = provenance.sources_nearest_first(db, observation_id)
     messages = provenance.messages_behind(db, [observation_id])
@@ -71,39 +75,39 @@ def why(db: sqlite3.Connection, observation_id: int) -> Trace:
     )
 
 
-def drawn(tree: Node) -> Iterator[tuple[int, Node, bool]]:
-    """Yield (depth, node, seen before) in the order of drawing.
+def nodes_in_order(root: Node) -> Iterator[tuple[int, Node, bool]]:
+    """Yield (depth, node, whether it was seen before), from the root downwards.
 
-    Nodes below one that was seen before are not yielded again.
+    What is below a node that was seen before is not yielded again.
     """
     seen: set[int] = set()
-    stack = [(0, tree)]
+    stack = [(0, root)]
     while stack:
         depth, node = stack.pop()
-        again = node.observation.id in seen
-        yield depth, node, again
-        if not again:
+        is_repeated = node.observation.id in seen
+        yield depth, node, is_repeated
+        if not is_repeated:
             seen.add(node.observation.id)
             stack += [(depth + 1, source) for source in reversed(node.sources)]
 
 
 def _tree(db: sqlite3.Connection, members: Sequence[Observation]) -> Node:
-    """Return the tree of the first of `members`, which are all that it needs.
+    """Return the node of the first of `members`.
 
-    It is built from the lowest generation up.
+    `members` are that observation and all that it was condensed from.
     """
     ids = [o.id for o in members]
     messages = {m.id: m for m in provenance.messages_behind(db, ids)}
-    named: dict[int, list[Message]] = {i: [] for i in ids}
+    cited: dict[int, list[Message]] = {i: [] for i in ids}
     for observation_id, message_id in provenance.message_links(db, ids):
-        named[observation_id].append(messages[message_id])
-    made_of: dict[int, list[int]] = {i: [] for i in ids}
+        cited[observation_id].append(messages[message_id])
+    source_ids: dict[int, list[int]] = {i: [] for i in ids}
     for observation_id, source_id in provenance.source_links(db, ids):
-        made_of[observation_id].append(source_id)
+        source_ids[observation_id].append(source_id)
     nodes: dict[int, Node] = {}
-    for o in sorted(members, key=lambda o: (o.generation, o.id)):
-        below = tuple(nodes[i] for i in made_of[o.id] if i in nodes)
-        nodes[o.id] = Node(o, tuple(named[o.id]), below)
+    for o in sorted(members, key=lambda o: (o.generation, o.id)):  # sources come first
+        below = tuple(nodes[i] for i in source_ids[o.id] if i in nodes)
+        nodes[o.id] = Node(o, tuple(cited[o.id]), below)
     return nodes[members[0].id]
 
 
@@ -131,7 +135,7 @@ def _life(
 def _beginnings(
     db: sqlite3.Connection, o: Observation, cycle: Cycle, messages: Sequence[Message]
 ) -> Iterator[LifeEvent]:
-    for m in messages[:_MOST_MESSAGES]:
+    for m in messages[:_MAX_MESSAGES]:
         yield LifeEvent(m.created_at, "said", f"message:{m.id} {m.role}: {m.text}")
     sources = [str(source) for _, source in provenance.source_links(db, [o.id])]
     if o.origin == "user":

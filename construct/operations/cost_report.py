@@ -26,7 +26,7 @@ from construct.store.usage import (
     UsageLine,
     priced_messages,
     spent_by_call,
-    spent_on_stored_talk,
+    spent_on_stored_conversations,
     token_factor,
     usage_lines,
 )
@@ -84,7 +84,7 @@ def cost_report(ctx: Context) -> CostReport:
         usage_lines(ctx.db),
         usage_lines(ctx.db, to_text(ctx.clock.midnight())),
         cost_by_day(spent_by_call(ctx.db), ctx.clock),
-        spent_on_stored_talk(ctx.db),
+        spent_on_stored_conversations(ctx.db),
         estimate(priced_messages(ctx.db), ctx.settings.recent_messages, system, factor),
     )
 

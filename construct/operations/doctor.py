@@ -36,8 +36,8 @@ class Check:
 def doctor(db: sqlite3.Connection, settings: Settings) -> list[Check]:
     """Check settings, credentials, the database, search, and whether the model answers.
 
-    Takes no context, because invalid settings would not make one. Runs an event loop for
-    the request to the model, so it must not be called from inside one.
+    Takes the settings, because with invalid ones there is no context. Runs an event loop
+    for the request to the model, so it must not be called from inside one.
     """
     credentials = _credentials(settings)
     checks = [
@@ -53,7 +53,7 @@ def doctor(db: sqlite3.Connection, settings: Settings) -> list[Check]:
 
 
 def _settings(settings: Settings) -> Check:
-    """Report the main settings and names of unknown ones, which are no failure."""
+    """Report the main settings, and unknown ones by name. Never fails."""
     unknown = f"; no such setting: {', '.join(settings.unknown)}" if settings.unknown else ""
     return Check(
         "settings",

@@ -22,7 +22,7 @@ from construct.vocabulary import ItemKind, Way
 
 @dataclass(frozen=True, slots=True)
 class MessageTrace:
-    """A message and the observations drawn from it, lowest generation first."""
+    """A message and the observations made from it, lowest generation first."""
 
     message: Message
     observations: tuple[Observation, ...]
@@ -39,9 +39,9 @@ class MemoryTrace:
 
 
 def why(ctx: Context, reference: Reference) -> Trace | MessageTrace | MemoryTrace:
-    """Return what an observation or memory comes from, or what was drawn from a message.
+    """Return what an observation or memory comes from, or what was learned from a message.
 
-    Raises NotFoundError.
+    Raises NotFoundError if there is no such item.
     """
     kind, number = reference
     if kind == ItemKind.OBSERVATION:
@@ -66,6 +66,7 @@ class GivenItem:
     """One remembered item that was put into the prompt, and how it got there."""
 
     way: str
+    """How it got there: a value of `Way`."""
     item: Observation | Memory | Message
 
 
@@ -78,11 +79,11 @@ class ReplyTrace:
 
     reply: Message
     blocks: int = 0
-    """How many blocks of observations preceded the conversation."""
+    """The number of blocks of observations that preceded the conversation."""
     lines: int = 0
-    """How many observations these blocks had."""
-    standing: tuple[Observation, ...] = ()
-    """Those of these observations that are still shown, oldest first."""
+    """The number of observations in these blocks."""
+    still_shown: tuple[Observation, ...] = ()
+    """Those of these observations that are still in the prompt, oldest first."""
     given: tuple[GivenItem, ...] = ()
     """Items given for this turn alone, such as passages found by recall."""
 
@@ -90,7 +91,8 @@ class ReplyTrace:
 def why_last(ctx: Context) -> ReplyTrace:
     """Return what the last reply in the user's conversation was given.
 
-    In a fork without a reply this is the last one before the fork. Raises NotFoundError.
+    In a fork without a reply this is the last one before the fork. Raises NotFoundError
+    if there is no reply, or no record of what it was given.
     """
     reply_id = _last_reply(ctx)
     if reply_id is None:

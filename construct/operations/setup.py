@@ -1,7 +1,7 @@
 """Choose a model: find those within reach, try one, and save the choice in `config.env`.
 
 The choice is saved as ordinary settings. CONSTRUCT_SETUP lists their names, because they
-do not count if the environment has credentials (contract.md, "Settings").
+do not count if the environment has credentials (docs/settings.md).
 """
 
 import os

@@ -54,7 +54,7 @@ class Progress:
 
     @property
     def ratio(self) -> float:
-        """How much of the threshold is reached; 1 or more if the step is due."""
+        """How much of the threshold is reached; 1 or more once it is passed."""
         return round(self.tokens / self.threshold, 4)
 
 

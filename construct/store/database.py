@@ -108,17 +108,16 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
+        db.execute("COMMIT")  # may fail too: the disk may be full
     except BaseException:  # such as Ctrl-C, which must not leave anything half written either
         if db.in_transaction:
             db.execute("ROLLBACK")
         raise
-    else:
-        db.execute("COMMIT")
 
 
 @contextmanager
 def patience(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
-    """Set how long the block waits while another connection has the lock."""
+    """Let the block wait at most so long while another connection has the lock."""
     (previous,) = db.execute("PRAGMA busy_timeout").fetchone()
     db.execute(f"PRAGMA busy_timeout = {int(seconds * 1000)}")
     try:
@@ -137,7 +136,8 @@ def snapshot(db: sqlite3.Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        db.execute("ROLLBACK")
+        if db.in_transaction:  # SQLite ends it by itself after some errors
+            db.execute("ROLLBACK")
 
 
 @contextmanager

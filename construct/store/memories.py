@@ -55,7 +55,8 @@ def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
     observation_id = get_memory(db, number).observation_id
     if observation_id is None:
         raise NotFoundError(
-            f"memory:{number} was kept word for word.\nForget it, and keep it anew in other words."
+            f"memory:{number} is your own words already.\n"
+            "Forget it, and remember it in other words."
         )
     return observation_id
 

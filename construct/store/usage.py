@@ -52,7 +52,9 @@ def record_off_record_usage(db: sqlite3.Connection, call: Call, midnight: str) -
     So what was spent is known, but not when or in how many calls.
     """
     amounts = asdict(call.usage) | {"cost_usd": call.cost_usd}
-    sums = ", ".join(f"{name} = {name} + :{name}" for name in amounts)
+    sums = ", ".join(f"{name} = {name} + :{name}" for name in asdict(call.usage))
+    # A call without a known price leaves the sum of the others as it is.
+    sums += ", cost_usd = coalesce(cost_usd + :cost_usd, cost_usd, :cost_usd)"
     updated = db.execute(
         f"""UPDATE usage SET {sums}
             WHERE created_at = :day AND purpose = :purpose AND model = :model
@@ -65,7 +67,10 @@ def record_off_record_usage(db: sqlite3.Connection, call: Call, midnight: str) -
 
 
 def spent_on_memory(db: sqlite3.Connection, since: str = "", until: str = "~") -> float:
-    """Return the dollars that memory work cost between two stored times."""
+    """Return the dollars that memory work cost from one stored time to another.
+
+    By default of all time: "~" sorts after every stored time.
+    """
     # The first condition must be the one of the partial index usage_of_work.
     query = """SELECT total(cost_usd) FROM usage
                WHERE purpose <> 'chat' AND created_at >= ? AND created_at < ?"""
@@ -121,7 +126,7 @@ def spent_by_call(db: sqlite3.Connection) -> list[Spent]:
     return [Spent(*row) for row in rows]
 
 
-def spent_on_stored_talk(db: sqlite3.Connection) -> float:
+def spent_on_stored_conversations(db: sqlite3.Connection) -> float:
     """Return the dollars that stored conversations and all memory work have cost."""
     query = """SELECT total(cost_usd) FROM usage
                WHERE purpose <> 'chat' OR conversation_id IS NOT NULL"""

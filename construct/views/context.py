@@ -17,6 +17,7 @@ from construct.operations.status import NextRequest
 from construct.text import one_line, printable, shorten
 from construct.views.widgets import AccentBar, grid
 from construct.views.words import counted, percent
+from construct.vocabulary import Provider
 
 _HEAD_CHARACTERS, _TAIL_CHARACTERS = 140, 60
 """How much of a long text is shown at its beginning and at its end."""
@@ -40,6 +41,8 @@ def context_view(upcoming: NextRequest, *, full: bool = False) -> RenderableType
     Long texts are abbreviated unless `full`. The table comes last, so that it is still
     on the screen when a long request has scrolled by.
     """
+    if upcoming.model == Provider.NOTEBOOK:
+        return Text("No model is set up, so nothing is sent. `construct setup` chooses one.")
     request = upcoming.request
     sizes = request_tokens(request)
     total = sum(sizes.values())

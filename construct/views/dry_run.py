@@ -49,7 +49,7 @@ def dry_run_view(done: DryRun) -> RenderableType:
         changed += [_Row("-", "error", pair.before), _Row("+", "success", pair.now)]
     titled: tuple[tuple[str, list[_Row]], ...] = (
         ("Learned both times", [_Row("=", "dim", o) for o in done.same]),
-        ("Learned both times, noted differently", changed),
+        ("Learned both times, in other words", changed),
         ("Learned only before", [_Row("-", "error", o) for o in done.missing]),
         ("Learned only now", [_Row("+", "success", o) for o in done.added]),
         (
@@ -83,9 +83,9 @@ def dry_run_json(plan: DryRunPlan, done: DryRun) -> dict[str, Any]:
 def _summary(done: DryRun) -> str:
     counts = [
         f"{len(done.same):,} as before",
-        f"{len(done.changed):,} noted differently",
-        f"{len(done.missing):,} only before",
-        f"{len(done.added):,} only now",
+        f"{len(done.changed):,} reworded",
+        f"{len(done.missing):,} gone",
+        f"{len(done.added):,} new",
     ]
     if done.left_out:
         counts.append(f"{len(done.left_out):,} kept out by your rules")

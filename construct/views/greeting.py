@@ -49,7 +49,7 @@ def greeting(opening: "Opening", width: int) -> str:
 def first_screen(settings: Settings, model: str, width: int) -> list[str]:
     """Return the first run's screen: who answers, which file is used, the commands."""
     learning = (
-        "In the background it takes dated notes of what matters, and remembers you by them."
+        "In the background it takes dated notes of what matters, and uses them to remember you."
         if settings.memory == MemorySetting.ON
         else f"It learns nothing, because CONSTRUCT_MEMORY is {settings.memory}."
     )

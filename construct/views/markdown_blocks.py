@@ -66,7 +66,7 @@ def parse(lines: Sequence[str], item: Unit | None = None) -> list[Unit]:
     tokens: list[Token] = []
     parser().block.parse("\n".join(source) + "\n", parser(), {}, tokens)
     units: list[Unit] = []
-    for block in children(tokens):
+    for block in top_level_blocks(tokens):
         first, last = block[0].map or (0, 0)
         if block[0].type in {"bullet_list_open", "ordered_list_open"}:
             units += _items(block, source, item if first == 0 else None, len(before))
@@ -80,7 +80,7 @@ def _items(
 ) -> Iterator[Unit]:
     """Yield a unit for each item of a list, except the one from `_ITEM_BEFORE`."""
     number = int(block[0].attrs.get("start", 1)) if item is None else item.number - 1
-    for index, tokens in enumerate(children(block[1:-1])):
+    for index, tokens in enumerate(top_level_blocks(block[1:-1])):
         first, last = tokens[0].map or (0, 0)
         gap = index == 0 or blank_before(source, first)
         if item is not None and index == 0:
@@ -98,8 +98,8 @@ def _items(
         )
 
 
-def children(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Yield the tokens of each outermost block, including nested ones."""
+def top_level_blocks(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Yield each outermost block as the list of all its tokens."""
     depth = start = 0
     for index, token in enumerate(tokens):
         depth += token.nesting

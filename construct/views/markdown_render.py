@@ -23,7 +23,7 @@ from rich.table import Table
 from rich.text import Text
 
 from construct.text import printable
-from construct.views.markdown_blocks import Unit, blank_before, children, first_line, inline
+from construct.views.markdown_blocks import Unit, blank_before, first_line, inline, top_level_blocks
 from construct.views.markdown_code import CodeBlock
 from construct.views.themes import Theme
 from construct.views.wrapping import break_points, chop_points
@@ -126,7 +126,7 @@ class Writer:
 
 def _blocks(tokens: Sequence[Token], lines: list[str], page: Page) -> list[Text]:
     drawn: list[Text] = []
-    for block in children(tokens):
+    for block in top_level_blocks(tokens):
         block_lines = _block(block, lines, page)
         if drawn and block_lines and blank_before(lines, first_line(block[0])):
             drawn.append(Text())
@@ -162,7 +162,7 @@ def _block(tokens: list[Token], lines: list[str], page: Page) -> list[Text]:
 def _list(tokens: list[Token], lines: list[str], page: Page) -> list[Text]:
     drawn: list[Text] = []
     start = int(tokens[0].attrs.get("start", 1))
-    for number, item in enumerate(children(tokens[1:-1]), start):
+    for number, item in enumerate(top_level_blocks(tokens[1:-1]), start):
         if drawn and blank_before(lines, first_line(item[0])):
             drawn.append(Text())
         drawn += _item(item, lines, page, number)

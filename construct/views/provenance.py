@@ -10,7 +10,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from construct.clock import Clock
-from construct.memory.provenance import LifeEvent, Node, Trace, drawn
+from construct.memory.provenance import LifeEvent, Node, Trace, nodes_in_order
 from construct.memory.shown.lines import SIGNS
 from construct.operations.memory import StoredMemory
 from construct.operations.provenance import MemoryTrace, MessageTrace, ReplyTrace
@@ -124,7 +124,7 @@ def why_last_view(trace: ReplyTrace, clock: Clock) -> RenderableType:
     if trace.lines:
         heading = f"{counted(trace.lines, 'observation')} before the conversation"
     branch = tree.add(Text(heading, style="dim"))
-    newest = trace.standing[-_MAX_OBSERVATIONS:]
+    newest = trace.still_shown[-_MAX_OBSERVATIONS:]
     for o in newest:
         branch.add(_observation(o))
     others = trace.lines - len(newest)
@@ -145,7 +145,7 @@ def why_last_json(trace: ReplyTrace, clock: Clock) -> dict[str, Any]:
         "observations": {
             "blocks": trace.blocks,
             "lines": trace.lines,
-            "ids": [o.id for o in trace.standing],
+            "ids": [o.id for o in trace.still_shown],
         },
         "given": items,
     }
@@ -163,7 +163,7 @@ def _item(item: Observation | Memory | Message, clock: Clock) -> Text:
 
 def _tree(root: Node, clock: Clock) -> Tree:
     path: list[Tree] = []  # from the root to the branch drawn last
-    for depth, node, is_repeated in drawn(root):
+    for depth, node, is_repeated in nodes_in_order(root):
         label = _observation(node.observation)
         if is_repeated:
             label.append("  (above)", style="dim")

@@ -32,8 +32,8 @@ _MODES = {
     Mode.OFF: "memory is neither shown nor learned",
 }
 _WATERMARKS = {
-    WatermarkName.OBSERVED: ("read by an observer", "not yet"),
-    WatermarkName.COMPACTED: ("replaced by observations in the window", "not yet"),
+    WatermarkName.OBSERVED: ("read by an observer", "still to be read"),
+    WatermarkName.COMPACTED: ("replaced by observations in the window", "still to be replaced"),
     WatermarkName.WINDOW: ("out of the window", "still in it"),
 }
 """For each watermark, what is true of the messages up to it and of those after it."""

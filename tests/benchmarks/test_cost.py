@@ -13,7 +13,10 @@ LEARNS_NOTHING = {"CONSTRUCT_MEMORY": "read-only"}
 
 @pytest.mark.parametrize("rhythm", [cost.STEADY, "5 turns, then 8 hours"])
 async def test_the_computed_full_history_is_what_a_driven_one_costs(rhythm: str) -> None:
-    """Read, written and new tokens agree within a hundredth, the caches' ends included."""
+    """Read, written and new tokens agree within a hundredth.
+
+    The talk is long enough for cache entries to expire.
+    """
     driven = await cost.drive(12, rhythm, LEARNS_NOTHING)
     computed = cost.full_history(12, rhythm, driven[0].usage["chat"])
     sums = [Usage(), Usage()]
@@ -28,7 +31,10 @@ async def test_the_computed_full_history_is_what_a_driven_one_costs(rhythm: str)
 
 
 def test_worker_answers_have_the_size_of_real_ones() -> None:
-    """A turn has about 200 tokens, and the observer makes of it two lines of about 25 tokens."""
+    """A turn has about 200 tokens.
+
+    The observer makes two lines of about 25 tokens of it.
+    """
     speech = Speech()
     turns = [speech.turn() for _ in range(50)]
     assert 180 <= sum(by_bytes(text) for turn in turns for text in turn) / 50 <= 220

@@ -1,4 +1,4 @@
-"""The benchmark of what is remembered: the datasets' forms, the scores, the ways to ask."""
+"""The benchmark of what is remembered: file forms, scores, and ways to ask."""
 
 import json
 import sys
@@ -36,7 +36,10 @@ SMALL_TALK = [
 
 
 def locomo(folder: Path) -> Path:
-    """Write a LoCoMo file of one conversation in three sessions, the second one small talk."""
+    """Write a LoCoMo file of one conversation in three sessions.
+
+    The second session is small talk.
+    """
     weather = [("Ana" if i % 2 else "Ben", SMALL_TALK[i % 4]) for i in range(24)]
     sessions = {
         "session_1_date_time": "1:56 pm on 8 May, 2023",
@@ -124,7 +127,10 @@ def run(
 
 
 def test_a_locomo_conversation_is_two_lives(tmp_path: Path) -> None:
-    """Each speaker is the user once, with the questions that name them first or rest on what they said."""
+    """Each speaker is the user once.
+
+    They are asked the questions that name them first or rest on what they said.
+    """
     ana, ben = read_lives(locomo(tmp_path))
     assert (ana.name, ana.user, ana.other, ben.user) == ("c-1/Ana", "Ana", "Ben", "Ben")
     assert ana.sessions[0].begins == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
@@ -140,7 +146,10 @@ def test_a_locomo_conversation_is_two_lives(tmp_path: Path) -> None:
 
 
 def test_a_longmemeval_question_is_a_life(tmp_path: Path) -> None:
-    """Its sessions are put in order of time, and what has no answer is known by its id."""
+    """Its sessions are sorted by time.
+
+    The id tells whether a question has no answer.
+    """
     one, other = read_lives(longmemeval(tmp_path))
     assert [s.exchanges[0].said for s in one.sessions] == [
         "I bought my bicycle in Ghent last year.",
@@ -169,7 +178,7 @@ def test_a_part_of_the_lives_can_be_chosen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["{}", '[{"x": 1}]', '["qa"]'])
 def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str) -> None:
-    """What is neither dataset is named as such."""
+    """A file of neither dataset is refused by name."""
     (tmp_path / "x.json").write_text(text)
     with pytest.raises(ValueError, match=r"x\.json"):
         read_lives(tmp_path / "x.json")
@@ -294,7 +303,7 @@ async def test_a_judge_answers_with_a_word(verdict: str, mark: float | None) -> 
 def test_every_way_is_asked_of_a_life(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was said before the last 20 messages is out of their sight, and in sight of every other way."""
+    """Only the last 20 messages do not show what was said before them."""
     places = (locomo(tmp_path), "--conversations", "c-1/Ana", "--cache", tmp_path / "cache")
     found = json.loads(run(monkeypatch, capsys, *places, "--json"))
     shown = {way: own["shown"] for way, own in found["overall"].items()}
@@ -312,8 +321,8 @@ def test_a_longmemeval_file_is_run(
     """With --show each answer stands above the table."""
     text = run(monkeypatch, capsys, longmemeval(tmp_path), "--ways", "full,construct", "--show")
     assert (
-        "q1 construct Where did I buy my bicycle? = in Ghent | I bought my bicycle in Ghent last year."
-        in " ".join(text.split())
+        "q1 construct Where did I buy my bicycle? = in Ghent "
+        "| I bought my bicycle in Ghent last year." in " ".join(text.split())
     )
     assert "construct - full" in text
 

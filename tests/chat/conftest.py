@@ -23,7 +23,7 @@ from tests.support.fake_api import FakeApi
 
 @pytest.fixture(autouse=True)
 def _like_xterm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the chat take the emulator for what it is: a colour terminal that wraps nothing anew."""
+    """Make the chat treat the emulator as a colour terminal that does not rewrap."""
     for name in ("TMUX", "STY", "NO_COLOR", "INPUTRC"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -32,7 +32,7 @@ def _like_xterm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def settings(api: FakeApi, tmp_path: Path) -> Settings:
-    """Return settings for the fake, with the extractive worker and their own database."""
+    """Return settings for the fake, with the extractive worker and a new database."""
     db = tmp_path / "construct.db"
     return Settings(
         db, config_dir=tmp_path, api_key="test-key", base_url=api.url, worker_model="extractive"

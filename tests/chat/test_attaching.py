@@ -1,4 +1,7 @@
-"""Files at the prompt: what `@path` names stands above it before Enter, and goes with the line."""
+"""Files at the prompt.
+
+What `@path` names is shown above the prompt before Enter, and sent with the line.
+"""
 
 import asyncio
 import os
@@ -89,7 +92,7 @@ async def test_a_file_is_shown_before_it_is_sent(settings: Settings, sent: Sent)
 
 
 async def test_typed_and_sent_at_once(settings: Settings, sent: Sent) -> None:
-    """Whoever is faster than the disk waits for nothing: files are read behind Enter too."""
+    """Enter does not wait for the disk: files are read after it too."""
     async with seated(settings) as seat:
         seat.type('@"my cat.png" @my\rhello\r')
         await seat.see(lambda: len(sent) == 2)

@@ -6,7 +6,7 @@ from unicodedata import normalize
 import pytest
 
 from construct.config import Settings
-from construct.memory.cycles.runner import Progress
+from construct.memory.cycles.runner import StepReport
 from construct.views.markdown import render_markdown
 from construct.views.themes import PLAIN
 from construct.vocabulary import Step
@@ -30,7 +30,7 @@ HARD = "Some **words\n\n" + "\n\n".join(
 
 
 async def test_answers_what_is_typed(api: FakeApi, settings: Settings) -> None:
-    """A line is echoed, answered below, stored with its answer, and the prompt is back."""
+    """A line is echoed, answered below and stored, and the prompt comes back."""
     api.enqueue("chat", "Hello *Ana*.")
     async with seated(settings) as seat:
         seat.type("Good morning\r")
@@ -55,13 +55,13 @@ async def test_answers_what_is_typed(api: FakeApi, settings: Settings) -> None:
 async def test_leaves_the_scrollback_of_one_render(
     api: FakeApi, settings: Settings, document: str, columns: int, rows: int
 ) -> None:
-    """A streamed reply is in the scrollback once, as rendered whole, whatever happens."""
+    """A streamed reply is in the scrollback once, as if rendered whole."""
     api.enqueue("chat", Reply(f"{document}\n\nThe end.", chunk_size=11, chunk_delay=0.003))
     async with seated(settings, columns=columns, rows=rows) as seat:
         seat.type("list them\r")
         await seat.see("Some")
         seat.type("half a line")
-        seat.session._show_progress(Progress(Step.OBSERVING))
+        seat.session._show_progress(StepReport(Step.OBSERVING))
         await seat.see("The end.")
         seat.type("\x15")
         await seat.see(lambda: seat.screen.lines[-2] == "›")
@@ -155,7 +155,10 @@ async def test_several_lines(api: FakeApi, settings: Settings) -> None:
 
 
 async def test_programs_may_end_a_line_as_they_like(api: FakeApi, settings: Settings) -> None:
-    """A whole line with a line feed, typed at once as programs do, is sent as with Enter."""
+    """A line that arrives at once with a line feed is sent as with Enter.
+
+    Programs type like that.
+    """
     async with seated(settings) as seat:
         seat.type("hello\n")
         await seat.see("You said")
@@ -165,7 +168,7 @@ async def test_programs_may_end_a_line_as_they_like(api: FakeApi, settings: Sett
 
 
 async def test_long_pastes_are_folded(api: FakeApi, settings: Settings) -> None:
-    """A paste of thousands of lines is shown as one word at the prompt, and sent whole."""
+    """A paste of thousands of lines is one word at the prompt, and sent whole."""
     pasted = "\n".join(map(str, range(3000)))
     async with seated(settings) as seat:
         seat.type(f"look: \x1b[200~{pasted}\x1b[201~")
@@ -179,12 +182,12 @@ async def test_long_pastes_are_folded(api: FakeApi, settings: Settings) -> None:
 
 
 async def test_notices_do_not_tear_the_line(settings: Settings) -> None:
-    """What the background has to say is printed above the line being typed, which stays whole."""
+    """Background notices are printed above the line that is being typed."""
     async with seated(settings) as seat:
         await seat.see("observe 0%")
         seat.type("half a li")
         await seat.see("› half a li")
-        seat.session._show_progress(Progress(Step.OBSERVED, 3))
+        seat.session._show_progress(StepReport(Step.OBSERVED, 3))
         await seat.see("· 3 new observations")
         seat.type("ne")
         await seat.see("› half a line")
@@ -264,7 +267,7 @@ async def test_the_first_words_are_drawn_when_they_arrive(
 
 
 async def test_a_tool_is_one_quiet_line(api: FakeApi, settings: Settings) -> None:
-    """A tool that the model uses is shown as one line between what it says before and after."""
+    """A tool call is one line between the text before and after it."""
     api.enqueue(
         "chat", Reply("Let me look.", tool_calls=[("recall", {"query": "dentist"})]), "Found it."
     )
@@ -278,7 +281,10 @@ async def test_a_tool_is_one_quiet_line(api: FakeApi, settings: Settings) -> Non
 
 
 async def test_the_model_may_ask_to_forget(api: FakeApi, settings: Settings) -> None:
-    """A model that wants something forgotten has the user asked; then the reply goes on."""
+    """When the model wants something forgotten, the user is asked.
+
+    After that the reply goes on.
+    """
     async with seated(settings, rows=40) as seat:
         seat.type("My sister Rosa lives in Porto since 2001.\r")
         await seat.see("You said")
@@ -451,7 +457,7 @@ async def test_a_command_at_a_question_is_no_answer(settings: Settings, api: Fak
         seat.type("/forget message:1\r")
         await seat.see("[y/N]")
         seat.type("/memory\r")
-        await seat.see("Not sent: “/memory”. Please answer y or n first.")
+        await seat.see("Not sent: “/memory”. Please answer y or n; Ctrl-C cancels.")
         await seat.see(lambda: seat.screen.lines[-2].endswith("[y/N]"))
         seat.type("no\r")
         await seat.see("Nothing was deleted.")

@@ -209,7 +209,7 @@ def test_what_was_found_fits_a_small_screen(width: int) -> None:
     lines = to_text(search_view(SearchResult("tea", hits)), width).splitlines()
     assert len(lines) <= 26
     assert sum(map(len, lines)) > 8 * width
-    assert lines[-1] == "loose: only part of the words, or only beside what has them"
+    assert lines[-1] == "loose: has only some of the words, or stands next to a match"
 
 
 def test_what_was_looked_for_is_seen() -> None:
@@ -230,9 +230,9 @@ def test_where_the_tokens_go_stands_at_the_end() -> None:
 
 
 def test_help_fits_a_small_screen() -> None:
-    """All commands with what they do stand in two columns, which 80 columns have room for.
+    """On 80 columns, /help shows the commands and what they do in two columns.
 
-    Where it is narrow, one under the other.
+    Where it is narrow, one stands under the other.
     """
     lines = to_text(HELP, 80).splitlines()
     assert len(lines) <= 26

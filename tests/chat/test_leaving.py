@@ -29,7 +29,7 @@ async def test_leaving_finishes_the_memory(api: FakeApi, settings: Settings) -> 
 
 
 async def test_leaving_at_once(settings: Settings) -> None:
-    """Who leaves before everything is loaded leaves all the same, and no session stays open."""
+    """Leaving before everything is loaded works, and no session stays open."""
     for pause in (0.0, 0.06, 0.1):
         async with seated(settings) as seat:
             await asyncio.sleep(pause)
@@ -38,7 +38,7 @@ async def test_leaving_at_once(settings: Settings) -> None:
 
 
 async def test_leaving_while_a_reply_comes(api: FakeApi, settings: Settings) -> None:
-    """Ctrl-D while a reply comes in leaves, keeps what came, and says what was not sent."""
+    """Ctrl-D during a reply leaves, keeps what came, and says what was not sent."""
     api.enqueue("chat", Reply("on and on " * 200, chunk_delay=0.02, chunk_size=10))
     async with seated(settings) as seat:
         seat.type("talk\r")
@@ -76,7 +76,7 @@ async def test_two_terminals_in_one_talk(api: FakeApi, settings: Settings) -> No
 
 
 async def test_a_reply_that_cannot_be_stored_yet(api: FakeApi, settings: Settings) -> None:
-    """While another program holds the file, the screen says what the next line waits for."""
+    """While another program holds the file, the screen says what is waited for."""
     asked, may_answer = Event(), Event()
 
     def answer(_: Json) -> Answer:

@@ -45,7 +45,10 @@ def cut(text: str, rng: random.Random, longest: int) -> Iterator[str]:
 
 
 def scrollback(printed: list[str], width: int) -> list[list[tuple[str, str, bool]]]:
-    """Return what a terminal shows and remembers: characters, colours, weights by line."""
+    """Return what a terminal shows and remembers, by line.
+
+    That is characters, colours and weights.
+    """
     screen = pyte.HistoryScreen(width, 24, history=5000, ratio=0.5)
     terminal = pyte.Stream(screen)
     for text in printed:
@@ -163,7 +166,7 @@ def test_tail_shows_the_rest(name: str) -> None:
 
 @pytest.mark.parametrize("width", [20, 80])
 def test_tail_is_small(width: int) -> None:
-    """The tail has no more lines than asked for, and none is wider than the terminal."""
+    """The tail has no more lines than asked for, none wider than the terminal."""
     for document in DOCUMENTS.values():
         stream = MarkdownStream(width)
         for piece in cut(document, random.Random(width), 80):
@@ -186,7 +189,7 @@ def test_tail_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_closing_fence_is_not_shown_as_code() -> None:
-    """Backticks coming in at the end of a code block are not shown as a line of code."""
+    """Backticks that arrive to end a code block are not shown as code."""
     stream = MarkdownStream(40, PLAIN)
     stream.feed("```\nx\n``")
     assert stream.tail() == ""
@@ -205,7 +208,7 @@ def test_resize() -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS.keys())
 def test_resize_anywhere(document: str) -> None:
-    """What was printed stays; what follows is as if the width had always been the new one."""
+    """What was printed stays, and what follows has the new width."""
     rng = random.Random(len(document))
     at, (before, after) = rng.randrange(len(document) + 1), rng.sample(WIDTHS, 2)
     resized, old, new = MarkdownStream(before), MarkdownStream(before), MarkdownStream(after)
@@ -232,7 +235,10 @@ def test_resize_anywhere(document: str) -> None:
     ],
 )
 def test_work_is_proportional(document: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lines of a long block are parsed a few times each, not once for every line."""
+    """The lines of a long block are parsed a few times each.
+
+    They are not parsed again for every new line.
+    """
     parsed = 0
 
     def counting(lines: list[str], item: Unit | None) -> list[Unit]:
@@ -249,7 +255,10 @@ def test_work_is_proportional(document: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_tail_of_a_long_block_is_cheap() -> None:
-    """The tail of a long block is rendered from its end, a table's from its head too."""
+    """The tail of a long block is rendered from its end.
+
+    A table's also needs its head.
+    """
     stream = MarkdownStream(80, PLAIN)
     stream.feed("| name | b |\n|---|---|\n" + "| words | in a line |\n" * 5000)
     began = time.process_time()

@@ -233,7 +233,7 @@ def test_what_terminals_wrap_anew() -> None:
 
 @pytest.mark.parametrize(("reflow", "up"), [("no", 0), ("shown", 1), ("ever shown", 2)])
 async def test_a_narrowed_prompt_is_erased_as_far_as_it_reaches(reflow: Reflow, up: int) -> None:
-    """After a resize the cursor goes up over the rows that wrapping added and those drawn."""
+    """After a resize the cursor goes up over all rows, including wrapped ones."""
     screen = Emulator(100, 10)
     shown = ["x" * 90]
     window = Window(
@@ -275,7 +275,7 @@ def test_a_tail_as_wide_as_the_terminal() -> None:
 
 
 def test_vi_keys_follow_readline(tmp_path: Path) -> None:
-    """Who set vi keys for readline gets them here, unless the setting says otherwise."""
+    """Readline's vi keys are used, unless the setting says otherwise."""
     inputrc = tmp_path / "inputrc"
     env = {"INPUTRC": str(inputrc)}
     assert not wants_vi("auto", env)

@@ -30,7 +30,10 @@ def system_of(api: FakeApi) -> str:
 async def test_the_persona_is_the_users(
     api: FakeApi, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It begins as the shipped one, says how to go back, and counts from the next message."""
+    """The file begins as the shipped persona and counts from the next message.
+
+    It says how to go back.
+    """
     own = tmp_path / "persona.md"
     edited_by(
         f'cp "$1" {tmp_path}/seen; echo "You are Zeno. Speak Greek." >> "$1"', tmp_path, monkeypatch
@@ -67,7 +70,10 @@ async def test_an_unchanged_persona_is_not_kept(
 
 
 async def test_the_file_of_older_versions_is_read(api: FakeApi, settings: Settings) -> None:
-    """`companion.md` counts, until there is a `persona.md`; a named file before both."""
+    """`companion.md` counts until there is a `persona.md`.
+
+    A file named in the settings wins over both.
+    """
     folder = settings.config_dir
     for name, words in (("companion.md", "I am old."), ("persona.md", "I am new.")):
         (folder / name).write_text(words)

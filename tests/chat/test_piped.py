@@ -93,7 +93,10 @@ def test_a_line_of_nuls_is_blank(api: FakeApi, pipe: Pipe) -> None:
 
 
 def test_commands_on_request(api: FakeApi, pipe: Pipe, capfd: pytest.CaptureFixture[str]) -> None:
-    """With --commands a line with a slash is a command, one with two is a message with one."""
+    """With --commands a line with a slash is a command.
+
+    A line with two slashes is a message that begins with one.
+    """
     api.enqueue("chat", "Yes.")
     assert pipe.run("//usr/bin is a folder\n/usage\n/quit\nnever said\n", commands=True) == 0
     out = capfd.readouterr().out
@@ -106,7 +109,10 @@ def test_commands_on_request(api: FakeApi, pipe: Pipe, capfd: pytest.CaptureFixt
 def test_a_failed_line_does_not_end_it(
     api: FakeApi, pipe: Pipe, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """A failure goes to standard error, the next lines are answered, the status is 1."""
+    """After a failure the next lines are answered, and the status is 1.
+
+    The failure is printed on standard error.
+    """
     api.fail("chat", faults.http(401))
     api.enqueue("chat", "Second.", Reply("broken off here", chunk_size=4), "Fourth.")
     assert pipe.run("one\ntwo\n") == 1
@@ -122,7 +128,10 @@ def test_a_failed_line_does_not_end_it(
 
 
 def test_memory_is_finished_at_the_end(api: FakeApi, pipe: Pipe) -> None:
-    """When the input ends what was said has been observed and compacted, and no session is open."""
+    """At the end of input everything is observed and compacted.
+
+    No session is open any more.
+    """
     said = "".join(
         f"In 200{n} I moved to {n}1 Elm Street in Porto with my brother Rui.\n" for n in range(6)
     )
@@ -132,7 +141,7 @@ def test_memory_is_finished_at_the_end(api: FakeApi, pipe: Pipe) -> None:
 
 
 def test_memory_works_between_the_lines(api: FakeApi, pipe: Pipe) -> None:
-    """A long talk is observed while it goes on, by as many cycles as the thresholds ask for."""
+    """A long talk is observed while it goes on, as often as the thresholds ask."""
     pipe.settings = replace(
         pipe.settings, thresholds=replace(pipe.settings.thresholds, observer=300, compact=600)
     )
@@ -191,7 +200,10 @@ def test_without_a_model(pipe: Pipe) -> None:
 def test_bytes_that_are_no_text(
     api: FakeApi, pipe: Pipe, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Bytes that are no UTF-8 are replaced, a reply's escape sequences are not printed."""
+    """Bytes that are not UTF-8 are replaced.
+
+    A reply's escape sequences are not printed.
+    """
     api.enqueue("chat", "a\x1b[31mb\x1b]0;t\x07c")
     assert pipe.run(b"caf\xe9\n") == 0
     assert capfd.readouterr().out == "abc\n"
@@ -199,7 +211,10 @@ def test_bytes_that_are_no_text(
 
 
 def test_ctrl_c_ends_it(api: FakeApi, settings: Settings) -> None:
-    """An interrupt ends the chat with 130, keeps what has arrived, and leaves no traceback."""
+    """An interrupt ends the chat with 130, without a traceback.
+
+    What has arrived is kept.
+    """
     api.enqueue("chat", Reply("slow " * 200, chunk_delay=0.05, chunk_size=5))
     env = {
         "PATH": os.environ["PATH"],
@@ -228,7 +243,10 @@ def test_ctrl_c_ends_it(api: FakeApi, settings: Settings) -> None:
 
 
 def test_ctrl_c_while_another_program_holds_the_file(api: FakeApi, settings: Settings) -> None:
-    """Who interrupts waits for no thread that waits for the file, and sees no traceback."""
+    """An interrupt does not wait for a thread that waits for the file.
+
+    It prints no traceback.
+    """
     env = {
         "PATH": os.environ["PATH"],
         "CONSTRUCT_DB": str(settings.db),
@@ -260,7 +278,7 @@ def test_ctrl_c_while_another_program_holds_the_file(api: FakeApi, settings: Set
 
 
 async def test_lines_of_any_length_and_in_pieces() -> None:
-    """Lines are given as soon as they are whole, however the bytes of a character are cut."""
+    """Lines are given as soon as they are whole, however their bytes are cut."""
     reading, writing = os.pipe()
     lines = read_lines(reading)
     os.write(writing, "é".encode()[:1])

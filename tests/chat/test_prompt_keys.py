@@ -1,12 +1,14 @@
-"""The keys at the prompt: what waits can be taken back, vi's keys, what a line came from."""
+"""The keys at the prompt: taking back a waiting line, vi's keys, the search."""
 
 import asyncio
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from prompt_toolkit.completion import DummyCompleter
 
 from construct.chat.editor import edit_text
+from construct.chat.prompt import Prompt
 from construct.config import Settings
 from construct.errors import ConstructError, UsageError
 from construct.operations.rules import rules_in_force
@@ -96,7 +98,10 @@ async def test_vi_keys(api: FakeApi, settings: Settings) -> None:
     ],
 )
 async def test_cw_keeps_the_space(settings: Settings, keys: str, left: str) -> None:
-    """As vi does: `cw` changes to the end of the word, and on a space up to the next one."""
+    """As in vi, `cw` changes up to the end of the word.
+
+    On a space it changes up to the next word.
+    """
     async with seated(replace(settings, editing_mode="vi")) as seat:
         seat.type("one two, three")
         await seat.see("› one two, three")
@@ -142,7 +147,10 @@ def test_no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_search_through_what_was_said(api: FakeApi, settings: Settings) -> None:
-    """Ctrl-R finds an earlier message by any part of it; Enter takes it to the prompt."""
+    """Ctrl-R finds an earlier message by any part of it.
+
+    Enter takes it to the prompt.
+    """
     async with seated(settings) as seat:
         for words in ("The dentist is on Monday", "something else"):
             seat.type(f"{words}\r")
@@ -176,7 +184,10 @@ async def test_an_earlier_line_is_offered_once_it_is_likely(settings: Settings) 
 async def test_rules_open_in_the_editor(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file is made with an example that only the user can read; what is saved holds at once."""
+    """The file is made with an example and readable for the user only.
+
+    What is saved holds at once.
+    """
     script = tmp_path / "my editor"
     script.write_text('#!/bin/sh\nprintf "never: salary\\n" >> "$1"\n')
     script.chmod(0o700)
@@ -192,3 +203,53 @@ async def test_rules_open_in_the_editor(
         await seat.see("though your rules say never: salary")
     with pytest.raises(ConstructError, match="is not a file"):
         rules_in_force(replace(settings, memory_rules=tmp_path))
+
+
+@pytest.fixture
+def prompt() -> Prompt:
+    """A prompt without a screen, whose history is empty."""
+
+    async def read_history() -> list[str]:
+        return []
+
+    return Prompt(read_history, DummyCompleter(), redraw=lambda: None)
+
+
+async def press(prompt: Prompt, key: str) -> str:
+    """Ask a one-key question, press the key and return the answer."""
+    asking = asyncio.create_task(prompt.ask("d done · q stop:", "dq"))
+    await asyncio.sleep(0)
+    prompt.buffer.insert_text(key)
+    return await asking
+
+
+async def test_a_key_between_two_questions_is_dropped(prompt: Prompt) -> None:
+    """Pressed twice, a key answers one question, and the draft stays as it was."""
+    prompt.fill("a draft")
+    assert await press(prompt, "d") == "d"
+    prompt.buffer.insert_text("d")
+    assert await press(prompt, "q") == "q"
+    assert prompt.text == "a draft"
+
+
+async def test_a_draft_typed_before_the_first_question_stays(prompt: Prompt) -> None:
+    """After a line was sent, what is typed is a draft again.
+
+    What was asked before makes no difference.
+    """
+    assert await press(prompt, "q") == "q"
+    prompt.fill("/agenda")
+    assert prompt.send()
+    await prompt.next_line()
+    prompt.buffer.insert_text("do")
+    assert await press(prompt, "q") == "q"
+    assert prompt.text == "do"
+
+
+async def test_a_line_sent_between_two_questions_is_no_draft(prompt: Prompt) -> None:
+    """It does not come back to the prompt after the next question."""
+    prompt.fill("a draft")
+    assert await press(prompt, "d") == "d"
+    assert prompt.send()
+    assert await press(prompt, "q") == "q"
+    assert not prompt.text

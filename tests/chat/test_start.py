@@ -114,7 +114,10 @@ def hang_up(terminal: PseudoTerminal) -> None:
 
 
 def test_a_dumb_terminal(api: FakeApi, env: dict[str, str]) -> None:
-    """A terminal that only prints lines gets no escape sequences, and the chat works."""
+    """A terminal that only prints lines gets no escape sequences.
+
+    The chat works on it.
+    """
     terminal = PseudoTerminal(python(CHAT), env | {"TERM": "dumb"})
     try:
         terminal.see(lambda screen: screen.lines[-1:] == [">"])

@@ -305,7 +305,10 @@ VIEWS: dict[str, RenderableType] = {
 
 @pytest.mark.parametrize("name", ["timeline", "generations", "usage", "context"])
 def test_bars_are_in_the_colour_of_the_theme(name: str) -> None:
-    """On a known background they have the theme's colours, not the terminal's magenta."""
+    """On a known background, bars have the theme's colours.
+
+    Otherwise they would be the terminal's magenta.
+    """
     drawn = to_ansi(VIEWS[name], 80, LIGHT)
     assert "\x1b[38;5;91m" in drawn
     assert "\x1b[35" not in drawn
@@ -335,7 +338,10 @@ def test_no_colours_where_none_are_wanted() -> None:
 
 
 def test_memory_is_grouped_by_day() -> None:
-    """Observations stand under their day with sign, id, stance, generation, pin, state."""
+    """Observations stand under their day with all their marks.
+
+    Those are sign, id, stance, generation, pin and state.
+    """
     found = [
         observation(1, "Quoted", stance="quoted", priority="low", origin="user"),
         observation(
@@ -391,7 +397,10 @@ def test_context_abbreviates_unless_all_is_wanted() -> None:
 
 
 def test_diff_puts_old_and_new_together() -> None:
-    """What was learned has a plus, what is gone a minus, what changed both, the old one first."""
+    """What was learned has a plus, what is gone a minus, a change has both.
+
+    The old line comes first.
+    """
     lines = [line.strip() for line in to_text(diff_view(DIFF, CLOCK)).splitlines()]
     assert lines[lines.index("Changed") + 1].startswith("- 2 ")
     assert lines[lines.index("Changed") + 2].startswith("+ 3 ")

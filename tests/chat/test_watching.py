@@ -1,4 +1,7 @@
-"""The memory panel while the worker works: above the prompt, kept up to date, in nobody's way."""
+"""The memory panel above the prompt while the worker works.
+
+It is kept up to date and is not in the way.
+"""
 
 import threading
 from dataclasses import replace
@@ -47,7 +50,10 @@ def panels(seat: Seat) -> int:
 async def test_the_panel_is_live_while_the_worker_works(
     settings: Settings, observer: Observer
 ) -> None:
-    """It says who is at work, changes in place, and leaves the line being typed whole."""
+    """The panel says who is at work, and changes in place.
+
+    The line being typed stays whole.
+    """
     async with seated(settings) as seat:
         seat.type("I moved to house 21 in Porto in 2004 with Rui Costa.\r")
         await seat.see("observing…")

@@ -90,7 +90,10 @@ async def test_the_last_exchange_is_shown(settings: Settings, api: FakeApi) -> N
 
 
 async def test_replies_of_the_small_model_are_named_once(settings: Settings, api: FakeApi) -> None:
-    """Who comes back to them hears that it is gone, at the first start and not at the next."""
+    """On the first start back, the user is told that the small model is gone.
+
+    The next start says nothing.
+    """
     gone = "the small built-in model, which is gone"
     async with talking(settings) as dialogue:
         await dialogue.line("Tea.")

@@ -49,5 +49,8 @@ def test_lines_are_broken_between_words(text: str, lines: str, size: int) -> Non
     ids=["columns", "wide", "a word too long", "a choice", "nothing"],
 )
 def test_a_text_is_broken_between_words(text: str, lines: str) -> None:
-    """By the columns it takes, and where columns are made by blanks it is left alone."""
+    """A text is wrapped between words by display width.
+
+    Text with columns made of blanks is left alone.
+    """
     assert wrapped(text, 20) == lines

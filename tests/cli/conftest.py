@@ -1,4 +1,4 @@
-"""The program with the fake as its server, and one with a short life already in its database."""
+"""The program with the fake as its server, also with a short life in its database."""
 
 import shutil
 from collections.abc import Iterator

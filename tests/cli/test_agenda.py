@@ -70,7 +70,10 @@ def events(program: Program) -> dict[str, tuple[str, date, date]]:
 
 
 def test_lists_by_date_with_states(planned: Program) -> None:
-    """A month is ahead through its last day; what is only stated leaves the day after."""
+    """A month is ahead through its last day.
+
+    What is only stated leaves the list the day after.
+    """
     assert states(planned) == [
         (3, "2026-02-20", "outcome unknown"),
         (1, "2026-03-01", "today"),
@@ -285,7 +288,10 @@ def test_brief_is_silent_where_there_is_nothing_to_read(
 
 
 def test_brief_does_not_wait_for_who_holds_the_file(program: Program, life: Life) -> None:
-    """It reads beside a writer, and says nothing where a program keeps the file to itself."""
+    """`--brief` reads beside a writer.
+
+    It prints nothing while a program holds the file exclusively.
+    """
     plan(life, life.talk(), "User sees the dentist", "2026-03-10")
     life.db.execute("BEGIN IMMEDIATE")
     assert program.run("brief").stdout.startswith("Today: ")

@@ -73,7 +73,8 @@ def test_what_was_piped_in_is_learned_as_quoted(program: Program, api: FakeApi) 
     program.run("ask", "--no-wait", "Make this shorter, please.", stdin=letter)
     api.enqueue(
         "observer",
-        "<observations>\n! 2026-03-10 M1 User lives in Oslo\n- 2026-03-10 M1 User's sister is called Berta | planned\n"
+        "<observations>\n! 2026-03-10 M1 User lives in Oslo\n"
+        "- 2026-03-10 M1 User's sister is called Berta | planned\n"
         "</observations>\n<task></task>\n<next></next>\n<title></title>\n<forget></forget>",
     )
     program.run("compact")
@@ -100,7 +101,10 @@ def test_nothing_to_ask_is_wrong_usage(
 
 
 def test_json_has_the_shape_of_the_contract(program: Program) -> None:
-    """`ask --json` prints one object with reply, conversation, message_id, stop_reason and usage."""
+    """`ask --json` prints one object with the contract's keys.
+
+    They are reply, conversation, message_id, stop_reason and usage.
+    """
     answer = program.json("ask", "Hello.")
     assert set(answer) == {"reply", "conversation", "message_id", "stop_reason", "usage"}
     assert (answer["conversation"], answer["message_id"], answer["stop_reason"]) == (
@@ -172,7 +176,10 @@ def test_what_becomes_of_a_message_without_a_reply_is_said(program: Program, api
 def test_a_message_too_large_for_the_window_is_not_said_to_be_sent_again(
     program: Program, api: FakeApi
 ) -> None:
-    """Later requests leave it out with everything before it, until the user drops it."""
+    """Later requests leave the message out, and everything before it.
+
+    That lasts until the user drops it.
+    """
     program.run("ask", "My cat is Tom.")
     api.context_window = 2_000
     done = program.run("ask", "very " * 20_000)
@@ -196,7 +203,10 @@ def test_without_any_model_it_is_not_configured(tmp_path: Path) -> None:
 def test_memory_work_that_is_due_is_finished_after_the_reply(
     program: Program, api: FakeApi
 ) -> None:
-    """The observer runs before `ask` ends, unless `--no-wait` leaves it to the next start."""
+    """The observer runs before `ask` ends.
+
+    With `--no-wait` the next start runs it.
+    """
     for text in facts(4):
         program.run("ask", "--no-wait", text, more=LOW)
     assert not api.of("observer")
@@ -206,7 +216,10 @@ def test_memory_work_that_is_due_is_finished_after_the_reply(
 
 
 def test_a_talk_that_went_cold_is_observed_when_it_goes_on(program: Program, api: FakeApi) -> None:
-    """What stood unobserved while the cache ran out is observed and compacted, though the turn makes it warm again."""
+    """What was unobserved when the cache ran out is observed and compacted.
+
+    That holds although the new turn makes the cache warm again.
+    """
     at = "2026-03-01T{}Z".format
     program.run("ask", " ".join(facts(24)), more={"CONSTRUCT_NOW": at("10:00")})
     program.run("ask", "Still there?", more={"CONSTRUCT_NOW": at("10:04")})
@@ -261,7 +274,7 @@ def test_interrupting_the_reply_keeps_what_came(program: Program, api: FakeApi) 
 
 
 def test_replies_cannot_move_the_cursor(program: Program, api: FakeApi) -> None:
-    """Escape sequences, control characters and bidirectional overrides are not printed."""
+    """Escape sequences, control characters and bidi overrides are not printed."""
     api.enqueue("chat", "a\x1b[2Jb\x1b]0;title\x07c\x9b1Ad\u202ee\x00f")
     done = program.run("ask", "Attack me.")
     assert done.stdout == "abcdef\n"

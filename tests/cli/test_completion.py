@@ -16,7 +16,10 @@ def offered(program: Program, line: str) -> str:
 def test_the_ids_of_conversations_are_offered_with_harmless_titles(
     program: Program, life: Life
 ) -> None:
-    """What zsh is offered it evaluates: of a title only letters, digits and blanks go out."""
+    """Titles are offered with only letters, digits and blanks.
+
+    zsh evaluates what it is offered.
+    """
     life.talk("Tea \\$(touch x) `y` \"z\" 'q' [b]: ü")
     life.db.close()
     assert '"1":"Tea touch x y z ’q’ b ü"' in offered(program, "construct chat --conversation ")

@@ -11,7 +11,10 @@ KEYS = {"id", "title", "created_at", "parent", "forked_at_message", "current_tas
 
 
 def test_without_a_command_it_lists(lived: Program) -> None:
-    """`construct conversations` is `construct conversations list`; `--json` counts only behind a command."""
+    """`construct conversations` is `construct conversations list`.
+
+    `--json` is only accepted after a command.
+    """
     assert lived.run("conversations").stdout == lived.run("conversations", "list").stdout != ""
     assert lived.json("conversations") == lived.json("conversations", "list")
     done = lived.run("conversations", "--json", "show", "1")
@@ -64,7 +67,10 @@ def test_rename_gives_a_title(lived: Program) -> None:
 
 
 def test_a_fork_goes_its_own_way(lived: Program) -> None:
-    """It begins where its parent stands, and what is said in it is not said in the parent."""
+    """A fork begins where its parent stands.
+
+    What is said in the fork is not in the parent.
+    """
     new = lived.json("conversations", "fork", "2")
     assert new == {"id": 3, "parent": 2}
     lived.run("ask", "--conversation", "3", "--no-wait", "And which brake?")
@@ -185,7 +191,7 @@ def test_piped_chat_finishes_memory_at_the_end(program: Program, api: FakeApi) -
 
 
 def test_a_chat_that_nobody_reads_ends_quietly(program: Program, api: FakeApi) -> None:
-    """When what reads its replies goes away it asks no more, and has nothing to say about it."""
+    """A chat stops without a message when the reader of its output goes away."""
     with program.start("chat") as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -217,7 +223,10 @@ def test_private_chat_stores_nothing(program: Program) -> None:
 
 
 def test_chat_takes_the_options_of_ask(program: Program, api: FakeApi) -> None:
-    """`--new` begins a conversation, `--conversation` names one, `--model` another model."""
+    """`--new` begins a conversation, `--conversation` names one.
+
+    `--model` names another model.
+    """
     program.run("chat", stdin="a\n")
     program.run("chat", "--new", "--model", "claude-opus-5-5", stdin="b\n")
     assert api.of("chat")[-1].body["model"] == "claude-opus-5-5"

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from datetime import date, timedelta
 from pathlib import Path
 from unittest import mock
@@ -10,6 +11,7 @@ import pytest
 
 from construct.config import load_settings
 from construct.operations.demo import fill
+from tests.support.emulator import PseudoTerminal
 from tests.support.program import Program
 
 
@@ -26,7 +28,10 @@ def program(tmp_path: Path) -> Program:
 
 
 def test_the_life_goes_up_to_today(program: Program) -> None:
-    """Its days move with the clock: in what is due, and in the words, weekdays included."""
+    """The demo's days move with the clock.
+
+    That includes what is due, and the weekdays in the text.
+    """
     done = program.run("demo", stdin="When is Mum's party?\n")
     assert (done.returncode, done.stderr) == (0, "")
     party = date(2026, 7, 18) + (date(2027, 2, 10) - date(2026, 6, 22))
@@ -55,7 +60,7 @@ def test_what_the_first_screen_suggests_works_word_for_word(program: Program) ->
 
 
 def test_the_life_keeps_the_invariants(program: Program) -> None:
-    """Doctor has nothing to say of it, and something in it is due today and tomorrow."""
+    """Doctor finds nothing wrong, and something is due today and tomorrow."""
     with mock.patch.dict(os.environ, program.environment(), clear=True):
         fill(load_settings(os.environ))
     assert program.json("doctor")["ok"]
@@ -67,6 +72,26 @@ def test_nothing_reaches_the_users_own_file(program: Program) -> None:
     """Neither the life nor what is said in the demo."""
     program.run("demo", stdin="I keep bees.\n")
     assert not program.db.exists()
+    assert not (program.folder / "config").exists()
+
+
+def test_the_rules_and_the_persona_of_the_demo_go_with_it(program: Program) -> None:
+    """What is written there to try it out does not apply to the user's own life."""
+    editor = program.folder / "editor"
+    editor.write_text('#!/bin/sh\necho "$1" >> "$0.opened"\n', "utf-8")
+    editor.chmod(0o700)
+    command = [sys.executable, "-m", "construct", "demo"]
+    terminal = PseudoTerminal(command, program.environment({"EDITOR": str(editor)}))
+    terminal.see("notebook")
+    terminal.type("/rules\r")
+    terminal.see("construct-demo-")
+    terminal.type("/persona\r")
+    terminal.see("Nothing was changed.")
+    terminal.type("/quit\r")
+    assert terminal.wait() == 0
+    opened = Path(f"{editor}.opened").read_text("utf-8").split()
+    assert len(opened) == 2
+    assert not any(Path(path).exists() for path in opened)
     assert not (program.folder / "config").exists()
 
 

@@ -1,4 +1,4 @@
-"""What cannot work: databases that are unusable, disks that are full, streams that are closed."""
+"""What cannot work: unusable databases, full disks and closed streams."""
 
 import os
 import sqlite3
@@ -175,7 +175,8 @@ def test_streams_may_be_closed_or_full(lived: Program) -> None:
     assert (closed.returncode, closed.stderr) == (0, "")
     full = shell(
         lived,
-        "construct memory show 99 2>/dev/full; echo $? >&2; construct memory list --json >/dev/full",
+        "construct memory show 99 2>/dev/full; echo $? >&2; "
+        "construct memory list --json >/dev/full",
     )
     assert full.returncode == 1
     first, *rest = full.stderr.splitlines()

@@ -63,7 +63,10 @@ def test_a_key_is_typed_hidden_and_a_wrong_one_is_not_kept(program: Program) -> 
 
 
 def test_a_model_found_on_this_machine(program: Program, api: FakeApi) -> None:
-    """One key, one sentence tried, and the chat begins with it; its small window is said."""
+    """One key picks a found model and tries it with a message.
+
+    When it gives no answer, nothing is saved.
+    """
     answers = ollama({"gemma4:12b": {"size": "12B", "loaded": 4096}})
     with ModelServer(answers) as server:
         found = {"CONSTRUCT_LOOK_FOR": server.url}

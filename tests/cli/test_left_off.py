@@ -1,4 +1,7 @@
-"""What takes long and is left off: it says where it stands, goes on later, and search is never wrong in silence."""
+"""Long work that is interrupted says where it stands and goes on later.
+
+Until it is complete, search says that it may miss something.
+"""
 
 import json
 import os
@@ -27,7 +30,7 @@ TALK = "".join(
 
 @pytest.fixture
 def half(program: Program, monkeypatch: pytest.MonkeyPatch) -> Program:
-    """A program with five imported messages, of which one is in the search index."""
+    """A program with five imported messages, one of them in the search index."""
     (program.folder / "talk.jsonl").write_text(TALK)
     monkeypatch.setattr(search_index, "_BATCH_MESSAGES", 1)
     monkeypatch.setattr(search_index, "_PAUSE_SECONDS", 0)

@@ -1,4 +1,7 @@
-"""The door for other programs' models, driven by the official client over a real process."""
+"""The door for other programs' models.
+
+The official client drives it over a real process.
+"""
 
 import json
 import random
@@ -43,7 +46,7 @@ GREETING = {
 
 @asynccontextmanager
 async def client_of(program: Program, *options: str) -> AsyncIterator[ClientSession]:
-    """Start `construct mcp` as a client does, by what its settings say, and greet it."""
+    """Start `construct mcp` as a client's settings say, and greet it."""
     printed = program.run("mcp", *options, "--print-config", "claude-code")
     said = json.loads(printed.stdout)["mcpServers"]["construct"]
     server = StdioServerParameters(
@@ -83,7 +86,10 @@ def plan_a_party(program: Program) -> int:
 
 
 async def test_every_tool_and_the_resource(lived: Program) -> None:
-    """They say what was said; what names nothing is an error result; each call is noted."""
+    """Every tool and the resource give what was said, and each call is noted.
+
+    An id that does not exist is an error result.
+    """
     dated = plan_a_party(lived)
     async with client_of(lived) as session:
         tools = (await session.list_tools()).tools
@@ -134,7 +140,10 @@ async def test_every_tool_and_the_resource(lived: Program) -> None:
 
 
 def whole(life: Life, allowed: Access, query: str) -> str:
-    """Return all that a client is given: what recall finds, its sources, and the resource."""
+    """Return everything a client is given.
+
+    That is what recall finds, its sources, and the resource.
+    """
     ctx = context(life.db, life.clock)
     found = doors.recall(ctx, allowed, query, limit=50)
     pages = [doors.source(ctx, allowed, (hit.kind, hit.id), 1) for hit in found.hits]
@@ -144,7 +153,7 @@ def whole(life: Life, allowed: Access, query: str) -> str:
 
 
 def test_narrowed(life: Life) -> None:
-    """Nothing is handed out that rests on what a client may not see, by whatever way."""
+    """Nothing is handed out that rests on what the client may not see."""
     here, there = life.talk("Work"), life.talk("Home")
     old = life.learn(here, "The quince tart needs honey")
     life.pass_days(10)
@@ -167,7 +176,7 @@ def test_narrowed(life: Life) -> None:
 
 
 def test_out_of_reach(life: Life) -> None:
-    """What was withheld, left out of requests or said by rule is neither found nor read."""
+    """Withheld, left-out and rule-made messages can neither be found nor read."""
     here = life.talk()
     kept = life.learn(here, "The quince tree needs water")
     asked = life.learn(here, "The quince cake needs eggs")
@@ -206,7 +215,7 @@ PLANTED = [
 
 
 def test_planted_instructions_stay_in_their_line(life: Life) -> None:
-    """In messages, notes and titles alike: no line begins that is not ours, and no `<` stays."""
+    """Planted text in messages, notes and titles begins no line and keeps no `<`."""
     assert len(PLANTED) == 50
     here = life.talk(PLANTED[0])
     for words in PLANTED:
@@ -267,7 +276,10 @@ def frames(number: int) -> Sequence[bytes]:
 
 
 def test_malformed_frames(lived: Program) -> None:
-    """After 200 of them the server still answers, stores nothing, and prints no traceback."""
+    """After 200 malformed frames the server still answers.
+
+    It stores nothing and prints no traceback.
+    """
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     listing = {"jsonrpc": "2.0", "id": "last", "method": "tools/list"}
     good = [json.dumps(one).encode() for one in (GREETING, ready, listing)]
@@ -325,7 +337,7 @@ def test_what_cannot_be_served(program: Program) -> None:
 
 
 def test_imported_by_its_commands_alone(program: Program) -> None:
-    """The SDK takes a second and a half to import: nobody else waits for it."""
+    """Only the mcp commands import the SDK, which takes a second and a half."""
     code = "import sys, construct.cli.app, construct.chat.app; sys.exit('mcp' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -1,4 +1,4 @@
-"""`construct memory …`, `undo` and `compact`: looking into memory and correcting it, from outside."""
+"""`construct memory …`, `undo` and `compact`, run as a program."""
 
 from typing import Any
 
@@ -31,7 +31,10 @@ def ids(found: list[dict[str, Any]]) -> list[object]:
 
 
 def test_without_a_command_it_lists(lived: Program) -> None:
-    """`construct memory` is `construct memory list`; `--json` counts only behind a command."""
+    """`construct memory` is `construct memory list`.
+
+    `--json` is only accepted after a command.
+    """
     assert lived.run("memory").stdout == lived.run("memory", "list").stdout != ""
     assert lived.json("memory") == lived.json("memory", "list")
     done = lived.run("memory", "--json", "show", "1")
@@ -40,7 +43,10 @@ def test_without_a_command_it_lists(lived: Program) -> None:
 
 
 def test_list_has_the_shape_of_the_contract(lived: Program) -> None:
-    """What is active or pending, then memories: an observation's id is bare, a memory's `memory:ID`."""
+    """`memory list --json` has active and pending observations, then memories.
+
+    An observation's id is a bare number, a memory's is `memory:ID`.
+    """
     found = lived.json("memory", "list")
     observations = [one for one in found if one["kind"] == "observation"]
     memories = [one for one in found if one["kind"] == "memory"]
@@ -143,7 +149,7 @@ def test_search_has_the_shape_of_the_contract(lived: Program) -> None:
 
 
 def test_list_and_search_agree(lived: Program) -> None:
-    """What both show of a thing is the same in both: conversation, date, text and state."""
+    """List and search give the same conversation, date, text and state."""
     listed = {one["id"]: one for one in lived.json("memory", "list")}
     for one in lived.json("memory", "search", "Lisbon tandem birthday alarm"):
         if one["kind"] != "message":
@@ -198,7 +204,10 @@ def test_show_takes_each_form_of_id(lived: Program) -> None:
 
 
 def test_why_goes_through_every_generation(lived: Program) -> None:
-    """Sources are the observations below, messages all that it rests on, with plain numbers as ids."""
+    """`why --json` names the observations below and all messages they rest on.
+
+    Their ids are plain numbers.
+    """
     why = lived.json("memory", "why", "4")
     assert set(why) == {"observation", "sources", "messages", "attachments", "life"}
     assert why["observation"]["id"] == 4
@@ -378,7 +387,10 @@ def test_undo_takes_back_one_cycle_after_another(lived: Program) -> None:
 
 
 def test_compact_does_all_now(program: Program, api: FakeApi) -> None:
-    """What is unobserved is observed and committed, below every threshold, and it prints what changed."""
+    """`compact` observes and commits everything below the thresholds.
+
+    It prints what changed.
+    """
     assert program.run("compact").returncode == 0
     for text in facts(3):
         program.run("ask", "--no-wait", text)
@@ -408,7 +420,7 @@ def test_compact_says_what_was_read_by_rule(program: Program, api: FakeApi) -> N
 
 
 def test_the_extractive_worker_needs_no_model(program: Program, api: FakeApi) -> None:
-    """With MEMORY_WORKER_MODEL=extractive the user's own sentence is what is remembered."""
+    """With MEMORY_WORKER_MODEL=extractive the user's own sentence is remembered."""
     more = {**LOW, "MEMORY_WORKER_MODEL": "extractive"}
     for text in facts(6):
         assert program.run("ask", text, more=more).returncode == 0
@@ -418,7 +430,7 @@ def test_the_extractive_worker_needs_no_model(program: Program, api: FakeApi) ->
 
 
 def test_scope_conversation_counts_only_its_own(program: Program, life: Life) -> None:
-    """With CONSTRUCT_SCOPE=conversation the panel counts what the latest conversation knows."""
+    """With CONSTRUCT_SCOPE=conversation only the latest talk's lines are counted."""
     life.learn(life.talk(), "I live in Lisbon")
     life.exchange(life.talk(), "Hello there")
     assert program.json("status")["observations"]["committed"]["count"] == 1
@@ -565,7 +577,7 @@ def test_search_says_which_spelling_it_searched(program: Program, life: Life) ->
 
 
 def test_the_graph_is_what_the_chat_shows(lived: Program) -> None:
-    """Without a name it is the user's; one that nobody has is a failure."""
+    """Without a name the graph is the user's; an unknown name is an error."""
     found = lived.json("memory", "graph", "the")
     assert found["name"] == "The"
     (relation,) = found["relations"]
@@ -576,7 +588,10 @@ def test_the_graph_is_what_the_chat_shows(lived: Program) -> None:
 
 
 def test_the_context_is_what_would_be_sent(lived: Program) -> None:
-    """Part by part, with its tokens and the marks of the prompt cache; `--full` has every word."""
+    """The context is shown part by part, with tokens and cache marks.
+
+    `--full` prints all of the text.
+    """
     found = lived.json("memory", "context")
     assert found["messages"][0]["blocks"][0]["kind"] == "observations"
     assert set(found["tokens"]) >= {"system", "observations", "messages"}

@@ -18,10 +18,11 @@ from tests.support.fake_api import FakeApi, faults
 from tests.support.fake_types import Answer, Json
 from tests.support.program import Program
 
-REPLY = """Thank you for telling me. Whoever comes to a new place finds other streets, another light at dawn, shops
-that open late and close early, and neighbours who want to know everything; give it a summer before you judge. If you
-like, tell me what you miss, which rooms you use most, when you work, and where the noise comes from, and we will see
-what can be moved, bought, lent or left as it is."""
+REPLY = """Thank you for telling me. Whoever comes to a new place finds other streets, another
+light at dawn, shops that open late and close early, and neighbours who want to know everything;
+give it a summer before you judge. If you like, tell me what you miss, which rooms you use most,
+when you work, and where the noise comes from, and we will see what can be moved, bought, lent or
+left as it is."""
 
 
 @pytest.fixture
@@ -80,7 +81,10 @@ def test_an_unknown_price_is_not_told_as_nothing(past: Program) -> None:
 
 
 def test_the_bar_is_there_before_the_first_step_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call of a local model takes a minute: until it answers, too, somebody sees that it is at work."""
+    """The progress bar shows before the first step is done.
+
+    A call of a local model may take a minute.
+    """
     screen = Emulator()
     monkeypatch.setattr(sys, "stderr", screen)
     with progress_bar() as advance:
@@ -193,7 +197,7 @@ def test_what_another_process_observes_is_left_to_it(past: Program, api: FakeApi
 
 
 def test_a_batch_that_was_stopped_is_taken_up_by_the_next_call(past: Program) -> None:
-    """Killed between reviving messages and reading them: they are still counted, and read, however few they are."""
+    """Messages revived before a kill are still counted and observed, however few."""
     with closing(open_database(past.db)) as db:
         db.execute("UPDATE messages SET archived = 0 WHERE conversation_id = 1 OR id % 2")
     done = past.run("observe", "--yes")
@@ -214,7 +218,7 @@ def test_undone_it_is_not_learned_again_by_itself(past: Program) -> None:
 
 
 def test_it_is_nobodys_present_talk(past: Program) -> None:
-    """What was observed was still said elsewhere: the next words begin a talk of their own."""
+    """The observed talk stays in the past: the next message begins a new one."""
     past.run("observe", "--yes")
     assert past.json("status")["conversation"] is None
     assert past.json("ask", "Hello")["conversation"] == 3

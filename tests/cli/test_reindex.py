@@ -44,7 +44,8 @@ def test_every_entry_is_given_its_vector(lived: Program) -> None:
     assert lived.run("reindex", more=WITH).stdout.startswith("Made 0 vectors;")
     with sqlite3.connect(lived.db) as db:
         db.execute(
-            "DELETE FROM vectors WHERE (kind, entry_id) IN (SELECT kind, entry_id FROM vectors LIMIT 1)"
+            "DELETE FROM vectors "
+            "WHERE (kind, entry_id) IN (SELECT kind, entry_id FROM vectors LIMIT 1)"
         )
     assert "1 entry has no vector yet" in meaning_line(lived, WITH)
     with sqlite3.connect(lived.db) as db:
@@ -56,7 +57,10 @@ def test_every_entry_is_given_its_vector(lived: Program) -> None:
 
 @pytest.mark.skipif(not is_available(), reason="onnxruntime has no wheels here")
 def test_what_runs_the_model_reports_to_nobody(lived: Program) -> None:
-    """Its telemetry, on unless it is told otherwise, leaves a device id and a queue in the home folder."""
+    """The library's telemetry is off.
+
+    By default it would leave a device id and a queue in the home folder.
+    """
     with lived.start("reindex", more=WITH) as process:
         assert "vectors; none is missing" in process.communicate()[0]
     assert list(Path.home().rglob("*")) == []
@@ -82,6 +86,6 @@ def test_a_loose_hit_is_marked(program: Program, life: Life) -> None:
     done = program.run("memory", "search", "tandem chain wheels repair")
     *_, hit, legend = done.stdout.splitlines()
     assert hit.endswith("[loose]")
-    assert legend == "loose: only part of the words, or only beside what has them"
+    assert legend == "loose: has only some of the words, or stands next to a match"
     found = json.loads(program.run("memory", "search", "tandem chain", "--json").stdout)
     assert [hit.get("match") for hit in found] == [None, "loose"]

@@ -1,4 +1,4 @@
-"""`construct report`, and how it and `export` treat a file that is there already, from outside."""
+"""`construct report`, and how it and `export` treat an existing file."""
 
 import io
 import os
@@ -47,7 +47,10 @@ def test_an_encoding_that_lacks_characters_loses_none(lived: Program) -> None:
 def test_what_construct_wrote_is_replaced(
     lived: Program, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    """An export or a report of another kind or an empty file too, as for a nightly copy; the database never is."""
+    """An export, another report or an empty file is replaced, the database never.
+
+    So a nightly copy can keep one name.
+    """
     lived.run("memory", "add", "Something more")
     for before in ("export", "export --format markdown", "report"):
         assert lived.run(*before.split(), "-o", "out").returncode == 0
@@ -85,7 +88,8 @@ def test_any_other_file_needs_force(
         done = lived.run(*command, "-o", "out")
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr == (
-            "out was not written by Construct.\nPass --force to replace it, or name another file with -o.\n"
+            "out was not written by Construct.\n"
+            "Pass --force to replace it, or name another file with -o.\n"
         )
         assert target.read_bytes() == mine
     target.write_text("mine")
@@ -108,7 +112,10 @@ def test_a_terminal_is_told_too(lived: Program, tmp_path: Path) -> None:
     """
     target = tmp_path / "out"
     target.write_text("mine")
-    code = "from construct.cli.run import run; print([run(a) for a in (['report'], ['report', '-o', 'out'])])"
+    code = (
+        "from construct.cli.run import run; "
+        "print([run(a) for a in (['report'], ['report', '-o', 'out'])])"
+    )
     terminal = PseudoTerminal(
         python(f"import os; os.chdir({str(tmp_path)!r}); {code}"), lived.environment(), 200
     )

@@ -15,7 +15,10 @@ FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u2
 
 @pytest.fixture
 def attacked(program: Program, api: FakeApi, tmp_path: Path) -> Program:
-    """A database with hostile titles, messages, replies, observations, memories and imports."""
+    """A database whose titles, messages, replies and memories are hostile.
+
+    So are its observations and imports.
+    """
     line = {
         "type": "message",
         "conversation": f"Title {ATTACK}",
@@ -56,7 +59,10 @@ COMMANDS = [
 
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
 def test_no_command_prints_what_moves_a_cursor(attacked: Program, as_json: bool) -> None:
-    """In every command's output, standard error too, and as JSON, where escapes stand for it."""
+    """No output has control characters, on either stream.
+
+    In JSON they are escaped.
+    """
     for command in COMMANDS:
         if as_json and command.startswith(("export", "report")):
             continue
@@ -115,7 +121,7 @@ def test_no_error_message_moves_a_cursor(program: Program, command: tuple[str, .
 
 
 def test_with_json_nothing_else_is_on_standard_output(lived: Program) -> None:
-    """Every command that takes `--json` prints one JSON value there, and nothing on standard error."""
+    """Every command with `--json` prints one JSON value and no error output."""
     for command in (
         "status", "usage", "doctor", "memory list", "memory search Lisbon", "memory show 3",
         "memory why 4", "memory pin 3", "memory edit 3 Words", "memory add More", "memory diff",
@@ -129,7 +135,7 @@ def test_with_json_nothing_else_is_on_standard_output(lived: Program) -> None:
 
 
 def test_secrets_are_in_no_file(program: Program, tmp_path: Path) -> None:
-    """Neither key nor token is in the database, its log, an export of any form, or the log file."""
+    """Neither key nor token is in the database, its log, an export or the log file."""
     more = {"ANTHROPIC_API_KEY": "sk-ant-hush-hush", "ANTHROPIC_AUTH_TOKEN": "bearer-of-secrets"}
     for command in (
         "ask Hello",
@@ -159,7 +165,10 @@ def test_secrets_are_in_no_file(program: Program, tmp_path: Path) -> None:
 
 
 def test_the_database_is_private(program: Program, tmp_path: Path) -> None:
-    """The file and what stands beside it are 0600 while it is open too, whatever the umask or an older mode."""
+    """The database and the files beside it are 0600, also while it is open.
+
+    That holds whatever the umask, and also for a file whose mode was wider.
+    """
     program.run("memory", "add", "Something")
     program.db.chmod(0o644)
     assert program.run("ask", "--no-wait", "Hello").returncode == 0

@@ -58,7 +58,7 @@ def door(lived: Program) -> Iterator[Door]:
 
 
 def test_who_is_let_through(door: Door) -> None:
-    """A foreign Host, a foreign page, and whoever has no token are refused, in this order."""
+    """A foreign Host, a foreign page and a missing token are refused, in this order."""
     path, here = "/api/sessions/1/memory", f"127.0.0.1:{door.port}"
     expected = [
         ({}, 200),

@@ -11,8 +11,8 @@ from tests.support.program import Program
 WRONG = [
     ("CONSTRUCT_PROVIDER", "openai"),
     ("CONSTRUCT_DB", "~nobody-here/x.db"),
-    *((f"CONSTRUCT_{name}", value) for name in ("OBSERVER_THRESHOLD", "COMPACT_THRESHOLD",
-                                                "REFLECTOR_THRESHOLD")
+    *((f"CONSTRUCT_{name}", value)
+      for name in ("OBSERVER_THRESHOLD", "COMPACT_THRESHOLD", "REFLECTOR_THRESHOLD")
       for value in ("x", "0", "-1", "1.5")),
     ("CONSTRUCT_OBSERVATION_BUDGET", "many"),
     ("CONSTRUCT_RETAIN", "2"),
@@ -50,7 +50,10 @@ def test_a_wrong_secret_is_not_shown(program: Program) -> None:
 
 
 def test_the_environment_goes_before_env_before_config(program: Program) -> None:
-    """The environment wins over `.env` in the working directory, and that over `config.env`; blank is not set."""
+    """The environment wins over `.env`, and `.env` wins over `config.env`.
+
+    `.env` is that of the working directory. A blank value counts as not set.
+    """
     config = program.folder / "config" / "construct" / "config.env"
     config.parent.mkdir(parents=True)
     more = {"XDG_CONFIG_HOME": str(program.folder / "config")}
@@ -129,7 +132,7 @@ def test_the_latest_conversation_is_the_one_last_talked_in(program: Program) -> 
 
 
 def test_scope_conversation_shows_only_its_own(program: Program, life: Life, api: FakeApi) -> None:
-    """With CONSTRUCT_SCOPE=conversation what another conversation taught is not in the prompt's observations."""
+    """With CONSTRUCT_SCOPE=conversation the prompt has no other talk's observations."""
     life.learn(life.talk(), "My cat is called Quixote")
     for scope, shown in (("user", True), ("conversation", False)):
         program.run("ask", "--new", "--no-wait", "Good morning.", more={"CONSTRUCT_SCOPE": scope})
@@ -137,7 +140,7 @@ def test_scope_conversation_shows_only_its_own(program: Program, life: Life, api
 
 
 def test_recent_messages_are_shown_without_memory(program: Program, api: FakeApi) -> None:
-    """With CONSTRUCT_MEMORY=off no more than CONSTRUCT_RECENT_MESSAGES go to the model."""
+    """With CONSTRUCT_MEMORY=off the model gets CONSTRUCT_RECENT_MESSAGES at most."""
     more = {"CONSTRUCT_MEMORY": "off", "CONSTRUCT_RECENT_MESSAGES": "3"}
     for word in ("one", "two", "three", "four"):
         program.run("ask", word, more=more)

@@ -38,7 +38,7 @@ def test_without_a_choice_nothing_changes(program: Program) -> None:
 
 
 def test_models_lists_what_is_within_reach(program: Program) -> None:
-    """With the shape that contract.md gives."""
+    """With the fields that docs/programs.md lists."""
     with ModelServer(ollama({"gemma4": {"loaded": 4096}})) as server:
         done = program.run("models", "--json", more={"CONSTRUCT_LOOK_FOR": server.url})
     assert json.loads(done.stdout) == [
@@ -175,7 +175,7 @@ def test_a_linked_config_file_is_written_where_it_is(program: Program, tmp_path:
 
 
 def test_a_models_short_name_will_do(program: Program) -> None:
-    """llama.cpp's model is named by the path of its file; the screen shows the file's name."""
+    """llama.cpp names a model by its path; the screen shows the file's name."""
     with ModelServer(llamacpp("/models/tiny.gguf", 4096)) as server:
         found = {"CONSTRUCT_LOOK_FOR": server.url}
         done = program.run("setup", "--use", "tiny.gguf", more=found)

@@ -10,8 +10,8 @@ import sys
 from construct.cli.run import run
 from construct.cli.chat import chat
 import construct.chat.app
-heavy = {"anthropic", "tiktoken", "rich.markdown", "rich.console", "sqlite_utils", "typer", "xllamacpp", "jinja2",
-         "construct.companion", "construct.memory.learning.extractive"}
+heavy = {"anthropic", "tiktoken", "rich.markdown", "rich.console", "sqlite_utils", "typer",
+         "xllamacpp", "jinja2", "construct.companion", "construct.memory.learning.extractive"}
 print(sorted(heavy & sys.modules.keys()))
 """
 
@@ -19,7 +19,8 @@ print(sorted(heavy & sys.modules.keys()))
 _COMMANDS = """
 import sys
 import construct.cli.app
-print([name for name in sys.modules if name.startswith(("construct.memory", "construct.llm", "construct.chat"))])
+above = ("construct.memory", "construct.llm", "construct.chat")
+print([name for name in sys.modules if name.startswith(above)])
 """
 
 _SEARCH = """
@@ -31,7 +32,7 @@ print(sorted({"pydantic", "rich", "asyncio", "anthropic", "prompt_toolkit"} & sy
 
 
 def test_a_search_is_light(program: Program) -> None:
-    """What another program asks in a pipe imports no terminal, no models' side and no pydantic."""
+    """A search in a pipe imports no terminal, no model client and no pydantic."""
     program.run("memory", "add", "Tea at five")
     done = subprocess.run(
         [sys.executable, "-c", _SEARCH],
@@ -52,6 +53,9 @@ def test_help_needs_nothing_of_what_the_commands_do() -> None:
 
 
 def test_the_way_to_the_prompt_is_light() -> None:
-    """Nothing heavy, and nothing of the memory's machinery, is imported before the prompt is up."""
+    """Nothing heavy is imported before the prompt is up.
+
+    That includes the modules for memory work.
+    """
     done = subprocess.run([sys.executable, "-c", _CODE], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

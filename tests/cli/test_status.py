@@ -109,7 +109,7 @@ def test_the_figures_are_those_of_the_database(program: Program, life: Life) -> 
 def test_the_mode_is_the_setting_when_nothing_is_learned(
     program: Program, api: FakeApi, mode: str
 ) -> None:
-    """With CONSTRUCT_MEMORY read-only or off no message is observed, however many tokens there are."""
+    """With CONSTRUCT_MEMORY read-only or off no message is observed."""
     more = {"CONSTRUCT_MEMORY": mode, "CONSTRUCT_OBSERVER_THRESHOLD": "5"}
     assert program.run("ask", "My locker has the code 1234.", more=more).returncode == 0
     assert not api.of("observer")
@@ -141,7 +141,10 @@ def test_the_mode_is_active_while_a_chat_is_open(program: Program) -> None:
 
 
 def test_the_panel_in_words(program: Program, life: Life) -> None:
-    """The panel is printed plainly, names the command that goes on, and is printed once where nobody can watch it."""
+    """The panel is plain text and names the command to run next.
+
+    Where nobody can watch, it is printed once.
+    """
     life.observe(
         (here := life.talk()), ("I bought a tandem", [life.exchange(here, "I bought a tandem")])
     )
@@ -155,7 +158,7 @@ def test_the_panel_in_words(program: Program, life: Life) -> None:
 
 
 def test_the_panel_of_no_talk_counts_no_messages(program: Program) -> None:
-    """What was imported is there, though nobody goes on with it: the panel says how to have it learned from."""
+    """With imported messages only, the panel says how to have them observed."""
     line = {
         "type": "message",
         "conversation": "Trip",
@@ -172,7 +175,10 @@ def test_the_panel_of_no_talk_counts_no_messages(program: Program) -> None:
 
 
 def test_the_panel_is_watched(lived: Program) -> None:
-    """On a terminal it stays in its place, as wide as that is, until Ctrl-C, which is the way out and no failure."""
+    """On a terminal the panel is redrawn in place until Ctrl-C.
+
+    It is as wide as the terminal, and Ctrl-C is not a failure.
+    """
     terminal = PseudoTerminal(
         [sys.executable, "-m", "construct", "status", "--watch"], lived.environment()
     )
@@ -215,7 +221,7 @@ def test_usage_is_by_purpose_and_model(program: Program) -> None:
 
 
 def test_doctor_finds_all_in_order(lived: Program) -> None:
-    """Settings, credentials, integrity, invariants, search index and model, each with its finding."""
+    """`doctor` prints a finding for each of its checks."""
     found = lived.json("doctor", more={"CONSTRUCT_MODLE": "x"})
     assert found["ok"] is True
     assert "no such setting: CONSTRUCT_MODLE" in found["checks"][0]["detail"]
@@ -233,7 +239,10 @@ def test_doctor_finds_all_in_order(lived: Program) -> None:
 
 
 def test_doctor_says_what_is_wrong(program: Program, life: Life, api: FakeApi) -> None:
-    """A broken invariant, a rejected key and missing credentials are found, and exit 1."""
+    """Doctor finds a broken invariant, a rejected key and missing credentials.
+
+    Its status is 1.
+    """
     here = life.talk()
     life.learn(here, "I cycle")
     api.fail("chat", faults.http(401))
@@ -259,7 +268,7 @@ def test_doctor_says_what_is_wrong(program: Program, life: Life, api: FakeApi) -
     ids=" ".join,
 )
 def test_every_command_has_help(program: Program, command: list[str]) -> None:
-    """`-h` and `--help` print the same on standard output, exit 0 and make no database."""
+    """`-h` and `--help` print the same, exit 0 and make no database."""
     done = program.run(*command, "-h")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: {' '.join(['construct', *command])} ")

@@ -257,7 +257,10 @@ def test_what_is_no_utf8_fails_the_file(lived: Program, tmp_path: Path) -> None:
 
 
 def test_half_an_export_is_refused(lived: Program, tmp_path: Path) -> None:
-    """One that was cut off, and one whose observations rest on nothing, change nothing in an empty database."""
+    """A cut-off export changes nothing in an empty database.
+
+    Nor does one whose observations have no sources.
+    """
     lines = lived.run("export").stdout.splitlines(keepends=True)
     without = [line for line in lines if json.loads(line)["type"] != "message"]
     other = ("--db", str(tmp_path / "other.db"))

@@ -14,7 +14,10 @@ from tests.support.program import Program
 
 @pytest.fixture
 def program(tmp_path: Path, api: FakeApi) -> Program:
-    """The program in a stranger's repository: the key is the user's, the `.env` in the folder is not."""
+    """The program in a stranger's repository.
+
+    The key is the user's, the `.env` in the folder is not.
+    """
     return Program(
         tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "config"), "CONSTRUCT_PROVIDER": "anthropic"}
     )
@@ -28,7 +31,10 @@ def answers(program: Program) -> Path:
 @contextmanager
 def on_terminal(program: Program, *arguments: str) -> Iterator[PseudoTerminal]:
     """Run the program on a terminal, in its folder."""
-    code = f"import os; os.chdir({str(program.folder)!r}); import sys; from construct.cli import main; main()"
+    code = (
+        f"import os; os.chdir({str(program.folder)!r}); "
+        "import sys; from construct.cli import main; main()"
+    )
     terminal = PseudoTerminal(
         [sys.executable, "-c", code, *arguments], program.environment(), columns=200
     )
@@ -39,7 +45,10 @@ def on_terminal(program: Program, *arguments: str) -> Iterator[PseudoTerminal]:
 
 
 def test_a_strangers_address_gets_neither_key_nor_memory(program: Program, api: FakeApi) -> None:
-    """By pipe nothing is asked: not a byte goes to the address, and one line says what was ignored."""
+    """In a pipe the program asks nothing and sends nothing to the address.
+
+    One line says which settings were ignored.
+    """
     program.env["ANTHROPIC_API_KEY"] = "own-key"
     with FakeApi() as stranger:
         (program.folder / ".env").write_text(

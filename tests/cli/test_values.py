@@ -24,7 +24,10 @@ def test_wrong_values(program: Program, arguments: str, said: str) -> None:
 
 
 def test_right_values(program: Program) -> None:
-    """Words, numbers and paths are read; a word may be given several times or not at all."""
+    """Words, numbers and paths are read.
+
+    A word may be given several times or not at all.
+    """
     program.run("memory", "add", "Tea at five")
     found = program.json("memory", "search", "tea", "five", "--limit", "1")
     assert [hit["text"] for hit in found] == ["Tea at five"]

@@ -139,7 +139,10 @@ REFERENCES: list[tuple[str, str | None]] = [
 
 @pytest.mark.parametrize(("text", "day"), REFERENCES)
 def test_reference(text: str, day: str | None) -> None:
-    """A sentence refers to the day its words name, seen from the day it was said, or to none."""
+    """A sentence refers to the day that it names, or to none.
+
+    The day is counted from when it was said.
+    """
     found = referenced_date(text, WEDNESDAY)
     assert (found.isoformat() if found else None) == day
 
@@ -200,7 +203,7 @@ DATES = st.dates(min_value=date(1900, 1, 1), max_value=date(2199, 12, 31))
     st.sampled_from(["{0}", "{m} {d}, {y}", "{d} {m} {y}", "{d}. {m} {y}", "{d}.{n}.{y}"]),
 )
 def test_explicit_dates_round_trip(day: date, base: date, form: str) -> None:
-    """A date written out with its year is read as that day, whatever the day it is said on."""
+    """A date with its year is read as that day, whatever day it is said on."""
     name = MONTHS.split(" ")[day.month - 1]
     text = form.format(day.isoformat(), m=name, d=day.day, y=day.year, n=day.month)
     assert referenced_date(f"The meeting is on {text}.", base) == day
@@ -208,7 +211,10 @@ def test_explicit_dates_round_trip(day: date, base: date, form: str) -> None:
 
 @given(DATES, st.integers(min_value=0, max_value=364))
 def test_dates_without_year_are_the_next_such_day(base: date, ahead: int) -> None:
-    """A month and a day without a year mean the next such day from the day they are said."""
+    """A month and day without a year mean the next such day.
+
+    It is counted from the day they are said.
+    """
     day = base + timedelta(days=ahead)
     if (day.month, day.day) != (2, 29):
         name = MONTHS.split(" ")[day.month - 1]

@@ -49,7 +49,10 @@ def test_sentences(text: str, sentences: list[str]) -> None:
 
 @given(st.text(alphabet=st.characters() | st.sampled_from("Ii .!?\n-1\"'`>…。")))
 def test_sentences_are_pieces_of_the_text_in_order(text: str) -> None:
-    """Every sentence stands in the text word for word, one behind the other, line ends apart."""
+    """Every sentence stands in the text word for word, in order.
+
+    Only line ends may differ.
+    """
     text = "\n".join(text.splitlines())
     at = 0
     for sentence in split_sentences(text):

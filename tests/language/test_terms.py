@@ -51,7 +51,10 @@ from construct.language.terms import (
     ],
 )
 def test_what_is_a_term(text: str, expected: str) -> None:
-    """Numbers, sums, addresses and capitalised words that begin no sentence are terms."""
+    """Numbers, sums, addresses and capitalised words are terms.
+
+    A capitalised word at the beginning of a sentence is not.
+    """
     assert terms(text) == frozenset(expected.split())
 
 
@@ -63,7 +66,7 @@ def test_what_is_a_term(text: str, expected: str) -> None:
     ],
 )  # fmt: skip
 def test_quoted_words_are_terms(quoted: str) -> None:
-    """Whatever the quotation marks are, the words between them are terms, stop words too."""
+    """Words in any kind of quotation marks are terms, including stop words."""
     assert terms("user calls it " + quoted.format("don't look up")) == {"don't", "look", "up"}
     assert terms(f"user likes {quoted.format('her')} a lot") == {"her"}
 
@@ -100,7 +103,7 @@ def test_different_things_are_different_words(one: str, other: str) -> None:
 
 
 def test_scripts_without_spaces_have_words() -> None:
-    """Each character of Chinese or Japanese is a word that can be missed, and none is a term."""
+    """Each Chinese or Japanese character is a word, and none is a term."""
     assert content_words("用户对花生过敏") == frozenset("用户对花生过敏")
     assert terms("映画「千と千尋の神隠し」を2回見た") == {"2"}
 
@@ -158,7 +161,7 @@ User likes tea
 
 @pytest.mark.parametrize("text", DENIES.strip().splitlines())
 def test_denials_are_seen(text: str) -> None:
-    """What denies something is known as such, in the languages most likely to come up."""
+    """Denials are recognised in the most likely languages."""
     assert negates(text)
 
 
@@ -211,7 +214,7 @@ def test_date_terms() -> None:
 
 @given(st.dates())
 def test_date_terms_are_terms_when_written(day: date) -> None:
-    """Whatever a date is called is found as such a word in a text."""
+    """Every way to write a date is one word of a text."""
     for way in date_terms(day.isoformat()):
         assert words(f"x {way} y") == ["x", way, "y"]
 
@@ -229,7 +232,10 @@ def test_terms_are_words_of_the_text(text: str) -> None:
 @settings(deadline=None)
 @given(st.text(alphabet=st.characters(categories=["Lu", "Ll", "Nd"]), min_size=1))
 def test_folding_is_stable(word: str) -> None:
-    """Folding a folded word changes nothing, and a word in capitals is the same word."""
+    """Folding a folded word changes nothing.
+
+    A word in capitals folds to the same word.
+    """
     assert normal_form(normal_form(word)) == normal_form(word)
     if word.isascii():
         assert normal_form(word.upper()) == normal_form(word.lower())
@@ -239,7 +245,7 @@ def test_folding_is_stable(word: str) -> None:
     "unit", ["a-", "_", "京", "a.a", "@", "a@", "'", '"', "A. ", "“", "1-", "'a ", "+", "x/"]
 )
 def test_no_text_takes_long(unit: str) -> None:
-    """The longest line that is believed takes a fraction of a second, whatever is in it."""
+    """The longest line takes a fraction of a second, whatever is in it."""
     began = time.process_time()
     terms(unit * (10_000 // len(unit)))
     assert time.process_time() - began < 1

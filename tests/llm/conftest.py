@@ -86,5 +86,8 @@ def events(*data: str, names: bool = False) -> bytes:
 def status(code: int, body: str = "", **headers: str) -> bytes:
     """Return a response with this status and nothing else."""
     lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
-    head = f"HTTP/1.1 {code} Status\r\n{lines}content-length: {len(body.encode())}\r\nconnection: close\r\n\r\n"
+    head = (
+        f"HTTP/1.1 {code} Status\r\n{lines}content-length: {len(body.encode())}\r\n"
+        "connection: close\r\n\r\n"
+    )
     return (head + body).encode()

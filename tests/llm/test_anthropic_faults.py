@@ -249,7 +249,10 @@ async def test_the_server_may_forbid_another_try(connect: Connect) -> None:
 async def test_what_asking_again_will_not_change(
     connect: Connect, answer: bytes, kind: type[ModelError], words: str
 ) -> None:
-    """A rejected request is sent once, and the error says what to look at, in words fit for a terminal."""
+    """A rejected request is sent once, and the error says what to check.
+
+    Its text is safe to print on a terminal.
+    """
     error = await failure_of(connect, answer)
     assert type(error) is kind
     assert words in str(error)
@@ -273,7 +276,7 @@ NO_ANSWERS = {
 
 @pytest.mark.parametrize("answer", NO_ANSWERS.values(), ids=NO_ANSWERS.keys())
 async def test_what_is_no_answer(connect: Connect, answer: bytes) -> None:
-    """Whatever comes that is no answer of a model is an error that suggests something, in plain words."""
+    """Anything that is not a model's answer is an error with a suggestion."""
     error = await failure_of(connect, answer, answer, answer)
     assert isinstance(error, ModelBrokenError)
     assert "Try again" in str(error) or "ANTHROPIC_BASE_URL" in str(error)
@@ -295,7 +298,10 @@ async def test_nobody_answers(connect: Connect) -> None:
 async def test_a_network_that_swallows_everything(
     model: AnthropicModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A connection that is not made in time is not tried again: that would take as long once more."""
+    """A connection that times out is not tried again.
+
+    A second try would take as long once more.
+    """
     attempts = 0
 
     async def give_up(_: object) -> None:
@@ -313,7 +319,7 @@ async def test_a_network_that_swallows_everything(
 async def test_silence_is_not_endured_twice(
     api: FakeApi, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A server that takes the request and says nothing is asked once, and given up on."""
+    """A server that takes the request and says nothing is asked only once."""
     monkeypatch.setattr(anthropic_errors, "ANSWER_SECONDS", 0.3)
     api.fail("chat", faults.hang(30), times=None)
     error = await read(connect(api.url).stream(asking()))
@@ -363,7 +369,10 @@ async def test_a_key_that_cannot_be_sent(api: FakeApi, key: str) -> None:
 async def test_half_a_worker_answer_is_kept(
     api: FakeApi, model: AnthropicModel, fault: Fault, trouble: str
 ) -> None:
-    """What arrived of an answer that broke off is kept, with its tokens and the reason."""
+    """The part of a broken-off answer that arrived is kept.
+
+    Its tokens and the reason are kept with it.
+    """
     api.fail("chat", fault)
     api.enqueue("chat", STORY)
     reply = await model.complete(WorkRequest("Tell.", "A story, please."))
@@ -382,7 +391,7 @@ async def test_a_worker_that_says_nothing_is_an_error(api: FakeApi, model: Anthr
 
 
 async def test_a_hopeless_answer_is_stopped(api: FakeApi, model: AnthropicModel) -> None:
-    """The beginning of an answer is judged at each line end, and a reason ends the call."""
+    """An answer is judged at each line end, and a reason to stop ends the call."""
     seen: list[str] = []
 
     def hopeless(begun: str) -> str | None:

@@ -51,7 +51,7 @@ def block(
 
 
 async def test_words_come_as_they_are_made(api: FakeApi, model: AnthropicModel) -> None:
-    """The words are given piece by piece, and together are the reply's text and its one block."""
+    """The pieces of a stream add up to the reply's text and its only block."""
     api.enqueue("chat", Answer("Hello there. How was the walk with Rex?", chunk_size=8))
     stream = model.stream(asking())
     pieces = [piece async for piece in stream]
@@ -70,7 +70,7 @@ async def test_nothing_is_sent_before_it_is_asked_for(api: FakeApi, model: Anthr
 
 
 async def test_usage_is_the_servers(api: FakeApi, model: AnthropicModel) -> None:
-    """What was written to the cache, read from it, and paid in full is counted as the server says."""
+    """Cache writes, cache reads and plain input are counted as the server says."""
     system = (Text("You are a companion. " * 400, mark=True),)
     counted = []
     for _ in range(2):
@@ -86,7 +86,10 @@ async def test_usage_is_the_servers(api: FakeApi, model: AnthropicModel) -> None
 
 
 async def test_a_tool_call_and_its_answer(api: FakeApi, model: AnthropicModel) -> None:
-    """Thinking and tool calls come back as blocks, and can be sent again with the tool's result."""
+    """Thinking and tool calls come back as blocks.
+
+    They can be sent again with the tool's result.
+    """
     api.enqueue(
         "chat",
         Answer("Let me see.", tool_calls=(("recall", {"q": "dog"}),), thinking="A dog?"),
@@ -142,12 +145,14 @@ async def test_a_connection_is_used_again(api: FakeApi, model: AnthropicModel) -
 
 
 async def test_servers_that_leave_things_out(connect: Connect) -> None:
-    """Events without names, counts, stop reason or stop of their blocks are read all the same."""
+    """Events may lack names, counts, a stop reason or the stop of their blocks."""
     answer = events(
         '{"type": "message_start", "message": {"usage": null}}',
         '{"type": "content_block_start", "index": 0, "content_block": {"type": "text"}}',
-        '{"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hé"}}',
-        '{"type": "content_block_delta", "index": 7, "delta": {"type": "text_delta", "text": "lost"}}',
+        '{"type": "content_block_delta", "index": 0, '
+        '"delta": {"type": "text_delta", "text": "Hé"}}',
+        '{"type": "content_block_delta", "index": 7, '
+        '"delta": {"type": "text_delta", "text": "lost"}}',
         '{"type": "message_stop"}',
     )
     async with RawServer([answer]) as url:
@@ -157,7 +162,7 @@ async def test_servers_that_leave_things_out(connect: Connect) -> None:
 
 
 async def test_a_server_that_does_not_hang_up(connect: Connect) -> None:
-    """The end of the message ends the reply, even when the server leaves the stream open."""
+    """The end of the message ends the reply, even if the stream stays open."""
     answer = events(
         '{"type": "message_start", "message": {}}', '{"type": "message_stop"}', names=True
     )
@@ -168,7 +173,10 @@ async def test_a_server_that_does_not_hang_up(connect: Connect) -> None:
 
 
 def test_unknown_blocks_are_kept_whole() -> None:
-    """A block of an unknown kind is kept as it came, its streamed JSON put in its place."""
+    """A block of an unknown kind is kept as it came.
+
+    Its streamed JSON is put in its place.
+    """
     search = {"type": "server_tool_use", "id": "s1", "name": "web", "input": {}}
     piece = {"type": "input_json_delta", "partial_json": '{"q": "rain"}'}
     assert built(*block(0, search, piece)).blocks == [Opaque({**search, "input": {"q": "rain"}})]
@@ -177,7 +185,10 @@ def test_unknown_blocks_are_kept_whole() -> None:
 
 
 def test_a_block_that_is_not_understood_is_dropped() -> None:
-    """Handing a block back without the deltas that were not understood would be a lie."""
+    """A block with unknown deltas is dropped.
+
+    Sent back without them, it would say something else.
+    """
     assert (
         built(*block(0, {"type": "hologram"}, {"type": "hologram_delta", "hologram": "…"})).blocks
         == []
@@ -192,7 +203,7 @@ def test_tool_input_that_is_no_object_is_dropped(cut: str) -> None:
 
 
 def test_half_a_tool_call_is_dropped_and_half_a_text_is_kept() -> None:
-    """Of blocks that were cut off the words stay, a call of a tool or a thought does not."""
+    """Cut-off text is kept; a cut-off tool call or thought is dropped."""
     call = {"type": "tool_use", "id": "t1", "name": "recall", "input": {}}
     reply = built(
         *block(

@@ -61,7 +61,10 @@ def test_blocks_of_all_kinds() -> None:
 
 
 def test_tools() -> None:
-    """Tools go by name, description and schema; without any there is no such field."""
+    """Tools are sent with name, description and schema.
+
+    Without tools the field is left out.
+    """
     schema = {"type": "object", "properties": {}}
     body = body_of(
         ChatMessage("user", (Text("Hi"),)), tools=(Tool("recall", "Look back.", schema),)
@@ -80,7 +83,10 @@ def test_blank_text_is_left_out() -> None:
 
 
 def test_marks_live_five_minutes() -> None:
-    """A mark is an ephemeral breakpoint, its life not mentioned when it is the usual one."""
+    """A mark is an ephemeral breakpoint.
+
+    Its life is not sent when it is the usual one.
+    """
     body = body_of(ChatMessage("user", (Text("Hi", mark=True), Text("there"))))
     assert marks(body) == [("Hi", {"type": "ephemeral"})]
 
@@ -109,7 +115,10 @@ def test_max_tokens_is_capped(model: str, most: int) -> None:
 
 
 def test_a_workers_call_asks_for_text() -> None:
-    """A worker's call has the input as its only message, and asks for no form that a server would enforce."""
+    """A worker's call has its input as the only message.
+
+    It asks for no output format that a server would have to enforce.
+    """
     assert work_body("claude-haiku-5-5", WorkRequest("Observe.", "[M1] …")) == {
         "model": "claude-haiku-5-5",
         "max_tokens": 8192,
@@ -119,7 +128,10 @@ def test_a_workers_call_asks_for_text() -> None:
 
 
 def test_anything_can_be_encoded() -> None:
-    """A lone surrogate becomes a question mark, read-only mappings become objects, other text stays as it is."""
+    """A lone surrogate becomes a question mark, other text stays as it is.
+
+    Read-only mappings become objects.
+    """
     call = ToolUse("t", "n", MappingProxyType({"a": MappingProxyType({"b": "\ud800"})}))
     decoded = json.loads(encoded(body_of(ChatMessage("assistant", (Text("né 你好 \udfff"), call)))))
     assert decoded["messages"][0]["content"] == [

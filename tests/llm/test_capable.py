@@ -37,5 +37,5 @@ def test_sizes_in_names(name: str, parameters: int | None) -> None:
     [("qwen2.5:1.5b", False), ("phi3:3.8b", False), ("qwen3:4b", True), ("claude-haiku-5-5", True)],
 )
 def test_who_is_capable(name: str, capable: bool) -> None:
-    """A model is too small only when it is known to have fewer than four billion parameters."""
+    """A model is too small only if known to have under four billion parameters."""
     assert is_capable(AnthropicModel(name)) == capable

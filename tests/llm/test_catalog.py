@@ -24,7 +24,10 @@ from construct.llm.types import CacheLife, Usage
     ],
 )
 def test_costs(model: str, usage: Usage, life: CacheLife, dollars: float | None) -> None:
-    """Writes cost 1.25 or 2 times the input, a long prompt costs its factor on everything, the unknown is None."""
+    """Cache writes cost 1.25 or 2 times the input.
+
+    A long prompt multiplies every price. The cost of an unknown model is None.
+    """
     assert cost_usd(model, usage, life) == (None if dollars is None else pytest.approx(dollars))
 
 

@@ -21,7 +21,10 @@ from construct.llm.types import (
 
 
 def test_blocks_become_plain_text() -> None:
-    """Blocks are joined by blank lines, calls of tools and their results are told, other blocks left out."""
+    """Text blocks are joined by blank lines.
+
+    Tool calls and results are written out, other blocks are left out.
+    """
     request = Request(
         (Text("Be kind."), Text("Rex is a dog.", mark=True)),
         (

@@ -54,7 +54,10 @@ async def read(stream: LocalStream) -> str:
 
 
 async def test_it_talks(model: LocalModel) -> None:
-    """Words come piece by piece while the loop stays free, and the reply is their sum."""
+    """Text comes piece by piece while the event loop stays free.
+
+    The reply is the sum of the pieces.
+    """
     ticks = 0
 
     async def tick() -> None:
@@ -77,7 +80,10 @@ async def test_it_talks(model: LocalModel) -> None:
 
 
 async def test_what_was_read_is_kept(model: LocalModel) -> None:
-    """A prompt that begins like the last one is not read again, and a worker's call in between does not matter."""
+    """A prompt that begins like the last one is not read again.
+
+    A worker's call in between makes no difference.
+    """
     first = asking(
         "My dog Rex likes long walks on the beach, and hates the rain. " * 3, max_tokens=1
     )
@@ -100,7 +106,7 @@ async def test_it_works(model: LocalModel) -> None:
 
 
 async def test_a_hopeless_answer_is_stopped(model: LocalModel) -> None:
-    """Whoever asks can tell from the beginning of an answer that the rest is not worth waiting for."""
+    """The caller can stop an answer that begins badly."""
     request = WorkRequest(
         "Write long lists.", "List twenty animals, one on each line.", 400, lambda _: "Enough."
     )
@@ -177,7 +183,10 @@ async def test_half_a_file(tmp_path: Path, capfd: pytest.CaptureFixture[str]) ->
 
 
 def test_leaving_while_it_talks() -> None:
-    """The program ends at once and with its own status while the model talks, and nothing is printed."""
+    """The program ends at once while the model talks, and prints nothing.
+
+    Its exit status is its own.
+    """
     done = subprocess.run(
         [sys.executable, "-c", LEAVE, str(WEIGHTS)], capture_output=True, check=False, timeout=20
     )
@@ -186,7 +195,7 @@ def test_leaving_while_it_talks() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="needs /proc")
 async def test_it_listens_on_the_loopback_only(model: LocalModel) -> None:
-    """The listener that llama.cpp insists on is out of reach for other machines, and wants a key."""
+    """llama.cpp's listener is out of reach for other machines and wants a key."""
     model.warm()
     mine = {
         str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()

@@ -62,7 +62,10 @@ def test_choice(environ: dict[str, str], main: str, worker: str) -> None:
 
 
 def test_a_server_is_asked_what_the_settings_leave_open() -> None:
-    """Its first model talks and keeps the memory, with the window that it really has."""
+    """The server's first model talks and does the memory work.
+
+    Its window is the one that it really has.
+    """
     with ModelServer(vllm({"Qwen/Qwen3-32B": 32_768, "other": 4096})) as server:
         models = chosen(ANTHROPIC_BASE_URL=server.url)
     assert (models.main.name, models.main.context_window) == ("Qwen/Qwen3-32B", 32_768)
@@ -109,7 +112,10 @@ def test_a_found_model_is_sent_no_key() -> None:
 
 
 def test_one_local_model_is_enough() -> None:
-    """A model that talks and keeps the memory is loaded once, after a change of model too."""
+    """One model for talk and memory is loaded once.
+
+    That holds after a change of model too.
+    """
     models = chosen(**LOCAL, MEMORY_WORKER_MODEL="local")
     assert models.main is models.worker
     assert models.with_model("local").main is models.worker
@@ -128,7 +134,7 @@ def test_another_main_model() -> None:
 
 
 def test_another_main_model_needs_credentials() -> None:
-    """Without credentials the notebook cannot be exchanged for a model that needs them."""
+    """Replacing the notebook by a model that needs credentials fails without them."""
     with pytest.raises(NotConfiguredError, match="ANTHROPIC_API_KEY"):
         chosen().with_model("claude-opus-5-5")
 
@@ -192,7 +198,7 @@ async def test_closing_closes_both() -> None:
 
 
 def test_warming_is_quiet(tmp_path: Path) -> None:
-    """What goes wrong while warming up is told by the first call, not by the thread that warms."""
+    """An error while warming up is reported by the first call, not by the thread."""
     broken = tmp_path / "model.gguf"
     broken.write_bytes(b"GGUF\x03" + bytes(19))
     chosen(CONSTRUCT_LOCAL_MODEL=str(broken)).warm()

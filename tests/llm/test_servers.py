@@ -34,7 +34,10 @@ def looked(answers: Any, **options: Any) -> tuple[list[FoundModel], ModelServer]
 
 
 def test_ollama_says_the_window_it_runs_with() -> None:
-    """Loaded first, small ones last, embeddings not at all; windows as they really are."""
+    """Loaded models come first, small ones last, embedding models not at all.
+
+    Windows are those that Ollama really runs with.
+    """
     found, server = looked(OLLAMA)
     assert [(m.name, m.context_window, m.vision) for m in found] == [
         ("gemma4:latest", 4096, True),

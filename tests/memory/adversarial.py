@@ -1,4 +1,7 @@
-"""An adversarial reflector on planted notes: what it proposes, and what must hold then."""
+"""An adversarial reflector on planted notes.
+
+The module says what it proposes, and what must hold afterwards.
+"""
 
 import random
 import re
@@ -70,7 +73,7 @@ class World:
     beneath: dict[int, frozenset[int]]
     """Per note, the planted ones that it was made of."""
     fates: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """Per note that is gone, by which kind of change, and what stands for it (0 for nothing)."""
+    """How each note that is gone was changed, and what replaced it (0 for nothing)."""
     done: int = 0
     refused: int = 0
 
@@ -92,7 +95,7 @@ class World:
 
 
 def simulate(seed: int, verifier: Verifier, check: Callable[[World], None]) -> World:
-    """Play ten generations of an adversarial reflector; `check` is called after each."""
+    """Play ten generations of an adversarial reflector; `check` runs after each."""
     rng = random.Random(seed)
     planted = {o.id: o for o in plant(rng)}
     world = World(planted, dict(planted), {i: frozenset({i}) for i in planted})
@@ -103,7 +106,7 @@ def simulate(seed: int, verifier: Verifier, check: Callable[[World], None]) -> W
 
 
 def _reflect(rng: random.Random, world: World, verifier: Verifier, generation: int) -> None:
-    """Let floor and verifier judge two answers, as `reflect` does, and do what passes."""
+    """Let floor and verifier judge two answers, as `reflect` does, and apply them."""
     given = [o for o in world.active if not o.is_protected] if rng.random() < 0.8 else world.active
     settled: tuple[Change, ...] = ()
     for _ in range(2):
@@ -132,7 +135,7 @@ def _do(world: World, change: Change, new_id: int, generation: int) -> None:
 
 
 def _proposal(rng: random.Random, given: Sequence[Observation]) -> ReflectionProposal:
-    """Return what an adversarial reflector answers: some of it right, most of it wrong."""
+    """Return an adversarial reflector's answer: partly right, mostly wrong."""
 
     def pairs(most: int) -> tuple[tuple[int, int], ...]:
         some = (

@@ -157,7 +157,7 @@ class Life:
         return self.relate(memory.id)
 
     def relate(self, memory: int) -> int:
-        """Relate two entities, of a memory's first and last words, and return the memory."""
+        """Relate two entities, a memory's first and last word; return the memory."""
         words = get_memory(self.db, memory).content.split()
         return self.relate_as(memory, words[0], words[-1])
 
@@ -203,7 +203,7 @@ class Life:
         return int(n)
 
     def broken(self) -> list[str]:
-        """Return the breaches of the invariants, of the indexes and of the references between rows."""
+        """Return breaches of the invariants, the indexes and the foreign keys."""
         with transaction(self.db):
             indexes = index_violations(self.db)
         dangling = [

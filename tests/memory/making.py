@@ -1,4 +1,7 @@
-"""Observations, messages and drafts for tests of pure functions, with only what matters said."""
+"""Observations, messages and drafts for tests of pure functions.
+
+A test only says what matters to it.
+"""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta

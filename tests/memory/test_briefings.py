@@ -33,7 +33,10 @@ def words(what: Observation | Memory | Message) -> str:
 
 @pytest.fixture
 def locker(tmp_path: Path) -> int:
-    """Leave a talk about bees, of which nothing was noted, and an observation about a locker; return the latter."""
+    """Return an observation about a locker.
+
+    The same talk is also about bees, but nothing was noted about them.
+    """
     life = Life(tmp_path, "construct.db")
     here = life.talk("Earlier")
     life.exchange(here, "My grandmother Ermelinda kept bees behind the old mill in Vouzela.")
@@ -98,7 +101,7 @@ async def test_the_reply_that_stands_counts(tmp_path: Path, api: FakeApi) -> Non
 async def test_a_reply_forgotten_with_its_question_is_not_shown(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """It has left the talk: the last reply is the one before it, and with none left there is none."""
+    """The last reply is the one before the forgotten one, or none."""
     api.enqueue("chat", "Hello, Ana.", "Your code is 1002.")
     async with talking(tmp_path, api) as t:
         await t.say("Hello.")

@@ -93,7 +93,7 @@ def test_the_day_follows_the_words(
 
 
 def test_a_day_that_was_counted_from_then_is_not_counted_from_now(life: Life) -> None:
-    """When a word beside "on Friday" is corrected a week later, it still is that Friday."""
+    """A line that says "on Friday" keeps its date when corrected a week later."""
     here = life.talk()
     said = life.exchange(here, "Ana sees the dentist on Friday")
     fact = replace(stated(said.content, [said.id]), referenced_date="2026-03-06", stance="planned")

@@ -1,4 +1,4 @@
-"""What comes back by itself: only what is good enough, and only what is out of sight."""
+"""What comes back by itself: good enough, and out of sight."""
 
 import shutil
 from pathlib import Path
@@ -27,7 +27,7 @@ def ambient(api: FakeApi) -> str:
 
 
 async def lived(t: Talk) -> None:
-    """Talk about lockers until the first have left the window, then of something else."""
+    """Talk about lockers until the first have left the window, then change subject."""
     await t.say("My grandmother Ermelinda kept bees behind the old mill in Vouzela.")
     await t.live(facts(14))
     await t.live(
@@ -39,7 +39,10 @@ async def lived(t: Talk) -> None:
 
 
 async def test_a_question_brings_the_passage_with_its_date(tmp_path: Path, api: FakeApi) -> None:
-    """What left the window stands in the ambient block when it is asked about, with date and speaker."""
+    """A question brings back a passage from before the window.
+
+    The ambient block shows it with its date and speaker.
+    """
     async with talking(tmp_path, api, CONSTRUCT_OBSERVATION_BUDGET="200", **_without_budget()) as t:
         await lived(t)
         await t.say("Where did my grandmother Ermelinda keep her bees?")

@@ -15,7 +15,7 @@ from construct.memory.policy import (
     fit_to,
     is_cold,
 )
-from construct.vocabulary import Work
+from construct.vocabulary import WorkKind
 
 T = Thresholds()
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -56,7 +56,7 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
         (Situation(3000, 6000, 6000, compactable=True), ("observe", "compact", "reflect")),
     ],
 )
-def test_what_is_due(situation: Situation, work: tuple[Work, ...]) -> None:
+def test_what_is_due(situation: Situation, work: tuple[WorkKind, ...]) -> None:
     """Each kind of work is due from its own threshold on, in the order it is done."""
     assert due(situation, T) == work
 
@@ -112,7 +112,10 @@ def test_when_the_cache_is_cold(ago: timedelta | None, life: str | None, cold: b
     ],
 )  # fmt: skip
 def test_the_life_that_pays(minutes: list[int], life: str) -> None:
-    """An hour is asked for when a pause among the last messages lies between the two lives."""
+    """An hour's life is asked for when a recent pause is longer than five minutes.
+
+    It must be shorter than the hour.
+    """
     assert choose_life([NOW + timedelta(minutes=m) for m in minutes]) == life
 
 

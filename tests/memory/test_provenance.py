@@ -5,7 +5,7 @@ import pytest
 from construct.errors import NotFoundError
 from construct.memory.corrections import edit
 from construct.memory.forgetting import forget
-from construct.memory.provenance import drawn, why
+from construct.memory.provenance import nodes_in_order, why
 from construct.memory.undo import undo
 from construct.operations import provenance
 from construct.operations.provenance import MemoryTrace, MessageTrace
@@ -30,7 +30,7 @@ def why_memory(life: Life, memory_id: int) -> MemoryTrace:
 
 
 def test_a_fact_names_its_exact_messages(life: Life) -> None:
-    """An observation of generation 0 has no sources, and the messages it was drawn from."""
+    """An observation of generation 0 has its messages and no sources."""
     here = life.talk()
     said = life.exchange(here, "My sister Ana lives in Porto.")
     (found,) = life.observe(here, ("User's sister Ana lives in Porto", [said]))
@@ -43,7 +43,10 @@ def test_a_fact_names_its_exact_messages(life: Life) -> None:
 
 
 def test_ten_generations_lead_down_to_every_message(life: Life) -> None:
-    """Every generation stands in the trace, the nearest first, and every message, oldest first."""
+    """The trace has every generation and every message.
+
+    The nearest generation comes first, and the oldest message.
+    """
     here = life.talk()
     top = life.learn(here, "Fact 0")
     chain, spoken = [top], ["Fact 0"]
@@ -68,7 +71,7 @@ def test_the_tree_shows_each_source_under_what_was_made_of_it(life: Life) -> Non
     (top,) = life.reflect(("all", [left, right]))
     lines = [
         (depth, node.observation.content, again)
-        for depth, node, again in drawn(why(life.db, top.id).tree)
+        for depth, node, again in nodes_in_order(why(life.db, top.id).tree)
     ]
     assert lines == [
         (0, "all", False),
@@ -82,21 +85,27 @@ def test_the_tree_shows_each_source_under_what_was_made_of_it(life: Life) -> Non
 
 
 def test_many_shared_sources_do_not_make_the_tree_explode(life: Life) -> None:
-    """Thirty generations of two lines each, both made of both before, are drawn in as many lines as there are links."""
+    """The tree has no more lines than there are links.
+
+    In thirty generations of two lines, each is made from both of the generation before.
+    """
     here = life.talk()
     pair = [life.learn(here, "Fact a"), life.learn(here, "Fact b")]
     for n in range(30):
         pair = life.reflect((f"left {n}", pair), (f"right {n}", pair))
-    assert sum(1 for _ in drawn(why(life.db, pair[0].id).tree)) == 1 + 2 + 29 * 4
+    assert sum(1 for _ in nodes_in_order(why(life.db, pair[0].id).tree)) == 1 + 2 + 29 * 4
 
 
 def lived(life: Life, observation_id: int) -> list[tuple[str, str]]:
-    """Return what happened to an observation, each event with the beginning of its words."""
+    """Return an observation's events, each with the beginning of its text."""
     return [(event.event, event.text[:24]) for event in why(life.db, observation_id).life]
 
 
 def test_what_was_outdated_and_by_what_is_told_on_both_sides(life: Life) -> None:
-    """The life of a line runs from its words to what took its place, and goes on when that is undone."""
+    """A line's history runs from its sources to what replaced it.
+
+    When the replacement is undone, the line is active again.
+    """
     here = life.talk()
     old, new = life.learn(here, "Lives in Lisbon"), life.learn(here, "Moved to Porto")
     life.reflect(outdated=[(old, new)])

@@ -21,7 +21,7 @@ def test_the_least_it_says() -> None:
 
 
 def test_all_it_says() -> None:
-    """Plans, passages, and what the talk is at stand a line each, with relative dates."""
+    """Plans, passages and the current task have a line each, with relative dates."""
     ambience = TurnContext(
         NOW,
         timedelta(days=3),
@@ -79,7 +79,7 @@ FORGED = (
 
 @pytest.mark.parametrize("field", ["plan", "passage", "task"])
 def test_nothing_forges_a_line(field: str) -> None:
-    """Whatever plans, passages or notes hold, each is one line with its markup escaped."""
+    """Plans, passages and notes are one line each, with their markup escaped."""
     text = {name: FORGED if name == field else "x" for name in ("plan", "passage", "task")}
     block = render(
         TurnContext(

@@ -1,4 +1,7 @@
-"""Whatever is done, and in whatever order: the invariants hold, nothing goes silently, and all can be undone."""
+"""Whatever is done, in any order, the invariants hold.
+
+Nothing is lost silently, and everything can be undone.
+"""
 
 import random
 import tempfile

@@ -1,4 +1,7 @@
-"""What a talk would have cost without a memory: small talks whose prices can be summed by hand."""
+"""What a talk would have cost without a memory.
+
+The talks are small, so that their prices can be summed by hand.
+"""
 
 from datetime import UTC, datetime, timedelta
 
@@ -44,7 +47,10 @@ def usd(tokens: dict[float, int]) -> object:
 
 
 def test_a_short_warm_talk_is_read_from_the_cache() -> None:
-    """As long as messages are only added both ways cost the same: what is new is written, the rest is read."""
+    """While messages are only added, both ways cost the same.
+
+    What is new is written to the cache, the rest is read from it.
+    """
     found = estimated(talk(2, timedelta(minutes=1)))
     # 1,000 tokens are too few to cache; then 3,000 are written, and nothing could be
     # read.
@@ -61,7 +67,10 @@ def test_a_cold_talk_is_written_anew() -> None:
 
 
 def test_the_life_that_pays_is_taken() -> None:
-    """With pauses of half an hour an hour's life is dearer to write and cheaper in all."""
+    """With pauses of half an hour an hour's cache life is cheaper in all.
+
+    It costs more to write.
+    """
     found = estimated(talk(4, timedelta(minutes=30))).full_usd
     assert found == usd({2: 1000, 4: 3000 + 2 * 2000, 0.1: 3000 + 5000, 10: 4000})
 
@@ -98,7 +107,7 @@ def test_conversations_share_nothing() -> None:
 
 
 def test_what_does_not_fit_the_window_is_said() -> None:
-    """The million of tokens of a long talk is cut to what the model takes, and counted."""
+    """A talk of a million tokens is cut to the model's window, and the cut counted."""
     found = estimated(talk(4, timedelta(minutes=1), size=200_000))
     assert found.too_long == 2
 

@@ -43,7 +43,10 @@ def test_as_of_lists_what_was_active_then(life: Life) -> None:
 
 
 def test_what_was_undone_never_was(life: Life) -> None:
-    """Neither what a reverted cycle made nor what it superseded shows at the time it stood."""
+    """An undone cycle shows in no past state.
+
+    Neither what it made nor what it superseded shows.
+    """
     here = life.talk()
     a, b = life.learn(here, "Fact a"), life.learn(here, "Fact b")
     life.reflect(("a and b", [a, b]))
@@ -90,7 +93,10 @@ def test_diff_tells_learned_changed_and_gone(life: Life) -> None:
 
 
 def test_diff_follows_a_fact_through_several_changes(life: Life) -> None:
-    """Edited, condensed and edited again, it is one change, from the first words to the last."""
+    """Edited, condensed and edited again, a fact is one change.
+
+    It goes from the first text to the last.
+    """
     here = life.talk()
     a, b = life.learn(here, "Fact a"), life.learn(here, "Fact b")
     since = life.tick()
@@ -115,7 +121,10 @@ def test_diff_of_nothing_is_empty_and_backwards_is_refused(life: Life) -> None:
 
 
 def test_what_was_forgotten_is_in_no_past_moment(life: Life) -> None:
-    """The rest of a reflection that went with it stands as if it had never been condensed."""
+    """What was forgotten shows in no past state.
+
+    The other sources of a reflection that went with it stand as if never condensed.
+    """
     here = life.talk()
     a, b = life.learn(here, "Zebra"), life.learn(here, "Yak")
     life.reflect(("Zebra, Yak", [a, b]))
@@ -149,7 +158,10 @@ NOW = Clock(
     ],
 )
 def test_moments_are_read_as_people_write_them(text: str, begin: str, end: str | None) -> None:
-    """A day is the user's, from its midnight to its last microsecond, on the days the clock changes too."""
+    """A day is the user's, from midnight to its last microsecond.
+
+    That also holds on the days the clock changes.
+    """
     assert parse_moment(text, NOW) == datetime.fromisoformat(begin)
     assert parse_moment(text, NOW, end_of_day=True) == datetime.fromisoformat(end or begin)
 
@@ -169,7 +181,10 @@ def test_what_is_no_moment_is_a_wrong_use(text: str) -> None:
 
 @pytest.mark.parametrize("hours", [14, -12])
 def test_the_calendar_is_taken_to_its_ends(hours: int) -> None:
-    """The first and the last day are moments in every zone, the nearest that UTC has."""
+    """The first and last day of the calendar are valid in every time zone.
+
+    They become the nearest moments that UTC has.
+    """
     clock = Clock(NOW.fixed, timezone(timedelta(hours=hours)))
     assert parse_moment("9999-12-31", clock, end_of_day=True).year == 9999
     assert parse_moment("0001-01-01", clock).year == 1
@@ -183,7 +198,10 @@ def test_moments_compare_with_what_is_stored() -> None:
 
 
 def test_a_life_by_week(life: Life) -> None:
-    """Each week says what was learned, condensed and corrected, and what was active at its end; none is left out."""
+    """Each week says what was learned, condensed and corrected.
+
+    It also says what was active at its end. No week is left out.
+    """
     here = life.talk()
     one, two = life.learn(here, "I live in Lisbon"), life.learn(here, "My flat has two rooms")
     life.pass_days(8)
@@ -224,9 +242,9 @@ def test_nothing_learned_is_no_week(life: Life) -> None:
     ("years", "unit"), [(0.3, "week"), (1, "month"), (3, "quarter"), (12, "year")]
 )
 def test_years_fit_a_screen(years: float, unit: str) -> None:
-    """Weeks come in the smallest bundles of which there are not too many.
+    """Weeks are bundled as little as the screen allows.
 
-    The sums stay, and what was active last.
+    Their sums stay the same, and so does what was active last.
     """
     monday = date(2026, 1, 5)
     lived = [
@@ -252,9 +270,9 @@ def test_quiet_periods_in_a_row_are_one_line() -> None:
 
 
 def test_the_counts_agree(life: Life) -> None:
-    """What is known now is one number in `/memory`, `/timeline`, `/diff` and the report.
+    """`/memory`, `/timeline`, `/diff` and the report give the same count.
 
-    With something pending, withheld, condensed, edited and undone in it.
+    The file has something pending, withheld, condensed, edited and undone.
     """
     here = life.talk()
     since = life.clock.now() - timedelta(days=1)

@@ -40,7 +40,10 @@ TODAY = date(2026, 3, 11)
     ],
 )
 def test_words_are_read(text: str, meant: MemoryFilter) -> None:
-    """What is a name of something narrows by it, `since` and its like take a day, all else is looked for."""
+    """Known names narrow the list, `since` and the like take a day.
+
+    All other words are searched for.
+    """
     assert parse_filter(text, CLOCK) == meant
 
 
@@ -109,7 +112,7 @@ def test_it_is_said_as_people_read_it() -> None:
 
 
 def test_outcome_unknown() -> None:
-    """Only a plan whose day has passed, which nothing has superseded, is of unknown outcome."""
+    """Only a past plan that nothing superseded has an unknown outcome."""
     passed = {"stance": "planned", "referenced_date": "2026-03-10"}
     assert outcome_unknown(observation(1, **passed), TODAY)
     assert not outcome_unknown(observation(1, **passed | {"stance": "stated"}), TODAY)

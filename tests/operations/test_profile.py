@@ -17,7 +17,7 @@ def subjects(life: Life) -> dict[str, list[str]]:
 
 
 def test_names_said_twice_are_subjects_and_the_newest_comes_first(life: Life) -> None:
-    """What names nobody, or somebody said once, stands under what it is about."""
+    """A line with no name, or a name said once, is filed by its subject matter."""
     here = life.talk()
     first = life.learn(here, "User's sister Ana Reis lives in Porto")
     life.promoted(first)

@@ -56,7 +56,10 @@ def test_an_undone_reflection_waits_for_a_threshold_of_observations(life: Life) 
 
 
 def test_past_the_daily_limit_the_extractive_worker_serves(life: Life) -> None:
-    """Only what memory work has cost today counts, and only where a model would do it otherwise."""
+    """Only today's memory work counts towards the limit.
+
+    The limit matters only where a model would do the work.
+    """
     clock = life.clock
     life.pass_days(-1)
     for purpose, cost in (("observer", 0.7), ("chat", 5.0)):

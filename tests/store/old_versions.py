@@ -9,14 +9,16 @@ from construct.store.schema import migrations
 from construct.store.version import APPLICATION_ID
 
 _ROWS = Path(__file__).with_name("version_7.sql")
-"""A life that version 7 wrote: edits, an undone one too, an outdated pair, reflections of two
-generations, a pinned note, a pending one, and something forgotten. version_7.jsonl is the export
-that version 7 made of it."""
+"""A life that version 7 wrote; version_7.jsonl is the export it made of that.
+
+The life has edits, an undone one too, an outdated pair, reflections of two generations,
+a pinned note, a pending one, and something forgotten.
+"""
 _STEPS = [step.name for step in migrations.pending(Database(memory=True))]
 
 
 def make_version_7(path: Path, brought_to: int = 7) -> sqlite3.Connection:
-    """Return a connection to a file of version 7, or of an earlier one with the tables that it had."""
+    """Return a connection to a file of version 7 or an earlier one."""
     db = sqlite3.connect(path, isolation_level=None)
     migrations.apply(Database(db), stop_before=_STEPS[brought_to])
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
@@ -30,4 +32,5 @@ def make_version_7(path: Path, brought_to: int = 7) -> sqlite3.Connection:
 def set_version(db: sqlite3.Connection, version: int) -> None:
     """Mark a file as ours, of a version."""
     db.executescript(f"""PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {version};
-                         PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF""")
+                         PRAGMA foreign_keys = ON; PRAGMA journal_mode = WAL;
+                         PRAGMA synchronous = OFF""")

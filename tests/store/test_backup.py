@@ -45,7 +45,10 @@ def test_one_file_that_any_tool_reads(db: sqlite3.Connection, place: Path) -> No
 
 
 def test_nothing_of_this_moment_is_in_it(db: sqlite3.Connection, place: Path) -> None:
-    """Running cycles and what they wrote, their owners and open chats are gone, down to the bytes."""
+    """A backup has no running cycles, owners or open chats, down to the bytes.
+
+    What running cycles wrote is not in it either.
+    """
     copy = save(db, place)
     raw = copy.read_bytes()
     for trace in (b"changeling", b"hippopotamus", b"half-finished"):
@@ -93,7 +96,7 @@ def test_same_rows_same_bytes(db: sqlite3.Connection, place: Path) -> None:
 
 
 def test_a_copy_put_in_place_is_used_like_the_original(db: sqlite3.Connection, place: Path) -> None:
-    """Opened by the program a copy goes over to write-ahead logging, is 0600, and can be written to."""
+    """Opened by the program, a copy is 0600, writable and has a write-ahead log."""
     copy = save(db, place)
     shutil.copy(copy, place / "restored.db")
     (place / "restored.db").chmod(0o644)
@@ -105,7 +108,10 @@ def test_a_copy_put_in_place_is_used_like_the_original(db: sqlite3.Connection, p
 
 
 def test_the_database_goes_on_while_it_is_copied(db: sqlite3.Connection, place: Path) -> None:
-    """A writer in another connection is not kept waiting, and what it has not committed is not in the copy."""
+    """A backup does not make a writer in another connection wait.
+
+    What that writer has not committed is not in the copy.
+    """
     writer = new_database(place / "a.db")
     writer.execute("BEGIN IMMEDIATE")
     World(writer, "z").conversation("uncommitted")
@@ -116,7 +122,7 @@ def test_the_database_goes_on_while_it_is_copied(db: sqlite3.Connection, place: 
 
 
 def test_a_damaged_database_makes_no_copy(db: sqlite3.Connection, place: Path) -> None:
-    """Where pages are broken the copy fails in plain words, and no half of it is left."""
+    """A copy of a damaged database fails in plain words and leaves no half."""
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()
     raw = bytearray((place / "a.db").read_bytes())
@@ -144,7 +150,10 @@ def test_replacing_leaves_nothing_when_stopped(place: Path) -> None:
 
 
 def test_reading_another_database_leaves_it_alone(db: sqlite3.Connection, place: Path) -> None:
-    """A copy for reading is made without a byte or a file changed, of a database at rest or in use."""
+    """A copy for reading changes no byte and no file of the database.
+
+    That holds whether the database is in use or not.
+    """
     rest = save(db, place)
     for source in (rest, place / "a.db"):
         before = {

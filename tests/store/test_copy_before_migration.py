@@ -45,7 +45,10 @@ def read(copy: Path, query: str) -> object:
 
 
 def test_a_whole_private_copy(place: Path) -> None:
-    """It holds what stood in the log only, is one sound file, 0600, and of the earlier version."""
+    """The copy is one sound file, 0600, of the earlier version.
+
+    It holds what stood only in the log.
+    """
     with closing(make_version_7(place / "x.db")) as old:
         old.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         World(old, "z").say(1, "only in the log")
@@ -65,7 +68,7 @@ def test_a_whole_private_copy(place: Path) -> None:
 
 
 def test_put_back_it_is_the_database_again(place: Path) -> None:
-    """The copy in the place of the file is updated like that, and the copy is made anew."""
+    """The copy, put in the file's place, is updated like that and copied again."""
     make_version_7(place / "x.db").close()
     open_database(place / "x.db").close()
     (place / NAME).replace(place / "x.db")
@@ -75,7 +78,7 @@ def test_put_back_it_is_the_database_again(place: Path) -> None:
 
 
 def test_one_copy_is_kept(place: Path) -> None:
-    """Copies of earlier updates and what a killed process left of one are gone once the new one is complete."""
+    """A complete new copy replaces the earlier ones and unfinished ones."""
     make_version_7(place / "x.db").close()
     others = ["x.db.before-6", "x.db.before-5-wal", f"{NAME}.partial", f"{NAME}.partial-journal"]
     mine = ["x.db.before-the-flood", "y.db.before-6", "x.db.before-6.gz"]
@@ -87,7 +90,7 @@ def test_one_copy_is_kept(place: Path) -> None:
 
 
 def test_no_copy_where_there_is_nothing_to_lose(place: Path) -> None:
-    """A new file, an empty one, one of this version and one that is only imported leave none."""
+    """A new, empty or current file makes no copy, nor one that is only imported."""
     (place / "x.db").touch()
     for _ in range(2):
         open_database(place / "x.db").close()
@@ -201,7 +204,7 @@ def test_five_processes_start_at_once(place: Path) -> None:
 
 
 def test_forgetting_removes_it(place: Path) -> None:
-    """What was deleted from the database does not live on in the copy, nor in what is left of an unfinished one."""
+    """Text deleted from the database is in no copy and no unfinished copy."""
     make_version_7(place / "x.db").close()
     (place / "x.db.before-9.partial").write_text("left behind")
     with closing(open_database(place / "x.db")) as db:
@@ -237,7 +240,10 @@ def _refuse(path: Path, missing_ok: bool = False) -> None:
 
 
 def test_giving_back_room_does_not_remove_it(place: Path) -> None:
-    """The migration to schema 7 leaves a rewrite to do, which is none of the user's forgetting."""
+    """The rewrite after migrating to schema 7 does not remove the copy.
+
+    The user has not forgotten anything.
+    """
     make_version_7(place / "x.db", brought_to=6).close()
     with closing(open_database(place / "x.db")) as db:
         db.execute("INSERT OR REPLACE INTO meta VALUES ('pruning', 'rewrite')")
@@ -246,7 +252,7 @@ def test_giving_back_room_does_not_remove_it(place: Path) -> None:
 
 
 def test_what_was_left_to_clear_out_is_not_in_it(place: Path) -> None:
-    """Words that an earlier version deleted and could not yet clear out of the file do not get into the copy."""
+    """Text that an earlier version deleted but did not clear is not copied."""
     with closing(make_version_7(place / "x.db")) as old:
         old.execute("PRAGMA secure_delete = OFF")
         World(old, "z").say(1, *["rhinoceros " * 200] * 20)
@@ -260,7 +266,10 @@ def test_what_was_left_to_clear_out_is_not_in_it(place: Path) -> None:
 @pytest.mark.parametrize("form", ["jsonl", "markdown", "sqlite"])
 @pytest.mark.parametrize("target", [NAME, "x.db.before-9", "link"])
 def test_no_export_takes_its_place(place: Path, form: str, target: str) -> None:
-    """An export there would be lost with the next thing forgotten, through a link too."""
+    """An export to the copy's place is refused, through a link too.
+
+    The next thing forgotten would delete it.
+    """
     make_version_7(place / "x.db").close()
     with closing(open_database(place / "x.db")) as db:
         (place / "link").symlink_to(place / NAME)
@@ -271,7 +280,10 @@ def test_no_export_takes_its_place(place: Path, form: str, target: str) -> None:
 
 
 def test_doctor_names_it(place: Path) -> None:
-    """`doctor` says where it is and how to remove it, and nothing where there is none."""
+    """`doctor` says where the copy is and how to remove it.
+
+    Without a copy it says nothing.
+    """
     settings = Settings(place / "x.db", place)
     assert _copy_before_migration(settings) == []
     make_version_7(place / "x.db").close()

@@ -43,8 +43,8 @@ def test_sound_database(db: sqlite3.Connection) -> None:
          "lie in no succeeded observer cycle: 2"),
         ("UPDATE cycles SET first_message_id = 5 WHERE id = 2",
          "lie in more than one succeeded observer cycle: 2"),
-        ("UPDATE cycles SET status = 'succeeded', conversation_id = 1, first_message_id = 3, last_message_id = 8 "
-         "WHERE id = 6",
+        ("UPDATE cycles SET status = 'succeeded', conversation_id = 1, "
+         "first_message_id = 3, last_message_id = 8 WHERE id = 6",
          "lie in more than one succeeded observer cycle: 6"),
         ("UPDATE watermarks SET message_id = 7 WHERE name = 'observed'",
          "above `observed` lie in a succeeded observer cycle: 1, the first is 8"),
@@ -126,7 +126,10 @@ def test_each_breach_of_the_take_ins_is_found(
 
 
 def test_archived_messages_stand_apart(db: sqlite3.Connection) -> None:
-    """Archived messages may lie below and above the watermarks, in a range or in none."""
+    """Archived messages may lie below and above the watermarks.
+
+    A cycle's range may hold them or not.
+    """
     w = World(db, "z")
     talk = w.conversation()
     w.say(talk, "old", archived=1)
@@ -167,7 +170,7 @@ def test_a_row_that_refers_to_nothing(db: sqlite3.Connection) -> None:
 
 
 def test_fast_on_a_long_history(tmp_path: Path) -> None:
-    """Twenty thousand messages in one conversation with a thousand cycles take no second."""
+    """Twenty thousand messages with a thousand cycles take less than a second."""
     db = new_database(tmp_path / "long.db")
     db.execute("BEGIN")
     for table in ("messages", "observations"):

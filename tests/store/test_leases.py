@@ -19,7 +19,11 @@ YEAR = 365 * 86_400.0
 def test_setting_the_clock_takes_no_lease_from_a_living_process(
     monkeypatch: pytest.MonkeyPatch, jump: float
 ) -> None:
-    """On Linux the moment a process started is reckoned from the present time, so it moves with the clock."""
+    """Setting the clock takes no lease from a living process.
+
+    Linux gives a process's start relative to the present time, so it moves with the
+    clock.
+    """
     lease = cycles.owner()
     booted = psutil.boot_time()
     monkeypatch.setattr("psutil._pslinux.boot_time", lambda: booted + jump)
@@ -28,7 +32,11 @@ def test_setting_the_clock_takes_no_lease_from_a_living_process(
 
 
 def test_a_lease_from_before_a_restart_is_gone() -> None:
-    """Its process number may be somebody else's now, even one that started as long after the restart."""
+    """A lease from before a restart is gone.
+
+    Another process may have its number now, even one that started equally long after
+    boot.
+    """
     lease = json.loads(cycles.owner())
     assert not cycles.is_gone(json.dumps(lease), time.time(), time.time())
     assert cycles.is_gone(json.dumps({**lease, "boot": "another"}), time.time(), time.time())
@@ -36,7 +44,10 @@ def test_a_lease_from_before_a_restart_is_gone() -> None:
 
 @pytest.mark.parametrize(("age", "gone"), [(10, False), (-10, False), (YEAR, True), (-YEAR, True)])
 def test_a_heartbeat_far_from_now_is_no_sign_of_life(age: float, gone: bool) -> None:
-    """One of another machine whose clock was a year ahead must not hold up the memory work until then."""
+    """A heartbeat far in the future does not hold up the memory work.
+
+    It may come from a machine whose clock was a year ahead.
+    """
     lease = json.dumps({**json.loads(cycles.owner()), "host": "elsewhere"})
     now = time.time()
     assert cycles.is_gone(lease, now - age, now) == gone

@@ -26,7 +26,10 @@ db.close()
 
 
 def test_opening_twice_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
-    """A second connection of this process leaves the first its locks: nobody else removes its log."""
+    """A second connection of this process does not release the first one's locks.
+
+    So no other process removes its log.
+    """
     path = tmp_path / "construct.db"
     with closing(open_database(path)) as first:
         first.execute("INSERT INTO conversations (uid, created_at) VALUES ('before', 'now')")
@@ -63,7 +66,10 @@ async def test_a_talk_waits_longer_than_a_command(
 
 
 async def test_who_stops_waiting_hears_no_more(tmp_path: Path) -> None:
-    """A call that fails when nobody waits for it any more is nobody's business: asyncio would print a traceback."""
+    """A failing call that nobody awaits any more is silent.
+
+    asyncio would print a traceback.
+    """
     heard: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context))
     path = tmp_path / "construct.db"

@@ -54,7 +54,7 @@ def old(place: Path) -> Iterator[sqlite3.Connection]:
 
 
 def stored(db: sqlite3.Connection) -> Rows:
-    """Return the rows of all tables but those that are made again or renamed, each by its columns."""
+    """Return the rows of every table that is not rebuilt or renamed, by column."""
     tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     found = {}
     for table in tables:
@@ -66,7 +66,7 @@ def stored(db: sqlite3.Connection) -> Rows:
 
 
 def without_new_columns(now: Rows, before: Rows) -> Rows:
-    """Return the rows that are there now, with the tables and columns that were there before."""
+    """Return today's rows with the tables and columns that were there before."""
     return {
         table: [
             {name: row[name] for name in old} for row, old in zip(now[table], rows, strict=True)
@@ -109,7 +109,10 @@ def test_a_new_file_is_as_one_that_was_brought_to_this_version(
 
 
 def test_from_version_6(place: Path, old: sqlite3.Connection) -> None:
-    """Words are filed once, what is withheld is not, every row and uid is as it was, and the file gets smaller."""
+    """Text is indexed once, withheld text is not, and the file gets smaller.
+
+    Every row and uid is as it was.
+    """
     before, filed = stored(old), found(old, "{text} : filler")
     assert found(old, "filler") > filed == 400
     old.close()
@@ -179,16 +182,20 @@ def test_calls_that_are_counted_already_stay(place: Path) -> None:
 
 
 def test_from_version_7(place: Path) -> None:
-    """Every link between notes is kept, reflections know their first day, and words stay words.
+    """Every link between notes is kept, and reflections know their first day.
 
-    Brought to this version the file says the same as the export that version 7 made of it.
+    Text stays as it was. Brought to this version, the file has the same content as the
+    export that version 7 made of it.
     """
     make_version_7(place / "x.db").close()
     with (
         closing(open_database(place / "x.db")) as db,
         closing(new_database(place / "y.db")) as other,
     ):
-        links = "SELECT observation_id, replaced_id, cycle_id, relation FROM observation_replaced ORDER BY 3"
+        links = (
+            "SELECT observation_id, replaced_id, cycle_id, relation "
+            "FROM observation_replaced ORDER BY 3"
+        )
         assert db.execute(links).fetchall() == [
             (3, 1, 4, "outdated"),
             (8, 6, 8, "edit"),

@@ -27,7 +27,10 @@ def picture(folder: Path) -> dict[str, tuple[bytes, int, int]]:
 
 
 def refused(path: Path) -> str:
-    """Open a file that must be refused, and left with nothing changed in it or beside it; return the sentence."""
+    """Open a file that must be refused unchanged, and return the error's sentence.
+
+    Nothing beside it may change either.
+    """
     before = picture(path.parent)
     with pytest.raises(DatabaseUnusableError) as caught:
         open_database(path)
@@ -44,7 +47,10 @@ def mode(path: Path) -> int:
 
 
 def test_new_database(place: Path) -> None:
-    """A new database is ours, of this version, in WAL mode, private, its folders too."""
+    """A new database has our id and version, is private and in WAL mode.
+
+    So are its folders.
+    """
     path = place / "a" / "b" / "x.db"
     old = os.umask(0)
     try:
@@ -68,7 +74,7 @@ def test_new_database(place: Path) -> None:
 
 
 def test_opening_changes_nothing(place: Path, sound: bytes) -> None:
-    """Opening and reading a sound database leaves its bytes and its time as they were."""
+    """Opening and reading a sound database changes neither its bytes nor its time."""
     (place / "x.db").write_bytes(sound)
     (place / "x.db").chmod(0o600)
     before = picture(place)
@@ -179,7 +185,10 @@ def test_foreign_database(place: Path, journal: str, mark: int) -> None:
 
 
 def test_foreign_database_in_use(place: Path) -> None:
-    """Another program's database with a log that is not yet in the file is told by that log, and left alone."""
+    """Another program's database is recognised by its log and left alone.
+
+    That log is not in the file yet.
+    """
     path = place / "x.db"
     other = sqlite3.connect(path)
     other.executescript("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)")
@@ -220,7 +229,7 @@ def killed(place: Path, name: str) -> Path:
 
 @pytest.mark.parametrize("linked", [False, True])
 def test_damaged_database_with_a_log(place: Path, sound: bytes, linked: bool) -> None:
-    """Damage under a log that a killed process left is seen before the log is moved into the file."""
+    """Damage is found before a killed process's log is moved into the file."""
     (place / "x.db").write_bytes(sound)
     db = open_database(place / "x.db")
     World(db, "q").conversation()
@@ -247,7 +256,7 @@ def test_truncated_database(place: Path, sound: bytes, keep: int) -> None:
 
 @pytest.mark.parametrize("value", [0x00, 0x01, 0xFF])
 def test_any_byte_of_the_header(place: Path, sound: bytes, value: int) -> None:
-    """With any byte of the header changed the database opens and reads, or is refused and left alone."""
+    """With any header byte changed the database works or is refused unchanged."""
     path = place / "x.db"
     ours = range(60, 64)  # the version: a lower one is a database to migrate
     for at in (at for at in range(100) if at not in ours and sound[at] != value):
@@ -290,7 +299,7 @@ def test_any_page_in_the_middle(place: Path, sound: bytes, fill: bytes) -> None:
 def test_a_large_damaged_database(
     place: Path, sound: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file too large to be looked through on opening says so when what is broken is read."""
+    """A file too large to check on opening reports damage when it is read."""
     monkeypatch.setattr(database, "_MAX_CHECKED_BYTES", 0)
     raw = bytearray(sound)
     for page in range(4096, len(raw), 4096):
@@ -309,7 +318,10 @@ def test_a_large_damaged_database(
 def test_an_io_error_on_a_full_disk_says_that_it_is_full(
     place: Path, monkeypatch: pytest.MonkeyPatch, free: int, said: str
 ) -> None:
-    """So SQLite calls it when there is no room for the index of its log: `doctor` could not say more."""
+    """An I/O error on a full disk says that the disk is full.
+
+    SQLite raises it when there is no room for the index of its log.
+    """
     monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=free))
     error = sqlite3.OperationalError("disk I/O error")
     error.sqlite_errorname = "SQLITE_IOERR_SHMSIZE"
@@ -326,7 +338,7 @@ def test_read_only_by_mode(place: Path, sound: bytes) -> None:
 @pytest.mark.skipif(os.getuid() != 0 or not shutil.which("chattr"), reason="needs root and chattr")
 @pytest.mark.parametrize("what", ["x.db", "."])
 def test_immutable(sound: bytes, what: str, request: pytest.FixtureRequest) -> None:
-    """What the file system keeps from being changed is refused as read-only, for root too."""
+    """A file that the file system protects is refused as read-only, for root too."""
     place = Path(tempfile.mkdtemp())  # on the disk: memory knows no immutable files
     request.addfinalizer(lambda: shutil.rmtree(place))
     (place / "x.db").write_bytes(sound)

@@ -130,7 +130,10 @@ def test_a_writer_is_waited_for(place: Path) -> None:
 
 
 def test_five_processes_make_it_at_once(place: Path) -> None:
-    """Of processes that start on a new file together each finds a whole database, and all can write."""
+    """Processes that start on a new file together all find a whole database.
+
+    All of them can write to it.
+    """
     script = """
         import sys
         from pathlib import Path
@@ -140,7 +143,9 @@ def test_five_processes_make_it_at_once(place: Path) -> None:
         input()
         db = open_database(Path(sys.argv[1]))
         with transaction(db):
-            db.execute("INSERT INTO conversations (uid, created_at) VALUES (?, 'now')", (sys.argv[2],))
+            db.execute(
+                "INSERT INTO conversations (uid, created_at) VALUES (?, 'now')", (sys.argv[2],)
+            )
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         """
     path = place / "sub" / "x.db"
@@ -162,7 +167,7 @@ def test_five_processes_make_it_at_once(place: Path) -> None:
 
 
 def test_killed_while_being_made(place: Path, sound: bytes) -> None:
-    """A file whose first pages had been written when its maker was killed is taken back and made anew."""
+    """A file left half-made by a killed process is made again."""
     path = place / "x.db"
     maker = run(
         """

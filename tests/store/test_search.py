@@ -16,7 +16,7 @@ EVERYTHING = Filters(all=True)
 
 @pytest.fixture
 def db(tmp_path: Path) -> sqlite3.Connection:
-    """Return a database with one fact about quinces, and the memory promoted from it."""
+    """Return a database with a fact about quinces and its promoted memory."""
     db = new_database(tmp_path / "a.db")
     w = World(db)
     talk = w.conversation()
@@ -72,7 +72,10 @@ def test_what_is_withheld_is_never_found(db: sqlite3.Connection, filters: Filter
 def test_what_a_fact_refers_to_has_a_first_and_a_last_day(
     db: sqlite3.Connection, when: str | None, about: tuple[str | None, str | None]
 ) -> None:
-    """A day, a month and a year are given as days, which whoever reads them can count with."""
+    """A day, a month and a year are given as first and last day.
+
+    Whoever reads them can compute with these.
+    """
     db.execute("UPDATE observations SET referenced_date = ?", (when,))
     (entry,) = search.results(db, "observation", [1], EVERYTHING)
     assert (entry.about, entry.about_until) == about

@@ -50,7 +50,10 @@ def holds(db: sqlite3.Connection, word: str) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_indexes_keep_in_step(db: sqlite3.Connection, seed: int) -> None:
-    """After any inserts, rewritings, withholdings, moves and deletions the index agrees with the messages."""
+    """The index agrees with the messages after any sequence of changes.
+
+    The changes are inserts, edits, withholdings, moves and deletions.
+    """
     chance = random.Random(seed)
     nouns = ["oak", "elm", "ash", "yew", "fir", "[removed]", "", "long " * 150 + "tail"]
     for _ in range(120):
@@ -100,7 +103,11 @@ def test_a_word_that_is_gone_is_gone_from_the_index(db: sqlite3.Connection, deed
 def test_what_has_no_entry_yet_is_rewritten_withheld_and_deleted(
     db: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An import's entries come after it: an earlier version, which has the file open, may forget some meanwhile."""
+    """Messages without an index entry can be edited, withheld and deleted.
+
+    An import's entries come after it. An earlier version that has the file open may
+    forget some of its messages before that.
+    """
     monkeypatch.setattr(search_index, "_BATCH_MESSAGES", 1)
     with transaction(db), search_index.deferred_indexing(db):
         for text in ("first", "oak", "elm", "ash", "last"):
@@ -161,11 +168,12 @@ def test_the_newest_with_a_word_are_told(db: sqlite3.Connection) -> None:
 def test_other_indexes_keep_in_step(db: sqlite3.Connection, table: str) -> None:
     """Observations and memories are filed, refiled and taken out."""
     db.execute(
-        "INSERT INTO cycles(id, uid, kind, status, started_at) VALUES (1, 'c', 'observer', 'succeeded', '2026')"
+        "INSERT INTO cycles(id, uid, kind, status, started_at) "
+        "VALUES (1, 'c', 'observer', 'succeeded', '2026')"
     )
     columns = {
-        "observations": "(id, uid, content, priority, stance, observation_date, cycle_id, token_count, created_at) "
-        "VALUES (?, ?, ?, 'high', 'stated', '2026-01-01', 1, 1, '2026')",
+        "observations": "(id, uid, content, priority, stance, observation_date, cycle_id, "
+        "token_count, created_at) VALUES (?, ?, ?, 'high', 'stated', '2026-01-01', 1, 1, '2026')",
         "memories": "(id, uid, content, origin, created_at) VALUES (?, ?, ?, 'user', '2026')",
     }[table]
     for number in range(4):

@@ -1,4 +1,7 @@
-"""A database with everything in it, made by plain SQL, for the tests of transfer, backup and invariants."""
+"""A database with every kind of row, made by plain SQL.
+
+It serves the tests of transfer, backup and invariants.
+"""
 
 import json
 import sqlite3
@@ -20,7 +23,10 @@ START = "2026-03-01T09:00:00.000000+00:00"
 
 @dataclass
 class World:
-    """Writes rows whose times go up by a minute and whose uids begin with a machine's name."""
+    """Writes rows whose times go up by a minute.
+
+    Their uids begin with a machine's name.
+    """
 
     db: sqlite3.Connection
     machine: str = "a"
@@ -137,7 +143,7 @@ class World:
         return observation
 
     def replace(self, old: int, new: int, cycle: int, relation: str) -> None:
-        """Link an observation to the one that it replaced, as the schema of the file has it."""
+        """Link an observation to the one it replaced, as the file's schema has it."""
         if self.db.execute("SELECT 1 FROM sqlite_master WHERE name = 'outdated'").fetchone():
             self.insert("outdated", old_id=old, by_id=new, cycle_id=cycle)
         else:
@@ -150,7 +156,10 @@ class World:
             )
 
     def ask_to_forget(self, cycle: int, **named: object) -> int:
-        """Insert a request to forget an observation or a message that has been applied and waits for its answer."""
+        """Insert an applied request to forget that waits for its answer.
+
+        It is for an observation or a message.
+        """
         return self.insert(
             "forget_requests", uid=self.uid("f"), cycle_id=cycle, withheld_at=self.tick(), **named
         )
@@ -233,8 +242,8 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
         origin="user",
         created_at=w.tick(),
     )
-    memory = w.insert("memories", uid=w.uid("e"), content="green tea", origin="observation", observation_id=pending[0],
-                      created_at=w.tick(), cycle_id=graph)  # fmt: skip
+    memory = w.insert("memories", uid=w.uid("e"), content="green tea", origin="observation",
+                      observation_id=pending[0], created_at=w.tick(), cycle_id=graph)  # fmt: skip
     db.execute(
         "UPDATE memories SET superseded_at = ?, superseded_by = ? WHERE id = ?",
         (w.tick(), memory, older),
@@ -275,7 +284,7 @@ def furnish(db: sqlite3.Connection, machine: str = "a") -> World:
 
 
 def _withhold_something(w: World, conversation: int, observation: int, message: int) -> None:
-    """Leave what a file of schema 8 has besides: what the user asked to forget, and dates of a month and a year."""
+    """Add what is new in schema 8: requests to forget, and dates of a month or year."""
     db = w.db
     cycle = db.execute(
         "SELECT max(id) FROM cycles WHERE kind = 'observer' AND status = 'succeeded'"
@@ -295,7 +304,7 @@ def _withhold_something(w: World, conversation: int, observation: int, message: 
 
 
 def run_something(w: World, conversation: int) -> None:
-    """Leave a cycle at work, with what an adversarial worker would have written already."""
+    """Leave a running cycle that has written what an adversarial worker would."""
     cycle = w.insert("cycles", uid=w.uid("y"), conversation_id=conversation, kind="reflector",
                      status="running", started_at=w.tick(),
                      owner='{"host": "changeling", "pid": 7}', heartbeat=1.0,

@@ -37,7 +37,10 @@ def attachments(*paths: Path) -> tuple[Attachment, ...]:
 
 
 def shapes(message: Json) -> list[str]:
-    """Return the types of a message's blocks, without the ambient one; of a text its words."""
+    """Return the types of a message's blocks without the ambient one.
+
+    For a text message return its text.
+    """
     found = []
     for block in blocks_of(message["content"]):
         if block["type"] != "text":

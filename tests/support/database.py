@@ -1,4 +1,7 @@
-"""A new database, made once and copied: its schema takes ten milliseconds, and the disk several times that."""
+"""A new database, made once and copied.
+
+Its schema takes ten milliseconds, and the disk several times that.
+"""
 
 import sqlite3
 import tempfile

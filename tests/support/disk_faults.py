@@ -1,10 +1,13 @@
-"""Running `construct` on a disk that fails: one chosen write, sync or truncation goes wrong, or all from one on.
+"""Runs `construct` on a disk that fails.
 
-A C library in LD_PRELOAD counts the calls on chosen files and fails them. Each run is a process of
-its own, forked from one that has imported the program already: importing takes most of a second.
+One chosen write, sync or truncation fails, or all from one on.
 
-The server of these processes (`python -m tests.support.disk_faults`) reads one run as a line of JSON
-and answers with the run's exit status, -1 for one that hung.
+A C library in LD_PRELOAD counts the calls on chosen files and fails them. Each run is a
+process of its own, forked from one that has imported the program already: importing
+takes most of a second.
+
+The server of these processes (`python -m tests.support.disk_faults`) reads one run as a
+line of JSON and answers with the run's exit status, -1 for one that hung.
 """
 
 import atexit
@@ -33,7 +36,7 @@ COMPILER = shutil.which("cc") or shutil.which("gcc")
 _SOURCE = Path(__file__).with_name("disk_faults.c")
 _HANGS_AFTER = 120
 _FILES = "construct.db:.construct-:etilqs_"
-"""How the names of the files begin whose calls count: the database with its log, exports, SQLite's own."""
+"""Prefixes of the files whose calls count: database and log, exports, SQLite's own."""
 
 
 class Mode(IntEnum):
@@ -140,7 +143,7 @@ def _serve() -> None:
 
 
 def _import_all() -> None:
-    """Import for the processes to come what they would each spend a second or two on."""
+    """Import what every forked process would spend a second or two on."""
     names = (
         "cli.app",
         "cli.ask",

@@ -55,7 +55,7 @@ class Emulator(io.TextIOBase):
 
     @property
     def lines(self) -> list[str]:
-        """All lines, scrollback first, without blank ends and without blank lines at the end."""
+        """All lines, scrollback first, without trailing blanks and blank last lines."""
         if (
             self._lines is None
         ):  # who waits looks a hundred times a second, mostly at what it has seen

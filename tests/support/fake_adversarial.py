@@ -1,4 +1,7 @@
-"""Worker models that do what they should not: each is a function of the request, ready for `FakeApi.enqueue`."""
+"""Worker models that do what they should not.
+
+Each is a function of the request, ready for `FakeApi.enqueue`.
+"""
 
 import random
 import re
@@ -53,7 +56,10 @@ def silent(body: Json) -> Answer:
 
 def prose(_body: Json) -> Answer:
     """Answer in prose, without any section."""
-    return "Sure! Here is what I noticed: the user seems to have a number of interests. Let me know if I can help."
+    return (
+        "Sure! Here is what I noticed: the user seems to have a number of interests. "
+        "Let me know if I can help."
+    )
 
 
 def half_answer(body: Json) -> Answer:
@@ -149,7 +155,7 @@ def always_no(body: Json) -> Answer:
 
 
 def garbage_checks(_body: Json) -> Answer:
-    """Answer with lines that are no checks, and checks of groups that were never sent."""
+    """Answer with lines that are no checks, and checks of unknown groups."""
     return section(
         "checks",
         ["perhaps", "0 yes", "99999 yes", "one yes", "yes", "1 maybe", "1", "! 2026-01-01 O1 yes"],
@@ -177,7 +183,10 @@ class Proposal:
 
 
 def adversarial_reflector(rng: random.Random) -> Answerer:
-    """Return a reflector that makes one to three mistakes at every request, chosen by `rng`."""
+    """Return a reflector that makes one to three mistakes at every request.
+
+    `rng` chooses them.
+    """
 
     def answer(body: Json) -> Answer:
         proposal = Proposal()

@@ -1,4 +1,4 @@
-"""A strict fake of the Anthropic Messages API over real HTTP on 127.0.0.1, for tests and for trying things out.
+"""A strict fake of the Anthropic Messages API over real HTTP on 127.0.0.1.
 
     with FakeApi() as api:
         api.enqueue("chat", "Hello.")

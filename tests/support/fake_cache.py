@@ -1,4 +1,7 @@
-"""The prompt cache as the API documents it, and a report of how well a run of requests used it."""
+"""The prompt cache as the API documents it.
+
+It also reports how well a run of requests used it.
+"""
 
 import hashlib
 import json
@@ -12,14 +15,14 @@ from tests.support.fake_types import Json, Usage, blocks_of, tokens
 Life = Literal["5m", "1h"]
 
 LOOK_BACK = 20
-"""How many positions are looked at for each breakpoint, the breakpoint itself being the first."""
+"""How many positions are checked for each breakpoint, beginning with its own."""
 
 _SECONDS: dict[Life, float] = {"5m": 300.0, "1h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One block of a prompt: what it says, its size, and the entry that a breakpoint on it makes."""
+    """One block of a prompt, its size, and the cache key of a breakpoint on it."""
 
     digest: bytes
     key: bytes
@@ -29,7 +32,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A request's prompt as the cache sees it: tools, then system, then the messages' blocks."""
+    """A request's prompt as the cache sees it.
+
+    Tools come first, then system, then the messages' blocks.
+    """
 
     blocks: tuple[Block, ...] = ()
     turn: bool = True
@@ -112,12 +118,15 @@ class _Entry:
 
 @dataclass(slots=True)
 class PromptCache:
-    """The entries that live, each at a place where an earlier request had a breakpoint."""
+    """The live entries, each where an earlier request had a breakpoint."""
 
     _entries: dict[bytes, _Entry] = field(default_factory=dict)
 
     def use(self, prompt: Prompt, now: float, minimum: int) -> Usage:
-        """Read the longest cached prefix, write what the breakpoints ask for, and return the input's figures."""
+        """Read and write the cache for one request, and return its input usage.
+
+        It reads the longest cached prefix and writes what the breakpoints ask for.
+        """
         blocks, ends = prompt.blocks, list(accumulate(block.tokens for block in prompt.blocks))
         marks = [index for index, block in enumerate(blocks) if block.life]
         hit = self._longest(blocks, marks, now)
@@ -136,7 +145,7 @@ class PromptCache:
         return entry is not None and now < entry.expires
 
     def _longest(self, blocks: Sequence[Block], marks: list[int], now: float) -> int:
-        """Return the position of the longest live prefix in reach of a breakpoint, -1 without one."""
+        """Return the index where the longest cached prefix ends, -1 if none does."""
         places = (
             index
             for mark in reversed(marks)
@@ -145,7 +154,7 @@ class PromptCache:
         return next((index for index in places if self._alive(blocks[index], now)), -1)
 
     def _refresh(self, used: Sequence[Block], now: float) -> None:
-        """Give every live entry inside the prefix that was read its whole life again."""
+        """Renew every live entry inside the prefix that was read."""
         for block in used:
             if self._alive(block, now):
                 entry = self._entries[block.key]
@@ -162,9 +171,12 @@ class CacheReport:
     read: int
     written: int
     neither: int
-    """Plain input: what stands after the last breakpoint, or was too short to be cached."""
+    """Plain input: after the last breakpoint, or too short to be cached."""
     shared: int
-    """What each request had in common with the one before, as a prefix of whole blocks not below the minimum."""
+    """What each request had in common with the one before.
+
+    That is a prefix of whole blocks, not below the minimum size.
+    """
     shared_read: int
     """How much of `shared` was read from the cache."""
 
@@ -185,7 +197,7 @@ class CacheReport:
 
 
 def shared_prefix(before: Prompt, after: Prompt) -> int:
-    """Return the tokens of the longest prefix of whole blocks that two prompts have in common."""
+    """Return the tokens of the longest common prefix of whole blocks."""
     total = 0
     for old, new in zip(before.blocks, after.blocks, strict=False):
         if old.digest != new.digest:

@@ -1,6 +1,7 @@
-"""What the Messages API rejects in the parameters of a request, tools and breakpoints included.
+"""What the Messages API rejects in the parameters of a request.
 
-It knows `output_config` and strict tools; the fake rejects both, since Construct asks for text, whatever the server.
+That includes tools and breakpoints. The module knows `output_config` and strict tools,
+but the fake rejects both, since Construct asks every server for text.
 """
 
 import re
@@ -146,7 +147,10 @@ def _check_stop_sequences(value: object) -> None:
 
 
 def _object_of(name: str, *keys: str) -> Callable[[object], None]:
-    """Return a check for an object with no other keys, whose values are strings or null."""
+    """Return a check for an object with only these keys.
+
+    Its values are strings or null.
+    """
 
     def checker(value: object) -> None:
         only(mapping(value, name), set(keys), name)
@@ -219,7 +223,7 @@ def _marked(body: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _check_breakpoints(body: Json) -> None:
-    """Reject breakpoints of a wrong form, too many of them, and a long life after a short one."""
+    """Reject malformed or too many breakpoints, and a long life after a short one."""
     blocks = list(_marked(body))
     # The mark at the top level is put on the last block, so it is one more unless that
     # has its own.

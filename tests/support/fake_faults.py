@@ -1,4 +1,7 @@
-"""What can go wrong between the API and a client, as values that a test hands to `FakeApi.fail`."""
+"""What can go wrong between the API and a client.
+
+Each fault is a value that a test hands to `FakeApi.fail`.
+"""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -48,12 +51,15 @@ class Fault:
 
     @property
     def unanswered(self) -> bool:
-        """Tell whether the model is never asked: no answer is used up, nothing is cached or billed."""
+        """Tell whether the model is never asked.
+
+        Then no answer is used up, and nothing is cached or billed.
+        """
         return self.kind in ("http", "drop_before", "garbage")
 
 
 def http(status: int, retry_after: float | None = None) -> Fault:
-    """Answer with an error status, the API's error JSON, and a `retry-after` header if given."""
+    """Answer with an error status, the API's error JSON, and maybe `retry-after`."""
     return Fault("http", status=status, retry_after=retry_after)
 
 
@@ -71,7 +77,10 @@ def drop_during(after: int = 2) -> Fault:
 
 
 def silent_end(after: int = 2) -> Fault:
-    """End the stream properly after some deltas, but without `message_delta` and `message_stop`; cut a JSON body."""
+    """End the stream after some deltas, without `message_delta` and `message_stop`.
+
+    The connection is closed properly. A JSON body is cut short.
+    """
     return Fault("silent_end", after=after)
 
 
@@ -99,13 +108,13 @@ def max_tokens(share: float = 0.5) -> Fault:
 
 
 def hang(seconds: float, after: int | None = None) -> Fault:
-    """Wait this long, before the response or after some deltas, and then go on as if nothing had been."""
+    """Wait this long, before the response or after some deltas, then go on."""
     return Fault("hang", seconds=seconds, after=after)
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What goes over the wire, and how: the end of the way from a request to its answer."""
+    """What goes over the wire, and how: the last step of an answer."""
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)

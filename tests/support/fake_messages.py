@@ -1,4 +1,7 @@
-"""What the Messages API rejects in the messages: roles, blocks, and how tool calls and results pair up."""
+"""What the Messages API rejects in the messages.
+
+It checks roles, blocks, and how tool calls and results pair up.
+"""
 
 import base64
 import binascii
@@ -166,7 +169,8 @@ def _check_tool_result(block: Json, path: str) -> None:
         _check_block(mapping(inner, where), {"text", "image", "document"}, where)
         if inner.get("cache_control") is not None:
             raise RejectedError(
-                f"{where}: blocks inside a block cannot be cached; put cache_control on the tool_result"
+                f"{where}: blocks inside a block cannot be cached; "
+                "put cache_control on the tool_result"
             )
 
 
@@ -176,16 +180,21 @@ def _check_order(roles: list[str]) -> None:
     for index, (before, role) in enumerate(pairwise(roles), 1):
         if before == role:
             raise RejectedError(
-                f'messages.{index}: roles must alternate between "user" and "assistant", found two {role!r}'
+                f'messages.{index}: roles must alternate between "user" and "assistant", '
+                f"found two {role!r}"
             )
     if roles[-1] != "user":
         raise RejectedError(
-            "This model does not support assistant message prefill. The conversation must end with a user message."
+            "This model does not support assistant message prefill. "
+            "The conversation must end with a user message."
         )
 
 
 def _check_pairs(messages: list[Json]) -> None:
-    """Reject tool calls without a result in the very next message, and results without a call in the one before."""
+    """Reject tool calls without a result in the next message.
+
+    And results without a call in the message before.
+    """
     seen: set[str] = set()
     open_calls: set[str] = set()
     for index, message in enumerate(messages):
@@ -207,14 +216,16 @@ def _check_results(blocks: list[Json], open_calls: set[str], path: str) -> None:
     for found in results:
         if found not in open_calls:
             raise RejectedError(
-                f"{path}: unexpected `tool_use_id` found in `tool_result` blocks: {found}. Each `tool_result` block "
-                "must have a corresponding `tool_use` block in the previous message."
+                f"{path}: unexpected `tool_use_id` found in `tool_result` blocks: {found}. "
+                "Each `tool_result` block must have a corresponding `tool_use` block "
+                "in the previous message."
             )
     if len(set(results)) < len(results):
         raise RejectedError(f"{path}: each tool_use must have a single result; found more than one")
     if missing := sorted(open_calls - set(results)):
         raise RejectedError(
-            f"{path}: `tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(missing)}"
+            f"{path}: `tool_use` ids were found without `tool_result` blocks immediately after: "
+            f"{', '.join(missing)}"
         )
     if "tool_result" in kinds[len(results) :]:
         raise RejectedError(f"{path}: `tool_result` blocks must come first in the content")

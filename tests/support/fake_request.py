@@ -13,7 +13,7 @@ _BIGGEST_BODY = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One request and what became of it, recorded before the first byte of the answer goes out."""
+    """One request and its outcome, recorded before the answer's first byte is sent."""
 
     time: float
     path: str
@@ -33,7 +33,7 @@ class Recorded:
 
     @property
     def texts(self) -> str:
-        """Return every string in the request, for finding out whether a word was sent."""
+        """Return every string in the request, to check whether a word was sent."""
         return "\n".join(strings_in(self.body))
 
 
@@ -72,7 +72,10 @@ def authenticate(headers: Mapping[str, str]) -> None:
 
 
 def parse(raw: bytes) -> Json | RefusedError:
-    """Return the JSON object in the body, or why there is none: the key is looked at before that is said."""
+    """Return the JSON object in the body, or the error to answer with.
+
+    The error is returned, not raised, since the key is checked first.
+    """
     if len(raw) > _BIGGEST_BODY:
         return RefusedError(413, "Request exceeds the maximum size")
     try:

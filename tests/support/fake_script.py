@@ -27,14 +27,20 @@ class Script:
         }
 
     def enqueue(self, purpose: Purpose, *answers: Answer | Answerer) -> None:
-        """Add answers that serve once each, in order, before the purpose's own answerer does again."""
+        """Add answers that serve once each, in order.
+
+        After them the purpose's own answerer serves again.
+        """
         with self._lock:
             self._answers[purpose].extend(answers)
 
     def fail(
         self, purpose: Purpose, fault: Fault | Callable[[], Fault], times: int | None = 1
     ) -> None:
-        """Let the next requests of this purpose go wrong, after the faults that wait already; None: all of them."""
+        """Make the next `times` requests of this purpose fail, or all if it is None.
+
+        Faults that wait already come first.
+        """
         with self._lock:
             self._faults[purpose].append((fault if isinstance(fault, Fault) else fault(), times))
 

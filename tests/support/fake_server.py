@@ -20,7 +20,7 @@ _POLL = 0.02
 
 
 class Server(ThreadingHTTPServer):
-    """A server on 127.0.0.1 that runs in a background thread from the moment it is made."""
+    """A server on 127.0.0.1 that runs in a background thread from the start."""
 
     daemon_threads = True
     block_on_close = False

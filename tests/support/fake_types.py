@@ -1,4 +1,4 @@
-"""The words the fake Messages API is written in: requests' purposes, answers, token counts."""
+"""The types of the fake Messages API: purposes, answers, token counts."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ class Usage:
         return self.input_tokens + self.cache_read + self.cache_written
 
     def as_json(self, output_tokens: int) -> Json:
-        """Return the `usage` object of a message, or of a delta, that has come `output_tokens` far."""
+        """Return the `usage` object of a message or delta at `output_tokens` tokens."""
         return {
             "input_tokens": self.input_tokens,
             "cache_creation_input_tokens": self.cache_written,
@@ -98,9 +98,10 @@ def to_reply(answer: Answer) -> Reply:
 
 
 def purpose_of(body: Json) -> Purpose:
-    """Return what a request is for, by the first input tag that begins a line of the last user message.
+    """Return what a request is for.
 
-    A request that offers tools is a chat, whatever the user types.
+    The first input tag that begins a line of the last user message decides. A request
+    that offers tools is a chat, whatever the user types.
     """
     found = None if body.get("tools") else _INPUT_TAG.search(last_user_text(body))
     return _WORKER_OF[found[1]] if found else "chat"
@@ -125,13 +126,13 @@ def last_user_blocks(body: Json) -> list[Json]:
 
 
 def last_user_text(body: Json) -> str:
-    """Return the text of the last user message as it stands, its blocks joined by newlines."""
+    """Return the text of the last user message, its blocks joined by newlines."""
     texts = (block.get("text") for block in last_user_blocks(body) if block.get("type") == "text")
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def last_user_words(body: Json) -> str:
-    """Return what the user said in the last user message: its text without ambient blocks."""
+    """Return the last user message's text without ambient blocks."""
     return _AMBIENT.sub("", last_user_text(body)).strip()
 
 

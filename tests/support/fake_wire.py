@@ -45,7 +45,7 @@ def error_body(status: int, message: str, request_id: str) -> Json:
 
 
 def cut(reply: Reply, most: int) -> Reply:
-    """Return the reply as a model would give it that may write no more than `most` tokens."""
+    """Return the reply as a model gives it that may write `most` tokens at most."""
     if reply.stop_reason is not None or tokens(reply.text) <= most:
         return reply
     text = reply.text.encode("utf-8", "replace")[: most * 4].decode("utf-8", "ignore")

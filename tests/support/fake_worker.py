@@ -1,6 +1,7 @@
-"""A worker model that does what it was asked, in lines: four workers by rule, and the chat's plain reply.
+"""A worker model that does what it was asked, in lines.
 
-The first part writes answers; tests that make up answers of their own use it too. The second reads requests.
+It has four workers by rule, and the chat's plain reply. The first part writes answers;
+tests that make up answers of their own use it too. The second reads requests.
 """
 
 import re
@@ -156,7 +157,10 @@ def verifier_answer(wrong: Mapping[int, str], groups: int) -> str:
 
 
 def graph_answer(entities: Iterable[str], relations: Iterable[str]) -> str:
-    """Return a graph extractor's answer of lines such as "Ana | person" and "User | has sister | Ana | P3"."""
+    """Return a graph extractor's answer.
+
+    Its lines look like "Ana | person" and "User | has sister | Ana | P3".
+    """
     return f"{section('entities', entities)}\n{section('relations', relations)}"
 
 
@@ -260,7 +264,7 @@ def names_in(sentence: str) -> list[str]:
 
 
 def stance_of(sentence: str) -> str:
-    """Return the stance a sentence sounds like: asked, hypothetical, planned or stated."""
+    """Return a sentence's likely stance: asked, hypothetical, planned or stated."""
     if sentence.rstrip().endswith("?"):
         return "asked"
     if sentence.startswith("If ") and " would " in sentence:
@@ -269,12 +273,18 @@ def stance_of(sentence: str) -> str:
 
 
 def fact_in(text: str) -> str | None:
-    """Return the first sentence that looks like a fact: about oneself, or with a number or a name."""
+    """Return the first sentence that looks like a fact.
+
+    It is about the user, or has a number or a name.
+    """
     return next((part for part in sentences(text) if _FACT.search(part) or names_in(part)), None)
 
 
 def observer(body: Json) -> str:
-    """Answer as a competent observer: one note for each user message with a fact, in the user's words."""
+    """Answer as a competent observer.
+
+    It writes one note for each user message with a fact, in the user's words.
+    """
     users = [
         message for message in read_transcript(body) if message.role == "user" and message.text
     ]
@@ -304,7 +314,7 @@ def _observation(message: Said) -> str | None:
 
 
 def _day_of(sentence: str, today: str) -> str | None:
-    """Return the day a sentence names: a date in it, or the day after when it says tomorrow."""
+    """Return the date in a sentence, or the day after if it says tomorrow."""
     if named := _DATE.search(sentence):
         return named[0]
     tomorrow = date.fromisoformat(today) + timedelta(days=1)
@@ -318,7 +328,10 @@ def _priority(text: str, sentence: str) -> str:
 
 
 def reflector(body: Json) -> str:
-    """Answer as a competent reflector: three neighbours of one stance and day become one, other low ones go."""
+    """Answer as a competent reflector.
+
+    It merges three neighbours of one stance and day, and drops other low ones.
+    """
     lines = [line for line in read_lines(body) if line.priority != "high"]
     runs = (list(run) for _, run in groupby(lines, key=lambda line: (line.stance, line.day)))
     groups = [
@@ -371,7 +384,10 @@ def verifier(body: Json) -> str:
 
 
 def graph(body: Json) -> str:
-    """Answer as a plain graph extractor: the names are things that the user mentioned."""
+    """Answer as a plain graph extractor.
+
+    All names are things that the user mentioned.
+    """
     anchors: dict[str, list[str]] = {}
     for anchor, text in read_memories(body).items():
         for name in dict.fromkeys(names_in(text)):
@@ -383,11 +399,16 @@ def graph(body: Json) -> str:
 
 
 def chat(body: Json) -> str:
-    """Answer as a plain companion: about 50 tokens that echo the beginning of what the user said last."""
+    """Answer as a plain companion, in about 50 tokens.
+
+    The answer repeats the beginning of the user's last message.
+    """
     words = " ".join(last_user_words(body).split())
     echo = f'You said: "{words[:80]}".' if words else "The tools have answered."
-    padding = "I have taken note of it, and will come back to it when it helps. Tell me more whenever you like, "
-    return f"{echo} {padding}and ask me about it later."
+    return (
+        f"{echo} I have taken note of it, and will come back to it when it helps. "
+        "Tell me more whenever you like, and ask me about it later."
+    )
 
 
 WORKERS: dict[Purpose, Answerer] = {

@@ -1,6 +1,7 @@
-"""Model servers on loopback that behave as facts.md says of theirs: Ollama, LM Studio, vLLM.
+"""Model servers on the loopback: Ollama, LM Studio and vLLM.
 
-They answer what a list of models needs. For replies, `FakeApi` stands in.
+They behave as the real servers were measured to, and answer what a list of models
+needs. For replies, `FakeApi` stands in.
 """
 
 import json
@@ -15,8 +16,8 @@ from typing import Any
 class ModelServer:
     """A server that answers paths with JSON and keeps what it was asked.
 
-    `answers` maps "GET /path" or "POST /path" to JSON, to bytes sent as they are, to a number
-    (the HTTP status), or to a function of the request's body that returns JSON.
+    `answers` maps "GET /path" or "POST /path" to JSON, to bytes sent as they are, to a
+    number (the HTTP status), or to a function of the request's body that returns JSON.
     """
 
     def __init__(self, answers: Mapping[str, Any], *, delay: float = 0.0) -> None:
@@ -77,8 +78,8 @@ class ModelServer:
 def ollama(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the answers of an Ollama with these models.
 
-    Of each: `size` ("8.0B"), `largest` (what it was trained for), `capabilities`, and where
-    they are set `num_ctx` and `loaded` (the window it runs with).
+    Each has `size` ("8.0B"), `largest` (what it was trained for), `capabilities`, and
+    maybe `num_ctx` and `loaded` (the window it runs with).
     """
 
     def show(body: Any) -> Any:
@@ -113,7 +114,7 @@ def ollama(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def lmstudio(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the answers of an LM Studio; of each model `type` and `loaded`, where it is."""
+    """Return the answers of an LM Studio; each model has `type` and maybe `loaded`."""
     return {
         "GET /v1/models": {
             "object": "list",

@@ -1,4 +1,4 @@
-"""Looking at a page as a browser's parser does, and through a real browser where one is installed."""
+"""Reads a page as a browser's parser does, or in a real browser if installed."""
 
 import shutil
 import subprocess
@@ -66,11 +66,12 @@ class Page(HTMLParser):
 
 
 def opened(html: str, folder: Path) -> str:
-    """Return the document of a page after a browser has opened it and run what it may run."""
+    """Return a page's document after a browser has opened it and run its scripts."""
     assert BROWSER is not None
     (folder / "page.html").write_text(html, "utf-8")
     done = subprocess.run(
-        [BROWSER, *_OPTIONS, f"--user-data-dir={folder / 'profile'}", (folder / "page.html").as_uri()],
+        [BROWSER, *_OPTIONS, f"--user-data-dir={folder / 'profile'}",
+         (folder / "page.html").as_uri()],
         capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
     return done.stdout

@@ -1,7 +1,8 @@
-"""Running `construct` as a user does: with arguments, standard input and an environment of its own.
+"""Running `construct` as a user does.
 
-`run` calls the program's entry point in this process, since importing the SDK takes seconds;
-`start` and `process` are for what only a process can show: signals, streams, crashes.
+It has arguments, standard input and an environment of its own. `run` calls the
+program's entry point in this process, since importing the SDK takes seconds; `start`
+and `process` are for what only a process can show: signals, streams, crashes.
 """
 
 import io
@@ -79,7 +80,10 @@ class Program:
         return Done(status, out.getvalue(), err.getvalue())
 
     def signalled(self, number: int, when: Callable[[str], object], *arguments: str) -> Done:
-        """Run the program, and send it a signal once `when` is true of what it printed: while it still runs."""
+        """Run the program and send it a signal while it runs.
+
+        The signal is sent once `when` is true of the output so far.
+        """
         printed = io.StringIO()
 
         def send() -> None:

@@ -8,7 +8,7 @@ from construct.clock import to_text
 from construct.companion import Companion
 from construct.config import Settings, load_settings
 from construct.llm.providers import choose_models
-from construct.memory.cycles.runner import Progress
+from construct.memory.cycles.runner import StepReport
 from construct.operations.context import Context
 from construct.operations.status import Status, status
 from construct.responders import Responder, on_record
@@ -32,7 +32,7 @@ class Talk:
     """One conversation with the companion."""
 
     def __init__(
-        self, companion: Companion, conversation_id: int, progress: list[Progress]
+        self, companion: Companion, conversation_id: int, progress: list[StepReport]
     ) -> None:
         self.companion = companion
         self.id = conversation_id
@@ -65,7 +65,7 @@ class Talk:
         return results
 
     def check(self) -> None:
-        """Assert that the database's invariants hold and that its indexes are in step."""
+        """Assert that the invariants hold and the indexes are in step."""
         db = open_database(self.companion.settings.db)
         try:
             assert violations(db) == []
@@ -84,7 +84,7 @@ async def talking(folder: Path, api: FakeApi, **more: str) -> AsyncIterator[Talk
     """Open a companion and a new conversation."""
     settings = settings_for(folder, api, **more)
     new_database(settings.db).close()
-    progress: list[Progress] = []
+    progress: list[StepReport] = []
     companion = Companion(settings, choose_models(settings), progress.append)
     try:
         now = to_text(settings.clock.now())
@@ -96,6 +96,7 @@ async def talking(folder: Path, api: FakeApi, **more: str) -> AsyncIterator[Talk
 def facts(count: int, start: int = 0) -> list[str]:
     """Return messages with one planted fact each, about thirty tokens long."""
     return [
-        f"My locker number {i} has the code {1000 + i}, and I keep the Tea{i} there. Please remember that for later."
+        f"My locker number {i} has the code {1000 + i}, and I keep the Tea{i} there. "
+        "Please remember that for later."
         for i in range(start, start + count)
     ]

@@ -23,7 +23,10 @@ from tests.support.fake_types import Json
 
 
 def test_cache_reads_what_was_marked_before(api: FakeApi) -> None:
-    """A prefix that ended at a breakpoint is read, what follows up to the next one written, the rest neither."""
+    """A prefix that ended at a breakpoint is read from the cache.
+
+    What follows, up to the next breakpoint, is written. The rest is neither.
+    """
     a, b, c = block("a"), block("b"), block("c")
     first = request(user([{**b, "cache_control": MARK}, c]), system=[a, a])
     assert figures(api, first) == (0, 3, 1)
@@ -35,7 +38,7 @@ def test_cache_reads_what_was_marked_before(api: FakeApi) -> None:
 
 
 def test_cache_has_nothing_between_breakpoints(api: FakeApi) -> None:
-    """A common prefix is not read when no earlier request had a breakpoint at its end."""
+    """A common prefix is only read if an earlier request had a breakpoint there."""
     a, b, c = block("a"), block("b"), block("c")
     assert figures(api, request(user([a, a, a, {**b, "cache_control": MARK}]))) == (0, 4, 0)
     assert figures(api, request(user([a, a, a, {**c, "cache_control": MARK}]))) == (0, 4, 0)
@@ -71,7 +74,10 @@ def test_cache_lives_as_long_as_asked(api: FakeApi, mark: Json, life: int) -> No
 
 
 def test_cache_splits_writes_by_life(api: FakeApi) -> None:
-    """What is written up to the last hour-long mark is billed as such, the rest as short."""
+    """What is written up to the last one-hour mark is billed as long-lived.
+
+    The rest is billed as short-lived.
+    """
     body = request(
         user([block("c", cache_control=MARK)]),
         system=[block("a"), block("b"), block("s", cache_control=HOUR)],
@@ -102,14 +108,17 @@ def test_cache_looks_back_20_blocks(api: FakeApi, between: int, read: int) -> No
     ],
 )
 def test_cache_misses_when_what_stands_before_changes(api: FakeApi, change: Json) -> None:
-    """Another model, tool, system prompt or way of thinking invalidates the messages' cache."""
+    """Another model, tool, system prompt or thinking mode misses the cache."""
     body = request(user([block("a"), block("b"), block("c", cache_control=MARK)]))
     figures(api, body)
     assert figures(api, body | change)[0] == 0
 
 
 def test_cache_takes_a_string_for_one_block(api: FakeApi) -> None:
-    """A string and a list with one text block are the same content, wherever the mark moves."""
+    """A string and a list with one text block are the same content.
+
+    It makes no difference where the mark moves.
+    """
     words = block("a")["text"] * 3
     assert figures(api, request(user([text(words, cache_control=MARK)]))) == (0, 3, 0)
     more = request(user(words), assistant("ok"), user([text("b", cache_control=MARK)]))
@@ -117,7 +126,10 @@ def test_cache_takes_a_string_for_one_block(api: FakeApi) -> None:
 
 
 def test_cache_report_sums_up(api: FakeApi) -> None:
-    """The report gives what was read, written and neither, and how much of the shared prefix was read."""
+    """The report gives the tokens read, written and neither.
+
+    It also gives how much of the shared prefix was read.
+    """
     a, b, c = (block(name) for name in "abc")
     marked = {**c, "cache_control": MARK}
     figures(api, request(user([a, b, marked])))

@@ -161,7 +161,10 @@ def test_rejects(api: FakeApi, body: Json, says: str) -> None:
 
 
 def test_accepts_all_that_is_allowed(api: FakeApi) -> None:
-    """A request that uses every allowed parameter and four breakpoints, the long ones first, is answered."""
+    """A request with every allowed parameter and four breakpoints is answered.
+
+    The long-lived breakpoints come first.
+    """
     thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
     body = request(
         user([text("a")]),

@@ -1,4 +1,7 @@
-"""What the fake's workers answer, the competent and the adversarial, read as Construct reads it."""
+"""The answers of the fake's workers, read as Construct reads them.
+
+There are competent workers and adversarial ones.
+"""
 
 import random
 from collections.abc import Callable
@@ -59,7 +62,10 @@ P2 User likes Porto, and Mia does"""
 
 
 def test_a_request_is_known_by_its_first_tag() -> None:
-    """Only at the beginning of a line of the last user message, and never where tools are offered."""
+    """The tag must begin a line of the last user message.
+
+    It counts for nothing where tools are offered.
+    """
     assert (
         purpose_of(
             request(user("<known>\nK1 ! 2026-01-01 User\n</known>\n\n<transcript>\n<notes>"))
@@ -79,7 +85,10 @@ def test_a_request_is_known_by_its_first_tag() -> None:
 
 
 def test_observer_observes(api: FakeApi) -> None:
-    """The default observer makes one note of each user message with a fact, and none of the assistant's."""
+    """The default observer makes one note of each user message with a fact.
+
+    It makes none of the assistant's messages.
+    """
     text = answer(api, work("observer", TRANSCRIPT))
     found = section(text, "observations")
     assert found is not None
@@ -102,17 +111,22 @@ def test_observer_has_little_to_say_of_nothing() -> None:
     """Where the user says nothing, every section is there and empty."""
     said = observer(work("observer", "[M1] 2026-03-01 14:30 assistant:\nHello!"))
     assert (
-        said.split()
-        == "<observations> </observations> <task></task> <next></next> <title></title> <forget></forget>".split()
+        " ".join(said.split())
+        == "<observations> </observations> <task></task> <next></next> <title></title> "
+        "<forget></forget>"
     )
 
 
 def test_reflector_condenses(api: FakeApi) -> None:
-    """The default reflector merges three neighbours of one stance without losing a term, and drops other low ones."""
+    """The default reflector merges three neighbours of one stance.
+
+    No term is lost. It drops other notes of low priority.
+    """
     text = answer(api, work("reflector", NOTES))
     assert text.splitlines()[:3] == [
         "<reflections>",
-        '- 2026-01-17 O2 O3 O4 User: like tiles old town Porto; "blue chair" kitchen; cat Mia born 2019',
+        '- 2026-01-17 O2 O3 O4 User: like tiles old town Porto; "blue chair" kitchen; '
+        "cat Mia born 2019",
         "</reflections>",
     ]
     drop, same, outdated = section(text, "drop"), section(text, "same"), section(text, "outdated")
@@ -131,7 +145,7 @@ def test_verifier_agrees(api: FakeApi) -> None:
 
 
 def test_graph_names_things(api: FakeApi) -> None:
-    """The default graph extractor names what is written with a capital, and the memories that do so."""
+    """The default graph extractor lists capitalised names and who mentions them."""
     text = answer(api, work("graph", MEMORIES))
     assert "Mia | thing" in text.splitlines()
     assert "User | mentioned | Mia | P1 P2" in text.splitlines()

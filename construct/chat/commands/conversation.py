@@ -174,7 +174,7 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
         out.say("From here on nothing is stored. /private off ends it.")
     else:
         out.forgotten()  # what was typed in private must not come back by Ctrl-R or the arrow keys
-        out.say("What was private is gone. From here on messages are stored again.")
+        out.say("Nothing of the private part was kept. From here on messages are stored again.")
 
 
 @group.command("/retry", "ask for another reply")

@@ -85,7 +85,7 @@ async def show_profile(chat: Chat, out: Output, argument: str) -> None:
     out.show(profile_view(found, chat.clock.today()))
 
 
-@group.command("/recall WORDS", "search all ever said", like="/recall the dentist in Porto")
+@group.command("/recall WORDS", "search all that was said", like="/recall the dentist in Porto")
 async def recall(chat: Chat, out: Output, argument: str) -> None:
     """Finds messages, observations and memories, best match first.
 

@@ -42,6 +42,7 @@ _MEANT = {
     **dict.fromkeys(("open", "resume"), "switch"),
     **dict.fromkeys(("save", "backup"), "export"),
     **dict.fromkeys(("source", "show"), "why"),
+    "brief": "agenda",
     "reset": "new",
     "tokens": "context",
     "incognito": "private",

@@ -53,9 +53,6 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
     """
     if argument not in {"", "full"}:
         raise UsageError("Usage: /context, or /context full.")
-    if chat.companion.models.is_notebook:
-        out.say("No model is set up, so nothing is sent. `construct setup` chooses one.")
-        return
     main = chat.companion.models.main
     found = NextRequest(await chat.next_request(), main.name, main.context_window)
     out.show(context_view(found, full=argument == "full"))

@@ -28,7 +28,7 @@ _PATIENCE_WITH_THE_CHOSEN = 2.0
 def look(environ: Mapping[str, str] = os.environ) -> list[FoundModel]:
     """Return the chat models of the servers on this machine, the most suitable first.
 
-    The addresses and questions are those of contract.md, "Looking for servers". Takes
+    Asks only the addresses where known kinds of server listen by default. Takes
     less than a second, whatever listens there. Raises UsageError when
     CONSTRUCT_LOOK_FOR is not a loopback address.
     """

@@ -57,7 +57,7 @@ class Kind:
     find: Callable[[Ask, str], "list[FoundModel] | None"]
     """Lists the models of the server at a base URL. None when it is not of this kind.
 
-    Sends only the requests listed in contract.md, "Looking for servers".
+    Asks only for lists and descriptions of models.
     """
     raise_window: str
     """A sentence that says how to give a model a larger context window."""

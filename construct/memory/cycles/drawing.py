@@ -1,7 +1,7 @@
 """Run a graph cycle: extract entities and relations from unread memories.
 
-The extractive worker draws no graph. Memories read by a cycle that failed or was undone
-are read again only together with new ones.
+It needs a worker model. After a cycle that failed or was undone, its memories are read
+again only once there are new ones.
 """
 
 import asyncio
@@ -33,32 +33,34 @@ from construct.vocabulary import CycleKind, CycleStatus, Step
 
 BETWEEN_TURNS = 20
 """Unread memories needed for a call between turns; at other times one is enough."""
-_MOST_MEMORIES = 200
-"""Limit of memories per call: the relations of more do not fit into the answer."""
-_MOST_MEMORIES_AFTER_FAILURE = 40
+_MAX_MEMORIES = 200
+"""Memories per call. More would have more relations than fit into one answer."""
+_MAX_MEMORIES_AFTER_FAILURE = 40
 _ATTEMPTS = 2
 _REPLY_TOKENS = 8_192
 _NAMES_TOKENS = 400
+"""Limit of the known names in a call; at most a twentieth of the model's window."""
 _MEMORY_TOKENS = 6_000
+"""Limit of the memories in a call; at most a quarter of the model's window."""
 
 
-async def run_graph(runner: CycleRunner, enough: int = 1) -> None:
-    """Read the unread memories if there are `enough`."""
-    if runner.model is None or not await runner.store.call(is_due, enough):
+async def run_graph(runner: CycleRunner, minimum: int = 1) -> None:
+    """Run a graph cycle if at least `minimum` memories are unread."""
+    if runner.model is None or not await runner.store.call(is_due, minimum):
         return
     model = await runner.affordable_model()
     if model is not None:
         await runner.run(GraphJob(model))
 
 
-def is_due(db: sqlite3.Connection, enough: int = 1) -> bool:
-    """Return whether there are `enough` unread memories.
+def is_due(db: sqlite3.Connection, minimum: int = 1) -> bool:
+    """Return whether at least `minimum` memories are unread.
 
     After a failure or an undo only new ones count.
     """
     last = cycles.last_cycle(db, CycleKind.GRAPH, None)
     tried = 0 if last is None or last.status == CycleStatus.SUCCEEDED else graph.attempted_up_to(db)
-    return graph.count_unread(db, after=tried) >= enough
+    return graph.count_unread(db, after=tried) >= minimum
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
         # cycles get by without it.
         failed = last is not None and last.status == CycleStatus.FAILED
         unread = graph.unread(
-            db, _MOST_MEMORIES_AFTER_FAILURE if failed else _MOST_MEMORIES, newest=failed
+            db, _MAX_MEMORIES_AFTER_FAILURE if failed else _MAX_MEMORIES, newest=failed
         )
         if not unread:
             return None
@@ -105,7 +107,7 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
         request = await asyncio.to_thread(graph_request, self.model, batch)
         texts = {anchor: one_line(memory.content) for anchor, memory in batch.memories.items()}
         known = names_by_key(entity.names for entity in batch.entities)
-        broken_off = None
+        incomplete = None
         for _ in range(_ATTEMPTS):
             reply = await ask(self.model, request, account)
             if reply is None:
@@ -118,8 +120,8 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
             if proposal.is_whole:
                 return proposal
             account.problems.append("the answer broke off")
-            broken_off = proposal
-        return broken_off
+            incomplete = proposal
+        return incomplete
 
     def commit(
         self,

@@ -32,7 +32,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class StepReport:
     """A worker's step that began or finished, for the screen."""
 
     step: Step
@@ -115,7 +115,7 @@ class CycleRunner:
     model: Model | None
     """None: the extractive worker."""
     config: MemoryConfig
-    report: Callable[[Progress], None]
+    report: Callable[[StepReport], None]
 
     def now(self) -> str:
         """Return the current time in the stored format."""
@@ -155,7 +155,7 @@ class CycleRunner:
             raise
         if cycle is None:
             return None
-        self.report(Progress(job.progress))
+        self.report(StepReport(job.progress))
         heart = asyncio.create_task(self._beat(cycle.id))
         try:
             found = await job.work(cycle.batch, cycle.account)
@@ -167,7 +167,7 @@ class CycleRunner:
             heart.cancel()
             with suppress(asyncio.CancelledError):
                 await heart
-        self.report(Progress(job.done, outcome.count))
+        self.report(StepReport(job.done, outcome.count))
         return outcome.result
 
     def _begin(

@@ -20,7 +20,7 @@ from construct.memory.cycles.commit import Compacted, compact
 from construct.memory.cycles.drawing import BETWEEN_TURNS, run_graph
 from construct.memory.cycles.observing import Find, run_observer
 from construct.memory.cycles.reflecting import run_reflector
-from construct.memory.cycles.runner import CycleRunner, Progress
+from construct.memory.cycles.runner import CycleRunner, StepReport
 from construct.memory.cycles.situation import (
     conversations_at_rest,
     holds_against,
@@ -35,7 +35,7 @@ from construct.store.database import transaction
 from construct.store.in_thread import Store
 from construct.store.messages import LAST, last_message_id
 from construct.store.search_index import merge_some
-from construct.vocabulary import Step, Work
+from construct.vocabulary import Step, WorkKind
 
 
 class MemoryWorker:
@@ -46,7 +46,7 @@ class MemoryWorker:
         store: Store,
         model: Model | None,
         config: MemoryConfig,
-        report: Callable[[Progress], None],
+        report: Callable[[StepReport], None],
     ) -> None:
         self._store = store
         self._runner = CycleRunner(store, model, config, report)
@@ -103,7 +103,7 @@ class MemoryWorker:
             compacted = await self._compact_after_parents(conversation_id)
             reflection = await run_reflector(self._runner, conversation_id)
             await run_graph(self._runner)
-            self._runner.report(Progress(Step.IDLE))
+            self._runner.report(StepReport(Step.IDLE))
             return made, compacted, reflection
 
     async def catch_up(self, conversation_id: int, until: int = LAST) -> int:
@@ -114,7 +114,7 @@ class MemoryWorker:
         """
         async with self._turn:
             made = await self._observe_all(conversation_id, until)
-            await self._do_due(conversation_id, {Work.OBSERVE}, leaving=True)
+            await self._do_due(conversation_id, {WorkKind.OBSERVE}, leaving=True)
         return made
 
     async def catch_up_passed(self, conversation_id: int) -> int | None:
@@ -125,7 +125,7 @@ class MemoryWorker:
         async with self._turn:
             made = await self._observe(conversation_id, backlog.unread_below_mark)
             if made is not None:
-                await self._do_due(conversation_id, {Work.OBSERVE}, leaving=True)
+                await self._do_due(conversation_id, {WorkKind.OBSERVE}, leaving=True)
             return made
 
     async def observe_before_turn(self, conversation_id: int) -> None:
@@ -144,22 +144,22 @@ class MemoryWorker:
                     return
                 made = await run_observer(self._runner, conversation_id, find)
 
-    async def _do_due(self, conversation_id: int, tried: set[Work], *, leaving: bool) -> None:
+    async def _do_due(self, conversation_id: int, tried: set[WorkKind], *, leaving: bool) -> None:
         """Do the due work, except kinds already `tried`, until none is left."""
         enough = 1 if leaving else BETWEEN_TURNS
         while True:
             newest, situation = await self._store.call(self._judge, conversation_id, leaving)
-            situation = replace(situation, rewriting=Work.COMPACT in tried)
+            situation = replace(situation, rewriting=WorkKind.COMPACT in tried)
             todo = [w for w in policy.due(situation, self.config.thresholds) if w not in tried]
             if not todo:
                 break
             work, went_on = todo[0], False
-            if work == Work.OBSERVE:
+            if work == WorkKind.OBSERVE:
                 find = partial(unobserved, until=newest, at_rest=situation.cold or leaving)
                 went_on = await self._observe(conversation_id, find) is not None
-            elif work == Work.COMPACT:  # once is enough: it leaves nothing to compact
+            elif work == WorkKind.COMPACT:  # once is enough: it leaves nothing to compact
                 await self._compact_after_parents(conversation_id)
-                self._runner.report(Progress(Step.COMPACTED))
+                self._runner.report(StepReport(Step.COMPACTED))
             else:
                 reflection = await run_reflector(self._runner, conversation_id)
                 went_on = reflection is not None and reflection.shrinks
@@ -167,7 +167,7 @@ class MemoryWorker:
             if not went_on:
                 tried.add(work)
         await run_graph(self._runner, enough)
-        self._runner.report(Progress(Step.IDLE))
+        self._runner.report(StepReport(Step.IDLE))
 
     def _judge(
         self, db: sqlite3.Connection, conversation_id: int, leaving: bool

@@ -247,7 +247,7 @@ _LEAST_QUOTE = 12
 """Shortest quotation that counts, in characters."""
 _MOST_COLONS = 4
 """Colons that may come before the text in a line of a tool's result:
-`message 1, 2026-03-01 user (loose: only part of the words): …`."""
+`message 1, 2026-03-01 user (loose: has only some of the words): …`."""
 
 
 def union(sets: Iterable[frozenset[str]]) -> frozenset[str]:

@@ -2,9 +2,9 @@
 
 An observer's line is checked for terms that its messages do not contain, and for whose
 words it rests on. A reflector's proposal is checked for anchors, terms, negation, stance,
-days, owners and pins, and for whether it is shorter (memory.md, "What keeps it honest").
-Notes whose change fails a check stay as they are. The verifier, not the floor, checks
-that a line still means the same.
+days, owners and pins, and for whether it is shorter (docs/memory.md, "What keeps it
+correct"). Notes whose change fails a check stay as they are. The verifier, not the
+floor, checks that a line still means the same.
 """
 
 import re

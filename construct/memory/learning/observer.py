@@ -1,8 +1,8 @@
 """The observer: from a batch of messages to observations, whatever the worker answers.
 
 An attempt that fails is made once more, then on both halves in turn. What still fails
-is taken by the extractive worker, so that no batch is ever passed over (memory.md, "One
-way through").
+is taken by the extractive worker, so that no batch is ever passed over (docs/memory.md,
+"Where an observation comes from").
 """
 
 import asyncio

@@ -58,9 +58,10 @@ class ReflectionProposal:
 
     observations: tuple[ProposedObservation, ...] = ()
     same: tuple[tuple[int, int], ...] = ()
-    """Pairs of notes that say the same, in the order of the answer."""
+    """Pairs of notes that say the same thing, in the order of the answer."""
     outdated: tuple[tuple[int, int], ...] = ()
     """Pairs of (stale id, newer id)."""
     drop: tuple[int, ...] = ()
+    """Notes of low priority that are no longer worth anything."""
     is_whole: bool = True
     """False when the answer broke off."""

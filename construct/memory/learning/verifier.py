@@ -1,7 +1,7 @@
 """The verifier: another call of the worker model that checks a condensed line.
 
-It sees only the notes and the line, not who wrote it or why (memory.md, "What keeps it
-honest").
+It sees only the notes and the line, not who wrote it or why (docs/memory.md, "What
+keeps it correct").
 """
 
 import re

@@ -1,10 +1,10 @@
 """Find passages of earlier conversations that bear on the newest message.
 
-They are added to a prompt without the model asking for them, and no model is called to
-find them. A passage must have the rarest word of the message, at least `FLOOR` of the
-weight of all its words, and more than chance alone would bring together. That holds for
-a database of any size. The cost does not grow with the database, because counting words
-and reading rows both stop at a limit.
+They are added to the prompt without the model asking for them, and without calling a
+model. A passage must have the rarest word of a sentence in the message and at least
+`FLOOR` of the weight of all its words, and so many words in common must not be mere
+chance. The cost does not grow with the database, because counting words and reading
+rows both stop at a limit.
 """
 
 import math
@@ -22,19 +22,19 @@ from construct.memory.recall.meaning import Meaning, without
 from construct.memory.recall.query import Query, analyse, any_of, excerpt, with_one_of
 from construct.memory.recall.rank import Matcher, PreparedQuery, ranked, weights
 from construct.memory.recall.search import Found, Hit, hit, read_around
-from construct.memory.recall.speakers import CALLS, Speakers, called_in, speakers
+from construct.memory.recall.speakers import CALLS, Speakers, Turn, called_in, speakers
 from construct.store import search
 from construct.store.search import Entry, Filters
 
 FLOOR = 0.6  # share of the query's word weight that a passage must have
 CHANCE = 3.0  # at most this many rows may be expected to have the same words by chance
-BUDGET = 120  # tokens; they stand behind the last cache mark, so every turn pays for them in full
-MOST_PASSAGES = 3
+BUDGET = 120  # tokens; not cached, so every turn pays for them in full
+MAX_PASSAGES = 3
 SENTENCES = 2  # sentences of a message that are searched: questions first, then the last
-WORDS = 8  # words of a sentence that are searched
+WORDS = 8  # words of a sentence that are searched, the rarest
 CANDIDATES = 20  # entries above the floor that are ranked
-SURE = 0.85  # similarity from which on no words are needed
-HALVED = 0.5  # weight of the words when similarity counts too
+SURE = 0.85  # a passage this similar in meaning needs no word of the message
+HALVED = 0.5  # factor for the words' weight when similarity counts too
 SIMILAR = 5  # entries of each kind considered for their similarity of meaning
 SNIPPET = 240  # characters
 OVERHEAD = 12  # tokens of a passage's date and speaker
@@ -43,7 +43,13 @@ COMMON = 0.05  # limit of that estimate, as a share of all rows: a recent topic 
 
 _REMEMBERED = ("observation", "memory")
 
+_MAX_CHARACTERS = 8_000  # of a message that are searched, from its end
+# Stems of small talk and of times: they say nothing about a topic.
+_IDLE = frozenset(stem(word) for word in (*SMALL_TALK, *TIME_WORDS))
+
+# "Where was it?" and "I forgot." in "Where was it? I forgot."
 _SENTENCE = re.compile(r"[^.!?\n。！？]+[.!?。！？]*")
+# "and when was that", or anything with a question mark
 _ASKS_ON = re.compile(
     r"\?|^\W*(?:and|but|so)?\W*(?:when|where|who|whom|whose|which|what|why|how)\b", re.IGNORECASE
 )
@@ -87,37 +93,36 @@ def passages(
     queries = _queries(newest, today)
     if not queries and _ASKS_ON.search(newest):
         queries = _queries(previous, today)
-    said = dict.fromkeys(chain.from_iterable(query.words for query in queries))
-    frequency = document_frequency(db, list(said))
-    found: dict[tuple[str, int], tuple[float, Hit]] = {}
+    searched = dict.fromkeys(chain.from_iterable(query.words for query in queries))
+    frequency = document_frequency(db, list(searched))
+    weighed: dict[tuple[str, int], tuple[float, Hit]] = {}
     for query in queries:
-        for worth, passage in _found(db, query, frequency, set(known), filters, meaning):
+        for worth, passage in _passages_for(db, query, frequency, set(known), filters, meaning):
             key = (passage.kind, passage.id)
-            if key not in found or worth > found[key][0]:
-                found[key] = (worth, passage)
-    best = sorted(found.values(), key=lambda pair: (-pair[0], pair[1].kind, -pair[1].id))
+            if key not in weighed or worth > weighed[key][0]:
+                weighed[key] = (worth, passage)
+    best = sorted(weighed.values(), key=lambda pair: (-pair[0], pair[1].kind, -pair[1].id))
     return _within(passage for _, passage in best)
 
 
 def _queries(text: str, today: date | None) -> list[Query]:
     """Return queries for the sentences worth searching: questions first, then the last."""
-    sentences = [match[0] for match in _SENTENCE.finditer(text[-8_000:]) if match[0].strip()][::-1]
+    sentences = [
+        match[0] for match in _SENTENCE.finditer(text[-_MAX_CHARACTERS:]) if match[0].strip()
+    ][::-1]
     sentences.sort(key=lambda sentence: not sentence.rstrip().endswith(("?", "？")))
-    found = []
+    queries = []
     for sentence in sentences:
         query = analyse(sentence, today)
-        telling = (word for word in query.words if stem(word) not in _IDLE and not word.isdigit())
-        if not query.bare and (words := tuple(telling)):
-            found.append(replace(query, words=words, phrases=()))
-        if len(found) == SENTENCES:
+        words = tuple(w for w in query.words if stem(w) not in _IDLE and not w.isdigit())
+        if words and not query.bare:
+            queries.append(replace(query, words=words, phrases=()))
+        if len(queries) == SENTENCES:
             break
-    return found
+    return queries
 
 
-_IDLE = frozenset(stem(word) for word in (*SMALL_TALK, *TIME_WORDS))
-
-
-def _found(
+def _passages_for(
     db: sqlite3.Connection,
     query: Query,
     frequency: DocumentFrequency,
@@ -125,56 +130,90 @@ def _found(
     filters: Filters,
     meaning: Meaning | None,
 ) -> list[tuple[float, Hit]]:
-    """Return the entries above the floor for one sentence, each with its weight."""
-    rows = frequency.rows
-    often = tuple(word for word in query.words if rows[word] >= CALLS)
-    called = called_in(db, replace(query, words=often))
-    wanted = [word for word in query.words if word not in called]
-    rarest = sorted(wanted, key=rows.__getitem__)[:WORDS]
-    if not rarest:
+    """Return the best passages for one sentence, each with its weight."""
+    messages_with = frequency.rows
+    often_said = tuple(word for word in query.words if messages_with[word] >= CALLS)
+    called = called_in(db, replace(query, words=often_said))
+    searched = [word for word in query.words if word not in called]
+    searched = sorted(searched, key=messages_with.__getitem__)[:WORDS]
+    if not searched:
         return []
     near = None
     if meaning:
         near = meaning.near(db, without(query.text, called), filters.kinds())
-    weight = weights({word: rows[word] for word in rarest}, frequency.total)
-    enough = max(FLOOR * sum(weight.values()), math.log(max(1, frequency.total) / CHANCE))
-    prepared = PreparedQuery(query, weight, Matcher(rarest), Speakers())
-    entries: list[Entry] = []
-    is_said = rows[rarest[0]] and (len(rarest) > 1 or rows[rarest[0]] <= CHANCE)
-    if is_said and sum(weight.values()) >= enough:
-        others = _telling(rarest, weight, enough)
-        newest = newest_with(db, rarest[0], frequency)
-        entries = _worded(db, rarest[0], newest, rarest[1:] if near and others else others, filters)
+    weight = weights({word: messages_with[word] for word in searched}, frequency.total)
+    floor = max(FLOOR * sum(weight.values()), math.log(max(1, frequency.total) / CHANCE))
+    entries = _with_words(db, searched, weight, floor, frequency, filters, has_meaning=bool(near))
+    prepared = PreparedQuery(query, weight, Matcher(searched), Speakers())
     if near:
         for kind in filters.kinds():
             similar = _current(db, kind, near.nearest(kind, SIMILAR), filters)
             entries += [entry for entry in similar if entry not in entries]
         prepared = replace(prepared, near=near.of_all(entries))
-    worth = {entry.key: _worth(entry, prepared, enough) for entry in entries}
-    good = [e for e in entries if worth[e.key] >= enough and e.key not in known]
-    good.sort(key=lambda e: -worth[e.key])
-    read = read_around(db, good[:CANDIDATES], filters, results=False)
-    heard = [candidate.entry for candidate in read]
-    prepared = replace(prepared, speakers=speakers(called, heard, query.role))
-    best = [c.entry for c, features in ranked(read, prepared, CANDIDATES) if features.speaker >= 0]
-    kept = _unseen(db, best[:MOST_PASSAGES], prepared.matcher, known)
-    hits = [hit(Found(entry, 0.0), filters.zone) for entry in kept]
-    return [
-        (worth[found.kind, found.id], replace(found, text=excerpt(found.text, rarest, SNIPPET)))
-        for found in hits
-    ]
+    worth = {entry.key: _worth(entry, prepared, floor) for entry in entries}
+    above = [e for e in entries if worth[e.key] >= floor and e.key not in known]
+    above.sort(key=lambda entry: -worth[entry.key])
+    best = _best(db, above[:CANDIDATES], prepared, called, filters)
+    passages_found = []
+    for entry in _unseen(db, best, prepared.matcher, known):
+        whole = hit(Found(entry, 0.0), filters.zone)
+        cut = replace(whole, text=excerpt(whole.text, searched, SNIPPET))
+        passages_found.append((worth[entry.key], cut))
+    return passages_found
 
 
-def _worded(
+def _with_words(
+    db: sqlite3.Connection,
+    searched: Sequence[str],
+    weight: Mapping[str, float],
+    floor: float,
+    frequency: DocumentFrequency,
+    filters: Filters,
+    *,
+    has_meaning: bool,
+) -> list[Entry]:
+    """Return the entries that have the rarest word and may reach the floor.
+
+    `searched`: the rarest word first. If an entry needs a second word, any other
+    one will do with `has_meaning`, because similarity of meaning may add the rest.
+    """
+    rarest, *others = searched
+    count = frequency.rows[rarest]
+    tells_enough = len(searched) > 1 or count <= CHANCE
+    if not count or not tells_enough or sum(weight.values()) < floor:
+        return []
+    second = _needed_words(searched, weight, floor)
+    if second and has_meaning:
+        second = others
+    return _newest_entries(db, rarest, newest_with(db, rarest, frequency), second, filters)
+
+
+def _best(
+    db: sqlite3.Connection,
+    candidates: Sequence[Entry],
+    prepared: PreparedQuery,
+    called: Mapping[str, Sequence[Turn]],
+    filters: Filters,
+) -> list[Entry]:
+    """Return the best candidates, ranked, without those of a speaker not asked about."""
+    read = read_around(db, candidates, filters, results=False)
+    entries = [candidate.entry for candidate in read]
+    prepared = replace(prepared, speakers=speakers(called, entries, prepared.query.role))
+    in_order = ranked(read, prepared, CANDIDATES)
+    spoken = [candidate.entry for candidate, features in in_order if features.speaker >= 0]
+    return spoken[:MAX_PASSAGES]
+
+
+def _newest_entries(
     db: sqlite3.Connection,
     rarest: str,
     newest: Mapping[str, Sequence[int]],
     others: Sequence[str],
     filters: Filters,
 ) -> list[Entry]:
-    """Return the newest rows with the rarest word.
+    """Return the newest entries with the rarest word.
 
-    If other words are given, only rows with one of them.
+    If there are `others`, only entries that also have one of them.
     """
     entries: list[Entry] = []
     for kind in filters.kinds():
@@ -185,36 +224,42 @@ def _worded(
     return entries
 
 
-def _telling(rarest: Sequence[str], weight: Mapping[str, float], enough: float) -> Sequence[str]:
-    """Return the smallest set of words such that a row needs one of them to weigh enough."""
+def _needed_words(
+    searched: Sequence[str], weight: Mapping[str, float], floor: float
+) -> Sequence[str]:
+    """Return the fewest words of which an entry needs one to reach the floor.
+
+    The rarest word comes first in `searched` and is not among them. Empty if the rarest
+    word is enough.
+    """
     left = sum(weight.values())
-    for i, word in enumerate(rarest[1:], 2):
+    for end, word in enumerate(searched[1:], 2):
         left -= weight[word]
-        if left < enough:
-            return rarest[1:i]
+        if left < floor:
+            return searched[1:end]
     return ()
 
 
 def _current(
     db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters
 ) -> list[Entry]:
-    found = search.results(db, kind, ids, filters)
-    return [e for e in found if e.state not in ("pending", "superseded")]
+    entries = search.results(db, kind, ids, filters)
+    return [e for e in entries if e.state not in ("pending", "superseded")]
 
 
-def _worth(entry: Entry, prepared: PreparedQuery, enough: float) -> float:
+def _worth(entry: Entry, prepared: PreparedQuery, floor: float) -> float:
     """Return the weight of an entry's words, or half of it plus its similarity of meaning."""
     weight = sum(prepared.weight[word] for word in prepared.matcher.counts(entry))
     near = prepared.near.get(entry.key, 0.0)
-    return max(weight, HALVED * weight + enough * near / SURE) if near else weight
+    return max(weight, HALVED * weight + floor * near / SURE) if near else weight
 
 
 def _unseen(
-    db: sqlite3.Connection, good: Sequence[Entry], matcher: Matcher, known: set[tuple[str, int]]
+    db: sqlite3.Connection, entries: Sequence[Entry], matcher: Matcher, known: set[tuple[str, int]]
 ) -> list[Entry]:
     """Drop passages that repeat an observation the model already sees."""
-    noted = search.observations_from(db, [entry.id for entry in good if entry.kind == "message"])
-    promoted = search.promoted_from(db, [entry.id for entry in good if entry.kind == "memory"])
+    noted = search.observations_from(db, [entry.id for entry in entries if entry.kind == "message"])
+    promoted = search.promoted_from(db, [entry.id for entry in entries if entry.kind == "memory"])
 
     def in_sight(entry: Entry) -> bool:
         if entry.kind == "memory":
@@ -222,7 +267,7 @@ def _unseen(
         lines = [text for row, text in noted.get(entry.id, ()) if ("observation", row) in known]
         return any(matcher.counts(entry).keys() <= matcher.in_text(line).keys() for line in lines)
 
-    return [entry for entry in good if entry.kind == "observation" or not in_sight(entry)]
+    return [entry for entry in entries if entry.kind == "observation" or not in_sight(entry)]
 
 
 def _within(hits: Iterable[Hit]) -> list[Hit]:
@@ -231,7 +276,7 @@ def _within(hits: Iterable[Hit]) -> list[Hit]:
     budget = BUDGET
     for passage in hits:
         budget -= tokens.count(passage.text) + OVERHEAD
-        if budget < 0 or len(kept) == MOST_PASSAGES:
+        if budget < 0 or len(kept) == MAX_PASSAGES:
             break
         if all(passage.text != other.text for other in kept):
             kept.append(passage)

@@ -47,9 +47,9 @@ MOST_GATES = 4  # rarest words dropped, one at a time, while the gate lets nothi
 HALF = 0.5  # a direct match has more than this share of the words
 
 MATCH_MEANS: dict[Match, str] = {
-    Match.LOOSE: "only part of the words, or only beside what has them",
+    Match.LOOSE: "has only some of the words, or stands next to a match",
     Match.RELATED: "by way of the graph",
-    Match.RESPELT: "only a word spelt almost like one of these",
+    Match.RESPELT: "has a word with a similar spelling",
 }
 
 SHARE = 4  # one result in this many may be a memory related through the graph

@@ -15,37 +15,42 @@ TAGS = (
 )  # fmt: skip
 """The names of all tags that our prompts and the workers' answers use."""
 
+# Letters that are drawn as nothing: Hangul fillers. Python counts them as letters.
 _FILLER = "\u115f\u1160\u3164\uffa0"
-_UNSEEN = f"{_FILLER}\u2800"
+_INVISIBLE = f"{_FILLER}\u2800"
 _SIGNS_READ_AS_LETTERS = "℀-⅏Ⓐ-ⓩ㈀-㏿🄀-🅏"
-_NOTHING = rf"(?:[^\w\n{_SIGNS_READ_AS_LETTERS}]|[{_FILLER}])"
+# Any sign that is no letter or digit, such as a bracket, a space or a joiner.
+_IGNORED = rf"(?:[^\w\n{_SIGNS_READ_AS_LETTERS}]|[{_FILLER}])"
 _LETTER = "[MKOPmkopＭＫＯＰｍｋｏｐМКОРмкорΜΚΟΡμκορ]"  # Latin, fullwidth, Cyrillic, Greek
 _DIGIT = "[\\d⁰¹²³⁴-⁹₀-₉①-⑳]"
-_JUNK = re.compile(f"{_NOTHING}*")
+_IGNORED_START = re.compile(f"{_IGNORED}*")
 _OPENING = re.compile(r"[\[［(]")
-_ANCHOR = re.compile(rf"{_LETTER}{_NOTHING}*{_DIGIT}")
+# `M3`, also as `м 3` with a Cyrillic letter.
+_ANCHOR = re.compile(rf"{_LETTER}{_IGNORED}*{_DIGIT}")
+# `K12` at the end of a word.
 _BARE_ANCHOR = re.compile(rf"{_LETTER}\d+(?!\w)")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_LITTLE = _NOTHING + "{0,30}"
+_SOME_IGNORED = _IGNORED + "{0,30}"
 _ESCAPED_LINE = re.compile(
-    rf"[\[［(]{_LITTLE}{_LETTER}{_LITTLE}{_DIGIT}|{_BARE_ANCHOR.pattern}|[!~-] *{_DATE.pattern}"
+    rf"[\[［(]{_SOME_IGNORED}{_LETTER}{_SOME_IGNORED}{_DIGIT}"
+    rf"|{_BARE_ANCHOR.pattern}|[!~-] *{_DATE.pattern}"
 )
 _LIKE_LATIN = str.maketrans("МКОРмкорΜΚΟΡμκορ", "MKOPmkopMKOPmkop")
-_LONGEST_ANCHOR = 64
+_ANCHOR_CHARACTERS = 64
 """Characters behind a line's beginning that are searched for an anchor or a date."""
 _BACKSLASH = re.compile(r"\\")
 _OPENS = re.compile("[<＜﹤]")
 _ESCAPED_OPENS = re.compile("&lt;")
-_LONGEST_JUNK = 60
+_TAG_CHARACTERS = 60
 """Characters after a `<` that are searched for the beginning of a tag name."""
 
 
 def escape(text: str) -> str:
     """Return untrusted text for a prompt, printable, our tag names after `&lt;`.
 
-    A line that begins like an anchor or a note of ours gets a backslash before it. Tags
-    and anchors are recognised through case, look-alike letters and invisible
-    characters.
+    A line that begins like an anchor or a note of ours gets a backslash before it, even
+    if it is written with look-alike letters or invisible characters. Tags are
+    recognised whatever their case and however many signs stand between their letters.
     """
     # printable() first would join lines at separators that it removes; splitlines()
     # knows them all.
@@ -56,12 +61,12 @@ def escape(text: str) -> str:
 def _escape_line(line: str) -> str:
     """Return a line with a backslash where it begins like an anchor or a note.
 
-    What it begins with is looked at once: brackets and signs may be many thousands.
+    The signs it begins with are scanned only once, since there may be thousands.
     """
-    junk = _JUNK.match(line)
-    end = junk.end() if junk else 0
+    start = _IGNORED_START.match(line)
+    end = start.end() if start else 0
     opening = _OPENING.search(line, 0, end)
-    seen = _as_seen(line[end : end + _LONGEST_ANCHOR])
+    seen = _as_seen(line[end : end + _ANCHOR_CHARACTERS])
     if opening and (_ANCHOR.match(line, end) or _ANCHOR.match(seen)):
         at = opening.start()
     elif _BARE_ANCHOR.match(line, end) or _BARE_ANCHOR.match(seen):
@@ -73,10 +78,10 @@ def _escape_line(line: str) -> str:
     return f"{line[:at]}\\{line[at:]}"
 
 
-def _last_sign(junk: str) -> int | None:
+def _last_sign(start: str) -> int | None:
     """Return where the sign of a note stands, if it is the last that is seen."""
-    for at in reversed(range(len(junk))):
-        if seen := _as_seen(junk[at]).strip():
+    for at in reversed(range(len(start))):
+        if seen := _as_seen(start[at]).strip():
             return at if seen in {"!", "~", "-"} else None
     return None
 
@@ -87,7 +92,7 @@ def _as_seen(text: str) -> str:
         return text
     return "".join(
         c for c in unicodedata.normalize("NFKC", text).translate(_LIKE_LATIN)
-        if c.isprintable() and c not in _UNSEEN and unicodedata.category(c)[0] != "M"
+        if c.isprintable() and c not in _INVISIBLE and unicodedata.category(c)[0] != "M"
     )  # fmt: skip
 
 
@@ -97,12 +102,16 @@ def inline(text: str) -> str:
 
 
 def unescape(text: str) -> str:
-    """Return text that a worker copied from its prompt as it was before `escape`."""
+    """Undo `escape` in text that a worker copied from its prompt.
+
+    Text that had `&lt;task` or a backslash before an anchor already is not restored
+    exactly.
+    """
     return _BACKSLASH.sub(_unescape_line, _ESCAPED_OPENS.sub(_unescape_tag, text))
 
 
 def _unescape_line(match: re.Match[str]) -> str:
-    after = match.string[match.end() : match.end() + _LONGEST_ANCHOR]
+    after = match.string[match.end() : match.end() + _ANCHOR_CHARACTERS]
     line = after.split("\n", 1)[0]
     is_ours = _ESCAPED_LINE.match(after) or _ESCAPED_LINE.match(_as_seen(line))
     return "" if is_ours else match[0]
@@ -117,7 +126,7 @@ def _unescape_tag(match: re.Match[str]) -> str:
 
 
 def _names_a_tag(match: re.Match[str]) -> bool:
-    after = _OPENS.split(match.string[match.end() : match.end() + _LONGEST_JUNK], maxsplit=1)[0]
+    after = _OPENS.split(match.string[match.end() : match.end() + _TAG_CHARACTERS], maxsplit=1)[0]
     letters = "".join(
         c for c in unicodedata.normalize("NFKC", after) if c.isalnum() and c not in _FILLER
     )

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
-from construct.store.transfer.format import RefusedError, unknown_format
+from construct.store.transfer.refused import RefusedError, unknown_format
 from construct.store.transfer.shapes import is_conversation
 from construct.text import shorten
 

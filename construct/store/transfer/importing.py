@@ -26,9 +26,10 @@ from construct.store.backup import read_into
 from construct.store.database import MAGIC, migrate_copy, transaction
 from construct.store.transfer import scratch
 from construct.store.transfer.document import conversations, zipped
-from construct.store.transfer.format import RefusedError, read_json, unknown_format
+from construct.store.transfer.format import read_json
 from construct.store.transfer.jsonl import COUNTED, VERSION, records
 from construct.store.transfer.merge import merge
+from construct.store.transfer.refused import RefusedError, unknown_format
 from construct.store.transfer.shapes import (
     ImportedConversation,
     is_conversation,

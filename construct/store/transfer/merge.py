@@ -25,7 +25,8 @@ from construct.store.memories import revive_memory, supersede_memory
 from construct.store.messages import LAST, last_time, message_tokens
 from construct.store.records import REMOVED
 from construct.store.sql import ID_LIST, column, exists, json_ids, scalar
-from construct.store.transfer.format import COUNTS, KINDS, RefusedError
+from construct.store.transfer.format import COUNTS, KINDS
+from construct.store.transfer.refused import RefusedError
 from construct.store.transfer.scratch import refuse_violations
 from construct.text import shorten
 

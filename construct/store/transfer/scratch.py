@@ -24,12 +24,12 @@ from construct.store.transfer.format import (
     OUTDATED,
     Field,
     Kind,
-    RefusedError,
     SqlValue,
     kinds_of,
     parse,
     uid,
 )
+from construct.store.transfer.refused import RefusedError
 from construct.store.transfer.shapes import (
     ImportedConversation,
     ImportedMessage,

@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from construct.clock import from_text, to_text
-from construct.store.transfer.format import RefusedError, one_of, text, time
+from construct.store.transfer.format import one_of, text, time
+from construct.store.transfer.refused import RefusedError
 from construct.text import shorten
 from construct.vocabulary import Role
 

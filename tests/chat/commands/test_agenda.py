@@ -66,7 +66,7 @@ def planned(settings: Settings) -> Settings:
 async def test_a_key_settles(
     planned: Settings, line: str, keys: str, day: str, left: list[tuple[str, str]]
 ) -> None:
-    """It asks about what has passed, or about the one that is named; Enter leaves it."""
+    """The question is about what has passed, or the named one. Enter leaves it."""
     before = stored(planned, ACTIVE)
     async with talking(planned, Pressing(keys, day)) as dialogue:
         await dialogue.line(line)

@@ -25,9 +25,10 @@ from tests.chat.commands.test_withheld import Asked
 from tests.support.fake_api import FakeApi, Reply
 
 CONTRACT = (
-    "/help /memory /profile /persona /rules /compact /undo /watermarks /generations /context /recall /remember /why /forget /edit /pin /agenda /diff "
-    "/detach /doors /drop /private /status /usage /model /new /conversations /switch /rename /fork /graph /export /editor /retry "
-    "/copy /quit"
+    "/help /memory /profile /persona /rules /compact /undo /watermarks /generations /context "
+    "/recall /remember /why /forget /edit /pin /agenda /diff /detach /doors /drop /private "
+    "/status /usage /model /new /conversations /switch /rename /fork /graph /export /editor "
+    "/retry /copy /quit"
 )
 
 ADDED = ("/doctor", "/history", "/import", "/report", "/timeline")
@@ -94,7 +95,10 @@ def registry() -> Registry:
 
 
 def test_commands_are_those_of_the_contract(registry: Registry) -> None:
-    """There are the commands of the contract and few others, and each says what it does, with an example."""
+    """The commands are the contract's and few others.
+
+    Each says what it does and gives an example.
+    """
     commands = [command for group in registry.groups for command in group.commands]
     assert sorted(f"/{command.name}" for command in commands) == sorted([*CONTRACT.split(), *ADDED])
     for command in commands:
@@ -159,7 +163,7 @@ async def test_shows_what_it_says(
 async def test_wrong_use_is_one_error(
     line: str, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What cannot be done is said in a line or two on standard error, and the chat goes on."""
+    """What cannot be done is one or two lines of error, and the chat goes on."""
     async with talking(settings) as dialogue:
         capsys.readouterr()
         assert await dialogue.line(line)
@@ -229,7 +233,10 @@ def test_a_number_is_one_that_a_row_can_have() -> None:
 async def test_what_is_kept_by_hand_is_listed(
     settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What /remember kept stands in /memory by its own name, can be looked into, and forgotten."""
+    """What /remember kept is in /memory under its own id.
+
+    It can be looked into and forgotten.
+    """
     async with talking(settings) as dialogue:
         await dialogue.line("/remember Zebras are my favourite")
         await dialogue.line("/memory zebra")
@@ -306,7 +313,10 @@ async def test_export_writes_what_the_ending_says(settings: Settings, tmp_path: 
 async def test_import_brings_in_a_file(
     settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says what came in and what learns from it; the same file again adds nothing."""
+    """/import says what came in and what learns from it.
+
+    The same file again adds nothing.
+    """
     talk = {"type": "message", "conversation": "Rowing", "role": "user", "content": "We rowed."}
     (tmp_path / "talk.jsonl").write_text(json.dumps(talk))
     async with talking(settings) as dialogue:
@@ -320,7 +330,7 @@ async def test_import_brings_in_a_file(
 
 
 async def test_report_is_a_page(settings: Settings, tmp_path: Path) -> None:
-    """A file that holds something is replaced by nobody who cannot be asked."""
+    """/report writes a page and does not replace a file without confirmation."""
     async with talking(settings) as dialogue:
         await dialogue.line(f"/report {tmp_path / 'memory.html'}")
         written = (tmp_path / "memory.html").read_text()
@@ -379,7 +389,7 @@ def test_the_nearest_name(registry: Registry) -> None:
 async def test_what_no_search_has_reached_is_said(
     settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While an import is being entered into the index, who searches and who forgets is told how much is not."""
+    """Searching and forgetting say how much of an import is not indexed yet."""
     monkeypatch.setattr(search_index, "_BATCH_MESSAGES", 0)
     with (
         closing(open_database(settings.db)) as db,
@@ -420,7 +430,10 @@ async def test_an_edit_warns_of_what_it_leaves_out(
     """Names and numbers, as they were written."""
     async with talking(settings) as dialogue:
         warned = await shown(dialogue, "/edit 1 My sister Rosa lives in Faro.", capsys)
-        note = "Note: the old line had “Porto” and “2001”, the new one does not. /undo takes the edit back.\n"
+        note = (
+            "Note: the old line had “Porto” and “2001”, the new one does not. "
+            "/undo takes the edit back.\n"
+        )
         assert warned.endswith(note)
         assert "Note:" not in await shown(
             dialogue, "/edit 2 Rosa, my sister, lives in Faro!", capsys
@@ -434,6 +447,6 @@ async def test_recall_says_what_else_it_searched(
     async with talking(settings) as dialogue:
         found = await shown(dialogue, "/recall sisster", capsys)
         assert "No “sisster”; also searched “sister”." in found.splitlines()
-        assert "respelt: only a word spelt almost like one of these" in found.splitlines()
+        assert "respelt: has a word with a similar spelling" in found.splitlines()
         loose = await shown(dialogue, "/recall Rosa wheels repair", capsys)
-        assert "loose: only part of the words, or only beside what has them" in loose.splitlines()
+        assert "loose: has only some of the words, or stands next to a match" in loose.splitlines()

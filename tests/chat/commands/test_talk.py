@@ -1,4 +1,7 @@
-"""Commands that make, leave, name and delete conversations, and what becomes of those that are left."""
+"""Commands that make, leave, name and delete conversations.
+
+Also what happens to the conversations that the user leaves.
+"""
 
 import asyncio
 import sqlite3
@@ -81,7 +84,7 @@ async def test_a_talk_that_is_taken_up_shows_where_it_stood(
 async def test_a_fork_goes_on_from_what_it_shows(
     settings: Settings, api: FakeApi, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Before anything is said in it, its last reply, its watermarks and its last question are those it was shown."""
+    """A fork without messages has its parent's last reply, watermarks and question."""
     async with talking(settings) as dialogue:
         marks = await shown(dialogue, "/watermarks", capsys)
         await dialogue.line("/fork Another way")
@@ -106,7 +109,10 @@ async def test_a_fork_goes_on_from_what_it_shows(
 
 
 async def test_new_leaves_the_old_conversation_observed(api: FakeApi, settings: Settings) -> None:
-    """A conversation that is left with enough to observe is observed, and the new one is made when it is used."""
+    """Leaving a conversation with enough unobserved text observes it.
+
+    The new conversation is made when it is first used.
+    """
     async with talking(settings) as dialogue:
         for number in range(6):
             await dialogue.line(
@@ -133,7 +139,10 @@ def _unobserved(db: sqlite3.Connection) -> int:
 async def test_a_conversation_that_goes_cold_is_seen_to(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the chat is open its session is kept alive, and when the prompt cache has run out what is due is done."""
+    """When the prompt cache expires, the memory work that is due is done.
+
+    While the chat is open its session is kept alive.
+    """
     monkeypatch.setattr("construct.chat.chat.BEAT_SECONDS", 0.02)
     async with talking(settings) as dialogue:
         chat = dialogue._chat

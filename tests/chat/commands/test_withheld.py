@@ -1,4 +1,4 @@
-"""What the user asked to forget in conversation is asked about once, before the next prompt."""
+"""A request to forget, made in conversation, is confirmed at the next prompt."""
 
 import sqlite3
 from contextlib import closing

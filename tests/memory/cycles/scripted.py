@@ -110,7 +110,10 @@ async def take_back(t: Talk) -> None:
 
 
 def sent(api: FakeApi, purpose: Purpose) -> str:
-    """Return what the newest request of a purpose holds, the whole of it for the chat."""
+    """Return the input of a purpose's newest request.
+
+    For the chat it is the whole request.
+    """
     body = api.of(purpose)[-1].body
     return json.dumps(body, ensure_ascii=False) if purpose == "chat" else last_user_text(body)
 
@@ -121,7 +124,10 @@ def condenses(
     outdated: Sequence[tuple[str, str]] = (),
     drop: Sequence[str] = (),
 ) -> Answerer:
-    """Return a reflector that writes these lines, each with words of the notes it sums up."""
+    """Return a reflector that writes these lines.
+
+    Each comes with words of the notes that it sums up.
+    """
 
     def answer(body: Json) -> str:
         found = {line.anchor: line for line in read_lines(body)}

@@ -112,7 +112,10 @@ def source_ids(db: sqlite3.Connection, observation_id: int) -> list[int]:
 async def test_reading_it_lets_nothing_else_be_due_that_was_undone(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """What was undone stays held while imported messages before it are read, or undone."""
+    """An undone batch stays held while imported messages before it are read.
+
+    Undoing that reading does not release it either.
+    """
     async with talking(tmp_path, api, **LOW) as t:
         call, worker = t.companion.store.call, t.companion.worker
         await call(bring, t.id, "I was born in Guarda in 1980.")

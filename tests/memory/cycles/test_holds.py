@@ -31,7 +31,10 @@ async def fork_of_an_undone_talk(t: Talk) -> int:
 async def test_what_was_undone_is_held_from_the_fork_until_a_threshold_was_said_there(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """The fork can compact: nobody may ever go on with the talk it came from."""
+    """The fork can compact without waiting for its parent.
+
+    The parent may never go on.
+    """
     async with talking(tmp_path, api, **BY_RULE) as t:
         child = await fork_of_an_undone_talk(t)
         await store_turns(t, child, facts(3, start=5))

@@ -1,4 +1,7 @@
-"""One observer cycle against the strict fake: what it is told and what it may replace."""
+"""One observer cycle against the strict fake.
+
+The tests cover what the observer is told and what it may replace.
+"""
 
 import json
 import sqlite3
@@ -62,7 +65,10 @@ def quiet(api: FakeApi) -> None:
 
 
 async def test_related_notes_are_known_first(tmp_path: Path, api: FakeApi) -> None:
-    """Then those of high priority, then plans, then the newest: about 1,500 tokens of them."""
+    """Related notes come first, then high priority, then plans, then the newest.
+
+    There are about 1,500 tokens of them.
+    """
     words = "tea milk bread rain snow wind salt soup rice wool jam hay".split()
     fillers = [
         f"User likes {first} more than {second} whenever the morning is slow and quiet"
@@ -301,7 +307,11 @@ async def test_what_still_fails_is_read_by_rule(tmp_path: Path, api: FakeApi) ->
 
 
 async def test_whole_lines_of_a_broken_answer_count(tmp_path: Path, api: FakeApi) -> None:
-    """The extractive worker reads on from the last message they name, so that nothing is missed."""
+    """The whole lines of a broken answer count.
+
+    The extractive worker reads on from the last message they name, so that nothing is
+    missed.
+    """
 
     def broken(body: Json) -> Answer:
         days = {said.anchor: said.date for said in read_transcript(body)}

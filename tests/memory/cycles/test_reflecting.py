@@ -271,7 +271,10 @@ async def test_a_note_that_is_to_be_forgotten_is_not_condensed(
 async def test_a_note_that_is_to_be_forgotten_meanwhile_is_not_condensed(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """Before a turn that had to wait an observer may hear of it while the reflector is at work."""
+    """A note is not condensed if the user asks meanwhile to forget it.
+
+    An observer that a waiting turn needs may learn that while the reflector works.
+    """
     async with talking(tmp_path, api) as t:
         ana, *_ = await learn(t, api, SAID, *NOTED)
 

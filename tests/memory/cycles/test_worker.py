@@ -55,7 +55,7 @@ CHECKS = {
 
 
 async def observed_once(t: Talk) -> None:
-    """Assert that exactly one cycle observed each message, and something is remembered."""
+    """Assert that one cycle observed each message, and something is remembered."""
     t.check()
     store = t.companion.store
     marks = await store.call(get_watermarks, t.id)
@@ -68,7 +68,10 @@ async def observed_once(t: Talk) -> None:
 async def test_an_observer_that_fails_loses_nothing(
     tmp_path: Path, api: FakeApi, fault: faults.Fault
 ) -> None:
-    """While the observer fails the talk goes on and the extractive worker takes the batch."""
+    """While the observer fails, the extractive worker takes the batch.
+
+    The talk goes on.
+    """
     api.fail("observer", fault, times=None)
     async with talking(tmp_path, api, **LOW) as t:
         results = await t.live(facts(5))
@@ -83,7 +86,10 @@ async def test_an_observer_that_fails_loses_nothing(
 async def test_an_observer_that_answers_nonsense_loses_nothing(
     tmp_path: Path, api: FakeApi, answer: object
 ) -> None:
-    """Whatever the observer answers, each batch yields observations and none is passed over."""
+    """Each batch yields observations, whatever the observer answers.
+
+    No message is passed over.
+    """
     api.observer = answer  # type: ignore[assignment]
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(8))
@@ -125,7 +131,10 @@ async def test_a_reflector_that_fails_leaves_all_as_it_was(
 async def test_a_adversarial_reflector_loses_no_high_line(
     tmp_path: Path, api: FakeApi, answer: object
 ) -> None:
-    """Whatever it proposes and the verifier says: a high line stays, or its heir is known."""
+    """A line of high priority stays or has a known successor.
+
+    That holds whatever the reflector proposes and the verifier says.
+    """
     api.reflector = answer  # type: ignore[assignment]
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(16))
@@ -234,7 +243,7 @@ async def test_a_cycle_whose_process_died_is_abandoned_and_done_again(
 
 
 async def test_a_living_owner_keeps_its_cycle(tmp_path: Path, api: FakeApi) -> None:
-    """While a process on another host has the lease and a heartbeat, nobody observes."""
+    """While another host has the lease and a heartbeat, nobody observes."""
     async with talking(tmp_path, api, **LOW) as t:
         for text in facts(8):
             await t.say(text)
@@ -254,7 +263,7 @@ async def test_a_living_owner_keeps_its_cycle(tmp_path: Path, api: FakeApi) -> N
 
 
 async def interrupt_at(t: Talk, api: FakeApi, call: int) -> None:
-    """Let the worker begin, and cancel it while it waits for so many an observer call."""
+    """Start the worker and cancel it while it waits for observer call `call`."""
     for text in facts(8):
         await t.say(text)
     work = asyncio.create_task(t.companion.worker.run_due(t.id))
@@ -278,7 +287,7 @@ async def test_cancelled_work_is_abandoned_and_due_again(tmp_path: Path, api: Fa
 async def test_the_calls_of_cancelled_work_are_booked_all_the_same(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """What a cycle had spent before it was interrupted counts towards usage and the day's limit."""
+    """The calls of an interrupted cycle count towards usage and the daily limit."""
     api.fail("observer", faults.refusal())
     api.fail("observer", faults.hang(30))
     async with talking(tmp_path, api, **LOW) as t:
@@ -343,7 +352,10 @@ async def test_every_worker_call_is_booked_by_purpose(tmp_path: Path, api: FakeA
 
 
 async def test_what_was_left_is_observed_in_the_next_talk(tmp_path: Path, api: FakeApi) -> None:
-    """A short talk that is left is observed and compacted, and is known in the next one."""
+    """A short talk is observed and compacted after it is left.
+
+    The next talk knows it.
+    """
     async with talking(tmp_path, api) as t:
         for text in facts(8):
             await t.say(text)
@@ -363,7 +375,10 @@ async def test_what_was_left_is_observed_in_the_next_talk(tmp_path: Path, api: F
 async def test_pending_observations_of_a_talk_that_was_left_are_committed(
     tmp_path: Path, api: FakeApi, last: str
 ) -> None:
-    """A talk observed but not compacted, then left by `ask --new`, is committed once it is cold."""
+    """A talk that is observed but not compacted is committed once it is cold.
+
+    It was left by `ask --new`.
+    """
     async with talking(
         tmp_path, api, CONSTRUCT_OBSERVER_THRESHOLD="300", CONSTRUCT_NOW="2026-03-01T10:00Z"
     ) as t:
@@ -426,7 +441,7 @@ async def test_of_talks_that_were_left_one_may_be_deleted_meanwhile(
 
 
 async def test_an_undo_while_an_observer_runs_keeps_its_hold(tmp_path: Path, api: FakeApi) -> None:
-    """A cycle that fails because of an undo does not make the undone batch due again."""
+    """A cycle that fails because of an undo does not make the batch due again."""
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(5))
         store, clock = t.companion.store, t.companion.settings.clock
@@ -459,7 +474,7 @@ async def test_the_panel_counts_what_is_there(tmp_path: Path, api: FakeApi) -> N
 
 
 def low_facts(count: int) -> list[str]:
-    """Return messages whose facts are of medium priority: no digit, nothing important."""
+    """Return messages with facts of medium priority: no digit, nothing important."""
     names = ["Ana", "Bruno", "Clara", "Diogo", "Eva", "Filipe", "Gil", "Hugo", "Ines", "Joana"]
     return [
         f"My friend {names[i % 10]} from {names[(i * 3 + 1) % 10]}ville likes long walks "

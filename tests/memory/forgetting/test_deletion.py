@@ -12,7 +12,11 @@ from tests.memory.forgetting.test_forget import FORGOTTEN, SECRET, held
 
 
 def test_deleting_a_conversation_deletes_all_that_rests_on_it(life: Life) -> None:
-    """Messages, cycles, observations and reflections; what else these rest on returns."""
+    """Deleting a conversation deletes everything that rests on it.
+
+    That is messages, cycles, observations and reflections. Other sources of these
+    reflections are active again.
+    """
     here, other = life.talk("Xylophones"), life.talk()
     fact, kept = life.learn(here, SECRET), life.learn(other, "User likes marzipan")
     life.promoted(fact)

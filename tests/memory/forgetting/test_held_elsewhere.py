@@ -18,7 +18,7 @@ ELSEWHERE, HOME = 1, 2
 
 
 def thread(conversation_id: int, **said: str) -> ConversationNotes:
-    """Return a conversation of which this is said as a whole."""
+    """Return a conversation with these notes about it as a whole."""
     fields = {"titled_by": "observer" if "title" in said else None, **said}
     return ConversationNotes(
         conversation_id, **{name: fields.get(name) for name in ConversationNotes._fields[1:]}

@@ -169,7 +169,7 @@ def test_a_borrowed_name_goes_however_often_it_was_handed_on(life: Life) -> None
     assert b"Moura" not in life.bytes()
 
 
-@pytest.mark.parametrize("head", ["", " (loose: only part of the words: or less)"])
+@pytest.mark.parametrize("head", ["", " (loose: has only some of the words: or less)"])
 def test_a_deleted_conversation_is_quoted_nowhere(life: Life, head: str) -> None:
     """Neither in another one's task nor by a tool that recalled it there."""
     here, there = life.talk(), life.talk()

@@ -24,7 +24,10 @@ def answer(*relations: str, entities: tuple[str, ...] = ()) -> str:
 
 
 class ScriptedModel:
-    """A worker model that gives the answers it was handed, one per call, the last one for ever."""
+    """A worker model that gives the answers it was handed, one per call.
+
+    It repeats the last one.
+    """
 
     name = "scripted"
     context_window = 200_000
@@ -54,7 +57,7 @@ class Graph:
             return [remember(self.db, text, None, "user", NOW).id for text in texts]
 
     async def draw(self, text: str, *texts: str, again: str | None = None) -> list[int]:
-        """Store memories and run a cycle that is answered by `text`, then by `again`."""
+        """Store memories and run a cycle that gets `text`, then `again`, as answers."""
         ids = self.keep(*texts)
         model: Any = ScriptedModel(text, again or text)
         cycle = self.begin(model)
@@ -85,7 +88,7 @@ class Graph:
         return self.db.execute(sql).fetchall()
 
     def relations(self) -> list[tuple[Any, ...]]:
-        """Return subject, predicate and object of each relation, and whether it is in force."""
+        """Return subject, predicate, object and state of each relation."""
         return self.query(
             """SELECT s.name, predicate, o.name, r.superseded_at IS NULL FROM relations AS r
                JOIN entities AS s ON s.id = subject_id

@@ -47,7 +47,11 @@ def test_lines_become_entities_and_relations() -> None:
 
 
 def test_loose_forms_are_read() -> None:
-    """Tags in any case, the last section, a bullet, brackets, commas, text around it."""
+    """Loose forms of an answer are read.
+
+    They are tags in any case, a repeated section, bullets, brackets, commas and text
+    around it.
+    """
     text = (
         "Sure!\n<RELATIONS>\nUser | likes | Tea | P9\n</relations>\n"
         "<Relations>\n- Ana|lives in|Porto|[p1], P3\n</RELATIONS> Done."
@@ -81,7 +85,11 @@ def test_a_relation_that_two_memories_state_belongs_to_both() -> None:
     ],
 )
 def test_an_answer_without_readable_relations_is_a_failed_attempt(text: str) -> None:
-    """No tag, no line in the right form, no anchor that was sent, or it broke off at once."""
+    """An answer without readable relations is a failed attempt.
+
+    It has no tag, no line in the right form or no anchor that was sent, or it broke off
+    at once.
+    """
     with pytest.raises(UnreadableAnswerError):
         read_answer(text, TEXTS)
 

@@ -179,7 +179,10 @@ async def test_a_superseded_memory_takes_its_relations_along(graph: Graph) -> No
 
 
 async def test_undo_of_a_graph_cycle(graph: Graph) -> None:
-    """Relations and entities go, the memories are unread again but wait for a new one."""
+    """Undo removes relations and entities, and the memories are unread again.
+
+    They wait for a new memory before they are read.
+    """
     await graph.draw(PORTO, "Ana lives in Porto")
     assert revert_last(graph) == 1
     assert graph.query(

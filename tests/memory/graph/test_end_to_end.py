@@ -43,7 +43,10 @@ async def drawn(t: Talk) -> list[str]:
 async def test_promoted_memories_are_drawn_and_the_call_is_booked(
     tmp_path: Path, api: FakeApi
 ) -> None:
-    """All in one call, when the talk is left or with many of them; none is read twice."""
+    """All promoted memories are read in one call, and none twice.
+
+    The call comes when the talk is left or with many memories.
+    """
     api.reflector = adversarial.silent
     async with talking(tmp_path, api, **LOW) as t:
         await t.live(facts(12))

@@ -71,7 +71,7 @@ def test_one_of_two_that_say_the_same_stays(
     ],
 )
 def test_what_differs_stays(one: Observation, other: Observation) -> None:
-    """Another denial, stance, number or day is another fact, and so is one more detail."""
+    """Another denial, stance, number, day or detail makes another fact."""
     assert condense([one, other]) == ReflectionProposal()
 
 
@@ -100,7 +100,10 @@ NOTES: st.SearchStrategy[list[dict[str, Any]]] = st.lists(
 
 @given(NOTES)
 def test_nothing_that_matters_is_retired(notes: list[dict[str, Any]]) -> None:
-    """No protected note goes, none goes twice, what stays is there, and no term is lost."""
+    """No protected note is retired, none twice, and no term is lost.
+
+    What replaces a note is there.
+    """
     by_id = {i: note(i, **values) for i, values in enumerate(notes)}
     found = condense(list(by_id.values()))
     retired = [one for one, _ in found.same]

@@ -1,4 +1,4 @@
-"""The observer by rule: which sentences it keeps, how it dates them, and what it leaves out."""
+"""The observer by rule: what it keeps, how it dates it, what it leaves out."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
@@ -86,7 +86,10 @@ def test_kept(row: str) -> None:
     ],
 )
 def test_left_out(content: str) -> None:
-    """Small talk, what is supposed, quoted or code, and what is not to be kept give nothing."""
+    """Small talk, guesses, quotes and code give no observation.
+
+    Nor does what is not to be kept.
+    """
     assert observations(content) == ()
 
 
@@ -131,7 +134,10 @@ def test_said_twice_is_noted_once() -> None:
 
 
 def test_a_long_talk_gives_its_best() -> None:
-    """There is at most one observation for fifteen tokens, and what matters most is among them."""
+    """There is at most one observation for fifteen tokens of talk.
+
+    What matters most is among them.
+    """
     said = [f"I went to the shop number {i} with Bob." for i in range(300)] + [
         "I'm allergic to peanuts."
     ]
@@ -172,7 +178,10 @@ TALK = st.lists(st.tuples(TEXTS, st.sampled_from(["user", "assistant"])), max_si
 
 @given(TALK, st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1)))  # noqa: DTZ001
 def test_nothing_but_what_was_said(talk: list[tuple[str, str]], at: datetime) -> None:
-    """Every observation stands word for word in the user's message, and is not later."""
+    """Every observation stands word for word in the user's message.
+
+    It is not dated later than the message.
+    """
     at = at.replace(tzinfo=UTC)
     said = {i: message(content, role, i, at) for i, (content, role) in enumerate(talk)}
     for found in extract(list(said.values()), CLOCK).observations:
@@ -182,7 +191,7 @@ def test_nothing_but_what_was_said(talk: list[tuple[str, str]], at: datetime) ->
         assert found.sources
         for source in found.sources:
             assert said[source].role == "user"
-            # Line by line: an escape sequence does not go on behind the end of its line.
+            # Line by line: an escape sequence ends with its line.
             lines = "\n".join(said[source].content.splitlines())
             assert found.content.casefold() in one_line(lines).casefold()
         assert date.fromisoformat(found.observation_date) <= at.date()

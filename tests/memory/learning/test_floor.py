@@ -42,7 +42,10 @@ SUN = observation(6, "The weather was nice and sunny", priority="low")
 
 
 def test_an_honest_line_passes_with_what_follows_from_its_sources() -> None:
-    """Priority is the highest, days run from the first to the last, whatever the worker wrote."""
+    """A line gets the highest priority of its sources and their range of days.
+
+    What the worker wrote makes no difference.
+    """
     (change,) = joined(
         "User has two sisters: Ana (nurse, Porto) and Rita (lawyer, 34)", ANA, RITA
     ).changes
@@ -151,7 +154,10 @@ def test_what_an_observer_may_not_replace() -> None:
 
 
 def test_outdated_needs_what_was_said_later() -> None:
-    """By the time it was said, not by ids: last year's imported words do not overrule today's."""
+    """A line is only outdated by one said later, whatever their ids.
+
+    Last year's words, imported today, do not overrule today's.
+    """
     assert judge([LISBON, PORTO], outdated=((1, 2),)).changes == (
         Change("outdated", (1,), stays=2),
     )

@@ -15,7 +15,10 @@ VERIFIERS: dict[str, Verifier] = {
 
 @pytest.mark.parametrize("verifier", VERIFIERS)
 def test_no_generation_loses_or_invents(verifier: str) -> None:
-    """No term of a high note is lost, nothing invented, no stance firmer, no day moved."""
+    """No term of a high note is lost, and nothing is invented.
+
+    No stance gets firmer and no day moves.
+    """
     kinds: Counter[str] = Counter()
     refused = 0
     for seed in range(15):

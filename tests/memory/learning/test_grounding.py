@@ -80,7 +80,7 @@ def test_what_sources_prove_of_stance(fact: str, sources: list, limit: str) -> N
 
 
 def test_what_was_quoted_before_is_quoted_still() -> None:
-    """A later message cannot lend its name to what stands only in a quoted line before it."""
+    """A later message does not make an earlier quoted line the user's own."""
     thanks = message(3, "user", "Thanks, bye")
     assert (
         least_stance("User's rent rises to 1300 euros", [thanks], [OWN, REPLY, thanks]) == "quoted"
@@ -88,7 +88,10 @@ def test_what_was_quoted_before_is_quoted_still() -> None:
 
 
 def test_what_the_user_takes_up_is_the_users_own() -> None:
-    """Who says "I'll pay it on Friday" of a quoted bill has said so: the model's word counts."""
+    """A plan about a quoted bill is the user's own statement.
+
+    Whoever says "I'll pay it on Friday" has said so: the model's word counts.
+    """
     promise, thanks = message(3, "user", "OK, I'll pay that on Friday"), message(4, "user", "Bye")
     fact = "User will pay the 1300 euros on Friday"
     assert least_stance(fact, [OWN, promise], [OWN, REPLY, promise]) == "stated"
@@ -96,7 +99,10 @@ def test_what_the_user_takes_up_is_the_users_own() -> None:
 
 
 def test_what_the_user_takes_up_of_a_picture_is_the_users_own() -> None:
-    """A plan made of a note on a photo is a plan; what only the photo says is quoted."""
+    """A plan made of a note on a photo is a plan.
+
+    What only the photo says is quoted.
+    """
     photo = message(3, "user", "What does it want of me?")._replace(attached="[image: note.webp]")
     promise = message(5, "user", "I'll do that on Monday before work")
     fact = "User will ring Signora Conti on Monday before work"

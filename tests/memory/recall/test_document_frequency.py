@@ -18,7 +18,10 @@ def lived(life: Life) -> Life:
 
 
 def test_a_rare_word_is_counted(lived: Life) -> None:
-    """Its messages are told, and of one that was never said what is remembered with it."""
+    """All messages with a rare word are known.
+
+    If it was never said, the memories that have it are known.
+    """
     lived.remember("User's elm grows by a yew")
     found = document_frequency(lived.db, ["elm", "yew", "ash"])
     assert found.rows == {"elm": 2, "yew": 1, "ash": 0}
@@ -30,7 +33,10 @@ def test_a_rare_word_is_counted(lived: Life) -> None:
 
 
 def test_how_common_a_word_is_is_told_by_its_newest_messages(lived: Life) -> None:
-    """No more than so many of them are read; what is not said any more counts as less common."""
+    """Only so many of the newest messages are read to count a word.
+
+    What is not said any more counts as less common.
+    """
     found = document_frequency(lived.db, ["oak"])
     assert READ <= found.rows["oak"] <= MESSAGES
     assert len(found.newest["oak"]) == READ

@@ -1,4 +1,4 @@
-"""What narrows a search: a limit, place, time, what was active, what is out of recall."""
+"""What narrows a search: limit, place, time, state, and what is out of recall."""
 
 from datetime import date, timedelta
 
@@ -41,7 +41,10 @@ def test_filters_narrow_what_is_found(life: Life) -> None:
 
 
 def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
-    """What was promoted is found under its conversation alone, what was typed under every one."""
+    """A promoted memory is found under its conversation alone.
+
+    One that was typed is found under every conversation.
+    """
     here, there = life.talk(), life.talk()
     observed = life.learn(here, "I play the bassoon in an orchestra")
     promoted = life.promoted(observed)
@@ -54,7 +57,10 @@ def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
 
 
 def test_a_fork_is_searched_with_what_it_goes_on_from(life: Life) -> None:
-    """Up to where it was forked: messages, and observations with what was made of them."""
+    """A fork is searched with its parent's messages up to the fork.
+
+    The observations of those are included, and what was made of them.
+    """
     parent = life.talk()
     life.learn(parent, "The heron stands in the pond")
     child = fork(life.db, parent, life.clock)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from construct.errors import ConstructError
-from construct.llm.embedding import PART, Embedder, Weights, is_available
+from construct.llm.embedding import PART_PIECES, Embedder, Weights, is_available
 from construct.llm.wordpiece import WordPiece
 from construct.memory.forgetting import delete_conversation, forget
 from construct.memory.recall import indexing
@@ -96,7 +96,7 @@ def test_words_come_before_mere_likeness(life: Life, meaning: Meaning) -> None:
 
 
 def test_what_one_word_means_tells_less_than_that_it_was_said(life: Life, meaning: Meaning) -> None:
-    """Of two lines that have it the shorter comes first, even if the other is nearer."""
+    """Of two lines with the word, the shorter comes first, even if less near."""
     here = life.talk()
     for text in (
         "A boat and puppy puppy",
@@ -229,7 +229,7 @@ def test_two_models_never_delete_each_others_vectors(life: Life, meaning: Meanin
 
 def test_of_a_long_text_each_part_counts(life: Life, meaning: Meaning) -> None:
     """What stands far down in a long message is found."""
-    long = life.say(life.talk(), "puppy " * 2 * PART + "vessel " * PART)
+    long = life.say(life.talk(), "puppy " * 2 * PART_PIECES + "vessel " * PART_PIECES)
     index(life, meaning)
     assert [hit.id for hit in search(life.db, "boat", meaning=meaning)] == [long.id]
     assert life.db.execute("SELECT count(*) FROM vectors").fetchone() == (3,)
@@ -289,6 +289,9 @@ def test_names_are_taken_out_of_what_is_compared(text: str, names: set[str], lef
     ],
 )
 def test_texts_are_cut_into_pieces_as_the_model_learned_them(text: str, pieces: list[str]) -> None:
-    """Folded, marks and ideographs apart, what is unknown as such."""
+    """Text is folded and split at marks and ideographs.
+
+    An unknown piece is [UNK].
+    """
     names = (FOLDER / "vocab.txt").read_text().splitlines()
     assert [names[i] for i in WordPiece(FOLDER / "vocab.txt").numbers(text, 100)] == pieces

@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from construct import tokens
-from construct.memory.recall.passages import BUDGET, MOST_PASSAGES, OVERHEAD, passages
+from construct.memory.recall.passages import BUDGET, MAX_PASSAGES, OVERHEAD, passages
 from construct.memory.recall.search import Hit
 from tests.memory.builders import Life
 
@@ -81,7 +81,7 @@ def test_a_question_that_names_nothing_is_about_the_turn_before(lived: Life, new
     ],
 )  # fmt: skip
 def test_nothing_comes_without_reason(lived: Life, newest: str) -> None:
-    """Small talk, what was never said and what is said all the time bring nothing back."""
+    """Small talk, new subjects and common words bring nothing back."""
     assert found(lived, newest) == []
 
 
@@ -122,7 +122,7 @@ def test_what_is_in_sight_stays_away(lived: Life) -> None:
 
 
 class _Said:
-    """A message of which the id is all that is known."""
+    """A message with only an id."""
 
     def __init__(self, number: int) -> None:
         self.id = number
@@ -147,7 +147,7 @@ def test_the_budget_is_kept(lived: Life) -> None:
         lived.say(1, f"{'word ' * 200} the zeppelin landed in Trondheim {'word ' * 200}")
         lived.say(1, "Oh.", "assistant")
     hits = found(lived, "When did the zeppelin land in Trondheim?")
-    assert 0 < len(hits) <= MOST_PASSAGES
+    assert 0 < len(hits) <= MAX_PASSAGES
     assert sum(tokens.count(hit.text) + OVERHEAD for hit in hits) <= BUDGET
     assert len({hit.text for hit in hits}) == len(hits)
     assert all("zeppelin" in hit.text for hit in hits)

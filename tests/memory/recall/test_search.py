@@ -63,7 +63,7 @@ def test_the_answer_is_found_by_the_words_of_the_question_before_it(life: Life) 
 
 
 def test_all_kinds_stand_in_one_ranking(life: Life) -> None:
-    """Messages, observations and memories come in one list, as the contract shows them."""
+    """Messages, observations and memories are ranked in one list."""
     here = life.talk()
     observed = life.learn(here, "I keep eleven bees named after composers")
     life.remember("Keeps bees named after composers in Vouzela")
@@ -79,7 +79,7 @@ def test_all_kinds_stand_in_one_ranking(life: Life) -> None:
 
 
 def test_the_day_of_a_hit_is_the_users(life: Life) -> None:
-    """What is said at half past midnight in Lisbon is of that day, not of the day in UTC."""
+    """What is said at 0:30 in Lisbon is of that day, not of the day in UTC."""
     life.now = datetime.fromisoformat("2026-07-10T23:29:00+00:00")
     life.say(life.talk(), "The comet is visible.")
     (hit,) = search(life.db, "comet", Filters(zone=ZONE))
@@ -141,7 +141,7 @@ def test_a_phrase_in_quotes_must_be_there(life: Life) -> None:
     ],
 )
 def test_scripts_without_spaces_are_searched_by_pieces(life: Life, said: str, asked: str) -> None:
-    """A word within a run of characters is found, in messages, observations and memories."""
+    """A word within a run of characters is found, in every kind of text."""
     here = life.talk()
     small_talk(life, here)
     life.say(here, said)
@@ -262,7 +262,7 @@ def test_an_observation_and_the_memory_promoted_from_it_are_one_hit(life: Life) 
 
 
 def test_what_only_stands_beside_a_good_hit_is_loose(life: Life) -> None:
-    """A neighbour without a word of the query is found by way of that one, and says so."""
+    """A neighbour without a word of the query is found by its hit, and says so."""
     here = life.talk()
     life.say(here, "The tandem needs a chain")
     life.say(here, "Lisbon is warm tonight", "assistant")

@@ -89,7 +89,10 @@ def test_a_word_that_nothing_holds_changes_no_result(
     narrowed: Filters,
     rows: tuple[int, int],
 ) -> None:
-    """Wherever it stands, and however large the file, the same is found in the same order."""
+    """A word that nothing holds does not change the results or their order.
+
+    Its place in the query and the size of the file make no difference.
+    """
     longer = list(asked)
     for word, place in more:
         longer.insert(place, word)
@@ -164,7 +167,7 @@ def test_what_is_not_near_is_not_searched(life: Life, typed: str) -> None:
 def test_another_spelling_ranks_below_the_words_as_they_were_typed(
     life: Life, rows: tuple[int, int]
 ) -> None:
-    """What has both is best, then what has the word that was typed right, then the rest."""
+    """A text with both spellings is best, then the word as typed, then the rest."""
     here = life.talk()
     dentist = life.say(here, "The dentist, the dentist, the dentist!")
     life.pass_days(1)

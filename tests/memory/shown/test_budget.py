@@ -24,7 +24,10 @@ def test_packing(sizes: list[int], budget: int) -> None:
 
 @given(BLOCKS, st.lists(st.integers(41, 60), unique=True))
 def test_what_is_new_comes_last(blocks: dict[int, int], new: list[int]) -> None:
-    """It stands in a block of its own behind all others, so that these stay as they were."""
+    """New lines stand in a block of their own at the end.
+
+    So all others stay as they were.
+    """
     after = with_new(blocks, new)
     assert after == blocks | {i: max(blocks.values(), default=0) + 1 for i in new}
 

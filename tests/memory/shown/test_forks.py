@@ -41,7 +41,7 @@ def inherited(life: Life, here: int) -> list[str]:
 
 
 def test_a_fork_sees_what_its_parent_saw(life: Life) -> None:
-    """The same blocks of observations and the same raw messages, by reference, with nothing copied."""
+    """A fork has its parent's observations and raw messages, and copies nothing."""
     parent = life.talk()
     life.learn(parent, "Fact a")
     life.exchange(parent, "Raw words", "Raw reply")
@@ -125,7 +125,10 @@ def test_what_the_parent_notes_later_of_earlier_words_is_the_forks_too(life: Lif
 
 
 def test_successors_made_of_earlier_facts_alone_show_in_the_fork(life: Life) -> None:
-    """What the parent condenses stays visible as long as it rests on words from before the fork."""
+    """What the parent condenses stays visible in the fork.
+
+    Its sources must all be from before the fork.
+    """
     parent = life.talk()
     a, b = life.learn(parent, "Fact a"), life.learn(parent, "Fact b")
     child = fork(life.db, parent, life.clock)
@@ -155,7 +158,7 @@ def test_a_reflector_is_never_given_lines_from_both_sides_of_a_fork(life: Life) 
 
 
 def test_a_fork_of_a_fork_sees_through_both(life: Life) -> None:
-    """The windows follow each other, each up to its fork, as they were when it was made."""
+    """A fork of a fork sees both windows, each up to its fork."""
     first = life.talk()
     life.exchange(first, "One", "1")
     second = fork(life.db, first, life.clock)
@@ -237,7 +240,10 @@ def test_a_fork_of_an_empty_talk_is_an_empty_talk(life: Life) -> None:
 
 
 def test_a_fork_goes_on_with_its_parents_prompt_cache(life: Life) -> None:
-    """Its prompt begins as the parent's did, so what is cold follows from the parent's last request."""
+    """A fork's prompt begins as its parent's did.
+
+    So the parent's last request decides what is cold.
+    """
     parent = life.talk()
     note_request(life.db, parent, life.tick(), "1h")
     child = get_conversation(life.db, fork(life.db, parent, life.clock))

@@ -53,7 +53,10 @@ def read(line: str) -> ReadNote | None:
 def test_what_the_main_model_is_shown(
     priority: str, stance: str, ahead: str | None, first: str | None, expected: str
 ) -> None:
-    """A line shows sign, days and fact, and as marks what is not the user's own word and what it refers to."""
+    """A line shows its sign, days and fact.
+
+    Marks say what is not the user's own statement and what the line refers to.
+    """
     note = observation(1, "User sees Ana", priority=priority, stance=stance, ahead=ahead)._replace(
         first_date=first
     )
@@ -141,7 +144,7 @@ FACT = st.text("abc ÀéЖ漢\\&<>[]|()=!~-:.0123456789", min_size=1, max_size=4
 def test_what_is_rendered_reads_as_itself(
     content: str, priority: str, stance: str, ahead: str | None
 ) -> None:
-    """A note that was read and is rendered again, for a worker that copies it, is the same note."""
+    """A note that is rendered for a worker to copy is read as the same note."""
     once = ProposedObservation(content, priority, stance, "2026-01-20", ahead, (1,))
     first = read(plain_line(once).replace("2026-01-20", "2026-01-20 M5", 1))
     assert first is not None
@@ -154,7 +157,10 @@ def test_what_is_rendered_reads_as_itself(
 
 @given(st.text(max_size=200))
 def test_any_text_is_read_without_a_fault(text: str) -> None:
-    """Whatever a model answers, reading it raises nothing, and no fact spans lines or holds a bar."""
+    """Reading a model's answer raises nothing, whatever it says.
+
+    No fact has a line break or a bar.
+    """
     answer = f"<observations>{text}"
     found = section(answer, "observations")
     for note in read_notes(found.lines if found else [], "M", SENT, KNOWN):

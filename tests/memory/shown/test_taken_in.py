@@ -1,4 +1,7 @@
-"""Whatever is done in a life: a conversation is shown as if each line it took in were noted."""
+"""A conversation is shown as if each line it took in were recorded.
+
+That holds whatever is done in a life.
+"""
 
 import sqlite3
 import tempfile
@@ -38,7 +41,7 @@ def urgency(o: Observation) -> tuple[object, ...]:
 
 
 class Noted(test_whole_life.Player):
-    """A life of which each line that a conversation took in is noted.
+    """A life that records each line that a conversation took in.
 
     `taken[conversation][observation]` is its block, 0 for what fell off the budget: the
     plain way, which needs a row for every active line in every conversation.
@@ -89,7 +92,7 @@ class Noted(test_whole_life.Player):
         self.taken[fork] = dict(self.noted(parent))
 
     def note_again(self, _db: sqlite3.Connection, ids: Iterable[int]) -> None:
-        """Note that lines are back in the last block of each conversation in whose scope they are."""
+        """Note that lines are back in the last block of the conversations in scope."""
         for here in self.conversations():
             taken, active = self.noted(here), self.in_scope(here)
             last = max(taken.values(), default=0)
@@ -185,15 +188,15 @@ def noting(deed: Callable[..., object], note: Callable[..., None]) -> Callable[.
 def test_it_is_shown_as_if_every_line_it_took_in_were_noted(
     scope: Scope, deeds: list[str], budget: int, seed: int
 ) -> None:
-    """Whatever falls off the budget stays off until it is packed anew, though no row says so.
+    """What falls off the budget stays off until it is packed anew.
 
-    And nothing else that is in scope is left out.
+    No row says so. Nothing else that is in scope is left out.
     """
     live(Frame(scope, budget), deeds, seed)
 
 
 def live(frame: Frame, deeds: Iterable[str], seed: int) -> None:
-    """Live a life by these deeds, and look at what every conversation is shown in the end."""
+    """Live a life by these actions and check what every conversation is shown."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         player = Noted(Life(Path(folder)), seed, frame, patch)
         for name in deeds:
@@ -211,7 +214,10 @@ def shown(life: Life, here: int) -> list[list[str]]:
 
 
 def test_what_fell_off_is_offered_once_more_after_an_import(life: Life, tmp_path: Path) -> None:
-    """It is in no export. Packed anew once, what is shown stays, and exports say the same."""
+    """What fell off the budget is in no export and is offered again after import.
+
+    Packed anew once, what is shown stays, and exports are the same.
+    """
     frame = Frame(Scope.USER, 60)
     here = life.talk()
     for n in range(12):
@@ -236,7 +242,7 @@ def test_what_fell_off_is_offered_once_more_after_an_import(life: Life, tmp_path
 def test_a_line_that_returns_for_one_out_of_scope_is_shown(
     life: Life, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A fork that never could be shown what replaced a line is shown that line when it is back."""
+    """A line that is active again shows in a fork that never saw its replacement."""
     monkeypatch.setattr(builders, "FRAME", Frame(Scope.CONVERSATION, 8000))
     here = life.talk()
     before = [life.learn(here, "Ana lives in Faro"), life.learn(here, "Ana has a bicycle")]
@@ -254,7 +260,10 @@ def test_a_line_that_returns_for_one_out_of_scope_is_shown(
 def test_what_undo_brings_back_is_shown_in_scope_only(
     life: Life, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In its own conversation and in a fork at once; in a talk about something else never."""
+    """What undo brings back shows at once in its own conversation and in a fork.
+
+    A talk about something else never shows it.
+    """
     monkeypatch.setattr(builders, "FRAME", Frame(Scope.CONVERSATION, 8000))
     here, other = life.talk(), life.talk()
     line = life.learn(here, "Ana lives in Faro")

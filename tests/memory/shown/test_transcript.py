@@ -35,7 +35,8 @@ def test_what_a_transcript_looks_like() -> None:
     ]
     text, anchors = transcript(said, Clock(zone=ZoneInfo("Asia/Tokyo")))
     assert text == (
-        "<transcript>\n[M1] 2026-03-01 23:34 user:\nI moved\nto Porto\n[M2] 2026-03-01 23:35 assistant:\n\n"
+        "<transcript>\n[M1] 2026-03-01 23:34 user:\nI moved\nto Porto\n"
+        "[M2] 2026-03-01 23:35 assistant:\n\n"
         "[M3] 2026-03-04 23:35 user:\nBack\n</transcript>"
     )
     assert anchors == {"M1": 4, "M2": 5, "M3": 9}
@@ -54,7 +55,10 @@ def test_what_a_transcript_looks_like() -> None:
     ],
 )  # fmt: skip
 def test_how_long_a_pause_was(gap: timedelta, words: str) -> None:
-    """A pause is said in the largest fitting unit, and only from six hours on between messages."""
+    """A pause is given in the largest fitting unit.
+
+    Between messages it is only given from six hours on.
+    """
     assert gap_words(gap) == words
     pair = (
         message(1, "user", "a", minutes=0),
@@ -74,7 +78,10 @@ def said(rows: list[tuple[str, int]]) -> list[Message]:
 @settings(deadline=None)
 @given(ROLES, st.integers(1, 120))
 def test_batches_are_whole_turns(rows: list[tuple[str, int]], most: int) -> None:
-    """Batches hold every message once and in order, cut between turns, as large as may be."""
+    """Batches hold every message once and in order, and are cut between turns.
+
+    They are as large as possible.
+    """
     messages = said(rows)
     found = batches(messages, most)
     assert [m for batch in found for m in batch] == messages

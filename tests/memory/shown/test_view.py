@@ -1,4 +1,4 @@
-"""What a conversation is shown is what stands in the file now, however little of it is read."""
+"""A conversation is shown what the file has now, however little is read."""
 
 from construct.memory.shown.frame import Frame
 from construct.memory.shown.view import current_blocks, show_again, take_in
@@ -16,7 +16,7 @@ def shown(life: Life, here: int) -> list[list[str]]:
 
 
 def test_what_falls_off_has_no_row(life: Life) -> None:
-    """A conversation has as many rows as it is shown lines, however many others are active."""
+    """A conversation has one row for each line it is shown, and no others."""
     here = life.talk()
     for n in range(12):
         life.learn(here, f"Ana has bicycle {n}")
@@ -29,7 +29,7 @@ def test_what_falls_off_has_no_row(life: Life) -> None:
 
 
 def test_another_scope_takes_in_anew(life: Life) -> None:
-    """What was out of scope at the last take-in is taken in when the scope is wider again."""
+    """What was out of scope is taken in when the scope is wider again."""
     here, other = life.talk(), life.talk()
     life.learn(other, "Ana lives in Faro")
     life.learn(here, "Ana has a bicycle")
@@ -62,7 +62,10 @@ def test_what_is_shown_follows_what_stands(life: Life) -> None:
 
 
 def test_an_id_that_comes_again_stands_for_what_it_is_now(life: Life) -> None:
-    """What was shown inside a transaction that was taken back is forgotten, though its id is given to another line."""
+    """What was shown inside a rolled-back transaction is forgotten.
+
+    Its id may be given to another line later.
+    """
     here = life.talk()
     first = life.learn(here, "Ana lives in Faro")
     with rehearsal(life.db):

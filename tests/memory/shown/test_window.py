@@ -43,14 +43,20 @@ def talk(sizes: Sequence[int], first: int = 1) -> list[Message]:
     ],
 )
 def test_where_it_begins(sizes: list[int], observed: int, retained: int, cut: int) -> None:
-    """As few whole turns as reach the retained share stay raw, or all that is not observed, whichever is more."""
+    """The window holds the retained share in whole turns, or all unobserved messages.
+
+    The larger of the two counts.
+    """
     assert window_start(talk(sizes), Watermarks(observed), retained) == cut
 
 
 @settings(deadline=None)
 @given(TALK, st.integers(0, 30), st.integers(0, 2000))
 def test_the_rule(rows: list[tuple[str, int]], observed: int, retained: int) -> None:
-    """The cut lies between turns, below nothing unobserved, and the next turn could not go too."""
+    """The cut lies between turns, and below everything unobserved.
+
+    The next turn could not leave the window too.
+    """
     messages = [message(i, role, "x", tokens=tokens) for i, (role, tokens) in enumerate(rows, 1)]
     cut = window_start(messages, Watermarks(observed), retained)
     whole = turns(messages)
@@ -65,7 +71,7 @@ def test_the_rule(rows: list[tuple[str, int]], observed: int, retained: int) -> 
 
 
 def test_what_is_not_shown_does_not_count() -> None:
-    """A reply that was retried is not raw, so it is no part of the share that stays raw."""
+    """A retried reply is not raw, so it is no part of the retained share."""
     retried = message(6, "assistant", "x", tokens=500, retried=1)
     assert (
         window_start(

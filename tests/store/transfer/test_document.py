@@ -1,4 +1,7 @@
-"""Documents of other programs: read conversation by conversation, however large, and refused where they are broken."""
+"""Documents of other programs are read one conversation at a time.
+
+They may have any size. Broken ones are refused.
+"""
 
 import io
 import json
@@ -11,7 +14,7 @@ import pytest
 
 from construct.store.transfer import document as transfer_document
 from construct.store.transfer.document import conversations, zipped
-from construct.store.transfer.format import RefusedError
+from construct.store.transfer.refused import RefusedError
 
 
 def conversation(number: int, size: int = 0) -> dict[str, Any]:
@@ -21,7 +24,10 @@ def conversation(number: int, size: int = 0) -> dict[str, Any]:
 
 
 def read(raw: bytes, start: int = 0) -> list[Any]:
-    """Return the conversations of a document of which `start` bytes were read already."""
+    """Return the conversations of a document.
+
+    `start` are the bytes that were read already.
+    """
     return list(conversations(raw[:start], io.BytesIO(raw[start:]), lambda done: None))
 
 

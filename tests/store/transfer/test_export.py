@@ -93,7 +93,7 @@ def test_lines(db: sqlite3.Connection) -> None:
 
 
 def test_same_rows_same_bytes(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """Exporting again gives the same bytes, and neither folder nor owner stands in them."""
+    """Exporting again gives the same bytes, without folder or owner in them."""
     furnish(db)
     text = exported(db)
     assert exported(db) == text
@@ -140,7 +140,10 @@ def test_blob_in_a_text_column(db: sqlite3.Connection) -> None:
 
 @pytest.mark.parametrize("form", ["jsonl", "markdown", "sqlite"])
 def test_file_is_private_and_replaced(db: sqlite3.Connection, tmp_path: Path, form: str) -> None:
-    """An export is 0600 in folders made 0700, takes the place of what was there, and leaves nothing beside."""
+    """An export is 0600, in folders made 0700.
+
+    It replaces what was there and leaves nothing beside it.
+    """
     furnish(db)
     target = tmp_path / "new" / "deep" / "x"
     write_export(db, tmp_path / "a.db", form, target)
@@ -160,7 +163,10 @@ def test_file_is_private_and_replaced(db: sqlite3.Connection, tmp_path: Path, fo
 def test_standard_output(
     db: sqlite3.Connection, tmp_path: Path, form: str, target: Path | None
 ) -> None:
-    """Without a file, and with `-`, text goes to standard output, whatever its encoding."""
+    """Without a file, and with `-`, the export goes to standard output.
+
+    The encoding of that makes no difference.
+    """
     furnish(db)
     raw = io.BytesIO()
     stdout = io.TextIOWrapper(raw, encoding="ascii")
@@ -223,7 +229,10 @@ def test_folder_is_refused(db: sqlite3.Connection, tmp_path: Path) -> None:
 
 
 def test_link_to_a_file_stays(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """Through a link the file it leads to is replaced, also where that is not there yet."""
+    """An export through a link replaces the file that it leads to.
+
+    The file need not exist yet.
+    """
     (tmp_path / "sub").mkdir()
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "sub" / "x")
@@ -271,7 +280,7 @@ def test_failed_export_keeps_the_old_file(db: sqlite3.Connection, tmp_path: Path
 
 
 def test_broken_pipe_is_passed_on(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """That nobody reads any more is for the command line to know."""
+    """A broken pipe is raised for the command line to handle."""
 
     class Closed(io.StringIO):
         def write(self, text: str) -> int:

@@ -91,7 +91,10 @@ def told(title: str, role: str, content: str, at: str | None) -> dict[str, Any]:
     )
 )
 def test_any_hand_made_file(empty: Path, lines: list[dict[str, Any]]) -> None:
-    """Whatever is said in a file is there once, in order of time, and survives export and import."""
+    """Each message of a file is there once, in order of time.
+
+    They survive export and import.
+    """
     text = "\n".join(json.dumps(line) for line in lines)
     blank = [line for line in lines if not storable(line["content"]).strip()]
     with fresh(empty) as (db, folder):
@@ -101,7 +104,8 @@ def test_any_hand_made_file(empty: Path, lines: list[dict[str, Any]]) -> None:
             return
         assert bring(db, folder, text).messages == len(lines)
         stored = db.execute(
-            "SELECT title, role, content FROM messages JOIN conversations AS c ON c.id = conversation_id"
+            "SELECT title, role, content FROM messages "
+            "JOIN conversations AS c ON c.id = conversation_id"
         )
         assert Counter(stored.fetchall()) == Counter(
             (x["conversation"], x["role"], storable(x["content"])) for x in lines
@@ -129,7 +133,10 @@ def _by_conversation(db: sqlite3.Connection) -> dict[int, list[str]]:
 
 
 def survives(empty: Path, text: str | bytes) -> None:
-    """Import a file: it is either refused in plain words, nothing changed, or sound and stable."""
+    """Import a file: it is refused in plain words, or comes in sound and stable.
+
+    A refused file changes nothing.
+    """
     with fresh(empty) as (db, folder):
         before = exported(db)
         refused = ""
@@ -155,7 +162,7 @@ def survives(empty: Path, text: str | bytes) -> None:
 def test_any_value_in_an_export(
     empty: Path, world: list[dict[str, Any]], data: st.DataObject
 ) -> None:
-    """An export with any one value replaced by any JSON is refused or comes in sound."""
+    """An export with one value replaced is refused or comes in sound."""
     lines = [dict(line) for line in world]
     line = data.draw(st.sampled_from(lines))
     key = data.draw(st.sampled_from(sorted(line)))
@@ -210,7 +217,8 @@ CHATGPT = st.fixed_dictionaries(
 TURN = st.fixed_dictionaries(
     {"sender": st.sampled_from(["human", "assistant"]) | JSON, "text": JSON,
      "created_at": TIMES | JSON, "uuid": JSON,
-     "content": st.lists(st.fixed_dictionaries({"type": st.just("text") | JSON, "text": JSON}) | JSON, max_size=3)}
+     "content": st.lists(
+         st.fixed_dictionaries({"type": st.just("text") | JSON, "text": JSON}) | JSON, max_size=3)}
 )  # fmt: skip
 CLAUDE = st.fixed_dictionaries(
     {

@@ -28,7 +28,10 @@ def rows(db: sqlite3.Connection) -> list[tuple[str, str, str]]:
 
 
 def test_the_contract_s_own_line(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """A line of a message alone imports: archived, its time in UTC, its title the conversation's."""
+    """A line with only a message imports, archived and with its time in UTC.
+
+    Its conversation's name becomes the title.
+    """
     line = (
         '{"type": "message", "conversation": "title", "role": "user", "content": "…",'
         ' "created_at": "2026-03-01T14:30:00+01:00"}'
@@ -62,7 +65,10 @@ def test_one_conversation_may_be_larger_than_memory(
 
 
 def test_conversations_and_order(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """Lines with one title are one conversation, its messages in order of time and then of the lines."""
+    """Lines with the same title are one conversation.
+
+    Its messages are in order of time, then of lines.
+    """
     text = "".join(
         message(words, conversation=title, created_at=at)
         for title, words, at in (
@@ -98,7 +104,10 @@ def test_import_twice_adds_nothing(db: sqlite3.Connection, tmp_path: Path) -> No
 
 
 def test_uids_are_the_same_everywhere(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """Two machines that import one file agree about its messages, however its times are written."""
+    """Two machines that import one file give its messages the same uids.
+
+    The way times are written makes no difference.
+    """
     other = new_database(tmp_path / "b.db")
     bring(db, tmp_path, message(created_at="2026-03-01T14:30:00+01:00"))
     bring(other, tmp_path, message(created_at="2026-03-01T13:30:00Z"))
@@ -127,7 +136,10 @@ def test_a_file_that_grows(db: sqlite3.Connection, tmp_path: Path) -> None:
 
 
 def test_times_that_are_missing(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """A message without a time stands where the one before it stands, the first of all now."""
+    """A message without a time gets that of the one before it.
+
+    The first one gets the present time.
+    """
     text = (
         message("now", created_at=...)
         + message("then", conversation="U", created_at="2026-02-01T00:00:00Z")
@@ -152,8 +164,9 @@ def test_going_on_with_an_imported_talk(db: sqlite3.Connection, tmp_path: Path) 
     bring(db, tmp_path, message("one"))
     World(db).say(1, "live")
     bring(db, tmp_path, message("one") + message("two", created_at="2026-03-01T09:00:30Z"))
-    assert db.execute("SELECT conversation_id, content, archived FROM messages ORDER BY id").fetchall() == [
-        (1, "one", 1), (1, "live", 0), (2, "two", 1)]  # fmt: skip
+    assert db.execute(
+        "SELECT conversation_id, content, archived FROM messages ORDER BY id"
+    ).fetchall() == [(1, "one", 1), (1, "live", 0), (2, "two", 1)]
 
 
 def test_what_was_forgotten_comes_without_words(db: sqlite3.Connection, tmp_path: Path) -> None:
@@ -169,7 +182,10 @@ def test_what_was_forgotten_comes_without_words(db: sqlite3.Connection, tmp_path
 
 
 def test_text_that_cannot_be_stored(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """NUL goes, a lone surrogate becomes a question mark, and everything else stays as it is."""
+    """NUL is removed, and a lone surrogate becomes a question mark.
+
+    Everything else stays as it is.
+    """
     bring(db, tmp_path, message("a\x00b\ud800c\x1b[31m\u202e 🦷\r\n", conversation="t\x00\udfff"))
     assert [row[:2] for row in rows(db)] == [("t?", "ab?c\x1b[31m\u202e 🦷\r\n")]
 
@@ -179,12 +195,18 @@ def test_text_that_cannot_be_stored(db: sqlite3.Connection, tmp_path: Path) -> N
     ["\ufeff" + message(), message().replace("\n", "\r\n"), message() + "\n  \n\n", message()[:-1]],
 )
 def test_line_ends(db: sqlite3.Connection, tmp_path: Path, text: str) -> None:
-    """A byte order mark, Windows' line ends, blank lines at the end and a missing last line feed do no harm."""
+    """A byte order mark, Windows line ends and blank last lines do no harm.
+
+    Nor does a missing last line feed.
+    """
     assert bring(db, tmp_path, text).messages == 1
 
 
 def test_other_keys_are_passed_over(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """What else a line says is not looked at: ids and flags of elsewhere mean nothing here."""
+    """Other keys of a line are ignored.
+
+    Ids and flags of other programs mean nothing here.
+    """
     bring(db, tmp_path, message(id=77, uid="x", archived=0, status="odd", token_count="many"))
     assert db.execute("SELECT id, archived, status, token_count FROM messages").fetchall() == [
         (1, 1, "complete", 6)

@@ -25,12 +25,15 @@ def markdown(db: sqlite3.Connection, hours: int = 0) -> str:
 
 
 def test_reads_well(db: sqlite3.Connection) -> None:
-    """Conversations come by date with who spoke when, then what is remembered by day, then memories."""
+    """Conversations come by date, then observations by day, then memories.
+
+    Each message says who wrote it and when.
+    """
     furnish(db)
     text = markdown(db, hours=2)
     assert (
-        "## 2026-03-01 Dentist & “Zähne” 歯医者\n\n**You**, 2026-03-01 11:05\n\n> I have a dentist\n> appointment\n"
-        in text
+        "## 2026-03-01 Dentist & “Zähne” 歯医者\n\n"
+        "**You**, 2026-03-01 11:05\n\n> I have a dentist\n> appointment\n" in text
     )
     assert "- ! Asks a lot (assistant, for 2026-03-05, pinned)" in text
     assert "never mind" not in text
@@ -46,7 +49,10 @@ def test_reads_well(db: sqlite3.Connection) -> None:
      "\u2028# x\u2028", "\x0b# x", "&lt;!--"],
 )  # fmt: skip
 def test_words_stay_in_their_place(db: sqlite3.Connection, words: str) -> None:
-    """Whatever is said, titled or remembered, the headings are the export's own, and nothing is swallowed."""
+    """All headings are the export's own, whatever the user wrote.
+
+    None of the text is lost.
+    """
     w = World(db)
     conversation = w.conversation(words)
     said = w.say(conversation, words, words)

@@ -1,4 +1,7 @@
-"""An import beside others: nobody waits for its reading, and what is interrupted goes on where it was."""
+"""An import does not make other processes wait for its reading.
+
+An interrupted one goes on where it stopped.
+"""
 
 import json
 import sqlite3
@@ -72,7 +75,7 @@ def found(db: sqlite3.Connection, word: str) -> int:
 
 @pytest.mark.parametrize("form", ["lines", "claude", "export"])
 def test_what_is_interrupted_goes_on(db: sqlite3.Connection, tmp_path: Path, form: str) -> None:
-    """Once all is stored it stays, and the next run finds it known and completes the index."""
+    """What is stored stays, and the next run completes the index."""
     path = file_of(tmp_path, form)
     interrupted(db, path, READING)
     assert db.execute("SELECT count(*) FROM messages").fetchone() == (0,)
@@ -111,7 +114,10 @@ def test_others_write_while_it_reads_and_while_it_indexes(
 def test_the_index_stays_in_step_whatever_is_done_meanwhile(
     db: sqlite3.Connection, place: Path, tmp_path: Path, deed: str
 ) -> None:
-    """What is forgotten, deleted or said before the index is complete leaves it sound, and nothing behind in it."""
+    """Changes before the index is complete leave it sound.
+
+    Nothing that was forgotten or deleted stays in it.
+    """
     interrupted(db, file_of(tmp_path, "lines"), INDEXING)
     (last,) = db.execute("SELECT max(id) FROM messages").fetchone()
     with transaction(db):
@@ -121,7 +127,8 @@ def test_the_index_stays_in_step_whatever_is_done_meanwhile(
             purge.withhold(db, [last], "2026", words=deed == "empty")
         elif deed == "say":
             db.execute(
-                """INSERT INTO messages (uid, conversation_id, role, content, token_count, created_at)
+                """INSERT INTO messages
+                       (uid, conversation_id, role, content, token_count, created_at)
                    VALUES ('new', 3, 'user', 'heliotrope', 1, '2027')"""
             )
     if deed == "import":
@@ -140,7 +147,10 @@ def test_the_index_stays_in_step_whatever_is_done_meanwhile(
 def test_no_room_for_what_is_read_is_said(
     db: sqlite3.Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    """Temporary files are elsewhere: to make room beside the database would be of no use."""
+    """When there is no room for temporary files, the error names SQLITE_TMPDIR.
+
+    Making room beside the database would not help.
+    """
     path = file_of(tmp_path, form)
 
     @contextmanager
@@ -194,7 +204,7 @@ def test_a_small_import_is_searchable_at_once(place: Path, tmp_path: Path) -> No
 
 
 def test_an_import_that_is_stored_is_not_called_failed(db: sqlite3.Connection) -> None:
-    """What goes wrong while the scratch database is let go of spoils nothing but that."""
+    """An error while the scratch database is closed does not fail the import."""
     with attached(db):
         unread = db.execute("SELECT name FROM scratch.sqlite_master")
         assert unread.fetchone()  # while it is read, SQLite cannot detach it

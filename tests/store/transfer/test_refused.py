@@ -31,7 +31,10 @@ def db(tmp_path: Path) -> sqlite3.Connection:
 
 
 def changed(text: str, **changes: Any) -> str:
-    """Return an export with values changed in the first line of the type (`...` takes them out)."""
+    """Return an export with values changed in the first line of the type.
+
+    `...` removes a value.
+    """
     kind = changes.pop("kind")
     lines = text.splitlines()
     at = next(i for i, line in enumerate(lines) if json.loads(line)["type"] == kind)
@@ -92,7 +95,10 @@ def test_no_export_at_all(db: sqlite3.Connection, tmp_path: Path, whole: bytes) 
     ],
 )  # fmt: skip
 def test_what_it_is_is_said(db: sqlite3.Connection, tmp_path: Path, whole: bytes, why: str) -> None:
-    """What people take for an export is named for what it is: nobody wants to hear of line 1, column 1."""
+    """Files that people mistake for an export are named for what they are.
+
+    "Line 1, column 1" would help nobody.
+    """
     assert why in refusal(db, tmp_path, whole)
 
 
@@ -174,7 +180,7 @@ def test_what_it_is_is_said(db: sqlite3.Connection, tmp_path: Path, whole: bytes
 def test_wrong_value(
     db: sqlite3.Connection, tmp_path: Path, text: str, kind: str, key: str, value: object, why: str
 ) -> None:
-    """A value of another kind, a reference to nothing and a broken invariant each fail the file."""
+    """A wrong value, a dangling reference or a broken invariant fails the file."""
     assert why in refusal(db, tmp_path, changed(text, kind=kind, **{key: value}))
 
 
@@ -198,7 +204,10 @@ def test_missing_lines(
 
 
 def test_words_and_nothing_else(db: sqlite3.Connection, tmp_path: Path, text: str) -> None:
-    """Conversations and messages may come without what was learned from them, and are archived."""
+    """Conversations and messages may come without observations.
+
+    Then they are archived.
+    """
     (tmp_path / "x").write_text(
         without(text, lambda r: r["type"] not in ("construct-export", "conversation", "message"))
     )

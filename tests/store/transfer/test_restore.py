@@ -33,7 +33,10 @@ def one(db: sqlite3.Connection, query: str) -> object:
 
 @pytest.mark.parametrize("form", ["jsonl", "sqlite"])
 def test_round_trip(make: Make, tmp_path: Path, form: str) -> None:
-    """Imported into an empty database and exported again it gives the same bytes, ids included."""
+    """Imported into an empty database and exported again, the bytes are the same.
+
+    Ids are included.
+    """
     a, b = make("a"), make("b")
     run_something(furnish(a), 2)
     write_export(a, tmp_path / "a.db", form, tmp_path / "export")
@@ -56,7 +59,7 @@ def test_round_trip(make: Make, tmp_path: Path, form: str) -> None:
     "stamp", ["2026-03-01T09:00:00+00:00", "2026-03-01T09:00:00", "2026-03-01 10:00:00+01:00"]
 )
 def test_round_trip_of_foreign_times(make: Make, tmp_path: Path, stamp: str) -> None:
-    """Times that another program has written in another form still give the same bytes."""
+    """Times in another program's format still give the same bytes."""
     a, b = make("a"), make("b")
     w = World(a)
     w.say(w.conversation("x\x00y"), "a\x00b")
@@ -125,7 +128,10 @@ def test_two_machines_come_together(make: Make, tmp_path: Path) -> None:
 
 
 def test_a_conversation_goes_on(make: Make, tmp_path: Path) -> None:
-    """A later export of the same conversation adds what has been said, learned, compacted and superseded since."""
+    """A later export of the same conversation adds what is new.
+
+    That is what was said, learned, compacted and superseded since.
+    """
     a, b = make("a"), make("b")
     w = furnish(a)
     a.execute("UPDATE memories SET superseded_at = NULL, superseded_by = NULL")
@@ -134,7 +140,8 @@ def test_a_conversation_goes_on(make: Make, tmp_path: Path) -> None:
     said = w.say(1, "The dentist moved to 10am", "Noted")
     cycle, _ = w.observe(1, said, "Dentist on March 5th at 10am")
     a.execute(
-        "UPDATE observations SET committed_at = ? WHERE committed_at IS NULL AND superseded_at IS NULL",
+        "UPDATE observations SET committed_at = ? "
+        "WHERE committed_at IS NULL AND superseded_at IS NULL",
         (w.tick(),),
     )
     reflector = w.cycle("reflector", None)
@@ -154,7 +161,8 @@ def test_a_conversation_goes_on(make: Make, tmp_path: Path) -> None:
         "UPDATE memories SET superseded_at = ?, superseded_by = ? WHERE id = 1", (w.tick(), newer)
     )
     a.execute(
-        "UPDATE memories SET superseded_at = (SELECT superseded_at FROM observations WHERE id = 4) WHERE id = 2"
+        "UPDATE memories "
+        "SET superseded_at = (SELECT superseded_at FROM observations WHERE id = 4) WHERE id = 2"
     )
     assert violations(a) == []
     report = bring(b, tmp_path, exported(a))
@@ -195,7 +203,8 @@ def test_an_older_export_changes_nothing(make: Make, tmp_path: Path) -> None:
     text = exported(a)
     a.execute("UPDATE conversations SET title = 'mine' WHERE id = 1")
     a.execute(
-        "UPDATE observations SET pinned = 1, superseded_at = NULL, superseded_by = NULL WHERE id = 1"
+        "UPDATE observations "
+        "SET pinned = 1, superseded_at = NULL, superseded_by = NULL WHERE id = 1"
     )
     a.execute(
         "UPDATE observations SET superseded_at = ?, superseded_by = 3 WHERE id = 5", (w.tick(),)
@@ -230,7 +239,7 @@ def test_both_went_on_one_after_the_other(make: Make, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["earlier", "observed twice", "unread", "between"])
 def test_divergence_is_refused(make: Make, tmp_path: Path, how: str) -> None:
-    """Where the same conversation went different ways the import says so, and what to do."""
+    """Where a conversation went different ways, the import says so and what to do."""
     a, b = make("a"), make("b")
     wa, wb = World(a), World(b, "b")
     talk = wa.conversation("Our talk")
@@ -332,7 +341,10 @@ def test_what_was_forgotten_is_not_learned_again(make: Make, tmp_path: Path) -> 
 
 
 def test_tombstones_of_the_file_spare_what_it_still_has(make: Make, tmp_path: Path) -> None:
-    """A tombstone in the file keeps from observing again, and takes nothing from the file itself."""
+    """A tombstone in the file takes nothing from the file itself.
+
+    It only keeps the same text from being observed again.
+    """
     a, b = make("a"), make("b")
     furnish(a)
     a.execute("INSERT INTO tombstones VALUES ('a-m-0005', ?)", (World(a).tick(),))
@@ -443,7 +455,10 @@ def test_an_export_of_version_1(make: Make, tmp_path: Path) -> None:
             del record["withheld"]
         lines.append(json.dumps(record) + "\n")
     assert bring(b, tmp_path, "".join(lines)).observations == 9
-    links = "SELECT observation_id, replaced_id, cycle_id, relation FROM observation_replaced ORDER BY 1"
+    links = (
+        "SELECT observation_id, replaced_id, cycle_id, relation "
+        "FROM observation_replaced ORDER BY 1"
+    )
     assert (
         b.execute(links).fetchall()
         == a.execute(links).fetchall()
@@ -453,7 +468,10 @@ def test_an_export_of_version_1(make: Make, tmp_path: Path) -> None:
 
 
 def test_links_come_with_their_cycle(make: Make, tmp_path: Path) -> None:
-    """Among rows of its own a database takes each link once, by what it says, whatever the ids are here."""
+    """Each link is imported once, by what it says, whatever the ids are here.
+
+    The database has rows of its own.
+    """
     a, b = make("a"), make("b")
     w = furnish(a)
     furnish(b, "b")
@@ -462,8 +480,10 @@ def test_links_come_with_their_cycle(make: Make, tmp_path: Path) -> None:
     for _ in range(2):
         bring(b, tmp_path, exported(a))
     links = """SELECT new.content, old.content, relation FROM observation_replaced
-               JOIN observations AS new ON new.id = observation_id JOIN observations AS old ON old.id = replaced_id
-               JOIN cycles ON cycles.id = observation_replaced.cycle_id WHERE cycles.uid LIKE 'a-%' ORDER BY 3"""
+               JOIN observations AS new ON new.id = observation_id
+               JOIN observations AS old ON old.id = replaced_id
+               JOIN cycles ON cycles.id = observation_replaced.cycle_id
+               WHERE cycles.uid LIKE 'a-%' ORDER BY 3"""
     expected = [("Asks a lot", "Asks much", "edit"), ("Dentist and teeth", "Has teeth", "outdated"),
                 ("Asks a lot", "Likes tea", "same")]  # fmt: skip
     assert b.execute(links).fetchall() == a.execute(links).fetchall() == expected
@@ -472,7 +492,10 @@ def test_links_come_with_their_cycle(make: Make, tmp_path: Path) -> None:
 
 
 def test_reflections_that_came_know_their_first_day(make: Make, tmp_path: Path) -> None:
-    """It is no part of an export: it is worked out for what came, through all generations, and nothing else."""
+    """The first day of an imported reflection is computed through all generations.
+
+    It is no part of an export, and no other row is computed.
+    """
     a, b = make("a"), make("b")
     w = furnish(a)
     furnish(b, "b")
@@ -500,7 +523,10 @@ def test_reflections_that_came_know_their_first_day(make: Make, tmp_path: Path) 
 
 
 def test_a_request_to_forget_withholds_what_is_known_here(make: Make, tmp_path: Path) -> None:
-    """What was withheld there since is withheld here too, and given back with the answer that gives it back there."""
+    """What was withheld there since is withheld here too.
+
+    The answer that reactivates it there reactivates it here.
+    """
     a, b = make("a"), make("b")
     w = World(a)
     talk = w.conversation()
@@ -543,8 +569,11 @@ def test_what_was_forgotten_here_is_not_asked_about_again(make: Make, tmp_path: 
     a.execute("UPDATE observations SET withheld = 1")
     w.ask_to_forget(cycle, observation_id=fact)
     w.ask_to_forget(cycle, message_id=said[0])
-    b.execute("INSERT INTO tombstones SELECT uid, ? FROM json_each(?), (SELECT value AS uid FROM json_each(?))",
-              (w.tick(), "[1]", json.dumps(["a-m-0002", "a-m-0003"])))  # fmt: skip
+    b.execute(
+        "INSERT INTO tombstones "
+        "SELECT uid, ? FROM json_each(?), (SELECT value AS uid FROM json_each(?))",
+        (w.tick(), "[1]", json.dumps(["a-m-0002", "a-m-0003"])),
+    )
     assert bring(b, tmp_path, exported(a)).left_out == 3
     assert one(b, "SELECT count(*) FROM forget_requests") == 0
     assert violations(b) == []

@@ -205,7 +205,7 @@ def test_claude_takes_the_way_to_the_current_leaf(db: sqlite3.Connection, tmp_pa
 
 
 def test_claude_takes_the_way_to_the_newest_message(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """Where no leaf is named, an answer that was asked for again is not taken for one that was given."""
+    """Without a named leaf, a regenerated answer is left out."""
     talk = claude(
         turn("human", "q", uuid="1"),
         turn("assistant", "dropped", uuid="2", parent_message_uuid="1"),
@@ -216,7 +216,10 @@ def test_claude_takes_the_way_to_the_newest_message(db: sqlite3.Connection, tmp_
 
 
 def test_wrappings(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """One conversation alone, on one line or several, and the zip archive that is sent are recognised."""
+    """A single conversation and the zip archive as sent are recognised.
+
+    The JSON may be on one line or several.
+    """
     talk = claude(turn("human", "hello"))
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w") as archive:
@@ -232,7 +235,7 @@ def test_wrappings(db: sqlite3.Connection, tmp_path: Path) -> None:
 
 
 def test_archives_that_hold_none(db: sqlite3.Connection, tmp_path: Path) -> None:
-    """A zip archive without conversations, or one that was cut off, is said to be that."""
+    """The error names a zip archive that is cut off or has no conversations."""
     raw = io.BytesIO()
     with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("users.json", "[1]" * 999)

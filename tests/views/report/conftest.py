@@ -1,4 +1,7 @@
-"""A short life with reflections of two generations, a plan, an edit and a graph, and its memory page."""
+"""A short life and its memory page.
+
+It has reflections of two generations, a plan, an edit and a graph.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace

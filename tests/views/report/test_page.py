@@ -18,7 +18,8 @@ from tests.views.report.conftest import written
 
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 ATTACK = (
-    "</title></style></script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+    "</title></style></script><script>document.title='owned'</script>"
+    "<img src=x onerror=\"document.title='owned'\">"
     "' onload='x {{ 7 * 191 }} {% raw %} --> ]]> \x1b[2J\x1b]0;gone\x07\u202eevil\x9b31m\x00"
 )
 
@@ -48,7 +49,10 @@ def attacked(life: Life) -> Life:
 
 
 def test_it_shows_what_is_remembered(lived: Life) -> None:
-    """Notes by day with their marks, the plan, the words behind them, the memory and the names."""
+    """The page has notes by day with their marks, the plan, memory and names.
+
+    The words behind the notes are there too.
+    """
     text = " ".join(Page(written(lived)).text.split())
     for words in (
         "I live in a small flat in Lisbon with a cat generation 2", "My rent is 950 yours",
@@ -87,7 +91,10 @@ def test_it_holds_everything_by_itself(lived: Life) -> None:
 
 
 def test_nothing_said_becomes_part_of_it(attacked: Life, life: Life) -> None:
-    """Hostile text in every place is words: no element, attribute, address or control character of its own."""
+    """Hostile text stays text, wherever it stands.
+
+    It makes no element, attribute, address or control character.
+    """
     html = written(attacked)
     page = Page(html)
     tags = {tag for tag, _ in page.elements}
@@ -102,7 +109,10 @@ def test_nothing_said_becomes_part_of_it(attacked: Life, life: Life) -> None:
 
 
 def test_what_was_forgotten_is_not_in_it(lived: Life) -> None:
-    """Nor are the words of a message that is kept out of sight, where something else still rests on it."""
+    """A forgotten fact is not in the page, nor the message it came from.
+
+    Another observation still rests on that message.
+    """
     here = lived.talk()
     said = lived.exchange(here, "The code is 4711 and the tea is green")
     code, _ = lived.observe(here, ("The code is 4711", [said]), ("The tea is green", [said]))

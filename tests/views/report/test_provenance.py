@@ -56,7 +56,7 @@ def test_each_observation_is_drawn_once(lived: Life) -> None:
 
 
 def test_a_tree_is_never_too_deep(life: Life) -> None:
-    """After forty generations it is cut to a depth that a page and its reader can bear, and nothing is missing."""
+    """A tree of forty generations is cut to a readable depth, with nothing missing."""
     here = life.talk()
     top = life.learn(here, "Fact 0")
     for n in range(1, 40):
@@ -67,7 +67,10 @@ def test_a_tree_is_never_too_deep(life: Life) -> None:
 
 
 def test_a_circle_ends(life: Life) -> None:
-    """Observations that took each other's place, as no cycle makes them, are still drawn once."""
+    """Observations that replaced each other are drawn once.
+
+    No cycle makes a circle like that.
+    """
     here = life.talk()
     one, two = life.learn(here, "One"), life.learn(here, "Two")
     with transaction(life.db):
