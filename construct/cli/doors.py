@@ -106,6 +106,8 @@ def _print_config(
     setting = setting_for(client, command)
     print(setting.text)
     complain(f"Add this to {setting.file}.")
+    if find_spec("mcp") is None:
+        complain(f"To run it: {_missing_extra()}")
 
 
 def _program() -> list[str]:
@@ -186,8 +188,12 @@ def doors_command(context: typer.Context, as_json: Json = False) -> None:
 
 def _require_mcp_extra() -> None:
     if find_spec("mcp") is None:
-        from construct.installation import this_installation
+        raise ConstructError(_missing_extra())
 
-        raise ConstructError(
-            f"This needs the extra `mcp`.\nAdd it: {this_installation().with_extra('mcp')}"
-        )
+
+def _missing_extra() -> str:
+    from construct.installation import this_installation
+
+    return (
+        f"`construct mcp` needs the extra `mcp`.\nAdd it: {this_installation().with_extra('mcp')}"
+    )

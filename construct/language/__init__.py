@@ -1,4 +1,1 @@
-"""English sentences: terms, dates, stance, sameness. Pure.
-
-Nothing here knows the database.
-"""
+"""Reading words: tokens, stems, terms, dates, sentences. No I/O."""

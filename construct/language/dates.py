@@ -25,10 +25,10 @@ from construct.language.named_periods import (
 from construct.language.periods import add_months
 
 Reading = tuple[int, int, date]
-"""How exact a reference is (0 the most), where it stands, and the day."""
+"""How exact a reference is (0 is the most exact), its position, and the day."""
 
 _LONGEST = 1000
-"""Characters of a sentence that are read."""
+"""Only the first characters of a sentence are read."""
 _SPELLED = (
     "first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|eleventh|twelfth|"
     "thirteenth|fourteenth"
@@ -98,15 +98,15 @@ _SINCE = re.compile(r"(?i)\bsince\s+(?:the |last )?$")
 
 
 def referenced_date(text: str, base: date) -> date | None:
-    """Return the day an English sentence said on the day `base` refers to.
+    """Return the day that an English sentence, said on the day `base`, refers to.
 
-    None when it names no one day.
+    None if it does not name exactly one day.
     """
     return next(iter(mentioned_days(text, base)), None)
 
 
 def mentioned_days(text: str, base: date) -> list[date]:
-    """Return the days the sentence speaks of, the most exact first."""
+    """Return the days that a sentence mentions, the most exact first."""
     text = text[:_LONGEST]
     found: list[Reading] = []
     for pattern, read in _READERS:
@@ -122,15 +122,15 @@ def mentioned_days(text: str, base: date) -> list[date]:
 
 
 def in_past(text: str) -> bool:
-    """Return whether the sentence's first sign of tense is one of the past."""
+    """Return whether the first sign of tense in a sentence is of the past."""
     sign = _TENSE.search(text, 0, _LONGEST)
     return sign is not None and sign["past"] is not None
 
 
 def _told_as_past(text: str, start: int, end: int) -> bool:
-    """Return whether what happens at text[start:end] is told as past.
+    """Return whether the day at text[start:end] is told in the past tense.
 
-    The nearest verb before it in its clause tells, else the next one.
+    The nearest verb before it in its clause decides, or else the next one.
     """
     if _ARRANGED.search(text[:start]):
         return False
@@ -148,7 +148,7 @@ def _told_as_past(text: str, start: int, end: int) -> bool:
 
 
 def _nearest(months: Iterable[date], day: int, base: date, *, past: bool) -> date | None:
-    """Return the day in the first of these months where it is past or to come."""
+    """Return the day in the first of `months` in which it is past, or still to come."""
     for month in months:
         with suppress(ValueError):
             found = month.replace(day=day)
@@ -160,7 +160,7 @@ def _nearest(months: Iterable[date], day: int, base: date, *, past: bool) -> dat
 def _in_some_year(
     month: int, day: int, text: str, span: tuple[int, int], base: date
 ) -> date | None:
-    """Return the day in the year that a word names, else the last or next by tense."""
+    """Return the date in the year that a word names, or else the last or next by tense."""
     if word := _YEAR_WORD.search(text):
         return date(base.year + bool(word[1]) - bool(word[2]), month, day)
     is_last = text[: span[0]].rstrip().casefold().endswith(("last", "past"))
@@ -176,7 +176,7 @@ def _read_iso(match: re.Match[str], _text: str, _base: date) -> Reading | None:
 
 
 def _read_numeric(match: re.Match[str], _text: str, _base: date) -> Reading | None:
-    """Read "5.3.2027" or "25/12/26", where the order is beyond doubt."""
+    """Read "5.3.2027" or "25/12/26", if the order of day and month is certain."""
     first, second, year = int(match[1]), int(match[3]), int(match[4])
     day_first = match[2] == "." or first > 12 or first == second
     if not day_first and second <= 12:
@@ -188,7 +188,7 @@ def _read_numeric(match: re.Match[str], _text: str, _base: date) -> Reading | No
 
 
 def _names_month(match: re.Match[str], text: str) -> bool:
-    """Return whether "may", "march" and "mar" are months here and no other words."""
+    """Return whether "may", "march" or "mar" is a month here and not another word."""
     name = match["month"]
     if name not in {"may", "march", "mar"} or match["year"]:
         return True

@@ -1,8 +1,8 @@
-"""Whether two texts state the same fact. Pure.
+"""Compare texts for whether they state the same fact. No I/O.
 
-Strictly, to keep each fact once: `fact_key`. When in doubt they are two, since two
-memories of one fact do no harm and one of two facts is a loss. Loosely, to find all of
-a fact when it is forgotten: `states_fact`.
+`fact_key` is strict, for storing each fact once: in doubt they are two facts, since a
+duplicate does no harm and a merged pair loses one. `states_fact` is loose, for finding
+every trace of a fact that is to be forgotten.
 """
 
 import re
@@ -62,7 +62,7 @@ def fact_names(text: str) -> frozenset[str]:
 
 
 def search_marks(text: str) -> frozenset[str]:
-    """Return what other texts are searched for: names, else the longer words."""
+    """Return the words to search other texts for: names, or else the longer words."""
     return fact_names(text) or frozenset(
         w for w in content_words(text) - _CALENDAR if len(w) >= _LEAST_LETTERS
     )
@@ -92,12 +92,10 @@ def _pairs(text: str) -> set[str]:
 
 
 def states_fact(text: str, fact: str) -> bool:
-    """Return whether a text says a fact, word for word or nearly.
+    """Return whether a text states a fact, word for word or nearly.
 
-    Nearly: it has the fact's names and half of the rest.
-
-    Without names in it, the text has to hold three quarters of its words, and little
-    else.
+    Nearly means that it has the fact's names and half of its other words. If the fact
+    has no names, the text must have three quarters of its words and little else.
     """
     if not text or not fact:
         return False

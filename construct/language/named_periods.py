@@ -13,9 +13,10 @@ from construct.language.periods import Period, add_months, period
 from construct.language.wordlists import MONTHS, TIME_WORDS, WEEKDAYS, word_set
 
 _MAX_CHARACTERS = 2_000
-"""A query's last characters that are read: a pasted page names too many times."""
+"""Only the last characters of a query are read: a pasted page names too many times."""
 _LONGEST_LEAD = 40
-"""Characters before a name of a day that can change its meaning."""
+"""Characters before a day's name that are searched for words that change its meaning.
+"""
 MONTH_ABBREVIATIONS = [name[:3] for name in MONTHS]
 _DAYS = [name[:3] for name in WEEKDAYS]
 _SMALL = "a|an|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -81,9 +82,9 @@ _TIME_PARTS = frozenset(
 
 
 def named_periods(text: str, today: date | None = None) -> tuple[Period, ...]:
-    """Return the times a query names, each once.
+    """Return the periods that a query names, each once.
 
-    What is counted from today is understood only when `today` is known.
+    Relative ones, such as "last week", are read only if `today` is given.
     """
     text = text[-_MAX_CHARACTERS:]
     found: list[Period] = []
@@ -102,7 +103,7 @@ def named_periods(text: str, today: date | None = None) -> tuple[Period, ...]:
 
 
 def may_name_time(word: str) -> bool:
-    """Return whether a folded word may be a part of a time that is named."""
+    """Return whether a folded word may be part of a date or period."""
     return (word.isdigit() and len(word) <= 4) or word in _TIME_PARTS
 
 
@@ -114,7 +115,7 @@ def read_amount(match: re.Match[str]) -> tuple[int, str]:
 
 
 def weekday_meant(match: re.Match[str], text: str, base: date, *, past: bool) -> date:
-    """Return the day of "Friday", "next Friday", "Friday last week"."""
+    """Return the day meant by "Friday", "next Friday" or "Friday last week"."""
     name = match["weekday"] or match["short"]
     lead = (match["lead"] or match["lead2"] or "").casefold()
     from_today = _DAYS.index(name.casefold()[:3]) - base.weekday()
@@ -145,7 +146,7 @@ def _month_number(name: str | None) -> int | None:
 
 
 def _periods_from(text: str, today: date) -> Iterator[Period]:
-    """Yield what a query counts from today; it looks back."""
+    """Yield the periods that a query names relative to today, looking back."""
     for match in DAY_WORD.finditer(text):
         day = today + timedelta(days=DAY_WORD_OFFSETS[match.lastgroup or "zero"][1])
         yield Period(day, day)

@@ -15,14 +15,14 @@ _UNITS = ((14, 1.0, "day"), (60, 7.0, "week"), (365, 30.44, "month"), (math.inf,
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The days from first to last; `yearly`: of any year."""
+    """The days from `first` to `last`; if `yearly`, in any year."""
 
     first: date
     last: date
     yearly: bool = False
 
     def nearness(self, day: date) -> float:
-        """Return 1 for a day within the period, less the farther away it is."""
+        """Return 1 for a day within the period, and less the further away it is."""
         return math.exp(-self._gap(day) / FADE_DAYS)
 
     def _gap(self, day: date) -> int:
@@ -37,9 +37,9 @@ class Period:
 def period(
     year: str | int | None, month: str | int | None = None, day: str | int | None = None
 ) -> Period:
-    """Return a year, one of its months or one of its days; without a year, of any year.
+    """Return the period of a year, month or day. Without a year it is yearly.
 
-    Raises ValueError where the calendar has none.
+    Raises ValueError for a date that does not exist.
     """
     in_year = _LEAP_YEAR if year is None else int(year)
     first = date(in_year, int(month or 1), int(day or 1))

@@ -2,7 +2,7 @@
 
 A term is a token with a digit; a number, an amount or an address without one; a
 capitalised word that does not begin its sentence; or a quoted word. Terms are compared
-as whole words, in any letter case (memory.md, "What keeps it honest"). No I/O.
+as whole words, in any letter case (docs/memory.md, "What keeps it correct"). No I/O.
 """
 
 import re

@@ -22,12 +22,12 @@ _REMARK = re.compile(r" \((?:done|cancelled|moved to [0-9-]+)\)$")
 
 
 def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -> int:
-    """Replace an observation by the user's own words, and return the new one's id.
+    """Replace an observation by the user's own words. Return the new observation's id.
 
-    The new one rests on all messages the old one rested on; no worker may overrule it.
-    It keeps the day, unless the new words name another. A plan stays a plan, unless the
-    new words tell of the past. Raises UsageError for blank text, ConstructError for
-    what was replaced already.
+    It has all messages of the old one as sources, and no worker may overrule it. It
+    keeps the day, unless the new words name another one, and a plan stays a plan,
+    unless the new words are in the past tense. Raises UsageError for blank text,
+    ConstructError if the observation has been replaced already.
     """
     content = one_line(storable(text))
     if not content:
@@ -48,9 +48,10 @@ def edit(db: sqlite3.Connection, observation_id: int, text: str, clock: Clock) -
 
 
 def settle(db: sqlite3.Connection, observation_id: int, how: Settled, clock: Clock) -> int:
-    """Mark something as done or cancelled; return the new observation's id.
+    """Mark a plan as done or cancelled. Return the new observation's id.
 
-    An edit by the user. It keeps its day and is no longer due. Raises ConstructError.
+    This is an edit by the user. The observation keeps its day and is no longer due.
+    Raises ConstructError if it has been replaced already.
     """
     with transaction(db):
         old = in_force(db, observation_id)
@@ -59,9 +60,10 @@ def settle(db: sqlite3.Connection, observation_id: int, how: Settled, clock: Clo
 
 
 def move(db: sqlite3.Connection, observation_id: int, when: str, clock: Clock) -> int:
-    """Move something to another day, month or year; return the new observation's id.
+    """Move a plan to another day, month or year. Return the new observation's id.
 
-    An edit by the user. A plan stays a plan. Raises ConstructError.
+    This is an edit by the user. Raises ConstructError if the observation has been
+    replaced already.
     """
     with transaction(db):
         old = in_force(db, observation_id)
@@ -71,7 +73,10 @@ def move(db: sqlite3.Connection, observation_id: int, when: str, clock: Clock) -
 
 
 def _remarked(content: str, remark: str) -> str:
-    """Return the words with a remark of ours behind them, in an earlier one's place."""
+    """Return the text with a remark such as "(done)" at its end.
+
+    It replaces an earlier remark.
+    """
     return f"{_REMARK.sub('', content)} ({remark})"
 
 
@@ -82,7 +87,7 @@ def _replace(
     clock: Clock,
     notes: str | None = None,
 ) -> int:
-    """Replace an observation by `changed`, as the user's own; return the new id."""
+    """Replace an observation by `changed`, as an edit by the user. Return the new id."""
     now = to_text(clock.now())
     cycle_id = cycles.insert_edit(db, old.conversation_id, now, notes)
     new = changed._replace(
@@ -106,7 +111,7 @@ def _replace(
 
 
 def lost_terms(old: str, new: str) -> list[str]:
-    """Return the names and numbers of the old words that are not in the new ones."""
+    """Return the names and numbers of the old text that the new one lacks."""
     wanted = (terms(old) | opening_names(old)) - {*words(new), "user"}
     lost: dict[str, str] = {}
     for match in tokens(old):
@@ -117,9 +122,9 @@ def lost_terms(old: str, new: str) -> list[str]:
 
 
 def pin(db: sqlite3.Connection, observation_id: int, *, off: bool = False) -> Observation:
-    """Pin an observation: reflectors leave it alone, and it comes first in the budget.
+    """Pin an observation: no reflector changes it, and it comes first in the budget.
 
-    `off` unpins it. Raises ConstructError for what was replaced already.
+    `off` unpins it. Raises ConstructError if it has been replaced already.
     """
     with transaction(db):
         in_force(db, observation_id)
@@ -130,7 +135,7 @@ def pin(db: sqlite3.Connection, observation_id: int, *, off: bool = False) -> Ob
 def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
     """Return an observation that is active or pending.
 
-    Raises ConstructError that says what stands in its place otherwise.
+    Raises ConstructError if it is not, with what replaced it.
     """
     found = rows.observation(db, observation_id)
     if found.state != "superseded":
@@ -148,10 +153,10 @@ def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
 
 
 def _day_meant(old: Observation, content: str, today: date) -> str | None:
-    """Return the day the new words speak of; the old one, unless they name another.
+    """Return the day that the new text refers to: the old day, unless it names another.
 
-    What the old words named already is not another, however far off "on Friday" is by
-    now.
+    A day that the old text named too is not another one, even if "on Friday" would mean
+    a different day by now.
     """
     said = date.fromisoformat(old.observation_date)
     kept = old.referenced_date

@@ -1,6 +1,6 @@
-"""Decide what memory work is due, purely from the situation.
+"""Decide what memory work is due. No I/O: it depends on the situation alone.
 
-See memory.md, "One way through".
+See docs/memory.md, "What happens in a turn".
 """
 
 from dataclasses import dataclass, replace
@@ -19,30 +19,32 @@ LEFTOVER_TOKENS = 200
 """Unobserved tokens above which a conversation is observed when it is left or cold."""
 REFLECT_REGARDLESS = 1.5
 REGROWTH = 1.25
-"""How far the tokens must grow before the next reflection.
+"""Factor by which the tokens must grow before the next reflection.
 
-After one that failed, or that took away less than a quarter.
+It applies after a reflection that failed or saved less than a quarter.
 """
 LIVES: dict["CacheLife", timedelta] = {"5m": timedelta(minutes=5), "1h": timedelta(hours=1)}
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """Everything that decides what is due in one conversation."""
+    """The state of a conversation that decides what memory work is due."""
 
     unobserved_tokens: int = 0
     window_tokens: int = 0
     active_tokens: int = 0
     compactable: bool = False
-    """Something observed is not yet committed, or the window may begin later."""
+    """Whether compacting would commit an observation or let messages leave the window.
+    """
     reflect_from: int = 0
-    """Active tokens below which an earlier reflection's outcome forbids another."""
+    """Active tokens below which no reflection runs, because of the last one's outcome.
+    """
     held: bool = False
-    """The observer was undone, and less than a threshold has been said since."""
+    """Whether the observer was undone and less than a threshold has been said since."""
     cold: bool = False
     leaving: bool = False
     rewriting: bool = False
-    """A compaction has just rewritten the prefix: changing it again costs little."""
+    """Whether a compaction has just rewritten the prefix, which makes changes cheap."""
 
 
 def due(s: Situation, t: Thresholds) -> tuple[WorkKind, ...]:
@@ -72,7 +74,7 @@ def compacting_is_due(s: Situation, t: Thresholds) -> bool:
 def reflecting_is_due(s: Situation, t: Thresholds) -> bool:
     """Return whether the reflector should run.
 
-    That is when the prefix is rewritten anyway, or at one and a half thresholds.
+    It runs when the prefix is rewritten anyway, or at one and a half thresholds.
     """
     if s.active_tokens < max(t.reflector, s.reflect_from):
         return False
@@ -82,7 +84,7 @@ def reflecting_is_due(s: Situation, t: Thresholds) -> bool:
 def blocks(s: Situation, t: Thresholds) -> bool:
     """Return whether a turn must wait for the observer.
 
-    A window that is full of text already observed is no reason to wait.
+    It need not wait if the window is full of messages that are observed already.
     """
     limit = t.block_after * t.compact
     helps = s.unobserved_tokens >= t.observer or s.window_tokens - s.unobserved_tokens < limit
@@ -90,20 +92,16 @@ def blocks(s: Situation, t: Thresholds) -> bool:
 
 
 def is_cold(last_request: datetime | None, life: str | None, now: datetime) -> bool:
-    """Return whether the prompt cache has run out.
+    """Return whether the prompt cache has expired.
 
-    It has when nothing was sent for longer than the life that was asked for. A last
-    request in the future was sent by a clock that has been put back since: nobody knows
-    how long ago.
+    It has if nothing was sent for longer than its lifetime. A request in the future was
+    sent before the clock was set back: its distance from now counts in the same way.
     """
     return last_request is None or abs(now - last_request) > lifetime(life)
 
 
 def lifetime(life: str | None) -> timedelta:
-    """Return how long a cache lives that was asked for with a stored life.
-
-    Five minutes where none was stored.
-    """
+    """Return a cache's lifetime from its stored form: five minutes if none is stored."""
     if life == NO_CACHE:
         return timedelta()
     return LIVES["1h" if life == "1h" else "5m"]

@@ -1,10 +1,10 @@
 """Memories: facts stored by hand or promoted from observations.
 
-Each fact is kept once. A memory stored by hand stands until the user forgets it. A
-promoted memory follows its observation: it is out of force while the observation is
-superseded or withheld, and the memory of what the observation was condensed, edited or
-merged into takes over. `promote` settles that for all memories, whatever happened
-since, and may be called at any time: it takes 20 ms where there are 20,000.
+Each fact is stored once. A memory stored by hand stays until the user forgets it. A
+promoted memory follows its observation: it is inactive while the observation is
+superseded or withheld, and the memory of the observation that replaced it takes over.
+`promote` does that for all memories, whatever has changed since, and may be called at
+any time: it takes 20 ms for 20,000 of them.
 """
 
 import re
@@ -53,11 +53,11 @@ _CATEGORY_SIGNS = {
 def remember(
     db: sqlite3.Connection, content: str, category: str | None, origin: str, now: str
 ) -> Memory:
-    """Store what the user or the main model wants kept, and return it.
+    """Store what the user or the main model wants to keep, and return the memory.
 
-    Returns the memory that says the same where there is one. Inside the caller's
-    transaction. Raises UsageError for blank content, ConstructError where the user's
-    rules forbid what the main model wants kept.
+    If a memory says the same thing already, that one is returned. Needs a transaction
+    of the caller's. Raises UsageError for blank content, ConstructError if the user's
+    rules forbid what the main model wants to keep.
     """
     text = one_line(storable(content))
     if not text:
@@ -77,7 +77,7 @@ def remember(
 def promote(db: sqlite3.Connection, now: str) -> None:
     """Make promoted memories agree with the observations that are active now.
 
-    Inside the caller's transaction.
+    Needs a transaction of the caller's.
     """
     without_ground = memories_without_ground(db)
     for memory, observation in without_ground:
@@ -110,8 +110,8 @@ def _promote(
 ) -> int | None:
     """Store the memory of an observation, and return the memory's id.
 
-    It is not in force if another memory says the same. None if the user's rules forbid
-    it.
+    It is inactive if another memory says the same thing. Returns None if the user's
+    rules forbid it.
     """
     if not category:
         category = "plan" if o.stance == Stance.PLANNED else category_of(o.content)
@@ -145,7 +145,7 @@ def _fact_of(db: sqlite3.Connection, one: NewMemory | Memory, stored_at: str) ->
 
 
 def category_of(content: str) -> str:
-    """Guess the category of a sentence by a few plain words; `other` for none."""
+    """Guess the category of a sentence from a few plain words, or return `other`."""
     found = (
         category
         for category, signs in _CATEGORY_SIGNS.items()

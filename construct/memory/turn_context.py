@@ -1,7 +1,7 @@
 """The context of one turn only: the time, due plans and recalled passages.
 
 It stands behind the last cache mark of the request, in `<ambient>…</ambient>`, and is
-never stored (memory.md, "What the main model sees").
+never stored (docs/memory.md, "What the model sees").
 """
 
 import sqlite3

@@ -1,10 +1,10 @@
 """Undo memory cycles, newest first.
 
-Observations made by the cycle are superseded by the cycle itself, those it superseded
-are active again, and the watermarks go back to before its messages. A cycle is never
-undone before the cycles that build on it, whatever the clocks said. Graph cycles do not
-change what is remembered, so they are undone with the cycle before them: an undo
-without a visible effect would seem not to work.
+The observations that the cycle made are superseded, those it superseded are active
+again, and the watermarks go back to before its messages. A cycle is never undone before
+the cycles that build on it, whatever the clocks said. Graph cycles do not change what
+is remembered, so they are undone together with the cycle before them: undoing one alone
+would seem to do nothing.
 """
 
 import sqlite3
@@ -36,11 +36,11 @@ class Undone:
     reactivated: tuple[Observation, ...]
     """The observations it had superseded, now active or pending again."""
     relations: int
-    """What graph cycles had drawn."""
+    """The number of relations that graph cycles had drawn."""
     given_back: tuple[str, ...] = ()
-    """Words that the user had asked to forget: shown to the model again."""
+    """Texts that the user had asked to forget, which the model is shown again."""
     along: tuple[Cycle, ...] = ()
-    """The graph cycles behind it, and runs that found nothing, which went with it.
+    """Later graph cycles, and runs that found nothing, undone with it.
 
     Newest first.
     """
@@ -54,28 +54,28 @@ class Undone:
 def undo(db: sqlite3.Connection, clock: Clock, planned: Undone | None = None) -> Undone:
     """Take back the newest cycle that changed something.
 
-    Raises NotFoundError when there is none.
+    Graph cycles after it are undone with it; if there are only graph cycles, the newest
+    is undone alone. Runs that found nothing are skipped, unless they continued where
+    the cycle had ended: those are undone with it. With `planned`, the result of
+    `plan_undo`, exactly those cycles are undone.
 
-    Graph cycles behind it go with it; one with nothing but its like before it is taken
-    back by itself. Runs that found nothing are passed over, unless they went on where
-    that cycle had ended: then they go with it. With `planned`, what `plan_undo` gave,
-    exactly those cycles are taken back; raises ConstructError when there are newer
-    ones.
+    Raises NotFoundError when there is nothing to undo, ConstructError when there are
+    cycles newer than the planned ones.
     """
     with transaction(db):
         undone = _undo(db, clock)
         if planned is not None and undone.cycle_ids != planned.cycle_ids:
             raise ConstructError(
-                "Memory has changed meanwhile: nothing was taken back.\n"
-                "To see what would be now, undo."
+                "Memory has changed meanwhile, so nothing was taken back.\n"
+                "Run undo again to see what it would change now."
             )
         return undone
 
 
 def plan_undo(db: sqlite3.Connection, clock: Clock) -> Undone:
-    """Return what `undo` would change, changing nothing.
+    """Return what `undo` would change, without changing it.
 
-    Raises NotFoundError as that does.
+    Raises NotFoundError when there is nothing to undo.
     """
     with rehearsal(db):
         return _undo(db, clock)
@@ -84,8 +84,8 @@ def plan_undo(db: sqlite3.Connection, clock: Clock) -> Undone:
 def newest_cycle(db: sqlite3.Connection) -> Cycle | None:
     """Return the cycle that `undo` takes back first.
 
-    It is the last finished, or the last of those that rest on it. Of those that found
-    nothing only graph cycles are among them, and what rests on a cycle that did find
+    That is the last to finish, or the last of the cycles that build on it. Runs that
+    found nothing count only if they are graph cycles or build on a cycle that found
     something.
     """
     newest = reverting.last_finished(db)
@@ -156,7 +156,7 @@ def _lower_watermarks(db: sqlite3.Connection, conversation_id: int, first: int, 
 
 
 def _moved_marks(db: sqlite3.Connection, cycle: Cycle) -> bool:
-    """Return whether a cycle read more than imported messages behind the talk."""
+    """Return whether a cycle read anything but imported messages."""
     first, last = cycle.first_message_id or 0, cycle.last_message_id or 0
     return cycle.conversation_id is not None and bool(
         live_messages(db, cycle.conversation_id, first - 1, last)

@@ -1,7 +1,7 @@
 """The database schema, as a list of migrations.
 
-Never edit a migration that has been released; add another. Columns and tables that
-contract.md does not list are explained by comments in the SQL.
+Never edit a migration that has been released; add another. docs/files.md describes the
+tables; comments in the SQL explain the rest.
 """
 
 from sqlite_utils import Database, Migrations

@@ -28,7 +28,7 @@ PROTOCOLS = (
 
 _OTHER_CHOICES = {
     "k": "Claude, with an API key from https://console.anthropic.com",
-    "u": "a server on another machine, by its address",
+    "u": "a server by its address, on this machine or another",
     "d": "look around a demo life first",
     "n": "continue without a model: a notebook that finds what you wrote",
     "q": "leave everything as it is",
@@ -40,12 +40,12 @@ def screen(reach: Reach, heading: str) -> str:
     """Return the setup screen: the models found, then the other choices."""
     models = enumerate(map(described, reach.models[:_MAX_MODELS]), 1)
     lines = [heading, "", _status_line(reach), ""]
+    if not reach.models:
+        lines[2:2] = ["No model server was found on this machine.", ""]
     lines += [f"  {key}  {text}" for key, text in (*models, *_OTHER_CHOICES.items())]
     hidden = len(reach.models) - _MAX_MODELS
     if hidden > 0:
         lines.append(f"     and {hidden} more: `construct models`, `construct setup --use MODEL`")
-    if not reach.models:
-        lines.append("     (no model server was found on this machine)")
     return "\n".join([*lines, "", PROTOCOLS])
 
 

@@ -1,8 +1,8 @@
-"""Assemble the main model's request (memory.md, "What the main model sees"). No I/O.
+"""Assemble the main model's request (docs/memory.md, "What the model sees"). No I/O.
 
-The order is static text, observations in blocks, raw messages, and the context of this
-one turn. Cache marks stand where later requests have the same beginning: after the
-system text, after the last block of observations, and after the user's newest words.
+The order is static text, observations in blocks, messages, and the context of this one
+turn. Cache marks are put where later requests share the prefix: after the system text,
+after the last block of observations, and after the user's newest message.
 """
 
 import json

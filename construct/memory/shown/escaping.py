@@ -1,6 +1,6 @@
 """Escape untrusted text in prompts, so that none of it looks like our tags or notes.
 
-`unescape` restores the text in a worker's answer (contract.md, "Escaping"). No I/O.
+`unescape` restores the text in a worker's answer. No I/O.
 """
 
 import re
@@ -37,7 +37,7 @@ _ESCAPED_LINE = re.compile(
 )
 _LIKE_LATIN = str.maketrans("МКОРмкорΜΚΟΡμκορ", "MKOPmkopMKOPmkop")
 _ANCHOR_CHARACTERS = 64
-"""Characters behind a line's beginning that are searched for an anchor or a date."""
+"""Characters at the start of a line that are searched for an anchor or a date."""
 _BACKSLASH = re.compile(r"\\")
 _OPENS = re.compile("[<＜﹤]")
 _ESCAPED_OPENS = re.compile("&lt;")
@@ -79,7 +79,7 @@ def _escape_line(line: str) -> str:
 
 
 def _last_sign(start: str) -> int | None:
-    """Return where the sign of a note stands, if it is the last that is seen."""
+    """Return the position of a note's sign, if it is the last visible character."""
     for at in reversed(range(len(start))):
         if seen := _as_seen(start[at]).strip():
             return at if seen in {"!", "~", "-"} else None

@@ -1,9 +1,9 @@
-"""Forks: a conversation that begins where another one stands, with nothing copied.
+"""Forks: conversations that continue from another one, with nothing copied.
 
-It is shown the observations its parent was shown, and, until its own first compaction,
-the raw messages its parent was shown; from there both go their own ways. Observations
-of the parent are the fork's as far as they rest on what was said before the fork
-(`observations.scope_filter`).
+A fork is shown the observations its parent was shown and, until its own first
+compaction, the messages its parent was shown. After that the two go separate ways. Of
+the parent's observations, those made from messages before the fork belong to the fork
+too (`observations.scope_filter`).
 """
 
 import sqlite3
@@ -35,10 +35,10 @@ from construct.store.shown import copy_shown
 def fork(
     db: sqlite3.Connection, conversation_id: int, clock: Clock, title: str | None = None
 ) -> int:
-    """Create a conversation that goes on from this one, and return its id.
+    """Create a conversation that continues from this one, and return its id.
 
-    Raises NotFoundError. Its prompt begins as the parent's does, and so the life of the
-    cache that holds it is the same.
+    Its prompt begins as the parent's does, so the lifetime of the cache is the same.
+    Raises NotFoundError if there is no such conversation.
     """
     with transaction(db):
         parent = get_conversation(db, conversation_id)
@@ -51,9 +51,9 @@ def fork(
 
 
 def inherited_window(db: sqlite3.Connection, here: Conversation) -> list[Message]:
-    """Return the raw messages a fork is shown from before the fork, oldest first.
+    """Return the messages from before the fork that a fork is shown, oldest first.
 
-    None once it has compacted.
+    None once the fork has been compacted.
     """
     if not _inherits(db, here):
         return []
@@ -64,9 +64,10 @@ def inherited_window(db: sqlite3.Connection, here: Conversation) -> list[Message
 
 
 def descent(db: sqlite3.Connection, conversation_id: int) -> Iterator[tuple[int, int]]:
-    """Yield (conversation, last message that counts) of a talk.
+    """Yield (conversation, last message) of a conversation and those it continues.
 
-    Itself first, then those it goes on from, its parent first.
+    The conversation itself comes first, then its parent and so on. Later messages of a
+    parent do not count.
     """
     yield conversation_id, LAST
     for parent, end in _ancestors(db, get_conversation(db, conversation_id)):
@@ -74,9 +75,9 @@ def descent(db: sqlite3.Connection, conversation_id: int) -> Iterator[tuple[int,
 
 
 def reach(db: sqlite3.Connection, scope: str, conversation_id: int) -> Descent | None:
-    """Return the talk whose observations a conversation is shown and may search.
+    """Return the `descent` whose observations a conversation is shown and may search.
 
-    None for all talks.
+    None if it may see those of all conversations.
     """
     return None if scope == "user" else tuple(descent(db, conversation_id))
 
@@ -84,9 +85,9 @@ def reach(db: sqlite3.Connection, scope: str, conversation_id: int) -> Descent |
 def last_messages(
     db: sqlite3.Connection, conversation_id: int, limit: int, until: int = LAST
 ) -> list[Message]:
-    """Return the newest `limit` messages of a talk that may be shown, oldest first.
+    """Return the newest `limit` messages that may be shown, oldest first.
 
-    Only those with id <= until; those from before the fork are among them.
+    They have ids up to `until`, and include messages from before a fork.
     """
     found: list[Message] = []
     for here, end in descent(db, conversation_id):
@@ -126,7 +127,7 @@ def marks(db: sqlite3.Connection, conversation_id: int) -> tuple[Watermarks, Wat
 
 
 def _passed(db: sqlite3.Connection, members: Sequence[tuple[int, int]], name: str) -> int:
-    """Return the conversation's own watermark, or else the inherited one, up to the fork."""
+    """Return the conversation's own watermark, or else the inherited one."""
     watermarks = (min(getattr(get_watermarks(db, id_), name), end) for id_, end in members)
     return next(filter(None, watermarks), 0)
 

@@ -2,8 +2,7 @@
 
 Workers are shown notes and answer with notes in this form, and the main model is shown
 observations in it. Only the head of the line differs. Here notes are rendered for every
-prompt and read from every answer, a finished one or the beginning of one (contract.md,
-"What the worker model is asked for"). Pure.
+prompt and read from every answer, whether it is finished or still arriving. No I/O.
 """
 
 import re

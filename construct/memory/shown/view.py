@@ -1,8 +1,8 @@
 """The blocks of observations that a conversation's model is shown.
 
-The blocks do not change between compactions, to keep the prompt cache. They are redone
-only if an observation in them is gone (superseded elsewhere, edited, forgotten), since
-the prefix has then changed anyway.
+The blocks do not change between compactions, to keep the prompt cache. They change
+earlier only if an observation in them is gone (superseded elsewhere, edited,
+forgotten), since the prefix has changed then anyway.
 """
 
 import sqlite3
@@ -30,8 +30,8 @@ def current_blocks(db: sqlite3.Connection, conversation_id: int, frame: Frame) -
 def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Blocks:
     """Show all active observations in scope, new ones in a block of their own.
 
-    Over the budget what is shown is packed anew; what fell off earlier gets another
-    chance then. Return what is shown.
+    If they exceed the budget, all are packed again, including those left out earlier.
+    Returns the blocks.
     """
     talk = reach(db, frame.scope, conversation_id)
     before = shown.shown_blocks(db, conversation_id)
@@ -48,7 +48,7 @@ def take_in(db: sqlite3.Connection, conversation_id: int, frame: Frame) -> Block
 def show_again(db: sqlite3.Connection, ids: Sequence[int]) -> None:
     """Show observations that are active again, in each conversation's last block.
 
-    Conversations that show nothing yet, or dropped them for the budget, are left alone.
+    Not in conversations that show nothing yet or left them out for the budget.
     """
     for conversation_id, scope in shown.scopes(db).items():
         in_scope = rows.in_scope(db, ids, reach(db, scope, conversation_id))
@@ -73,15 +73,15 @@ def with_new(blocks: Mapping[int, int], new: Iterable[int]) -> dict[int, int]:
 
 
 def repacked(blocks: Mapping[int, int], kept: Iterable[int]) -> dict[int, int]:
-    """Return what is shown of `kept`: what comes back comes last."""
+    """Return the blocks reduced to `kept`. Observations that were not shown come last."""
     last = max(blocks.values())
     return {i: blocks.get(i, last) for i in kept}
 
 
 def packed(observations: Iterable[tuple[int, int]], budget: int) -> list[int]:
-    """Return what is kept of (id, tokens), the most urgent first.
+    """Return the ids that fit, given (id, tokens) with the most important first.
 
-    Greedily, down to three quarters of the budget: so it lasts for a while.
+    Fills three quarters of the budget, so that it is not exceeded again soon.
     """
     left = int(budget * _PACK_TO)
     kept = []
