@@ -23,7 +23,7 @@ from typing import Any
 
 from benchmarks.locomo import import_talk, judged, turns
 from benchmarks.measured import p50_p95
-from construct.memory.recall.search import searched
+from construct.memory.recall.search import search_memory
 from construct.store.database import open_database
 from construct.store.search import Filters
 
@@ -75,7 +75,7 @@ def _construct(sample: dict[str, Any], questions: list[str]) -> Answers:
         answers = []
         for question in questions:
             start = time.process_time()
-            hits = searched(db, question, Filters(kind="message", zone=UTC), MOST).hits
+            hits = search_memory(db, question, Filters(kind="message", zone=UTC), MOST).hits
             answers.append(([places[hit.id] for hit in hits], time.process_time() - start))
         return answers
 

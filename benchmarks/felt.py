@@ -5,8 +5,8 @@
 
 - `ask`: `construct ask`, beside a script that streams the reply with the SDK alone;
 - `search`: `construct memory search`, beside Python asking FTS5 in the same file;
-- `chat`: one more turn of a chat in a terminal, whose reply comes in 100 pieces over a
-  second.
+- `chat`: one more turn of a chat in a terminal, whose reply comes at once, and one whose
+  reply comes in 100 pieces over a second.
 
 The model is the tests' fake, in this process. --against names the Python of another
 installation of Construct, measured in turn with this one.
@@ -31,7 +31,6 @@ import psutil
 from tests.support.fake_api import FakeApi, Reply
 
 _DEMO = Path(__file__).parent.parent / "data" / "demo.jsonl"
-_TURNS = 6
 _PIECES, _SECONDS = 100, 1.0
 _REPLY = """Lisbon in May is **mild**, and _light_ until nine.
 
@@ -77,14 +76,14 @@ def process(python: str, env: dict[str, str], *arguments: str) -> float:
     return cpu(partial(subprocess.run, command, env=env, check=True, stdout=subprocess.DEVNULL))
 
 
-def turn(python: str, env: dict[str, str]) -> float:
+def turn(python: str, env: dict[str, str], turns: int) -> float:
     """Run a chat in a terminal and return what a turn takes, without the first two."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(python, [python, "-P", "-m", "construct", "chat", "--new"], env)
     _await(terminal, "›")
     before = 0.0
-    for number in range(2 + _TURNS):
+    for number in range(2 + turns):
         if number == 2:
             before = sum(psutil.Process(pid).cpu_times()[:2])
         os.write(terminal, b"Lisbon %d?\r" % number)
@@ -96,7 +95,7 @@ def turn(python: str, env: dict[str, str]) -> float:
             pass
     os.waitpid(pid, 0)
     os.close(terminal)
-    return 1000 * (after - before) / _TURNS
+    return 1000 * (after - before) / turns
 
 
 def _await(terminal: int, mark: str) -> None:
@@ -115,7 +114,7 @@ def measure(api: FakeApi, python: str, only: set[str], folder: Path) -> dict[str
         process(python, env, "-m", "construct", "import", str(_DEMO))
 
     def answer(body: dict[str, Any], **how: Any) -> Reply:
-        asked = str(body["messages"][-1]).rpartition("Lisbon ")[2].partition("?")[0]
+        asked = str(body["messages"][-1]).partition("Lisbon ")[2].partition("?")[0]
         return Reply(f"{_REPLY}\n\nEND {asked}.\n", **how)
 
     found = {}
@@ -127,9 +126,11 @@ def measure(api: FakeApi, python: str, only: set[str], folder: Path) -> dict[str
         found["search"] = process(python, env, "-m", "construct", "memory", "search", "dentist")
         found["  FTS5 alone"] = process(python, env, "-c", _FTS)
     if "chat" in only:
+        api.chat = answer
+        found["a turn whose reply comes at once"] = turn(python, env, 30)
         size = -(-len(_REPLY) // _PIECES)
         api.chat = partial(answer, chunk_size=size, chunk_delay=_SECONDS / _PIECES)
-        found["a turn that streams for a second"] = turn(python, env)
+        found["a turn that streams for a second"] = turn(python, env, 6)
     return found
 
 

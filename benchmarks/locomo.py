@@ -38,7 +38,7 @@ from construct.config import load_settings
 from construct.memory.recall import indexing
 from construct.memory.recall.meaning import Meaning, meaning_for
 from construct.memory.recall.passages import passages
-from construct.memory.recall.search import searched
+from construct.memory.recall.search import search_memory
 from construct.store.database import open_database
 from construct.store.search import Filters
 from construct.store.transfer.importing import import_file
@@ -109,7 +109,7 @@ def ask_all(
                 start = time.process_time()
                 filters = Filters(kind="message", zone=UTC)
                 most = max(DEPTHS)
-                hits = searched(db, question["question"], filters, most, meaning=meaning).hits
+                hits = search_memory(db, question["question"], filters, most, meaning=meaning).hits
                 seconds = time.process_time() - start
                 yield (
                     str(sample["sample_id"]),
@@ -144,7 +144,7 @@ def index(db: sqlite3.Connection, meaning: Meaning | None) -> None:
     """Make all vectors."""
     after: dict[str, int] = {}
     while meaning and (texts := indexing.batch(db, meaning.embedder.name, after)):
-        indexing.store(db, meaning.embedder, texts)
+        indexing.index_entries(db, meaning.embedder, texts)
         after[texts[-1].kind] = texts[-1].id
 
 

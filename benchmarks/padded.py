@@ -26,7 +26,7 @@ from benchmarks.locomo import import_talk, judged, turns
 from benchmarks.madeup import Echo, fill
 from benchmarks.measured import OPEN, Asked, ask, gate, p50_p95
 from construct.memory.recall.passages import passages
-from construct.memory.recall.search import searched
+from construct.memory.recall.search import search_memory
 from construct.store.database import open_database
 from construct.store.search import Filters
 
@@ -83,7 +83,9 @@ def _built(
 
 
 def _ids(db: sqlite3.Connection, text: str) -> list[int]:
-    return [hit.id for hit in searched(db, text, Filters(kind="message", zone=UTC), FOUND).hits]
+    return [
+        hit.id for hit in search_memory(db, text, Filters(kind="message", zone=UTC), FOUND).hits
+    ]
 
 
 def _print(name: str, recalled: float, times: list[float]) -> None:

@@ -27,7 +27,7 @@ from benchmarks.madeup import Zipf, fill
 from benchmarks.measured import OPEN, Asked, ask, gate, p50_p95
 from benchmarks.turns import turn_times
 from construct.memory.recall.passages import passages
-from construct.memory.recall.search import searched
+from construct.memory.recall.search import search_memory
 from construct.store import search as store
 from construct.store.database import open_database
 from construct.store.search import Filters
@@ -134,7 +134,9 @@ def _questions(db: sqlite3.Connection, talk: Zipf, queries: int) -> Asked:
 
 
 def _ids(db: sqlite3.Connection, text: str) -> list[int]:
-    return [hit.id for hit in searched(db, text, Filters(kind="message", zone=UTC), FOUND).hits]
+    return [
+        hit.id for hit in search_memory(db, text, Filters(kind="message", zone=UTC), FOUND).hits
+    ]
 
 
 def _brought_back(db: sqlite3.Connection, text: str) -> list[int]:

@@ -197,7 +197,7 @@ def _read_up_to(file: io.FileIO, name: str, size: int) -> bytes:
     if size > limit:
         if kind is AttachmentKind.TEXT:
             _require_text(data, name, whole=False)
-        raise AttachmentError(f"{name} is too large: {_KINDS[kind]} may have {_limit(kind)}.")
+        raise AttachmentError(f"{name} is too large: {_KINDS[kind]} may be {_limit(kind)} at most.")
     while len(data) <= limit and (piece := file.read(limit + 1 - len(data))):
         data += piece
     return data
@@ -228,7 +228,7 @@ _SVG = re.compile(r"<(?:[\w-]+:)?svg\b", re.I)
 def _read_text(data: bytes, name: str) -> Attachment:
     text = _require_text(data, name, whole=True)
     if is_blank(text):
-        raise AttachmentError(f"{name} has nothing but white space in it.")
+        raise AttachmentError(f"{name} contains only white space.")
     return Attachment(name, "text/plain", text.encode())
 
 
@@ -270,10 +270,11 @@ def _read_pdf(data: bytes, name: str) -> Attachment:
         raise AttachmentError(f"{name} is a protected PDF. Attach an unprotected copy.")
     pages = _count_pages(data)
     if not pages:
-        raise AttachmentError(f"{name} is damaged: there is no page in this PDF.")
+        raise AttachmentError(f"{name} is damaged: this PDF has no pages.")
     if pages > _MAX_PAGES:
         raise AttachmentError(
-            f"{name} has {pages:,} pages, and a PDF may have {_MAX_PAGES}. Attach a part of it."
+            f"{name} has {pages:,} pages, and a PDF may have {_MAX_PAGES} at most."
+            " Attach part of it."
         )
     return Attachment(name, "application/pdf", data)
 

@@ -93,4 +93,6 @@ class ModelBrokenError(ModelError):
 class ContextOverflowError(ModelError):
     """The request is larger than the model's context window."""
 
-    ADVICE = "Send a shorter message, or use a model that reads more: --model, in the chat /model."
+    ADVICE = (
+        "Send a shorter message, or use a model that reads more (--model, or /model in a chat)."
+    )

@@ -1,6 +1,6 @@
 """The program's log. It goes nowhere unless `--log-file` names a file.
 
-Nothing that was said goes into it, and no secrets.
+It holds no secrets and nothing of what was said.
 """
 
 import logging

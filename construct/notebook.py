@@ -15,7 +15,7 @@ from construct.language.index_words import index_words
 from construct.memory.config import MemoryConfig
 from construct.memory.recall.passages import passages
 from construct.memory.recall.query import analyse, excerpt
-from construct.memory.recall.search import Hit, searched
+from construct.memory.recall.search import Hit, search_memory
 from construct.memory.shown.forks import reach
 from construct.store.messages import get_message, messages_with_uids, question_of
 from construct.store.records import Message
@@ -57,7 +57,9 @@ def relevant_messages(
     today = config.clock.today()
     hits: Sequence[Hit]
     if is_question(text):
-        result = searched(db, text, filters, 2 * _MAX_QUOTES, today=today, meaning=config.meaning)
+        result = search_memory(
+            db, text, filters, 2 * _MAX_QUOTES, today=today, meaning=config.meaning
+        )
         statements = [hit for hit in result.hits if not is_question(hit.text)]
         exact = [hit for hit in statements if hit.match != Match.LOOSE]
         hits = exact or _sharing_a_word(text, statements)
@@ -114,7 +116,7 @@ def reply_text(opening: str, quotes: Sequence[Message], question: str, clock: Cl
         return f"{opening} {_NOTHING_FOUND}" if is_question(question) else opening
     words: tuple[str, ...] = ()
     pieces: tuple[str, ...] = ()
-    if question.strip():  # blank once the question was forgotten
+    if question.strip():  # it is blank once the question has been forgotten
         query = analyse(question)
         words, pieces = query.words, query.pieces
     is_answer = opening == NOTED and is_question(question)

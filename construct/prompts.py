@@ -1,6 +1,6 @@
 """Find and read the files that ship with the program: prompts and data.
 
-In a checkout they are at the top; in a wheel they are inside the package.
+In a checkout they are beside the package; in a wheel they are inside it.
 """
 
 import re
@@ -26,8 +26,8 @@ def prompt(name: str) -> str:
 def persona(own: Path, default: str = "companion") -> str:
     """Return the persona: the text of the user's own file, or else the prompt `default`.
 
-    A comment at the beginning of the file is for the user and left out. The file is read
-    each time, so that changes count from the next message.
+    A comment at the beginning of the file is for the user only, and is left out. The file
+    is read each time, so that a change takes effect with the next message.
     """
     if own.is_file():
         text = _COMMENT.sub("", own.read_text("utf-8", errors="replace")).strip()

@@ -76,7 +76,7 @@ class NotebookOffRecord(OffRecord):
         listen: Listener,
         attachments: Sequence["Attachment"] = (),
     ) -> TurnResult:
-        """Quote earlier messages about the same, and say that this one is not kept."""
+        """Quote relevant earlier messages, and say that this one is not kept."""
         reply, reply_text = await self.companion.store.call(self._reply_to, conversation_id, text)
         self.said.extend([await self._new_message(text, attachments), reply])
         listen(Delta(reply_text))

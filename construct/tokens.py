@@ -1,8 +1,8 @@
 """Estimate how many tokens a text has.
 
 tiktoken is used if its vocabulary is on disk already; it is never downloaded. Otherwise
-the estimate is a quarter of the UTF-8 bytes. The store keeps a
-factor for each model that corrects either.
+the estimate is a quarter of the UTF-8 bytes. The store keeps a factor for each model
+that corrects either estimate.
 """
 
 import os
@@ -41,7 +41,7 @@ class Usage:
 
 
 _MAX_COUNTED = 200_000
-"""How many characters are counted at most; the rest of a text is extrapolated.
+"""Characters that are counted; the tokens of a longer text are extrapolated from them.
 
 tiktoken takes a second for ten megabytes, and half a minute if they are a single word.
 """
@@ -53,7 +53,7 @@ def by_bytes(text: str) -> int:
 
 
 def _has_vocabulary() -> bool:
-    """Return whether tiktoken's vocabulary is complete and where tiktoken looks for it."""
+    """Return whether tiktoken will find its whole vocabulary on disk."""
     import hashlib
     import tempfile
 
@@ -88,5 +88,5 @@ def count(text: str) -> int:
 
 
 def how_many_fit(sizes: Iterable[int], max_tokens: int) -> int:
-    """Return how many of the sizes, from the first on, fit `max_tokens` together."""
+    """Return how many of the sizes, beginning with the first, add up to `max_tokens` at most."""
     return sum(total <= max_tokens for total in accumulate(sizes))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from construct.errors import ConstructError
 
-_MOST_BYTES = 100_000
+_MAX_BYTES = 100_000
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _NEVER_LINE = re.compile(r"[\s>*+_#\d.)-]*never[\s*_]*[:：](.*)", re.IGNORECASE)
 _SEPARATOR = re.compile("[,;，、；،؛]")
@@ -75,7 +75,7 @@ def read_rules(path: Path | None) -> Rules:
         if path.exists() and not path.is_file():
             raise ConstructError(f"{path} is not a file.\nMove it, or set CONSTRUCT_MEMORY_RULES.")
         with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
+            content = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         return Rules()
     except OSError as error:
@@ -83,7 +83,7 @@ def read_rules(path: Path | None) -> Rules:
             f"{path} cannot be read: {error.strerror or error}.\n"
             "Nothing is remembered until it can be read, as it may name words to leave out."
         ) from error
-    if len(content) > _MOST_BYTES:
+    if len(content) > _MAX_BYTES:
         raise ConstructError(f"{path} is larger than 100 kB.\nMake your memory rules shorter.")
     return parse_rules(content.decode("utf-8-sig", "replace"))
 

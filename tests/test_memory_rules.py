@@ -420,7 +420,7 @@ def test_a_dry_run_at_an_unknown_price(program: Program, api: FakeApi) -> None:
     done = program.run("observe", "--dry-run", more={"MEMORY_WORKER_MODEL": "claude-new-9"})
     assert done.stderr.startswith("Reads 2 messages again")
     assert done.stderr.endswith("; the cost is unknown.\n")
-    assert "Its cost is unknown." in one_line(done.stdout)
+    assert "The cost is unknown." in one_line(done.stdout)
 
 
 def test_a_dry_run_of_nothing(program: Program) -> None:

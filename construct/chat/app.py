@@ -172,7 +172,7 @@ class Session:
             pause = pause_line(before, spoken_at)
             if pause:
                 loaded.out.notice(pause)
-            if not await loaded.dialogue.line(line.words, line.attachments):
+            if not await loaded.dialogue.run_line(line.words, line.attachments):
                 self._leave()
             await self._refresh(loaded)
 
@@ -292,7 +292,7 @@ class Session:
             try:
                 await asyncio.wait({self._finishing}, timeout=_PATIENCE_SECONDS)
                 if not self._finishing.done():
-                    notice("finishing memory… Ctrl-C leaves it for the next start")
+                    notice("finishing memory work… Ctrl-C leaves it for the next start")
                 if not await self._finishing:
                     notice("this takes longer; the rest follows at the next start")
             except asyncio.CancelledError:

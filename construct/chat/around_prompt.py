@@ -19,12 +19,12 @@ _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _FRAMES_A_SECOND = 8
 _SHOW_SECONDS_FROM = 2
 """Seconds of waiting after which the time is shown too."""
-_MOST_QUEUED = 3
+_MAX_QUEUED = 3
 """Lines waiting to be sent that are shown."""
 _TAKE_BACK = " · ↑ takes it back"
-_MOST_CHIPS = 4
+_MAX_CHIPS = 4
 """Attached files that are shown, the newest ones."""
-_DETACH = " · /detach takes it off"
+_DETACH = " · /detach removes it"
 _BETWEEN = " · "
 _TITLE_WIDTH = 32
 _SHORTEST_TITLE = 12
@@ -86,11 +86,11 @@ class Live:
             yield ellipsized(f"{frame} {self.status}{seconds} · Ctrl-C stops", width)
         if self.queued:
             *before, last = self.queued
-            for line in before[: _MOST_QUEUED - 1]:
+            for line in before[: _MAX_QUEUED - 1]:
                 yield ellipsized(f"queued: {line.text}", width)
-            if len(before) >= _MOST_QUEUED:
-                yield f"and {len(before) - _MOST_QUEUED + 1} more"
-            room = max(_MOST_QUEUED, width - len(_TAKE_BACK))
+            if len(before) >= _MAX_QUEUED:
+                yield f"and {len(before) - _MAX_QUEUED + 1} more"
+            room = max(_MAX_QUEUED, width - len(_TAKE_BACK))
             yield ellipsized(f"queued: {last.text}", room) + _TAKE_BACK
         if self.hint:
             yield ellipsized(self.hint, width)
@@ -98,9 +98,9 @@ class Live:
 
 def _attached(chips: Sequence[Chip], offer: str, width: int) -> Iterator[tuple[str, str]]:
     """Yield a style and a text for each of the line's newest files, and for the offer."""
-    if len(chips) > _MOST_CHIPS:
-        yield "class:dim", f"and {len(chips) - _MOST_CHIPS} more"
-    for chip in chips[-_MOST_CHIPS:]:
+    if len(chips) > _MAX_CHIPS:
+        yield "class:dim", f"and {len(chips) - _MAX_CHIPS} more"
+    for chip in chips[-_MAX_CHIPS:]:
         last = chip is chips[-1]
         style = "class:error" if chip.is_error else "class:accent"
         text = chip.fitting(width)

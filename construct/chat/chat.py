@@ -57,7 +57,7 @@ _SESSION_PATIENCE_SECONDS = 1.0
 
 Leaving must not wait longer: the next process closes sessions that were left open.
 """
-_SHARED = "this conversation is open in another terminal too; /new begins another"
+_SHARED = "this conversation is open in another terminal too; /new begins a new one"
 
 
 class Chat:

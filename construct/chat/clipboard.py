@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from construct.attachments import Attachment
 
 _SECONDS = 3.0
-_MOST_BYTES = 20 * 1024 * 1024 + 1
+_MAX_BYTES = 20 * 1024 * 1024 + 1
 _TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 _AS_PNG = "get the clipboard as «class PNGf»"
-_NO_CLIPBOARD = "No clipboard is within reach here. Type @ and a file's path to attach it."
+_NO_CLIPBOARD = "No clipboard is available here. To attach a file, type @ and its path."
 
 
 def read_clipboard(environ: Mapping[str, str]) -> "Attachment | str":
@@ -73,14 +73,14 @@ def _output(*command: str) -> bytes:
             timer = threading.Timer(_SECONDS, process.kill)
             timer.start()
             assert process.stdout is not None
-            data = process.stdout.read(_MOST_BYTES)
-            if len(data) == _MOST_BYTES:
+            data = process.stdout.read(_MAX_BYTES)
+            if len(data) == _MAX_BYTES:
                 process.kill()
             process.wait()
             timer.cancel()
     except OSError:
         return b""
-    return data if process.returncode == 0 or len(data) == _MOST_BYTES else b""
+    return data if process.returncode == 0 or len(data) == _MAX_BYTES else b""
 
 
 def _from_applescript(printed: bytes) -> bytes:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
 Source = Callable[[], Awaitable[tuple["Registry", "Chat"]]]
 
-_MOST_SEEN = 20_000
+_MAX_SEEN = 20_000
 """Entries of a folder that are looked at."""
-_MOST_SHOWN = 200
+_MAX_SHOWN = 200
 
 
 class CommandCompleter(Completer):
@@ -119,19 +120,20 @@ def path_choices(typed: str) -> list[str]:
     found = []
     try:
         with os.scandir(Path(folder + slash or ".").expanduser()) as entries:
-            for entry in islice(entries, _MOST_SEEN):
+            for entry in islice(entries, _MAX_SEEN):
                 name = entry.name
                 if name.startswith(".") and not beginning.startswith("."):
                     continue
                 if name.casefold().startswith(beginning.casefold()) and printable(name) == name:
                     path = f"{folder}{slash}{name}"
-                    if entry.is_dir():
-                        found.append(f"{path}/")
-                    elif entry.is_file():
-                        found.append(path)
+                    with suppress(OSError):  # a link that leads to itself
+                        if entry.is_dir():
+                            found.append(f"{path}/")
+                        elif entry.is_file():
+                            found.append(path)
     except (OSError, ValueError, RuntimeError):
         return []
-    return list(islice(filter(can_be_named, sorted(found, key=str.casefold)), _MOST_SHOWN))
+    return list(islice(filter(can_be_named, sorted(found, key=str.casefold)), _MAX_SHOWN))
 
 
 def _as_typed(path: str, typed: str) -> str:

@@ -65,7 +65,7 @@ class Dialogue:
             self._stopped = True
             self._task.cancel()
 
-    async def line(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
+    async def run_line(self, text: str, attachments: Sequence[Attachment] = ()) -> bool:
         """Run a line. Return False when the chat should end."""
         after = await self._run(self._answer_or_command(text, attachments))
         if after is AfterCommand.RETRY:
@@ -99,7 +99,7 @@ class Dialogue:
                 return await self._command(text)
             text = text[1:]
         if await self._chat.is_gone():
-            self._out.say("This conversation was deleted in another program: a new one begins.")
+            self._out.say("This conversation was deleted by another program. A new one begins.")
         await self._answer(partial(self._chat.send, text, attachments=attachments))
         return None
 
@@ -127,7 +127,7 @@ class Dialogue:
 
         try:
             result = await ask(listen)
-        finally:  # what is on the screen must be ended, however the reply ends
+        finally:  # also after an error: an open view would keep notices back
             view.end(result)
         if result is None:
             raise UsageError("Nothing to retry yet.")
@@ -145,19 +145,19 @@ class Dialogue:
         except asyncio.CancelledError:
             if not self._stopped:
                 raise
-            nothing_came = "interrupted before a word came; /retry asks again"
+            nothing_came = "interrupted before the reply began; /retry asks again"
             self._out.notice(nothing_came if self._unanswered else "interrupted")
         except ConstructError as error:
             self._fail(str(error))
-        except Exception as error:  # a defect in one command must not end a talk
+        except Exception as error:  # a bug in one command must not end the chat
             if isinstance(error, BrokenPipeError) and not self._out.interactive:
-                raise  # nobody reads what comes out any more
+                raise  # nobody reads the output any more
             # Without the message: it may hold the user's words.
             where = "".join(traceback.format_tb(error.__traceback__))
             log.error("a line failed: %s\n%s", type(error).__name__, where)  # noqa: TRY400
             self._fail(
                 f"Something in Construct went wrong ({type(error).__name__})."
-                " Nothing stored is lost."
+                " Nothing stored is lost. Please report it."
             )
         finally:
             self._task = None
@@ -168,6 +168,6 @@ class Dialogue:
         self._out.error(_COMMAND_LINE.sub(self._as_slash_command, text))
 
     def _as_slash_command(self, match: re.Match[str]) -> str:
-        """Return the slash command for a shell command, or the command itself."""
+        """Return the slash command for a quoted shell command, or the quotation unchanged."""
         name = _SLASH_COMMANDS.get(match[1]) or match[1].rpartition(" ")[2]
         return match[0] if self.registry.find(name) is None else f"/{name}"

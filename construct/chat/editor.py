@@ -47,7 +47,9 @@ def _editors(environ: Mapping[str, str]) -> Iterator[list[str]]:
         try:
             command = shlex.split(environ.get(name, ""))
         except ValueError:  # a quote without its other half
-            raise UsageError(f"{name} is not a command. Correct it.") from None
+            raise UsageError(
+                f"{name} has a quote without its other half. Correct it, or unset it."
+            ) from None
         if command:
             yield command
     yield from ([name] for name in _USUAL_EDITORS)

@@ -84,7 +84,7 @@ async def _answer_all(
         await dialogue.before_prompt()
         write(prompt)
         async for line in lines:
-            if not is_blank(line) and not await dialogue.line(line):
+            if not is_blank(line) and not await dialogue.run_line(line):
                 break
             write(prompt)
         await chat.finish(leaving_seconds)

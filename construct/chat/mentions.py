@@ -17,7 +17,7 @@ _DETACH_BEFORE = r"/detach\s+(?=\S)"
 """`/detach` before a message."""
 _DETACH_AFTER = r"(?<=\S)\s+/detach\s*\Z"
 """`/detach` after a message."""
-_MOST_OFFERED = 8
+_MAX_OFFERED = 8
 """Paths in a pasted text beyond which none is offered."""
 
 
@@ -100,7 +100,7 @@ def pasted_paths(text: str) -> list[str]:
         words = [_path_of(word) for word in shlex.split(text)]
     except ValueError:  # an apostrophe, an open quotation mark
         words = []
-    if all(words) and 0 < len(words) <= _MOST_OFFERED:
+    if all(words) and 0 < len(words) <= _MAX_OFFERED:
         return words
     return [path] if (path := _path_of(text)) else []  # some terminals quote nothing
 

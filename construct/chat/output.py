@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from construct.store.records import Message
 
 _ANSWERS = {"y": True, "yes": True, "": False, "n": False, "no": False}
-_NEEDS_TERMINAL = "That needs a terminal."
+_NEEDS_TERMINAL = "This command needs a terminal."
 
 
 class ReplyView(Protocol):
@@ -27,12 +27,12 @@ class ReplyView(Protocol):
         """Show what has just arrived."""
 
     def end(self, result: TurnResult | None) -> None:
-        """Show the rest. `result` is None when the reply was interrupted."""
+        """Show the rest. `result` is None if an error or an interruption ended the reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveView:
-    """A view at one moment."""
+    """A view as it is at one moment."""
 
     view: "RenderableType"
     is_moving: bool
@@ -43,13 +43,13 @@ GetView = Callable[[], Awaitable[LiveView]]
 
 
 class Output(Protocol):
-    """The screen as commands see it. Makes all texts printable.
+    """The screen as commands see it. It removes control characters from all texts.
 
     By default, what needs a terminal does nothing or raises UsageError.
     """
 
     interactive: bool = False
-    """Whether there is somebody who can be asked."""
+    """Whether there is a user who can be asked."""
 
     def show(self, view: "RenderableType") -> None:
         """Show a command's result."""
@@ -128,6 +128,6 @@ class Output(Protocol):
         """Put a text on the user's clipboard."""
         raise UsageError(_NEEDS_TERMINAL)
 
-    def forgotten(self) -> None:
+    def reload_history(self) -> None:
         """Reload the prompt's history after something in it was deleted."""
         return

@@ -137,7 +137,7 @@ class Prompt:
             outgoing = Outgoing(line.text)
             if line.reading is not None:
                 await asyncio.wait({line.reading})
-                if line not in self.sent:  # taken back, or given back by `_read`
+                if line not in self.sent:  # taken back, or returned by `_files_read`
                     continue
                 outgoing = line.reading.result()
             self.sent.remove(line)
@@ -157,20 +157,20 @@ class Prompt:
             self.fill(rest)
             return False
         if any(chip.is_error for chip in self.chips):
-            self.attaching.watch(text)  # it may be in order by now
+            self.attaching.watch(text)  # the file may have appeared by now
             return False
         self._history.append_string(text)
         self.buffer.reset()
         reading = self.attaching.read(text)
         line = SentLine(text, reading, self.attaching.sent())
         if reading is not None:
-            reading.add_done_callback(lambda _: self._read(line))
+            reading.add_done_callback(lambda _: self._files_read(line))
         self.sent.append(line)
         self._line_sent.set()
         return True
 
-    def _read(self, line: SentLine) -> None:
-        """Return a line to the prompt if its files cannot be attached. Its chip says why."""
+    def _files_read(self, line: SentLine) -> None:
+        """Bring a line back to the prompt if its files cannot be attached. Its chip says why."""
         assert line.reading is not None
         if not line.reading.cancelled() and line.reading.exception() and line in self.sent:
             self.sent.remove(line)
@@ -249,13 +249,13 @@ class Prompt:
         if self._answer is not None and not self._answer.done():
             self._answer.set_result(text)
 
-    def forget_history(self) -> None:
+    def reload_history(self) -> None:
         """Reload the history after something in it was deleted."""
         self._history.forget()
         self.buffer.reset(self.buffer.document)
 
     def count_key(self) -> None:
-        """Count the keys that arrive in one read of the terminal."""
+        """Count a key among those that arrive in one read of the terminal."""
         self._keys_at_once += 1
         if self._keys_at_once == 1:
             asyncio.get_running_loop().call_soon(setattr, self, "_keys_at_once", 0)
@@ -271,7 +271,7 @@ class Prompt:
 
 
 class MessageHistory(History):
-    """Earlier input: what was typed in this process, then the messages stored.
+    """Earlier input: what was typed in this process, then the stored messages.
 
     Stored messages are read from the database on first use. Nothing is written here.
     """
@@ -322,7 +322,7 @@ def key_bindings(
         if prompt.send():
             event.app.vi_state.reset()
 
-    # With vi keys Escape, then Enter, sends.
+    # Not with vi keys: there Escape leaves insert mode, and Enter then sends.
     @keys.add("escape", "enter", filter=at_prompt & ~vi_mode)
     def new_line(event: KeyPressEvent) -> None:
         prompt.buffer.newline(copy_margin=False)
@@ -335,11 +335,11 @@ def key_bindings(
         else:
             new_line(event)
 
-    # For a picture on the clipboard, terminals paste an empty text.
+    # Terminals paste an empty text when the clipboard holds a picture.
     keys.add(Keys.BracketedPaste, filter=at_prompt)(
         lambda event: prompt.paste(event.data) if event.data else on_paste()
     )
-    # With vi keys Ctrl-V inserts the next key as it is.
+    # Not with vi keys: there Ctrl-V inserts the next key literally.
     keys.add("c-v", filter=at_prompt & emacs_mode)(lambda _: on_paste())
     keys.add("c-x", "c-v", filter=at_prompt)(lambda _: on_paste())
     is_offered = Condition(lambda: bool(prompt.offer))
@@ -388,7 +388,7 @@ def _change_word(event: KeyPressEvent, *, WORD: bool) -> None:  # noqa: N803 - v
 def wants_vi(setting: str, environ: Mapping[str, str]) -> bool:
     """Return whether a setting (`auto`, `emacs`, `vi`) asks for vi keys.
 
-    `auto` follows readline's own settings.
+    `auto` follows readline's own settings, where the last line counts.
     """
     if setting != "auto":
         return setting == "vi"
@@ -397,7 +397,9 @@ def wants_vi(setting: str, environ: Mapping[str, str]) -> bool:
         text = inputrc.read_text("utf-8", "replace")
     except (OSError, RuntimeError):
         return False
-    return any(line.split() == ["set", "editing-mode", "vi"] for line in text.splitlines())
+    lines = [line.split() for line in text.splitlines()]
+    modes = [words[2:] for words in lines if words[:2] == ["set", "editing-mode"]]
+    return modes[-1:] == [["vi"]]
 
 
 def vi_state_words(app: "Application[None]") -> str:

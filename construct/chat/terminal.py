@@ -22,11 +22,11 @@ from construct.views.messages import echo_view, replayed
 from construct.views.wrapping import ellipsized
 
 FRAME_SECONDS = 1 / 10
-"""Least time between two drawings of a streaming reply."""
+"""Shortest time between two drawings of a streaming reply."""
 _NOTICES = "notices"
 _REFRESH_SECONDS = 0.5
 _STORING_SHOWN_AFTER = 0.5
-"""Storing takes this long only while another program writes."""
+"""Seconds. Storing takes longer only while another program writes."""
 
 
 class TerminalOutput(Output):
@@ -62,7 +62,7 @@ class TerminalOutput(Output):
         self._watching = None
 
     async def _follow(self, look: GetView, now: LiveView) -> None:
-        """Show a changing view. However that ends, print the last state."""
+        """Show a changing view. Print its last state at the end, also after an error."""
         try:
             with suppress(ConstructError):
                 while now.is_moving:
@@ -144,9 +144,9 @@ class TerminalOutput(Output):
         """Copy a text to the clipboard."""
         self._screen.copy(text)
 
-    def forgotten(self) -> None:
+    def reload_history(self) -> None:
         """Reload the prompt's history."""
-        self._screen.prompt.forget_history()
+        self._screen.prompt.reload_history()
 
 
 class ScreenReply:

@@ -1,6 +1,7 @@
 """The commands `construct agenda …`."""
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,7 @@ from construct.vocabulary import Settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import date
 
     from construct.operations.context import Context
     from construct.store.records import Observation
@@ -36,11 +38,11 @@ def bare(
         bool, typer.Option("--ics", help="Print a calendar file (iCalendar).")
     ] = False,
 ) -> None:
-    """Show what is ahead, and what became of it.
+    """Show what is ahead, and plans that have passed.
 
     Today comes first; plans whose day has passed with an unknown outcome come last. The
-    number is what done, moved and cancelled take. A calendar that reads the output of
-    --ics again updates and removes events.
+    number is what done, moved and cancelled take. When a
+    calendar reads the output of --ics again, it updates and removes its events.
     """
     if context.invoked_subcommand is not None:
         refuse_json_before(context, as_json)
@@ -58,7 +60,9 @@ def bare(
             _write_bytes(agenda_calendar(calendar(ctx)))
             return
         items = operation(ctx)
-    print_json(agenda_json(items)) if as_json else show(agenda_view(items))
+    print_json(agenda_json(items)) if as_json else show(
+        agenda_view(items, compact="`construct compact`")
+    )
 
 
 @agenda.command(epilog=examples("construct agenda done 12"))
@@ -81,26 +85,37 @@ def moved(
     reference: Id,
     day: Annotated[
         list[str],
-        typer.Argument(metavar="DATE", help="A day, or a month or a year: 2026-03."),
+        typer.Argument(metavar="DATE", help="A day, a month (2026-03) or a year."),
     ],
     as_json: Json = False,
 ) -> None:
     """Move an item to another day. `construct undo` takes it back."""
     from construct.operations.agenda import move
+    from construct.views.agenda import moved_text
 
-    _change(context, lambda ctx: move(ctx, parse_reference(reference), " ".join(day)), as_json)
+    def change(ctx: "Context") -> "Observation":
+        return move(ctx, parse_reference(reference), " ".join(day))
+
+    _change(context, change, moved_text, as_json)
 
 
 def _settle(context: typer.Context, reference: str, outcome: Settled, as_json: bool) -> None:
     from construct.operations.agenda import settle
+    from construct.views.agenda import settled_text
 
-    _change(context, lambda ctx: settle(ctx, parse_reference(reference), outcome), as_json)
+    def change(ctx: "Context") -> "Observation":
+        return settle(ctx, parse_reference(reference), outcome)
+
+    _change(context, change, partial(settled_text, outcome), as_json)
 
 
 def _change(
-    context: typer.Context, change: "Callable[[Context], Observation]", as_json: bool
+    context: typer.Context,
+    change: "Callable[[Context], Observation]",
+    describe: "Callable[[Observation, date], str]",
+    as_json: bool,
 ) -> None:
-    from construct.views.memory import observation_line, shown_json
+    from construct.views.memory import shown_json
 
     with environment(context).context() as ctx:
         new = change(ctx)
@@ -108,7 +123,7 @@ def _change(
     if as_json:
         print_json(shown_json(new, clock))
     else:
-        say(observation_line(new, clock.today()))
+        say(describe(new, clock.today()))
 
 
 def _write_bytes(content: bytes) -> None:

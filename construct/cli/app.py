@@ -61,7 +61,7 @@ def main(
         typer.Option(
             "--log-file",
             metavar="PATH",
-            help="Write a log to this file; it has none of your words.",
+            help="Write a log to this file; it contains nothing you said.",
         ),
     ] = None,
 ) -> int:
@@ -129,8 +129,8 @@ def chat(
 
 @app.command(
     epilog=examples(
-        "construct setup                         choose on one screen, with one key",
-        "construct setup --use llama3.1:8b       a model of a server on this machine",
+        "construct setup                         choose from a list",
+        "construct setup --use llama3.1:8b       a model on a server on this machine",
         "construct setup --key - < key.txt       a key for Claude",
         "construct setup --server http://192.168.1.5:11434",
     )
@@ -144,7 +144,9 @@ def setup(
     ] = None,
     server: Annotated[
         str | None,
-        typer.Option("--server", metavar="URL", help="The server that runs it, if not found."),
+        typer.Option(
+            "--server", metavar="URL", help="The address of its server, if setup does not find it."
+        ),
     ] = None,
     key: Annotated[
         str | None,
@@ -172,7 +174,10 @@ def models(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command(epilog=examples("construct demo"))
 def demo(context: typer.Context) -> int:
-    """Look around in an invented life. Your own file is not touched."""
+    """Try Construct with the memories of an invented person.
+
+    Your own file is not touched.
+    """
     from construct.cli.demo import demo as body
 
     return body(environment(context))
@@ -276,8 +281,8 @@ def observe(
         typer.Option(
             "--since",
             metavar="DATE",
-            help="Only conversations with messages since then: 2025-03-01, 90d. "
-            "With --dry-run: only messages since then.",
+            help="Only conversations with messages since DATE: 2025-03-01, 90d. "
+            "With --dry-run: only messages since DATE.",
         ),
     ] = None,
     budget: Annotated[
@@ -351,9 +356,10 @@ def undo(
     epilog=examples("construct brief", "echo 'construct brief' >> ~/.bashrc", "construct agenda")
 )
 def brief(context: typer.Context) -> int:
-    """Print what is due, in five lines at most, as a shell starts.
+    """Print what is due, in at most five lines.
 
-    Prints nothing when nothing is due. It only reads the file and never waits.
+    Meant for the start of a shell: prints nothing when nothing is due. It only reads
+    the file and never waits.
     """
     from construct.cli.brief import brief as body
 

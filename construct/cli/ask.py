@@ -116,7 +116,7 @@ async def _finish_memory(companion: Companion, conversation_id: int, *, after_pa
     try:
         async with (
             asyncio.timeout(_MEMORY_SECONDS),
-            waiting("finishing memory: Ctrl-C leaves it for the next start"),
+            waiting("finishing memory work… Ctrl-C leaves it for the next start"),
         ):
             if companion.learns:
                 await companion.worker.run_due(conversation_id, leaving=after_pause)

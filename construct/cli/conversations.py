@@ -97,9 +97,9 @@ def fork(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Begin a new conversation that continues from here.
+    """Begin a new conversation that continues this one.
 
-    From then on neither sees what is said in the other.
+    From then on, neither sees what is said in the other.
     """
     from construct.cli.memory_work import compact_conversation
     from construct.operations import conversations as operations

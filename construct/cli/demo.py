@@ -17,8 +17,8 @@ copy, which is deleted when you leave. Your own data is not touched. Try:
 _SUGGESTIONS = {
     "What is Anna Petrov allergic to?": "there are two Annas",
     "When is Mum's party?": "it was moved",
-    "/why 73": "one line, back to the words behind it",
-    "/profile": "what it knows of Mara, by subject",
+    "/why 73": "where one memory came from",
+    "/profile": "what it knows about Mara, by subject",
     "/agenda": "what is due, today and later",
 }
 _TWO_COLUMNS_FROM = 76

@@ -49,7 +49,7 @@ def mcp_command(
         typer.Option(
             "--since",
             metavar="DATE",
-            help="Let clients see only what was said from then on: 2026-03-01, 90d.",
+            help="Let clients see only what was said since DATE: 2026-03-01, 90d.",
         ),
     ] = None,
     print_config: Annotated[
@@ -96,7 +96,7 @@ def _print_config(
         client = Client(client_name)
     except ValueError as error:
         raise UsageError(
-            f"--print-config {client_name}: unknown client.\nKnown are {', '.join(Client)}."
+            f"--print-config {client_name}: unknown client.\nUse one of {', '.join(Client)}."
         ) from error
     command = [*_program(), "--db", str(env.settings.db.absolute()), "mcp"]
     if conversation is not None:
@@ -107,7 +107,7 @@ def _print_config(
     print(setting.text)
     complain(f"Add this to {setting.file}.")
     if find_spec("mcp") is None:
-        complain(f"To run it: {_missing_extra()}")
+        complain(f"Before you use it: {_missing_extra()}")
 
 
 def _program() -> list[str]:
@@ -121,7 +121,7 @@ def serve(
     context: typer.Context,
     port: Annotated[
         int,
-        typer.Option("--port", metavar="N", min=0, max=65535, help="0 picks a free one."),
+        typer.Option("--port", metavar="N", min=0, max=65535, help="The port; 0 picks a free one."),
     ] = _DEFAULT_PORT,
 ) -> None:
     """Show the memory panel over HTTP, on this machine.
@@ -162,7 +162,8 @@ def serve(
         token = read_token(token_file)
     except OSError as error:
         raise ConstructError(
-            f"The token cannot be stored in {token_file}: {error.strerror or error}."
+            f"The token cannot be stored in {token_file}: {error.strerror or error}.\n"
+            "Check the folder and its permissions."
         ) from error
     with listening(port) as server_socket:
         port = server_socket.getsockname()[1]
@@ -173,7 +174,7 @@ def serve(
 
 @doors.command(name="doors")
 def doors_command(context: typer.Context, as_json: Json = False) -> None:
-    """Show which programs asked your memory, and when.
+    """Show which programs read your memory, and when.
 
     Their questions are not stored, only the number of calls and results.
     """

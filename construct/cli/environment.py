@@ -123,7 +123,10 @@ def _ask_about(untrusted: UntrustedFile, config_dir: Path) -> bool:
         record_answer(untrusted.file, config_dir, trusted=trusted)
     except OSError as error:
         where = answers_file(config_dir)
-        complain(f"The answer cannot be stored in {where}: {error.strerror or error}.")
+        complain(
+            f"The answer cannot be stored in {where}: {error.strerror or error}. Check the folder"
+            " and its permissions."
+        )
         return False
     return True
 

@@ -11,7 +11,7 @@ from construct.errors import ExitStatus
 
 health = typer.Typer()
 
-_INTERRUPTED = "Stopped. What is done is kept; run `construct reindex` to continue."
+_INTERRUPTED = "Stopped. The work so far is kept; run `construct reindex` to continue."
 
 
 @health.command()

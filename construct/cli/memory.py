@@ -35,7 +35,7 @@ Id = Annotated[
 AsOf = Annotated[
     str | None,
     typer.Option(
-        "--as-of", metavar="DATE", help="As it was then: a date, a time, 7d, 2w, yesterday."
+        "--as-of", metavar="DATE", help="As it was at a date or time, 7d or 2w ago, or yesterday."
     ),
 ]
 All = Annotated[bool, typer.Option("--all", help="Include what newer observations have replaced.")]
@@ -47,7 +47,7 @@ Limit = Annotated[
 
 @memory.callback(invoke_without_command=True)
 def bare(context: typer.Context, as_json: Json = False) -> None:
-    """Look at memory and correct it. Without a command it lists."""
+    """Look at memory and correct it. Without a command, list what is remembered."""
     if context.invoked_subcommand is None:
         list_memory(context, as_json=as_json)
     else:
@@ -139,7 +139,9 @@ def search(
     context: typer.Context,
     query: Annotated[
         list[str],
-        typer.Argument(metavar="QUERY", help="Words to look for, in any form."),
+        typer.Argument(
+            metavar="QUERY", help="Words to look for; other forms of them are found too."
+        ),
     ],
     as_of: AsOf = None,
     include_all: All = False,
@@ -191,7 +193,7 @@ def why(
     reference: Id,
     as_json: Json = False,
 ) -> None:
-    """Show where it comes from, down to the words that were said.
+    """Show where a memory came from, down to the words that were said.
 
     The tree goes through every generation of reflections; its history follows. `why
     last` shows what the model was given from memory for the last reply.
@@ -223,9 +225,9 @@ def forget(
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Delete it for good, with everything made from it.
+    """Delete a memory for good, with everything made from it.
 
-    For a message, that is every observation drawn from it. It shows first what would be
+    For a message, that is every observation drawn from it. It first shows what would be
     deleted, and asks. Not a byte of it stays in the file, and the same messages are not
     observed again. Without --words the messages themselves are kept, but not the files
     attached to them, and they are no longer recalled or sent to the model.
@@ -254,7 +256,7 @@ def edit(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The corrected text.")],
     as_json: Json = False,
 ) -> None:
-    """Correct it in your own words.
+    """Correct a memory in your own words.
 
     Your words replace it, and no later cycle changes them. `construct undo` takes an
     edit back.
@@ -282,7 +284,7 @@ def pin(
     off: Annotated[bool, typer.Option("--off", help="Remove the pin.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Keep it word for word, and always show it to the model."""
+    """Keep a memory word for word, and always show it to the model."""
     from construct.operations.memory import pin as operation
 
     env = environment(context)
@@ -303,7 +305,7 @@ def add(
         typer.Option(
             "--category",
             metavar="WORD",
-            help="person, place, health, work, preference, plan, or a word of your own.",
+            help="Person, place, health, work, preference, plan, or a word of your own.",
         ),
     ] = None,
     as_json: Json = False,

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _TOO_MANY_ARGUMENTS = "Got unexpected extra argument"
 """How typer's message begins; usually a text was not put in quotes."""
+_NO_SUCH_OPTION = "No such option: "
+_BEFORE_THE_COMMAND = {"--db", "--log-file"}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -109,6 +111,7 @@ def _with_typer(app: "Typer", arguments: Sequence[str]) -> int:
         message = error.format_message()
         if message.startswith(_TOO_MANY_ARGUMENTS):
             message += ". Put the text in quotes."
+        message = _option_order(message, arguments, path) or message
         return _fail(f"{one_line(message)}\n`{path} --help` lists the options.", ExitStatus.USAGE)
     except Abort:
         return ExitStatus.INTERRUPTED
@@ -136,6 +139,19 @@ def _with_one_command(app: "Typer", words: Sequence[str]) -> "Typer":
             small_app.registered_groups = [small_group]
     has_command = small_app.registered_commands or small_app.registered_groups
     return small_app if has_command else app
+
+
+def _option_order(message: str, arguments: Sequence[str], path: str) -> str | None:
+    """Return what is wrong if an unknown option is only on the wrong side of the command."""
+    command = path.removeprefix("construct").strip()
+    option = message.removeprefix(_NO_SUCH_OPTION).partition(" ")[0]
+    if not command or not message.startswith(_NO_SUCH_OPTION):
+        return None
+    if option in _BEFORE_THE_COMMAND:
+        return f"{option} goes before the command: construct {option} PATH {command}"
+    if option == "--json" and "--json" in arguments[: arguments.index(command.split()[0])]:
+        return f"--json goes after the command: {path} --json"
+    return None
 
 
 def _called_command(app: "Typer", arguments: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from construct.views.words import model_words
 
 _HEADING = "Construct, a companion that remembers."
 _WRONG_KEY = "Press one of the keys above."
-_PICK_AGAIN = "Pick again, or press q to leave everything as it is."
+_PICK_AGAIN = "Choose again, or press q to leave everything as it is."
 
 
 class Picked(StrEnum):
@@ -132,7 +132,9 @@ def _key_from_input(option: str | None) -> str | None:
     if option is None:
         return None
     if option != "-":
-        raise UsageError("Others can see a key on the command line. Pipe it in with --key -")
+        raise UsageError(
+            "Other users can see a key on the command line. Pipe it in instead: --key -"
+        )
     key = sys.stdin.readline().strip()
     if not key:
         raise UsageError("--key - reads the key from standard input, which was empty.")

@@ -22,7 +22,7 @@ def _formats(incomplete: str) -> list[str]:
 
 @transfer.command(
     epilog=examples(
-        "construct export -o backup.jsonl                 all; `import` reads it back",
+        "construct export -o backup.jsonl                 `import` reads it back",
         "construct export --format sqlite -o backup.db    a copy of the database",
         "construct export --format markdown | less        to read",
     )
@@ -44,8 +44,8 @@ def export(
     """Write everything to a file, or to standard output.
 
     Only you can read the file. The same database gives the same bytes. An existing file
-    is replaced only if it is an export, a report or a Construct database; any
-    other needs --force.
+    is replaced only if it is an export, a report or a Construct database; any other
+    needs --force.
     """
     from construct.operations import transfer as operations
 
@@ -97,8 +97,9 @@ def report(context: typer.Context, output: Output = None, force: Force = False) 
     """Write the memory as one page for your browser.
 
     It shows what is known, since when, from which words and at what cost. The page
-    needs no other file and loads nothing from the network. An existing file is replaced
-    only if Construct wrote it; any other needs --force.
+    needs no other file and loads nothing from the network. Only you can read the file.
+    An existing file is replaced only if it is an export, a report or a Construct
+    database; any other needs --force.
     """
     from construct.operations.report import report as read_report
     from construct.operations.transfer import write_page
@@ -131,16 +132,17 @@ def import_(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="An export, hand-made JSONL, ChatGPT's or Claude's export."
+            metavar="FILE", help="An export of Construct, ChatGPT or Claude, or your own JSONL."
         ),
     ],
     as_json: Json = False,
 ) -> None:
     """Bring in conversations from a file.
 
-    All of it or nothing. The same file twice adds nothing; after an interruption, run
-    it again to continue. What it brings in can be searched at once. It is not part of
-    the context, and nothing is learned from it until you run `construct observe`.
+    It imports all of the file or nothing. Importing the same file again adds nothing;
+    after an interruption, run the command again. You can search the imported messages
+    at once. They are not part of the context, and nothing is learned from them until
+    you run `construct observe`.
     """
     from construct.operations import transfer as operations
     from construct.operations.search import count_unsearched
@@ -169,7 +171,10 @@ def _target(output: Path | None) -> Path | None:
 
 
 def _print_page(html: str) -> None:
-    """Print a page. Characters missing in the output's encoding become `&#8217;`."""
+    """Print a page. Where the output is not UTF-8, "é" is printed as `&#233;`.
+
+    The page itself says that it is UTF-8.
+    """
     encoding = sys.stdout.encoding or "utf-8"
     charset = "utf-8" if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else "ascii"
     sys.stdout.write(html.encode(charset, "xmlcharrefreplace").decode(charset))

@@ -20,14 +20,14 @@ _ABBREVIATIONS = word_set(
 )
 _LONGEST_ABBREVIATION = 20
 _WRAP_WIDTH = 55
-"""Characters. A longer line that ends without punctuation was hard-wrapped."""
+"""Characters. A line of this length or more without a final mark was hard-wrapped."""
 
 
 def own_text(text: str) -> str:
     """Return a text without quoted material.
 
-    Lines quoted with `>`, attachment lines and fenced code become blank lines; a pasted
-    e-mail is cut off from its headers on.
+    Lines quoted with `>`, attachment lines and fenced code become blank lines. From the
+    headers of a pasted e-mail on, everything is left out.
     """
     mail = _MAIL.search(text)
     before_mail = text[: mail.start()] if mail else text
@@ -76,7 +76,7 @@ def _sentences(block: str) -> Iterator[str]:
 
 
 def _is_abbreviated(word: str) -> bool:
-    """Return whether a full stop may belong to the word: "Dr.", "J.", "5. März"."""
+    """Return whether a full stop after a word may belong to it: "Dr.", "J.", "5. März"."""
     short_number = word.isdigit() and len(word) < 3
     initial = len(word) == 1 and word.isupper() and word != "I"
     return short_number or initial or "." in word or word.casefold() in _ABBREVIATIONS

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from datetime import date
 
 from construct.language.wordlists import (
-    ARTICLES,
     DENIALS,
     MONTH_NAMES,
     NOTE_STOP_WORDS,
+    SENTENCE_OPENERS,
     SPELLED_NUMBERS,
     STOP_WORDS,
     WEEKDAY_NAMES,
@@ -179,7 +179,7 @@ def opening_names(text: str) -> frozenset[str]:
         word
         for match in tokens(text)
         if match.group()[0].isupper()
-        and (word := normal_form(match.group())) not in NOTE_STOP_WORDS | ARTICLES
+        and (word := normal_form(match.group())) not in NOTE_STOP_WORDS | SENTENCE_OPENERS
         and _begins_sentence(text, match)
     )
 

@@ -86,9 +86,14 @@ NOTE_STOP_WORDS = (STOP_WORDS["en"] - DENIALS - _NAME_LIKE) | word_set(
 )
 
 # Words that begin a sentence with a capital and are no names.
-ARTICLES = word_set(
-    "o os a as um uma el los la las un una le les il lo gli i "
-    "der die das den dem ein eine het een de"
+SENTENCE_OPENERS = word_set(
+    """
+    o os a as um uma el los la las un una le les il lo gli i
+    der die das den dem ein eine het een de
+    actually always another anyway besides despite even everyone finally however instead later
+    maybe meanwhile never no nobody nothing often otherwise perhaps since someone sometimes soon
+    still though today unless usually well whenever whereas yet
+"""
 )
 
 SPELLED_NUMBERS = dict(

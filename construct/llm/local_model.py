@@ -41,8 +41,8 @@ _TALK = {
     "id_slot": CHAT_SLOT,
 }
 _WORK = {"temperature": 0.0, "id_slot": WORK_SLOT}
-# Progress is requested because only a callback can stop a generation, and while a
-# prompt is read there is no other.
+# A generation can be stopped only when it calls back. While it reads the prompt, that
+# happens only to report progress.
 _ALWAYS = {
     "stream": True,
     "stream_options": {"include_usage": True},
@@ -51,8 +51,8 @@ _ALWAYS = {
 }
 
 
-def chat_body(request: Request, most: int) -> Body:
-    """Return the body of a chat call, without tools."""
+def chat_body(request: Request, limit: int) -> Body:
+    """Return the body of a chat call, without tools. `limit` caps the reply's tokens."""
     said = [("system", "\n\n".join(text.text for text in request.system))]
     said += [
         (message.role, "\n\n".join(filter(None, map(_plain, message.blocks))))
@@ -60,23 +60,27 @@ def chat_body(request: Request, most: int) -> Body:
     ]
     return {
         "messages": _merged(said),
-        "max_tokens": min(request.max_tokens, most),
+        "max_tokens": min(request.max_tokens, limit),
         **_TALK,
         **_ALWAYS,
     }
 
 
-def work_body(request: WorkRequest, most: int) -> Body:
-    """Return the body of a worker's call."""
+def work_body(request: WorkRequest, limit: int) -> Body:
+    """Return the body of a worker's call. `limit` caps the answer's tokens."""
     said = [("system", request.system), ("user", request.user)]
-    limit = min(request.max_tokens, most)
-    return {"messages": _merged(said), "max_tokens": limit, **_WORK, **_ALWAYS}
+    return {
+        "messages": _merged(said),
+        "max_tokens": min(request.max_tokens, limit),
+        **_WORK,
+        **_ALWAYS,
+    }
 
 
-def take(reply: Reply, chunk: Chunk) -> str:
-    """Add one chunk to the reply. Return the text it brought.
+def add_chunk(reply: Reply, chunk: Chunk) -> str:
+    """Add one chunk to the reply, and return the chunk's text.
 
-    Raises the error that it reports.
+    Raises ModelError if the chunk reports an error.
     """
     if error := chunk.get("error"):
         raise _error(error if isinstance(error, dict) else {"message": error})
@@ -105,7 +109,7 @@ def _usage(chunk: Chunk, before: Usage, spoke: bool) -> Usage:
 def _error(error: Mapping[str, Any]) -> ModelError:
     said = shorten(str(error.get("message")), 200)
     if "context size" in said.lower():
-        size = said.removesuffix(", try increasing it")  # which nobody can
+        size = said.removesuffix(", try increasing it")  # the user cannot: the window is fixed
         return ContextOverflowError(
             f"This is more than the local model can read at once ({size})."
             f" {ContextOverflowError.ADVICE}"
@@ -137,36 +141,36 @@ def _merged(said: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
     return messages
 
 
-# The window's cache costs memory: half a gigabyte for a model of 1.5 billion
-# parameters.
+# A larger window needs more memory for its cache: at this size half a gigabyte for a
+# model of 1.5 billion parameters.
 LARGEST_WINDOW = 16_384
-_UNSAID_WINDOW = 4_096
+_DEFAULT_WINDOW = 4_096
 
 
 class LocalModel:
     """One GGUF file, loaded by `warm` or on first use."""
 
     def __init__(self, path: Path) -> None:
-        """Look at the file's head only.
+        """Read the file's header only.
 
-        Raise NotConfiguredError when it is no model.
+        Raises NotConfiguredError when it is not a model.
         """
         self.name = f"{LOCAL_PREFIX}{path.stem}"
         head = _head(path)
-        self.context_window = min(head.context_length or _UNSAID_WINDOW, LARGEST_WINDOW)
+        self.context_window = min(head.context_length or _DEFAULT_WINDOW, LARGEST_WINDOW)
         self.reads: frozenset[AttachmentKind] = frozenset()
         self.parameters = head.parameters or parameters_in(path.stem)
         self._engine = Engine(path, self.context_window)
         # A small model that rambles would go on to the end of its window.
-        self._most = self.context_window // 4
+        self._reply_limit = self.context_window // 4
 
     def stream(self, request: Request) -> "LocalStream":
         """Return the stream of a reply. Nothing happens before it is iterated."""
-        return LocalStream(self._engine, chat_body(request, self._most))
+        return LocalStream(self._engine, chat_body(request, self._reply_limit))
 
     async def complete(self, request: WorkRequest) -> WorkReply:
-        """Return a worker's answer."""
-        stream = LocalStream(self._engine, work_body(request, self._most))
+        """Return the answer to a worker's request."""
+        stream = LocalStream(self._engine, work_body(request, self._reply_limit))
         return await collect(stream, request, "The local model")
 
     async def close(self) -> None:
@@ -205,7 +209,7 @@ class LocalStream:
         call = Call(self._engine, self._body)
         try:
             while (chunk := await call.next()) is not None:
-                if words := take(self.reply, chunk):
+                if words := add_chunk(self.reply, chunk):
                     yield words
         finally:
             call.stop()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from construct.llm.local_model import LocalModel
     from construct.llm.types import Model
 
-_BY_RULE = "memory is made by rule"
+_BY_RULE = "so observations are made by fixed rules"
 _UNSAID_WINDOW = 8_192
 SMALL_WINDOW = 8_192
 """A smaller context window sees so little of a conversation that the user is told."""
@@ -142,17 +142,17 @@ def _worker(settings: Settings, provider: Provider, main: "Model") -> tuple["Mod
     name = settings.worker_model
     if name is None:
         if provider is Provider.NOTEBOOK:
-            return None, f"without a model {_BY_RULE}"
+            return None, f"no model is set up, {_BY_RULE}"
         if provider is Provider.LOCAL:
-            return None, f"with a model in this process {_BY_RULE}"
+            return None, f"the model in this process only replies, {_BY_RULE}"
         if _is_anthropics(settings.base_url):
             return _server_model(settings, worker_model(), "MEMORY_WORKER_MODEL").model, ""
         if is_capable(main):
             return main, ""
         size = f"{FEWEST_PARAMETERS // 1_000_000_000} billion parameters"
-        return None, f"{main.name} has fewer than {size}, so {_BY_RULE}"
+        return None, f"{main.name} has fewer than {size}, {_BY_RULE}"
     if name.lower() == EXTRACTIVE:
-        return None, f"MEMORY_WORKER_MODEL is {EXTRACTIVE}: {_BY_RULE}"
+        return None, f"MEMORY_WORKER_MODEL is {EXTRACTIVE}, {_BY_RULE}"
     if _is_local(name):
         return (main if main.name.startswith(LOCAL_PREFIX) else _local_model(settings)), ""
     if name == main.name:
@@ -260,5 +260,5 @@ def _check_url(url: str | None) -> None:
         is_good = False
     if not is_good:
         raise UsageError(
-            "ANTHROPIC_BASE_URL is no address such as http://localhost:8080. Correct it."
+            "ANTHROPIC_BASE_URL is not an address such as http://localhost:8080. Correct it."
         )

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Client(StrEnum):
-    """Programs whose format of settings we know."""
+    """Programs whose settings format we know."""
 
     CLAUDE_CODE = "claude-code"
     CLAUDE_DESKTOP = "claude-desktop"
@@ -23,7 +23,7 @@ class Setting:
 
     text: str
     file: str
-    """The file to put it in, and where that is."""
+    """The file to put it in, and where to find that file."""
 
 
 def setting_for(client: Client, command: Sequence[str]) -> Setting:

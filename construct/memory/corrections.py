@@ -147,8 +147,8 @@ def in_force(db: sqlite3.Connection, observation_id: int) -> Observation:
             f"Observation {observation_id} was replaced by {listed}.\nName that one instead."
         )
     raise ConstructError(
-        f"Observation {observation_id} is no longer in force: it was undone or let go.\n"
-        "`construct memory list` shows what is."
+        f"Observation {observation_id} is no longer active: it was undone or dropped.\n"
+        "`construct memory list` shows those that are."
     )
 
 

@@ -37,7 +37,7 @@ from construct.text import one_line, storable
 from construct.vocabulary import MemoryOrigin, Stance
 
 _CANDIDATES = 40
-_MOST_WORDS = 60
+_MAX_WORDS = 60
 _CATEGORY_SIGNS = {
     "health": r"allerg\w+|asthma|diabet\w+|doctor|dentist|medic\w+|surgery|pregnan\w+|"
     r"intoleran\w+|vegan|vegetarian|ill",
@@ -130,7 +130,7 @@ def _same_in_force(
     said = index_words(one.content)
     telling = [word for word in said if word not in NOTE_STOP_WORDS] or said
     near = memories_in_force_like(
-        db, " OR ".join(f'"{word}"' for word in telling[:_MOST_WORDS]), _CANDIDATES
+        db, " OR ".join(f'"{word}"' for word in telling[:_MAX_WORDS]), _CANDIDATES
     )
     return next((m for m in near if _fact_of(db, m, m.created_at) == fact), None)
 

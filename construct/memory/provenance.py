@@ -129,7 +129,7 @@ def _life(
         yield LifeEvent(o.superseded_at, "undone", f"{_named(cycle)} was taken back")
     elif o.superseded_by not in {one.cycle.id for one in successors}:
         ended = cycles.get_cycle(db, o.superseded_by)
-        yield LifeEvent(o.superseded_at, "dropped", f"by {_named(ended)}: of passing use")
+        yield LifeEvent(o.superseded_at, "dropped", f"by {_named(ended)}: no longer of use")
 
 
 def _beginnings(
@@ -183,4 +183,4 @@ def _named(cycle: Cycle) -> str:
     kind = CycleKind(cycle.kind)
     if kind is CycleKind.EDIT or not cycle.model:
         return _CYCLES[kind]
-    return f"{_CYCLES[kind]} ({'by rule' if cycle.model == 'extractive' else cycle.model})"
+    return f"{_CYCLES[kind]} ({'without a model' if cycle.model == 'extractive' else cycle.model})"

@@ -14,7 +14,7 @@ from construct.llm.types import Tool, ToolResult, ToolUse
 from construct.memory.config import MemoryConfig
 from construct.memory.promotion import remember
 from construct.memory.provenance import why
-from construct.memory.recall.search import MATCH_MEANS, Hit, Results, searched
+from construct.memory.recall.search import MATCH_MEANS, Hit, Results, search_memory
 from construct.memory.shown.escaping import escape
 from construct.memory.shown.forks import reach
 from construct.store import search_index
@@ -28,10 +28,10 @@ from construct.vocabulary import Role
 
 Forget = Callable[[int], Awaitable[str]]
 
-_MOST_HITS = 8
+_MAX_HITS = 8
 _PAGE = 6
 """Messages on a page of `source`."""
-_MOST_CHARACTERS = 1_500
+_MAX_CHARACTERS = 1_500
 """Limit of each text that a tool returns."""
 
 
@@ -164,7 +164,7 @@ class ToolBox:
                 return await self.forget(int(arguments["id"]))
             case "forget":
                 command = f"construct memory forget {int(arguments['id'])}"
-                return f"Nobody can be asked here. Tell the person to run: {command}"
+                return f"There is no terminal to confirm on. Tell the person to run: {command}"
         raise ValueError("there is no such tool")
 
     def _search(self, db: sqlite3.Connection, arguments: Mapping[str, Any]) -> tuple[Results, str]:
@@ -180,8 +180,8 @@ class ToolBox:
             for_model=True,
         )
         today, meaning = self.config.clock.today(), self.config.meaning
-        results = searched(
-            db, str(arguments["query"]), filters, _MOST_HITS, today=today, meaning=meaning
+        results = search_memory(
+            db, str(arguments["query"]), filters, _MAX_HITS, today=today, meaning=meaning
         )
         missing = search_index.count_missing(db)
         note = (
@@ -236,7 +236,7 @@ def _message_line(m: Message) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + " […]"
+    return text if len(text) <= _MAX_CHARACTERS else text[:_MAX_CHARACTERS] + " […]"
 
 
 def _day(value: object) -> date | None:

@@ -29,7 +29,7 @@ _AHEAD = timedelta(days=2)
 _BEHIND = timedelta(days=14)
 ASK_FOR = timedelta(hours=12)
 """How long a plan of unknown outcome is brought up after the first turn that did so."""
-_MOST_PLANS = 3
+_MAX_PLANS = 3
 _PAUSE_WORTH_SAYING = timedelta(hours=1)
 _SPEAKER = {"user": "They said", "assistant": "You said", "memory": "Kept"}
 
@@ -114,7 +114,7 @@ def due_plans(db: sqlite3.Connection, conversation_id: int, config: MemoryConfig
         since=(today - _BEHIND).isoformat(),
         until=(today + _AHEAD).isoformat(),
         asked_since=to_text(config.clock.now() - ASK_FOR),
-        limit=_MOST_PLANS,
+        limit=_MAX_PLANS,
     )
     return [DuePlan(id, content, date.fromisoformat(day)) for id, content, day in found]
 

@@ -17,6 +17,8 @@ from construct.operations.context import Context
 from construct.operations.memory import correctable
 from construct.references import Reference
 from construct.store.agenda import origin, revised_at
+from construct.store.conversations import get_watermarks
+from construct.store.messages import live_ids
 from construct.store.observations import observation
 from construct.store.records import Observation
 from construct.vocabulary import Settled
@@ -30,6 +32,8 @@ class Agenda:
 
     items: Sequence[AgendaItem]
     today: date
+    not_compacted: int = 0
+    """Messages of the current conversation whose plans are not among the items yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,11 @@ class CalendarEvent:
 def agenda(ctx: Context) -> Agenda:
     """Return what is ahead and plans of unknown outcome, from all conversations."""
     today = ctx.clock.today()
-    return Agenda(read_agenda(ctx.db, today), today)
+    not_compacted = 0
+    if ctx.conversation_id is not None:
+        compacted = get_watermarks(ctx.db, ctx.conversation_id).compacted
+        not_compacted = len(live_ids(ctx.db, ctx.conversation_id, compacted))
+    return Agenda(read_agenda(ctx.db, today), today, not_compacted)
 
 
 def calendar(ctx: Context) -> list[CalendarEvent]:

@@ -25,9 +25,9 @@ class Context:
     conversation_id: int | None = None
     """The conversation the user is in; None in a new one without messages."""
     worker: str = EXTRACTIVE
-    """The worker model's name."""
+    """The name of the worker model, or `EXTRACTIVE` when no model is used."""
     worker_reason: str = ""
-    """Why no model is used for the memory; empty if one is."""
+    """Why no model is used for memory work; empty if one is."""
 
     @property
     def clock(self) -> Clock:

@@ -74,7 +74,10 @@ def last_exchange(ctx: Context) -> list[Message]:
 
 
 def small_model_is_news(ctx: Context) -> bool:
-    """Return whether the user must be told that a small model replies: true only once."""
+    """Return whether to tell the user that the former built-in model is gone.
+
+    True at most once, and only if that model wrote a reply stored here.
+    """
     if is_small_model_noted(ctx.db):
         return False
     with transaction(ctx.db):
@@ -82,10 +85,10 @@ def small_model_is_news(ctx: Context) -> bool:
 
 
 def find_conversation(ctx: Context, wanted: str) -> ConversationSummary:
-    """Return the conversation with this number, or the latest with these title words.
+    """Return the conversation with this number, or else with these words in its title.
 
-    The conversation the user is in comes last, as a fork may have the same title. Raises
-    NotFoundError.
+    Of several matches it is the one used last, and the one the user is in only if there is
+    no other, since a fork may have its parent's title. Raises NotFoundError.
     """
     summaries = list_conversations(ctx.db)
     for summary in summaries:
@@ -123,7 +126,7 @@ def create(ctx: Context) -> Conversation:
 
 
 def enter(ctx: Context, conversation_id: int) -> None:
-    """Make a conversation the current one, where the next start continues."""
+    """Make a conversation the current one, which the next start continues."""
     with transaction(ctx.db):
         enter_conversation(ctx.db, conversation_id)
 

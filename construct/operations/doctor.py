@@ -9,7 +9,7 @@ from construct.config import Settings
 from construct.errors import ConstructError
 from construct.llm.providers import choose_models, named_provider
 from construct.llm.types import ChatMessage, Request, Text
-from construct.memory.recall.indexing import OTHER_MODEL, is_others
+from construct.memory.recall.indexing import OTHER_MODEL, is_for_another_model
 from construct.memory.recall.meaning import meaning_for
 from construct.operations.indexing import by_words_alone, working_meaning
 from construct.store.attachments import attachment_violations
@@ -106,8 +106,8 @@ def _meaning(db: sqlite3.Connection, settings: Settings) -> Check:
         if meaning_for(settings) is None:
             return Check("meaning", True, by_words_alone())
         model = working_meaning(settings).embedder.name
-        if is_others(db, model):
-            return Check("meaning", True, f"search uses words alone; {OTHER_MODEL}")
+        if is_for_another_model(db, model):
+            return Check("meaning", True, OTHER_MODEL)
         missing = count_without(db, model)
     except ConstructError as error:
         return Check("meaning", False, str(error).replace("\n", " "))

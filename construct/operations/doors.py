@@ -10,7 +10,7 @@ from datetime import date
 
 from construct.clock import from_text, to_text
 from construct.errors import NotFoundError, UsageError
-from construct.memory.recall.search import searched
+from construct.memory.recall.search import search_memory
 from construct.memory.shown.forks import descent
 from construct.memory.shown.view import packed
 from construct.operations.agenda import Agenda
@@ -63,7 +63,7 @@ def recall(
     if not query.strip():
         raise UsageError("Nothing to search for. Give some words.")
     filters = _filters(ctx, allowed, _day(ctx, since), _day(ctx, until))
-    result = searched(
+    result = search_memory(
         ctx.db, query, filters, limit, today=ctx.clock.today(), meaning=ctx.memory.meaning
     )
     hits = [hit for hit in result.hits if _is_allowed(ctx, allowed, (hit.kind, hit.id))]

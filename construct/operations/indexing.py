@@ -65,12 +65,12 @@ def _make_vectors(
 ) -> int:
     """Make the missing vectors, drop those of other models, and return how many were made."""
     db, name = ctx.db, embedder.name
-    indexing.choose(db, name)
+    indexing.choose_model(db, name)
     count, total = 0, vectors.count_without(db, name)
     after: dict[str, int] = {}  # the last id done, by kind of entry
     progress("Making vectors", count, total)
     while texts := indexing.batch(db, name, after):
-        indexing.store(db, embedder, texts)
+        indexing.index_entries(db, embedder, texts)
         after[texts[-1].kind] = texts[-1].id
         count += len(texts)
         progress("Making vectors", count, total)

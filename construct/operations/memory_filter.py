@@ -20,9 +20,9 @@ from construct.vocabulary import MemoryOrigin, Priority, Stance
 
 # What can be typed, with an explanation for the help and the completion.
 PRIORITIES: Mapping[str, str] = {
-    Priority.HIGH: "matters much (!)",
-    Priority.MEDIUM: "matters some (-)",
-    Priority.LOW: "matters little (~)",
+    Priority.HIGH: "high priority (!)",
+    Priority.MEDIUM: "medium priority (-)",
+    Priority.LOW: "low priority (~)",
 }
 STANCES: Mapping[str, str] = {
     Stance.STATED: "said as a fact",
@@ -50,8 +50,8 @@ def outcome_unknown(o: Observation, today: date) -> bool:
 MARKS: Mapping[str, tuple[str, Callable[[Observation, date], bool]]] = {
     "pending": ("written, not yet committed", lambda o, _: o.state == "pending"),
     "pinned": ("kept as it is", lambda o, _: bool(o.pinned)),
-    "unknown": ("plans of unknown outcome", outcome_unknown),
-    "reflections": ("made of other observations", lambda o, _: o.generation > 0),
+    "unknown": ("past plans, outcome unknown", outcome_unknown),
+    "reflections": ("made from other observations", lambda o, _: o.generation > 0),
     "yours": ("said in your own words", lambda o, _: o.origin == MemoryOrigin.USER),
 }
 """Marks other than priority and stance, each with an explanation and its test."""

@@ -104,7 +104,7 @@ def why_last(ctx: Context) -> ReplyTrace:
     context = get_reply_context(ctx.db, reply_id)
     if context is None:
         raise NotFoundError(
-            f"What the last reply (message:{reply_id}) was given has not been recorded."
+            f"There is no record of what the last reply (message:{reply_id}) was given."
         )
     shown = observations.observations(ctx.db, shown_ids(ctx.db, reply.conversation_id))
     return ReplyTrace(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from construct.errors import UsageError
-from construct.memory.recall.search import Hit, searched
+from construct.memory.recall.search import Hit, search_memory
 from construct.memory.recall.spelling import Respelt
 from construct.operations.context import Context
 from construct.operations.moments import parse_moment
@@ -44,7 +44,7 @@ def search(
         raise UsageError("Nothing to search for. Give some words.")
     moment = None if as_of is None else parse_moment(as_of, ctx.clock, end_of_day=True)
     filters = Filters(as_of=moment, all=include_all, role=by, zone=ctx.clock.zone)
-    result = searched(
+    result = search_memory(
         ctx.db, query, filters, limit, today=ctx.clock.today(), meaning=ctx.memory.meaning
     )
     return SearchResult(query, result.hits, result.respelt)

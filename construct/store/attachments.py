@@ -91,7 +91,7 @@ def attachment_violations(db: sqlite3.Connection) -> list[str]:
         data = attachment_data(db, attachment.id)
         if (attachment.sha256, attachment.size) != (digest(data), len(data)):
             problems.append(
-                f"Attachment {attachment.id} ({attachment.name}) is not what was stored."
+                f"Attachment {attachment.id} ({attachment.name}) has changed since it was stored."
             )
         lines[attachment.message_id].append(attachment.line)
     expected = {message_id: "\n".join(of_message) for message_id, of_message in lines.items()}

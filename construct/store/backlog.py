@@ -83,7 +83,7 @@ def backlogs(db: sqlite3.Connection, since: str = "") -> list[Backlog]:
 
 
 def unread(db: sqlite3.Connection, conversation_id: int | None = None) -> int:
-    """Return how many messages of a conversation, or of all, are unread."""
+    """Return how many messages of one conversation, or of all of them, are unread."""
     scope = {"from": 0, "to": LAST} if conversation_id is None else _only(conversation_id)
     return scalar(db, f"{_WAITING} SELECT count(*) FROM waiting", scope)
 
@@ -91,7 +91,7 @@ def unread(db: sqlite3.Connection, conversation_id: int | None = None) -> int:
 def unread_below_mark(db: sqlite3.Connection, conversation_id: int) -> list[Message]:
     """Return the oldest unread messages below the `observed` watermark, at most a batch.
 
-    They end at the next message that is not archived.
+    They end before the next message that is not archived.
     """
     rows = db.execute(
         f"""{_WAITING} SELECT {columns(Message, "m")} FROM unread
@@ -121,7 +121,7 @@ def first_messages(db: sqlite3.Connection, ids: Sequence[int]) -> list[Message]:
 
 
 def count_messages_from(db: sqlite3.Connection, conversation_id: int, message_id: int) -> int:
-    """Return how many messages a conversation has from this one on."""
+    """Return how many messages a conversation has from `message_id` on."""
     query = "SELECT count(*) FROM messages WHERE conversation_id = ? AND id >= ?"
     return scalar(db, query, (conversation_id, message_id))
 

@@ -89,6 +89,6 @@ def damaged(path: Path | str, untouched: str = "") -> DatabaseUnusableError:
     """
     return DatabaseUnusableError(
         f"The database {path} is damaged{untouched}.\n"
-        "Restore a backup, or save what can be read with `sqlite3 FILE .recover`, "
+        "Restore a backup, or recover what is readable with `sqlite3 FILE .recover`, "
         "and name that file with --db."
     )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from construct.store.observations import observations
 from construct.store.provenance import messages_behind, with_reflections, with_sources
-from construct.store.references import replies
+from construct.store.references import replies_to
 from construct.store.sql import ID_LIST, column, insert, json_ids, new_uid
 
 _APPLIED = "SELECT {} FROM forget_requests WHERE withheld_at IS NOT NULL"
@@ -46,7 +46,7 @@ def add(
     reflections = observations(db, sorted(with_reflections(db, named)))
     affected = sources | {o.id for o in reflections if o.state != "superseded"}
     messages = named_messages | {m.id for m in messages_behind(db, sources)}
-    messages |= {m.id for m in replies(db, messages)}
+    messages |= {m.id for m in replies_to(db, messages)}
     requests = [{"observation_id": i, "along": i not in named} for i in sorted(affected)]
     requests += [{"message_id": i, "along": i not in named_messages} for i in sorted(messages)]
     for request in requests:

@@ -1,9 +1,10 @@
 """Checks of the invariants that the database must satisfy after every commit.
 
-Each violation is reported as a sentence that says where it is. The sixth invariant is
-about actions; all that can be checked is that no message is missing from the range of a
-cycle. `shown` is checked for pending observations only: superseded ones stay there
-until the next compaction, and are left out when the context is assembled.
+Each violation is reported as a sentence that says where it is. That messages are
+deleted only when the user forgets them or deletes a conversation cannot be seen
+afterwards; what is checked is that the first and last message of each observer cycle
+exist. `shown` is checked for pending observations only: superseded ones stay there until
+the next compaction, and are left out when the context is assembled.
 """
 
 import json
@@ -194,7 +195,7 @@ def _run(
 
 
 def take_in_violations(db: sqlite3.Connection) -> list[str]:
-    """Return a sentence for each violation of what `store/shown.py` relies on."""
+    """Return a sentence for each error in the take-in bookkeeping of `store/shown.py`."""
     return list(_run(db, _TAKE_IN_CHECKS))
 
 

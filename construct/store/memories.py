@@ -50,13 +50,14 @@ def observation_behind(db: sqlite3.Connection, reference: Reference) -> int:
         return number
     if kind == ItemKind.MESSAGE:
         raise NotFoundError(
-            f"message:{number} comes from no observation: it is what was said itself."
+            f"message:{number} is a message: only observations and memories can be changed.\n"
+            "`construct memory why` with its id shows what was learned from it."
         )
     observation_id = get_memory(db, number).observation_id
     if observation_id is None:
         raise NotFoundError(
-            f"memory:{number} is your own words already.\n"
-            "Forget it, and remember it in other words."
+            f"memory:{number} was kept on request, word for word: it cannot be edited or pinned.\n"
+            "To change it, forget it, then remember it in other words."
         )
     return observation_id
 

@@ -16,7 +16,7 @@ from construct.vocabulary import MessageStatus
 _MESSAGE_OVERHEAD = 4
 """Tokens a message takes in addition to its text: role and separators."""
 _SMALL_MODEL_NOTED = "small model noted"
-"""The row of `meta` that is there once `note_small_model` has run."""
+"""The row of `meta` that exists once `note_small_model` has run."""
 LAST = 1 << 62
 """An id above that of every message: "no upper limit"."""
 
@@ -127,7 +127,7 @@ def count_messages(
     return MessageCounts(*row)
 
 
-def tokens_above(
+def unobserved_and_window_tokens(
     db: sqlite3.Connection, conversation_id: int, marks: Watermarks
 ) -> tuple[int, int]:
     """Return the tokens of a conversation's unobserved messages, and of those in its window.
@@ -205,7 +205,7 @@ def is_small_model_noted(db: sqlite3.Connection) -> bool:
 
 
 def note_small_model(db: sqlite3.Connection) -> bool:
-    """Return whether the former bundled model ever replied here, and note that it was checked.
+    """Return whether the former built-in model ever replied, and note that this was checked.
 
     This reads every message, so it is done once per database.
     """

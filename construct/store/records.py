@@ -139,7 +139,7 @@ class Observation(NamedTuple):
     first_date: str | None = None
     """For a reflection: the earliest date among its sources, if that differs from its own."""
     withheld: int = 0
-    """1 while the user has yet to confirm a request to forget it; the model does not see it."""
+    """1 while a request to forget it keeps it from the model, until it is kept or deleted."""
 
     @property
     def state(self) -> str:

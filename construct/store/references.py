@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from construct.store.messages import message_tokens
 from construct.store.records import Message
-from construct.store.sql import ID_LIST, json_ids, scalar, select
+from construct.store.sql import ID_LIST, column, json_ids, select
 
-_MAX_PHRASES = 60
-"""More phrases would make too long an FTS5 expression."""
+_PHRASES_AT_ONCE = 60
+"""FTS5 takes no expression with more than 256 parts."""
 
 
 class ConversationNotes(NamedTuple):
@@ -34,7 +34,7 @@ class CycleNotes(NamedTuple):
     error: str | None
 
 
-def replies(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]:
+def replies_to(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]:
     """Return the replies to these messages: those before the user's next message.
 
     The messages themselves are never included.
@@ -42,7 +42,8 @@ def replies(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]
     ids = json_ids(message_ids)
     # CROSS JOIN makes SQLite begin with the few messages given.
     source = f"""messages WHERE id IN (
-        SELECT reply.id FROM json_each(?) AS one CROSS JOIN messages AS said ON said.id = one.value
+        SELECT reply.id FROM json_each(?) AS given
+        CROSS JOIN messages AS said ON said.id = given.value
         CROSS JOIN messages AS reply ON reply.conversation_id = said.conversation_id
             AND reply.id > said.id AND reply.id < ifnull((
                 SELECT next.id FROM messages AS next
@@ -52,35 +53,32 @@ def replies(db: sqlite3.Connection, message_ids: Iterable[int]) -> list[Message]
     return select(db, Message, source, (ids, ids))
 
 
-def count_messages(db: sqlite3.Connection, phrases: Sequence[str], exclude: Iterable[int]) -> int:
-    """Return how many messages contain any of these phrases, not counting `exclude`."""
-    if not phrases:
-        return 0
-    query = f"""SELECT count(*) FROM messages_fts
-                WHERE messages_fts MATCH ? AND rowid NOT IN {ID_LIST}"""
-    return int(scalar(db, query, (_any_of(phrases), json_ids(exclude))))
+def count_messages_with(
+    db: sqlite3.Connection, phrases: Sequence[str], exclude: Iterable[int]
+) -> int:
+    """Return how many messages contain any of these phrases, without those in `exclude`."""
+    return len(_ids_with(db, "messages_fts", phrases).difference(exclude))
 
 
 def observations_with(db: sqlite3.Connection, phrases: Sequence[str]) -> list[tuple[int, str]]:
     """Return (id, content) of the observations that contain any of these phrases."""
-    if not phrases:
-        return []
-    return db.execute(
-        """SELECT o.id, o.content
-           FROM observations_fts AS f JOIN observations AS o ON o.id = f.rowid
-           WHERE observations_fts MATCH ?""",
-        (_any_of(phrases),),
-    ).fetchall()
+    ids = _ids_with(db, "observations_fts", phrases)
+    query = f"SELECT id, content FROM observations WHERE id IN {ID_LIST}"
+    return db.execute(query, (json_ids(ids),)).fetchall()
 
 
-def _any_of(phrases: Sequence[str]) -> str:
-    """Return the FTS5 expression that matches any of the phrases."""
-    quoted = ['"' + phrase.replace('"', '""') + '"' for phrase in phrases[:_MAX_PHRASES]]
-    return " OR ".join(quoted)
+def _ids_with(db: sqlite3.Connection, index: str, phrases: Sequence[str]) -> set[int]:
+    """Return the ids of the rows of a search index that contain any of the phrases."""
+    quoted = ['"' + phrase.replace('"', '""') + '"' for phrase in phrases]
+    found: set[int] = set()
+    for start in range(0, len(quoted), _PHRASES_AT_ONCE):
+        any_of = " OR ".join(quoted[start : start + _PHRASES_AT_ONCE])
+        found.update(column(db, f"SELECT rowid FROM {index} WHERE {index} MATCH ?", (any_of,)))
+    return found
 
 
 def conversation_notes(db: sqlite3.Connection) -> list[ConversationNotes]:
-    """Return the conversations that have a title, current task or suggested response."""
+    """Return the notes of all conversations that have any."""
     source = """conversations
         WHERE title IS NOT NULL OR current_task IS NOT NULL OR suggested_response IS NOT NULL
         ORDER BY id"""
@@ -88,7 +86,7 @@ def conversation_notes(db: sqlite3.Connection) -> list[ConversationNotes]:
 
 
 def store_conversation_notes(db: sqlite3.Connection, changed: Iterable[ConversationNotes]) -> None:
-    """Store the title, current task and suggested response of conversations."""
+    """Store changed notes of conversations."""
     db.executemany(
         """UPDATE conversations SET title = ?, titled_by = ?, current_task = ?,
            suggested_response = ? WHERE id = ?""",
@@ -105,8 +103,8 @@ def cycle_notes(db: sqlite3.Connection) -> list[CycleNotes]:
     return [CycleNotes(i, tuple(json.loads(notes or "[]")), error) for i, notes, error in rows]
 
 
-def store_notes(db: sqlite3.Connection, cycles: Iterable[CycleNotes]) -> None:
-    """Store the notes and errors of cycles."""
+def store_cycle_notes(db: sqlite3.Connection, cycles: Iterable[CycleNotes]) -> None:
+    """Store changed notes and errors of cycles."""
     db.executemany(
         "UPDATE cycles SET notes = ?, error = ? WHERE id = ?",
         [(json.dumps(c.notes) if c.notes else None, c.error, c.id) for c in cycles],
@@ -114,7 +112,7 @@ def store_notes(db: sqlite3.Connection, cycles: Iterable[CycleNotes]) -> None:
 
 
 def tool_rounds(db: sqlite3.Connection, exclude: Iterable[int]) -> list[tuple[int, str]]:
-    """Return (message id, blocks) of the replies that used tools, without `exclude`.
+    """Return (message id, blocks) of the replies that used tools, without those in `exclude`.
 
     Tool rounds are a JSON list. A notebook's reply has a JSON object instead.
     """
@@ -139,7 +137,7 @@ def drop_tool_rounds(db: sqlite3.Connection, message_ids: Iterable[int]) -> None
 def abandon_readers(db: sqlite3.Connection, now: str) -> None:
     """Abandon all running cycles, since each may have read what is now forgotten.
 
-    That holds for every observer: it is given observations of all conversations.
+    This includes every observer, as observers are given observations of all conversations.
     """
     db.execute(
         """UPDATE cycles SET status = 'abandoned', finished_at = ?, owner = NULL,

@@ -80,7 +80,7 @@ class Entry(NamedTuple):
     priority: str | None = None
     stance: str | None = None
     state: str | None = None
-    found: bool = True
+    is_searchable: bool = True
     """Whether it may be a result; if not, it may only be read as context."""
 
     @property
@@ -102,7 +102,7 @@ def match(
     """Return the ids that match an FTS5 expression, best first by bm25.
 
     Messages are not checked for being searchable unless a filter applies, to save the
-    join; `Entry.found` tells.
+    join; `Entry.is_searchable` tells.
     """
     table = _TABLES[kind]
     where: list[str] = []
@@ -135,7 +135,7 @@ def entries(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filt
     """Return the entries with these ids, ordered by id."""
     where, values = _conditions(kind, filters)
     moment = to_text(filters.as_of) if filters.as_of else _END_OF_TIME
-    fields = _FIELDS[kind] | {"found": " AND ".join(where) or "1"}
+    fields = _FIELDS[kind] | {"is_searchable": " AND ".join(where) or "1"}
     rows = db.execute(
         f"""SELECT {", ".join(fields.values())} FROM {_TABLES[kind]} AS m {_JOINS[kind]}
             WHERE m.id IN {ID_LIST} ORDER BY m.id""",
@@ -146,7 +146,7 @@ def entries(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filt
 
 def results(db: sqlite3.Connection, kind: str, ids: Iterable[int], filters: Filters) -> list[Entry]:
     """Return the entries with these ids that may be results, ordered by id."""
-    return [entry for entry in entries(db, kind, ids, filters) if entry.found]
+    return [entry for entry in entries(db, kind, ids, filters) if entry.is_searchable]
 
 
 def highest_id(db: sqlite3.Connection, kind: str) -> int:
@@ -286,6 +286,12 @@ _JOINS = {
     "observation": "JOIN cycles AS c ON c.id = m.cycle_id",
     "memory": "LEFT JOIN observations AS o ON o.id = m.observation_id",
 }
+_OBSERVATION_DATES = {
+    "message": "NULL",
+    "observation": "m.observation_date",
+    "memory": "o.observation_date",
+}
+"""The SQL for the day of the observation that an entry is or was promoted from."""
 _END_OF_TIME = "9999"
 """Later than any stored time."""
 _COMMON_FIELDS = {
@@ -311,7 +317,7 @@ _FIELDS = {
     },
     "memory": _COMMON_FIELDS
     | {
-        "conversation": "o.conversation_id",
+        "conversation": "o.conversation_id", "day": "o.observation_date",
         "state": "iif(m.superseded_at <= ?, 'superseded', 'active')",
     },
 }  # fmt: skip
@@ -355,16 +361,14 @@ def _in_force(kind: str, filters: Filters) -> Iterator[_Condition]:
 
 
 def _within_days(kind: str, filters: Filters) -> Iterator[_Condition]:
-    if kind == ItemKind.OBSERVATION:
-        if filters.since:
-            yield "m.observation_date >= ?", (filters.since.isoformat(),)
-        if filters.until:
-            yield "m.observation_date <= ?", (filters.until.isoformat(),)
-        return
+    """Yield the conditions on the day: the observation's, or else that of the storing."""
+    observed = _OBSERVATION_DATES[kind]
     if filters.since:
-        yield "m.created_at >= ?", (_midnight(filters.since, filters.zone),)
+        midnight = _midnight(filters.since, filters.zone)
+        yield f"ifnull({observed} >= ?, m.created_at >= ?)", (filters.since.isoformat(), midnight)
     if filters.until and filters.until < date.max:
-        yield "m.created_at < ?", (_midnight(filters.until + timedelta(days=1), filters.zone),)
+        midnight = _midnight(filters.until + timedelta(days=1), filters.zone)
+        yield f"ifnull({observed} <= ?, m.created_at < ?)", (filters.until.isoformat(), midnight)
 
 
 def _within_descent(kind: str, descent: Descent) -> _Condition:

@@ -12,9 +12,11 @@ from construct.clock import from_text
 from construct.language.periods import relative_words
 from construct.memory.agenda import AgendaItem
 from construct.operations.agenda import Agenda, CalendarEvent
+from construct.store.records import Observation
 from construct.text import one_line
+from construct.views.memory import observation_line
 from construct.views.widgets import Prose, grid, spaced
-from construct.vocabulary import AgendaState
+from construct.vocabulary import AgendaState, Settled
 
 NOTHING = "Nothing on the agenda. Plans for a day, a month or a year appear here."
 _MAX_OCTETS = 75
@@ -30,13 +32,33 @@ def agenda_json(agenda: Agenda) -> list[dict[str, object]]:
     ]
 
 
-def agenda_view(agenda: Agenda) -> RenderableType:
-    """Return the agenda as sections: today, ahead, vague dates, outcome unknown."""
-    sections = [
+def agenda_view(agenda: Agenda, *, compact: str = "/compact") -> RenderableType:
+    """Return the agenda as sections: today, ahead, vague dates, outcome unknown.
+
+    `compact` is the command that adds plans from messages which are not compacted.
+    """
+    sections: list[RenderableType] = [
         Group(Text(title, style="accent"), _table(items, agenda.today))
         for title, items in _sections(agenda.items)
     ]
-    return spaced(sections) if sections else Text(NOTHING)
+    if not sections:
+        sections.append(Text(NOTHING))
+    if agenda.not_compacted:
+        count = agenda.not_compacted
+        last = "message" if count == 1 else f"{count:,} messages"
+        text = f"Not included yet: the last {last}. {compact} adds their plans."
+        sections.append(Text(text, style="dim"))
+    return spaced(sections)
+
+
+def settled_text(how: Settled, new: Observation, today: date) -> str:
+    """Return the message that an item is done or cancelled, naming its new observation."""
+    return f"Marked as {how}:\n{observation_line(new, today)}"
+
+
+def moved_text(new: Observation, today: date) -> str:
+    """Return the message that an item was moved, naming its new observation."""
+    return f"Moved to {new.referenced_date}:\n{observation_line(new, today)}"
 
 
 def _sections(items: Sequence[AgendaItem]) -> Iterator[tuple[str, list[AgendaItem]]]:

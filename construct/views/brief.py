@@ -8,15 +8,15 @@ from construct.memory.agenda import AgendaItem
 from construct.text import one_line
 from construct.vocabulary import AgendaState
 
-_MOST_LINES = 5
+_MAX_LINES = 5
 
 
 def brief_lines(items: Sequence[AgendaItem], today: date) -> list[str]:
     """Return one line per item, at most five; the last one counts those left out."""
     lines = [_line(item, today) for item in items]
-    if len(lines) <= _MOST_LINES:
+    if len(lines) <= _MAX_LINES:
         return lines
-    kept = lines[: _MOST_LINES - 1]
+    kept = lines[: _MAX_LINES - 1]
     return [*kept, f"{len(lines) - len(kept)} more: construct agenda"]
 
 

@@ -33,7 +33,7 @@ def dry_run_plan_view(plan: DryRunPlan) -> str:
     messages = counted(len(plan.messages), "message")
     size = counted(sum(m.token_count for m in plan.messages), "token")
     if plan.model is None:
-        return f"Reads {messages} again, about {size}, by rule, at no cost."
+        return f"Reads {messages} again, about {size}, without a model, at no cost."
     calls = counted(plan.estimate.calls, "call")
     cost = expected_cost(plan.estimate.usd)
     return f"Reads {messages} again, about {size}, with {plan.model.name}, in about {calls}{cost}."
@@ -89,7 +89,7 @@ def _summary(done: DryRun) -> str:
     ]
     if done.left_out:
         counts.append(f"{len(done.left_out):,} kept out by your rules")
-    cost = "Its cost is unknown"
+    cost = "The cost is unknown"
     if done.cost_usd is not None:
         cost = f"It cost {money(done.cost_usd)}"
     return f"{', '.join(counts)}. Nothing was stored. {cost}."

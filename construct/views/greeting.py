@@ -27,9 +27,9 @@ _TWO_COLUMNS_FROM = 76
 _TASK_LENGTH = 120
 _COMMANDS = (
     ("/memory", "what it knows about you"),
-    ("/why ID", "where that came from"),
+    ("/why ID", "where it came from"),
     ("/edit ID", "correct it"),
-    ("/forget ID", "delete it, for good"),
+    ("/forget ID", "delete it for good"),
     ("/private on", "talk without being stored"),
     ("/help", "everything else"),
 )

@@ -23,7 +23,7 @@ from construct.views.words import counted, period
 _BAR_WIDTH = 24
 _MAX_LEVEL = 2
 """The timeline counts this generation and all later ones as one level."""
-_LEGEND = "known: noted from messages + condensed once + condensed more often"
+_LEGEND = "known: noted from messages + condensed once + condensed more than once"
 _NOTHING = "Nothing is remembered yet."
 
 _SignedLine = tuple[str, Observation]

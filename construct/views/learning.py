@@ -49,7 +49,7 @@ def observe_plan_view(plan: ObservePlan) -> str:
     messages = counted(plan.messages, "imported message")
     conversations = counted(len(plan.backlogs), "conversation")
     tokens = counted(sum(waiting.tokens for waiting in plan.backlogs), "token")
-    how = "by rule, at no cost"
+    how = "without a model, at no cost"
     if plan.model is not None:
         how = f"with {plan.model}, in about {counted(plan.estimate.calls, 'call')}"
     cost = expected_cost(plan.estimate.usd)

@@ -25,7 +25,7 @@ from construct.vocabulary import MemoryOrigin, Stance
 
 _STANCES: Mapping[str, str] = {Stance.ASSISTANT: "the assistant's words"}
 _MAX_RELATIONS, _MAX_RELATIONS_BELOW = 40, 6
-"""Relations drawn of the entity asked for, and of each entity below it."""
+"""Relations shown for the entity asked for, and for each entity below it."""
 
 
 def memory_list_view(
@@ -70,7 +70,7 @@ def nothing_listed(memory_list: MemoryList, *, compact: str, search: str = "") -
         return "Nothing is remembered yet. `construct observe` learns from what was imported."
     return (
         "Nothing is remembered yet. Messages are observed once there are enough of them, or "
-        f"at once by {compact}."
+        f"when you run {compact}."
     )
 
 
@@ -97,7 +97,7 @@ def memory_list_json(memory_list: MemoryList, clock: Clock) -> list[dict[str, An
 
 
 def shown_view(item: Observation | Message | StoredMemory, clock: Clock) -> RenderableType:
-    """Return one observation, message or memory."""
+    """Return one observation, message or memory for the terminal."""
     match item:
         case Observation():
             today = clock.today()
@@ -203,14 +203,14 @@ def memory_table(memories: Sequence[Memory], most: int | None = None) -> Table:
 
 
 def and_more(total: int, most: int | None) -> Text | None:
-    """Return "and 3 more" for a list cut at `most`; None for a complete one."""
+    """Return "and 3 more" for a list of which `most` are shown; None if all are shown."""
     if most is None or total <= most:
         return None
     return Text(f"and {total - most:,} more", style="dim")
 
 
 def notes(o: Observation, today: date) -> list[str]:
-    """Return short notes on an unusual stance, date or state of an observation."""
+    """Return short notes on what is unusual in an observation: stance, date or state."""
     marks = [] if o.stance == Stance.STATED else [_STANCES.get(o.stance, o.stance)]
     if o.referenced_date and o.referenced_date != o.observation_date:
         marks.append(f"for {o.referenced_date}")

@@ -100,7 +100,7 @@ def _message_view(trace: MessageTrace, clock: Clock) -> RenderableType:
         tree.add(_observation(o))
     if trace.observations:
         return tree
-    return Group(tree, Text("No memory rests on it.", style="dim"))
+    return Group(tree, Text("Nothing that is remembered comes from it.", style="dim"))
 
 
 def _memory_view(trace: MemoryTrace, clock: Clock) -> RenderableType:
@@ -120,7 +120,7 @@ def why_last_view(trace: ReplyTrace, clock: Clock) -> RenderableType:
             branch = tree.add(Text(heading, style="dim"))
             for item in items:
                 branch.add(_item(item, clock))
-    heading = "no other observations"
+    heading = "no other observations" if trace.given else "nothing from memory"
     if trace.lines:
         heading = f"{counted(trace.lines, 'observation')} before the conversation"
     branch = tree.add(Text(heading, style="dim"))

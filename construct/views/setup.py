@@ -29,7 +29,7 @@ PROTOCOLS = (
 _OTHER_CHOICES = {
     "k": "Claude, with an API key from https://console.anthropic.com",
     "u": "a server by its address, on this machine or another",
-    "d": "look around a demo life first",
+    "d": "try the demo first: the memories of an invented person",
     "n": "continue without a model: a notebook that finds what you wrote",
     "q": "leave everything as it is",
 }
@@ -51,9 +51,9 @@ def screen(reach: Reach, heading: str) -> str:
 
 def _status_line(reach: Reach) -> str:
     if reach.model == NOTEBOOK:
-        return "No model is set up yet. Pick one with a key:"
+        return "No model is set up yet. Choose one:"
     origin = f" ({_ORIGINS[reach.credentials]})" if reach.credentials else ""
-    return f"Replies come from {model_words(reach.model)}{origin}. Pick another with a key:"
+    return f"Replies come from {model_words(reach.model)}{origin}. Choose another:"
 
 
 def described(model: FoundModel) -> str:

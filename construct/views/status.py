@@ -32,7 +32,7 @@ _MODES = {
     Mode.OFF: "memory is neither shown nor learned",
 }
 _WATERMARKS = {
-    WatermarkName.OBSERVED: ("read by an observer", "still to be read"),
+    WatermarkName.OBSERVED: ("read by the observer", "still to be read"),
     WatermarkName.COMPACTED: ("replaced by observations in the window", "still to be replaced"),
     WatermarkName.WINDOW: ("out of the window", "still in it"),
 }
@@ -93,17 +93,21 @@ def status_notes(status: Status, imported: int = 0, compact: str = "/compact") -
         waiting = " Compacting waits for it." if status.compaction.ratio >= 1 else ""
         yield (
             "An observation run was undone. Its messages will be read again after "
-            f"{counted(work.held_tokens, 'more token')} of talk, or by {compact}.{waiting}"
+            f"{counted(work.held_tokens, 'more token')} of talk, or when you run "
+            f"{compact}.{waiting}"
         )
     elif status.observation.ratio >= 1 and not work.running:
-        yield f"An observation run is due. It starts with your next message, or by {compact}."
+        yield (
+            "An observation run is due. It starts with your next message, or when you run "
+            f"{compact}."
+        )
     if status.reflection.ratio >= 1:
         yield _reflection_note(status.reflection, work, compact)
     if work.is_limited:
         yield (
             f"Memory work has cost {money(work.spent_usd)} today; the daily limit is "
-            f"{money(work.limit_usd)} (CONSTRUCT_WORKER_DAILY_USD). Until midnight notes "
-            "are made by rule."
+            f"{money(work.limit_usd)} (CONSTRUCT_WORKER_DAILY_USD). Until midnight, "
+            "observations are made by fixed rules, without a model."
         )
     if work.left_out:
         yield left_out_view(work.left_out)
@@ -119,14 +123,14 @@ def watermarks_view(watermarks: Sequence[Watermark], clock: Clock) -> Renderable
     rows: list[tuple[RenderableType, Text]] = []
     for mark in watermarks:
         up_to_it, after_it = _WATERMARKS[WatermarkName(mark.name)]
-        head = Text(f"no message is {up_to_it} yet", style="dim")
+        head = Text("no message yet", style="dim")
         if mark.message is not None:
             place = f"up to message {mark.message.id}, {when(mark.message.created_at, clock)}"
             head = Text.assemble(place, (f": {up_to_it}", "dim"))
         if mark.above:
             head.append(f"; {counted(mark.above, 'message')} {after_it}", style="dim")
         rows.append((Text(mark.name, style="accent"), head))
-        if mark.message is not None:
+        if mark.message is not None and mark.message.text.strip():
             rows.append(("", Text(f"“{shorten(mark.message.text, _QUOTE_LENGTH)}”", style="dim")))
     return grid(rows, Column(no_wrap=True), Column(overflow="fold"))
 
@@ -141,14 +145,14 @@ def _steps(status: Status) -> dict[str, Progress]:
 
 def _reflection_note(progress: Progress, work: Work, compact: str) -> str:
     if progress.tokens < work.reflect_from:
-        outcome = "was undone" if work.reflector_undone else "could save little"
+        outcome = "was undone" if work.reflector_undone else "saved little"
         return (
             f"The last reflection {outcome}. The next is due at {work.reflect_from:,} tokens of "
-            f"observations, or by {compact}."
+            f"observations, or when you run {compact}."
         )
     latest = int(REFLECT_REGARDLESS * progress.threshold)
     return (
-        "A reflection is due. It comes with the next compaction, at "
+        "A reflection is due. It runs with the next compaction, or at "
         f"{latest:,} tokens at the latest."
     )
 

@@ -26,7 +26,7 @@ def imported_text(imported: Imported) -> str:
 def imported_notes(imported: Imported) -> Iterator[str]:
     """Yield what the user should know or do after an import."""
     if imported.is_unread:
-        yield "It can be searched now. `construct observe` learns from it."
+        yield "The imported messages can be searched now. `construct observe` learns from them."
     if imported.report.warning:
         yield imported.report.warning
 
@@ -40,6 +40,6 @@ def left_off_text(unsearchable: int, started: Collection[str]) -> str:
     if unsearchable and READING in started:
         return (
             f"Stopped. Everything is stored, but {counted(unsearchable, 'message')} cannot be "
-            "searched yet. Run it again to continue."
+            "searched yet. Run the same command to continue."
         )
-    return "Stopped. Nothing was added. Run it again."
+    return "Stopped. Nothing was added. Run the same command again."

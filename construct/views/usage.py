@@ -136,8 +136,8 @@ def _by_day(days: Sequence[DayCost]) -> Table:
 
 def _compared(spent: float, instead: Estimate) -> ByWidth:
     costs = (spent, instead.recent_usd, instead.full_usd)
-    names = ("as it was", f"last {counted(instead.recent_messages, 'message')}", "whole history")
-    notes = ("with the memory", "older messages are forgotten", "sent every time")
+    names = ("Construct", f"last {counted(instead.recent_messages, 'message')}", "whole history")
+    notes = ("notes and the newest messages", "older messages are forgotten", "sent every time")
     most = max(costs)
     bars = (AccentBar(most or 1.0, 0, cost) for cost in costs)
     sums = [money_in_table(cost, most) for cost in costs]

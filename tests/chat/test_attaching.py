@@ -78,7 +78,7 @@ async def test_a_file_is_shown_before_it_is_sent(settings: Settings, sent: Sent)
     async with seated(settings) as seat:
         seat.type("compare @cat.png with @notes.txt.")
         await seat.see(CHIP)
-        await seat.see("[text: notes.txt, 4 tokens] · /detach takes it off")
+        await seat.see("[text: notes.txt, 4 tokens] · /detach removes it")
         seat.type("\r")
         await seat.see("› [image: cat.png]")
         await seat.see("You said")
@@ -128,7 +128,7 @@ async def test_a_file_that_cannot_be_attached(settings: Settings, sent: Sent) ->
         seat.type("\r!")
         await seat.see("› see @photo.heic!")
         seat.type("\x15see @photo.heic\r")
-        await seat.see("text can. · /detach takes it off")
+        await seat.see("text can. · /detach removes it")
         await seat.see("› see @photo.heic")
         seat.type(" /detach\r\r")
         await seat.see(lambda: len(sent) == 1)
@@ -232,7 +232,7 @@ async def test_vi_keys_insert_the_next_key_with_ctrl_v(settings: Settings) -> No
         seat.type("\x16\x01")
         await seat.see("› ^A")
         seat.type("\x18\x16")
-        await seat.see("No clipboard is within reach")
+        await seat.see("No clipboard is available")
         seat.type("\x03")
 
 
@@ -245,7 +245,7 @@ async def test_a_picture_on_the_clipboard(
     monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
     async with seated(settings) as seat:
         seat.type("\x16")
-        await seat.see("No clipboard is within reach")
+        await seat.see("No clipboard is available")
         monkeypatch.setenv("WAYLAND_DISPLAY", "wayland-0")
         monkeypatch.setattr("shutil.which", lambda _: None)
         seat.type("\x16")
@@ -283,7 +283,7 @@ async def test_at_sign_in_piped_text_means_nothing(settings: Settings, sent: Sen
     from tests.chat.commands.plainly import talking
 
     async with talking(settings) as dialogue:
-        await dialogue.line("see @cat.png")
+        await dialogue.run_line("see @cat.png")
     assert sent == [("see @cat.png", [])]
 
 
@@ -377,6 +377,7 @@ def test_choices_of_paths(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     os.mkfifo(folder / "a pipe")
     monkeypatch.setenv("HOME", str(folder))
     names = ["cat.png", "my cat.png", "notes.txt", "paper.pdf", "photo.heic", "sub folder/"]
+    (folder / "loop").symlink_to("loop")
     assert path_choices("") == names
     assert path_choices("~/S") == ["~/sub folder/"]
     assert path_choices(".h") == [".hidden.png"]

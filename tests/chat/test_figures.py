@@ -92,17 +92,17 @@ def test_the_panel_says_where_memory_stands() -> None:
         (
             progress(1.2, 1.1),
             {"held_tokens": 1},
-            ["after 1 more token of talk, or by /compact. Compacting waits"],
+            ["after 1 more token of talk, or when you run /compact. Compacting waits"],
         ),
         (
             progress(0, 0, 1.1),
             {},
-            ["comes with the next compaction, at 1,500 tokens at the latest"],
+            ["runs with the next compaction, or at 1,500 tokens at the latest"],
         ),
         (
             progress(0, 0, 1.1),
             {"reflect_from": 1200},
-            ["could save little. The next is due at 1,200"],
+            ["saved little. The next is due at 1,200"],
         ),
         (
             progress(0, 0, 1.1),
@@ -112,7 +112,7 @@ def test_the_panel_says_where_memory_stands() -> None:
         (
             progress(0),
             {"spent_usd": 1.0},
-            ["has cost $1.00 today", "Until midnight notes are made by rule"],
+            ["has cost $1.00 today", "Until midnight, observations are made by fixed rules"],
         ),
         (progress(0), {"spent_usd": 1.0, "worker": "extractive"}, []),
     ],
@@ -147,7 +147,7 @@ def test_usage_by_day_and_without_a_memory() -> None:
     text = to_text(usage_view(replace(COSTS, days=cost_by_day(SPENT, later))))
     assert re.search(r"2026-03-09 .* \$0\.4000 +\$0\.3000 +\$0\.1000", text)
     for words in (
-        r"as it was +█+[^ ]* +\$0\.40",
+        r"Construct +█+[^ ]* +\$0\.40",
         r"last 20 messages .* \$0\.50",
         r"whole history .* \$1\.60",
     ):
@@ -209,7 +209,7 @@ def test_what_was_found_fits_a_small_screen(width: int) -> None:
     lines = to_text(search_view(SearchResult("tea", hits)), width).splitlines()
     assert len(lines) <= 26
     assert sum(map(len, lines)) > 8 * width
-    assert lines[-1] == "loose: has only some of the words, or stands next to a match"
+    assert lines[-1] == "loose: has only some of the words, or is next to a match"
 
 
 def test_what_was_looked_for_is_seen() -> None:

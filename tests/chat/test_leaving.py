@@ -62,7 +62,7 @@ async def test_two_terminals_in_one_talk(api: FakeApi, settings: Settings) -> No
         await first.see("whenever you like")
         async with seated(settings) as second:
             await second.see(
-                "this conversation is open in another terminal too; /new begins another"
+                "this conversation is open in another terminal too; /new begins a new one"
             )
             second.type("/new\r")
             await second.see("A new conversation.")

@@ -282,7 +282,7 @@ def test_vi_keys_follow_readline(tmp_path: Path) -> None:
     inputrc.write_text("# mine\n  set editing-mode   vi\n")
     assert wants_vi("auto", env)
     assert not wants_vi("emacs", env)
-    inputrc.write_text("set editing-mode emacs\n")
+    inputrc.write_text("set editing-mode vi\nset editing-mode emacs\n")
     assert not wants_vi("auto", env)
     assert wants_vi("vi", env)
 

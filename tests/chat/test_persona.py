@@ -53,7 +53,7 @@ async def test_the_persona_is_the_users(
     assert "delete this file" not in system_of(api)
     own.unlink()
     async with talking(settings) as dialogue:
-        await dialogue.line("Once more.")
+        await dialogue.run_line("Once more.")
     assert "Zeno" not in system_of(api)
 
 
@@ -78,11 +78,11 @@ async def test_the_file_of_older_versions_is_read(api: FakeApi, settings: Settin
     for name, words in (("companion.md", "I am old."), ("persona.md", "I am new.")):
         (folder / name).write_text(words)
         async with talking(settings) as dialogue:
-            await dialogue.line("Hello.")
+            await dialogue.run_line("Hello.")
         assert words in system_of(api)
     (folder / "mine").write_text("<!-- for me -->\nI am mine.")
     async with talking(replace(settings, persona=folder / "mine")) as dialogue:
-        await dialogue.line("Hello.")
+        await dialogue.run_line("Hello.")
     assert "I am mine." in system_of(api)
     assert "for me" not in system_of(api)
 
@@ -93,7 +93,7 @@ async def test_without_a_terminal_the_file_is_named(
     """It is there to be opened."""
     async with talking(settings) as dialogue:
         await shown(dialogue, "/help persona", capsys)
-        await dialogue.line("/persona")
+        await dialogue.run_line("/persona")
     assert f"Open it in your editor: {settings.persona_file}" in capsys.readouterr().err
     assert settings.persona_file.is_file()
 

@@ -58,7 +58,7 @@ async def test_interrupted_before_a_word_came(api: FakeApi, settings: Settings) 
         seat.type("well?\r")
         await seat.see(lambda: bool(api.of("chat")))
         seat.type("\x03")
-        await seat.see("interrupted before a word came; /retry asks again")
+        await seat.see("interrupted before the reply began; /retry asks again")
         seat.type("/retry\r")
         await seat.see("in time")
     assert stored(settings, "SELECT content FROM messages") == [("well?",), ("in time",)]
@@ -141,7 +141,7 @@ def test_no_editor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(UsageError, match="Set EDITOR"):
         edit_text("x", {"EDITOR": "/nonexistent/editor"})
-    with pytest.raises(UsageError, match="VISUAL is not a command"):
+    with pytest.raises(UsageError, match="VISUAL has a quote without"):
         edit_text("x", {"VISUAL": "'half a quote"})
     assert edit_text("as it was\n", {"EDITOR": "/bin/false"}) == "as it was\n"
 

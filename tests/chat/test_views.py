@@ -367,7 +367,7 @@ def test_memory_is_grouped_by_day() -> None:
 
 def test_nothing_yet() -> None:
     """Where there is nothing, the views say so."""
-    assert "by /compact" in nothing_listed(listed(), compact="/compact")
+    assert "when you run /compact" in nothing_listed(listed(), compact="/compact")
     assert "`construct observe` learns from" in nothing_listed(listed(unread=3), compact="")
     assert "Nothing is remembered" in to_text(generations_view(Generations((), (), {}, ()), TODAY))
     assert "Nothing is remembered" in to_text(timeline_view([]))

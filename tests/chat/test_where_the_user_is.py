@@ -22,13 +22,13 @@ async def test_after_switching(settings: Settings, api: FakeApi) -> None:
     """Without a word said there, it is the one that was switched to."""
     async with talking(settings) as dialogue:
         for line in ("Tea.", "/new", "Garden."):
-            await dialogue.line(line)
+            await dialogue.run_line(line)
     assert here(settings) == 2
     async with talking(settings) as dialogue:
-        await dialogue.line("/switch 1")
+        await dialogue.run_line("/switch 1")
     assert here(settings) == 1
     async with talking(settings) as dialogue:
-        await dialogue.line("More tea.")
+        await dialogue.run_line("More tea.")
     assert here(settings) == 1
 
 
@@ -36,10 +36,10 @@ async def test_after_forking(settings: Settings, api: FakeApi) -> None:
     """It is the fork; once that is deleted, the one talked in last."""
     async with talking(settings) as dialogue:
         for line in ("Tea.", "/fork Aside"):
-            await dialogue.line(line)
+            await dialogue.run_line(line)
     assert here(settings) == 2
     async with talking(settings) as dialogue:
-        await dialogue.line("/conversations delete 2 --yes")
+        await dialogue.run_line("/conversations delete 2 --yes")
     assert here(settings) == 1
 
 
@@ -47,10 +47,10 @@ async def test_a_clock_that_was_wrong_leads_nowhere_else(settings: Settings, api
     """What was said with the clock a year ahead is not where the user is ever after."""
     ahead = replace(settings, clock=Clock(datetime.now(UTC) + timedelta(days=366)))
     async with talking(ahead) as dialogue:
-        await dialogue.line("Next year.")
+        await dialogue.run_line("Next year.")
     async with talking(settings) as dialogue:
         for line in ("/new", "This year."):
-            await dialogue.line(line)
+            await dialogue.run_line(line)
     assert here(settings) == 2
 
 
@@ -58,7 +58,7 @@ async def test_a_new_one_counts_once_something_is_said(settings: Settings, api: 
     """/new alone stores nothing: the next start goes on where something was said."""
     async with talking(settings) as dialogue:
         for line in ("Tea.", "/new"):
-            await dialogue.line(line)
+            await dialogue.run_line(line)
     assert here(settings) == 1
 
 
@@ -66,7 +66,7 @@ async def test_private_talk_does_not_move(settings: Settings, api: FakeApi) -> N
     """What is said in private leaves no trace, not even where it was said."""
     async with talking(settings) as dialogue:
         for line in ("Tea.", "/new", "Garden."):
-            await dialogue.line(line)
+            await dialogue.run_line(line)
     async with seated(settings, conversation=1, private=True) as seat:
         seat.type("Nobody knows.\r")
         await seat.see("You said")
@@ -96,12 +96,12 @@ async def test_replies_of_the_small_model_are_named_once(settings: Settings, api
     """
     gone = "the small built-in model, which is gone"
     async with talking(settings) as dialogue:
-        await dialogue.line("Tea.")
+        await dialogue.run_line("Tea.")
     with closing(open_database(settings.db)) as db:
         db.execute("UPDATE messages SET model = 'local:SmolLM2-360M' WHERE role = 'assistant'")
     async with seated(settings) as seat:
         await seat.see(gone)
     async with seated(settings) as seat:
         seat.type("/help\r")
-        await seat.see("/help all lists every command")
+        await seat.see("/help all: every command")
         assert gone not in seat.screen.text

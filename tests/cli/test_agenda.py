@@ -110,6 +110,7 @@ def test_settles(planned: Program, how: str, id: str) -> None:
     assert planned.run("undo", "--yes").returncode == 0
     assert states(planned) == before
     assert planned.run("doctor").returncode == 0
+    assert planned.run("agenda", how, id).stdout.startswith(f"Marked as {how}:\n")
 
 
 def test_correcting_the_words_of_what_is_settled_does_not_bring_it_back(planned: Program) -> None:
@@ -241,6 +242,14 @@ def test_an_empty_agenda(program: Program) -> None:
     assert program.json("agenda") == []
     assert events(program) == {}
     assert not program.db.exists()
+
+
+def test_the_agenda_says_that_the_newest_messages_are_not_in_it(program: Program) -> None:
+    """A plan that was just told is missing, and the last line says how to add it."""
+    program.run("ask", "--no-wait", "I see the dentist on Friday.")
+    assert "the last 2 messages. `construct compact` adds" in program.run("agenda").stdout
+    program.run("compact")
+    assert "Not included" not in program.run("agenda").stdout
 
 
 def test_brief_says_what_is_due(planned: Program) -> None:

@@ -245,7 +245,7 @@ def test_interrupting_the_memory_work_leaves_it_for_later(program: Program, api:
     arguments = [sys.executable, "-m", "construct", "ask", " ".join(facts(12))]
     terminal = PseudoTerminal(arguments, program.environment(LOW))
     try:
-        terminal.see("finishing memory: Ctrl-C leaves it")
+        terminal.see("finishing memory work… Ctrl-C leaves it")
         terminal.type("\x03")
         assert terminal.wait(10) == 0
         assert "finishing memory" not in terminal.screen.text

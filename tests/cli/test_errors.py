@@ -238,6 +238,26 @@ def test_an_interrupt_while_it_works_exits_130(
     assert program.run("status") == Done(130, "", "")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ("memory", "list", "--db", "x"),
+            "--db goes before the command: construct --db PATH memory",
+        ),
+        (("--json", "status"), "--json goes after the command: construct status --json"),
+        (("chat", "--json"), "No such option: --json"),
+    ],
+)
+def test_an_option_on_the_wrong_side_of_the_command(
+    program: Program, arguments: tuple[str, ...], words: str
+) -> None:
+    """The error says where it belongs. An option that the command lacks is only refused."""
+    done = program.run(*arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
 def test_no_pager_is_started(lived: Program) -> None:
     """Neither PAGER nor a terminal's width changes what is printed."""
     marker = lived.folder / "paged"

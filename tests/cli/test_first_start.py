@@ -28,7 +28,7 @@ def config(program: Program) -> Path:
 def test_on_without_a_model_and_back_again(program: Program) -> None:
     """The choice is remembered: the second start asks nothing."""
     with on_terminal(program) as terminal:
-        terminal.see("Pick one with a key:")
+        terminal.see("Choose one:")
         terminal.type("n")
         terminal.see("This is a notebook")
         terminal.see("new conversation")
@@ -52,7 +52,7 @@ def test_a_key_is_typed_hidden_and_a_wrong_one_is_not_kept(program: Program) -> 
         terminal.type("k")
         terminal.see("API key (not shown):")
         terminal.type(f"two words{ENTER}")
-        terminal.see("Pick again")
+        terminal.see("Choose again")
         assert "two words" not in terminal.screen.text
         terminal.type("7")
         terminal.see("Press one of the keys above")
@@ -73,7 +73,7 @@ def test_a_model_found_on_this_machine(program: Program, api: FakeApi) -> None:
         with on_terminal(Program(program.folder, program.env | found)) as terminal:
             terminal.see("1  gemma4:12b in Ollama")
             terminal.type("1")
-            terminal.see("Pick again")  # this fake answers no messages
+            terminal.see("Choose again")  # this fake answers no messages
             terminal.type("q")
             assert terminal.wait() == 0
         assert "POST /v1/messages" in server.asked

@@ -57,7 +57,10 @@ def test_an_import_that_is_told_to_stop(program: Program) -> None:
         pipe.flush()
         process.terminate()
         _, err = process.communicate(timeout=20)
-    assert (process.returncode, err) == (143, "Stopped. Nothing was added. Run it again.\n")
+    assert (process.returncode, err) == (
+        143,
+        "Stopped. Nothing was added. Run the same command again.\n",
+    )
     assert program.json("conversations", "list") == []
 
 

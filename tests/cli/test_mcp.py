@@ -329,7 +329,7 @@ def test_settings_of_clients(program: Program, client: str, key: str) -> None:
 def test_what_cannot_be_served(program: Program) -> None:
     """It is said at the start, in plain words."""
     unknown = program.run("mcp", "--print-config", "emacs")
-    assert (unknown.returncode, "Known are claude-code" in unknown.stderr) == (2, True)
+    assert (unknown.returncode, "Use one of claude-code" in unknown.stderr) == (2, True)
     assert program.run("mcp", "--conversation", "9").returncode == 1
     assert program.run("mcp", "--since", "someday").returncode == 2
     program.db.write_bytes(b"SQLite format 3\x00 not really")

@@ -415,7 +415,7 @@ def test_compact_says_what_was_read_by_rule(program: Program, api: FakeApi) -> N
     api.fail("observer", faults.http(401), times=None)
     gone = program.run("compact")
     assert (gone.returncode, gone.stdout[:17]) == (0, "1 new observation")
-    assert "read by rule (" in gone.stderr
+    assert "read without a model (" in gone.stderr
     assert program.run("compact").stderr == ""
 
 

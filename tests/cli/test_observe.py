@@ -182,7 +182,7 @@ def test_money_spent_is_no_failure(long: Program) -> None:
     assert done["messages_left"] == 0
     assert (
         done["stopped"]
-        == "the money for it is spent, and the end of that conversation was read by rule"
+        == "the budget is spent, so the end of that conversation was read without a model"
     )
 
 

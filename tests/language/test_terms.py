@@ -181,6 +181,7 @@ def test_opening_names() -> None:
         "ben",
     }
     assert opening_names("O Tiago joga. A Inês lê. Der Hund schläft") == frozenset()
+    assert opening_names("Since I was 6. Never again. Perhaps soon") == frozenset()
 
 
 def test_date_terms() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from construct.errors import ContextOverflowError, ModelBrokenError
-from construct.llm.local_model import chat_body, take, work_body
+from construct.llm.local_model import add_chunk, chat_body, work_body
 from construct.llm.types import (
     ChatMessage,
     Opaque,
@@ -41,7 +41,7 @@ def test_blocks_become_plain_text() -> None:
         ),
         (Tool("recall", "", {}),),
     )
-    body = chat_body(request, most=100)
+    body = chat_body(request, limit=100)
     assert body["messages"] == [
         {"role": "system", "content": "Be kind.\n\nRex is a dog."},
         {"role": "user", "content": "Hi\n\nWho is Rex?"},
@@ -81,7 +81,7 @@ def test_chunks() -> None:
     """
     reply = Reply()
     progress = {"total": 30, "cache": 20, "processed": 30}
-    take(
+    add_chunk(
         reply,
         {
             "choices": [{"delta": {"role": "assistant", "content": None}}],
@@ -89,16 +89,18 @@ def test_chunks() -> None:
         },
     )
     assert reply.usage == Usage(10, 20)
-    words = [take(reply, {"choices": [{"delta": {"content": word}}]}) for word in ("Hi", " there")]
+    words = [
+        add_chunk(reply, {"choices": [{"delta": {"content": word}}]}) for word in ("Hi", " there")
+    ]
     assert words == ["Hi", " there"]
     assert reply.usage == Usage(10, 20, 0, 2)
-    take(reply, {"choices": [{"finish_reason": "length", "delta": {}}]})
+    add_chunk(reply, {"choices": [{"finish_reason": "length", "delta": {}}]})
     usage = {
         "prompt_tokens": 30,
         "completion_tokens": 3,
         "prompt_tokens_details": {"cached_tokens": 20},
     }
-    take(reply, {"choices": [], "usage": usage})
+    add_chunk(reply, {"choices": [], "usage": usage})
     assert reply == Reply("Hi there", [], Usage(10, 20, 0, 3), "max_tokens")
 
 
@@ -117,4 +119,4 @@ def test_chunks() -> None:
 def test_errors(error: Any, kind: type[Exception]) -> None:
     """A chunk that reports an error raises it."""
     with pytest.raises(kind):
-        take(Reply(), {"error": error})
+        add_chunk(Reply(), {"error": error})

@@ -178,7 +178,7 @@ def test_a_superseded_line_names_what_replaced_it(life: Life) -> None:
     with pytest.raises(ConstructError, match=f"replaced by {last}"):
         edit(life.db, a.id, "Fact z", life.clock)
     undo(life.db, life.clock)
-    with pytest.raises(ConstructError, match="no longer in force"):
+    with pytest.raises(ConstructError, match="no longer active"):
         pin(life.db, last)
     with pytest.raises(NotFoundError):
         edit(life.db, 999, "Fact z", life.clock)

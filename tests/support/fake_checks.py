@@ -37,8 +37,8 @@ _TOOL_KEYS = {
     "allowed_callers",
 }
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-_MOST_BREAKPOINTS = 4
-_MOST_OUTPUT = 128_000
+_MAX_BREAKPOINTS = 4
+_MAX_OUTPUT = 128_000
 
 
 def check(body: Json) -> None:
@@ -70,9 +70,9 @@ def _check_required(body: Json) -> None:
     most = body["max_tokens"]
     if not isinstance(most, int) or isinstance(most, bool) or most < 0:
         raise RejectedError("max_tokens: Input should be a valid integer, 0 or more")
-    if most > _MOST_OUTPUT:
+    if most > _MAX_OUTPUT:
         raise RejectedError(
-            f"max_tokens: {most} > {_MOST_OUTPUT}, the maximum allowed number of output tokens"
+            f"max_tokens: {most} > {_MAX_OUTPUT}, the maximum allowed number of output tokens"
         )
 
 
@@ -235,7 +235,7 @@ def _check_breakpoints(body: Json) -> None:
         for path, block in blocks
         if block.get("cache_control") is not None
     ]
-    if len(lives) > _MOST_BREAKPOINTS:
+    if len(lives) > _MAX_BREAKPOINTS:
         raise RejectedError(
             f"A maximum of 4 blocks with cache_control may be provided. Found {len(lives)}."
         )

@@ -41,8 +41,8 @@ _MAGIC = {
     "image/gif": b"GIF8",
     "image/webp": b"RIFF",
 }
-_MOST_PICTURE = 5 * 1024 * 1024
-_MOST_BODY = 32 * 1024 * 1024
+_MAX_PICTURE = 5 * 1024 * 1024
+_MAX_BODY = 32 * 1024 * 1024
 
 
 class RejectedError(Exception):
@@ -139,7 +139,7 @@ def _check_source(kind: str, source: Json, path: str) -> None:
         found = base64.b64decode(data, validate=True)
     except binascii.Error:
         raise RejectedError(f"{path}.data: invalid base64 data") from None
-    most = _MOST_PICTURE if kind == "image" else _MOST_BODY
+    most = _MAX_PICTURE if kind == "image" else _MAX_BODY
     if len(data) > most:
         raise RejectedError(f"{path}: {kind} exceeds {most} bytes: {len(data)} bytes > {most}")
     if not found.startswith(allowed[media_type]):

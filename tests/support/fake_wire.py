@@ -24,7 +24,7 @@ ERROR_TYPES = {
     529: "overloaded_error",
 }
 
-_MOST_DELTAS = 8
+_MAX_DELTAS = 8
 _SMALLEST_DELTA = 16
 
 
@@ -181,5 +181,5 @@ def _deltas(block: Json, message: Message) -> Iterator[Json]:
 
 
 def _parts(text: str, size: int) -> Iterator[str]:
-    step = size or max(_SMALLEST_DELTA, -(-len(text) // _MOST_DELTAS))
+    step = size or max(_SMALLEST_DELTA, -(-len(text) // _MAX_DELTAS))
     return (text[start : start + step] for start in range(0, len(text), step))

@@ -1,12 +1,12 @@
 """The slash commands: one module for each group.
 
-A command's docstring is its text in `/help`.
+A command's docstring is what `/help COMMAND` shows below its usage and summary.
 """
 
 from collections.abc import Sequence
 
 from construct.chat.chat import Chat
-from construct.chat.commands import agenda as _agenda  # noqa: F401 - stands in the group of `memory`
+from construct.chat.commands import agenda as _agenda  # noqa: F401 - adds to `memory.group`
 from construct.chat.commands import conversation, corrections, data, memory, status
 from construct.chat.commands.help import HelpView, command_view, everyday_view, keys_view
 from construct.chat.commands.registry import Choice, Registry
@@ -15,18 +15,21 @@ from construct.errors import UsageError
 
 
 def all_commands() -> Registry:
-    """Return every command there is."""
+    """Return the registry of all slash commands."""
     modules = (conversation, memory, corrections, status, data)
     return Registry([module.group for module in modules])
 
 
 async def _command_choices(chat: Chat) -> Sequence[Choice]:
     commands = [Choice(c.name, c.help) for g in all_commands().groups for c in g.commands]
-    return [Choice("all", "every command"), Choice("keys", "what keys do"), *commands]
+    return [Choice("all", "every command"), Choice("keys", "what the keys do"), *commands]
 
 
 @status.group.command(
-    "/help [COMMAND|all|keys]", "this, all, or one", like="/help memory", choices=_command_choices
+    "/help [COMMAND|all|keys]",
+    "commands and keys",
+    example="/help memory",
+    choices=_command_choices,
 )
 async def show_help(chat: Chat, out: Output, argument: str) -> None:
     """Lists the everyday commands, all commands, one with an example, or the keys."""

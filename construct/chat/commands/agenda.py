@@ -8,10 +8,8 @@ from construct.errors import UsageError
 from construct.memory.agenda import AgendaItem
 from construct.operations import agenda as operations
 from construct.references import parse_reference
-from construct.store.records import Observation
 from construct.text import shorten
-from construct.views.agenda import agenda_view
-from construct.views.memory import observation_table
+from construct.views.agenda import agenda_view, moved_text, settled_text
 from construct.vocabulary import AgendaState, Settled
 
 _USAGE = "/agenda [ID|done ID|moved ID DAY|cancelled ID]"
@@ -33,7 +31,7 @@ async def agenda_choices(chat: Chat) -> list[Choice]:
     ]
 
 
-@group.command(_USAGE, "what is ahead", like="/agenda moved 12 friday", choices=agenda_choices)
+@group.command(_USAGE, "what is ahead", example="/agenda moved 12 friday", choices=agenda_choices)
 async def agenda(chat: Chat, out: Output, argument: str) -> None:
     """Lists what is due today, then what is ahead, then plans whose day has passed.
 
@@ -76,14 +74,13 @@ async def _ask_about(chat: Chat, out: Output, items: list[AgendaItem]) -> None:
 
 async def _settle(chat: Chat, out: Output, name: str, how: Settled) -> None:
     chat.refuse_in_private()
-    _show(chat, out, await chat.run(operations.settle, parse_reference(name), how))
+    new = await chat.run(operations.settle, parse_reference(name), how)
+    chat.shown = ("observation", new.id)
+    out.say(settled_text(how, new, chat.clock.today()))
 
 
 async def _move(chat: Chat, out: Output, name: str, day: str) -> None:
     chat.refuse_in_private()
-    _show(chat, out, await chat.run(operations.move, parse_reference(name), day))
-
-
-def _show(chat: Chat, out: Output, new: Observation) -> None:
+    new = await chat.run(operations.move, parse_reference(name), day)
     chat.shown = ("observation", new.id)
-    out.show(observation_table([new], chat.clock.today()))
+    out.say(moved_text(new, chat.clock.today()))

@@ -11,7 +11,7 @@ from construct.references import Reference, parse_reference
 from construct.text import shorten
 
 LAST = "last"
-_MOST_OFFERED = 200
+_MAX_OFFERED = 200
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 
@@ -28,14 +28,14 @@ def named(chat: Chat, text: str, usage: str) -> Reference:
     if text.strip():
         return parse_reference(text)
     if chat.shown is None:
-        raise UsageError(f"Which one? It is {usage}; /memory shows the ids.")
+        raise UsageError(f"Which one? Usage: {usage}. /memory shows the ids.")
     return chat.shown
 
 
 async def observation_choices(chat: Chat) -> Sequence[Choice]:
     """Return the newest observations as choices, newest first."""
     found = await chat.run(memory.observations_in_scope)
-    newest = sorted(found, key=lambda o: o.id, reverse=True)[:_MOST_OFFERED]
+    newest = sorted(found, key=lambda o: o.id, reverse=True)[:_MAX_OFFERED]
     return [Choice(str(o.id), shorten(o.content, 60)) for o in newest]
 
 
@@ -55,11 +55,11 @@ async def filter_choices(chat: Chat) -> Sequence[Choice]:
         Choice(f"since {month}", "from this month on"),
         Choice("until yesterday", "up to a day, a month, a year"),
         Choice(f"on {month}", "of one day, month or year"),
-        Choice(memory_filter.EVERYTHING, "however many there are"),
+        Choice(memory_filter.EVERYTHING, "with no limit"),
     ]
 
 
 async def entity_choices(chat: Chat) -> Sequence[Choice]:
     """Return the names in the graph as choices."""
     found = await chat.run(memory.entities)
-    return [Choice(e.name, e.type or "") for e in found[:_MOST_OFFERED]]
+    return [Choice(e.name, e.type or "") for e in found[:_MAX_OFFERED]]

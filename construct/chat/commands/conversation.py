@@ -22,13 +22,13 @@ group = Group("Talk")
 _CODE_BLOCK = re.compile(
     r"^(?P<fence>`{3,}|~{3,})[^\n]*\n(?P<code>.*?)^(?P=fence)[`~]*\s*$", re.MULTILINE | re.DOTALL
 )
-_MOST_LISTED = 30
+_MAX_LISTED = 30
 _CONVERSATIONS = "/conversations [all|delete ID]"
 
 
 async def conversation_choices(chat: Chat) -> Sequence[Choice]:
     """Return the conversations as choices, most recent first."""
-    found = await chat.run(operations.conversations, _MOST_LISTED)
+    found = await chat.run(operations.conversations, _MAX_LISTED)
     return [
         Choice(str(c.conversation.id), f"{c.name}, {ago(c.last_at, chat.clock)}") for c in found
     ]
@@ -42,7 +42,7 @@ async def model_choices(chat: Chat) -> Sequence[Choice]:
     ]
 
 
-@group.command("/new [TITLE]", "begin a conversation", like="/new Garden")
+@group.command("/new [TITLE]", "begin a conversation", example="/new Garden")
 async def new(chat: Chat, out: Output, argument: str) -> None:
     """The one you leave is observed in the background, so that it is remembered here.
 
@@ -61,11 +61,11 @@ async def new(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     _CONVERSATIONS,
     "list conversations",
-    like="/conversations delete 3",
-    choices=choose(("all", "however many there are"), ("delete", "take one out for good")),
+    example="/conversations delete 3",
+    choices=choose(("all", "every conversation"), ("delete", "delete one for good")),
 )
 async def conversations(chat: Chat, out: Output, argument: str) -> None:
-    """Lists the latest conversations, newest first, or with all every one.
+    """Lists the latest conversations, newest first; all lists every one.
 
     delete removes one for good, with what was learned from it. It shows what will be
     deleted, then asks. --yes does not ask.
@@ -76,17 +76,20 @@ async def conversations(chat: Chat, out: Output, argument: str) -> None:
         return
     if argument not in {"", "all"}:
         raise UsageError(f"Usage: {_CONVERSATIONS}")
-    found = await chat.run(operations.conversations, None if argument else _MOST_LISTED)
+    found = await chat.run(operations.conversations, None if argument else _MAX_LISTED)
     out.show(conversations_view(found, chat.clock, chat.conversation_id))
 
 
 @group.command(
-    "/switch ID|WORDS", "continue another one", like="/switch garden", choices=conversation_choices
+    "/switch ID|WORDS",
+    "switch conversations",
+    example="/switch garden",
+    choices=conversation_choices,
 )
 async def switch(chat: Chat, out: Output, argument: str) -> None:
     """Give its number, or words of its title. /history shows more of it."""
     if not argument:
-        raise UsageError("Usage: /switch ID, or /switch WORDS. /conversations lists them.")
+        raise UsageError("Usage: /switch ID|WORDS. /conversations lists them.")
     wanted = await chat.run(operations.find_conversation, argument)
     wanted_id = wanted.conversation.id
     if wanted_id == chat.conversation_id:
@@ -97,7 +100,7 @@ async def switch(chat: Chat, out: Output, argument: str) -> None:
     out.replay(await chat.run(operations.last_exchange), chat.clock)
 
 
-@group.command("/rename TITLE", "give this one a title", like="/rename Trip to Porto")
+@group.command("/rename TITLE", "rename this conversation", example="/rename Trip to Porto")
 async def rename(chat: Chat, out: Output, argument: str) -> None:
     """The observer never changes a title that you gave."""
     if not argument:
@@ -107,11 +110,11 @@ async def rename(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"This conversation is called {shorten(argument, 60)}.")
 
 
-@group.command("/fork [TITLE]", "branch off from here", like="/fork What if we moved")
+@group.command("/fork [TITLE]", "branch off from here", example="/fork What if we moved")
 async def fork(chat: Chat, out: Output, argument: str) -> None:
     """Both conversations keep what was said so far.
 
-    What you say from now on is known only in the one you say it in.
+    From now on, neither sees what is said in the other.
     """
     chat.refuse_in_private()
     here = chat.conversation_id
@@ -123,7 +126,7 @@ async def fork(chat: Chat, out: Output, argument: str) -> None:
 
 
 @group.command(
-    "/model [NAME]", "change the model", like="/model claude-haiku-5-5", choices=model_choices
+    "/model [NAME]", "change the model", example="/model claude-haiku-5-5", choices=model_choices
 )
 async def model(chat: Chat, out: Output, argument: str) -> None:
     """Changes it for this chat only. Without a name it lists the models within reach."""
@@ -156,7 +159,7 @@ async def persona(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/private [on|off]",
     "talk without storing",
-    like="/private on",
+    example="/private on",
     choices=choose(
         ("on", "nothing is stored from now on"), ("off", "what follows is stored again")
     ),
@@ -164,7 +167,7 @@ async def persona(chat: Chat, out: Output, argument: str) -> None:
 async def private(chat: Chat, out: Output, argument: str) -> None:
     """While it is on, messages are answered, but neither stored nor observed."""
     if argument not in {"", "on", "off"}:
-        raise UsageError("Usage: /private on, or /private off.")
+        raise UsageError("Usage: /private [on|off]")
     wanted = argument == "on" if argument else not chat.is_private
     if wanted == chat.is_private:
         out.say(f"Private talk is {'on' if wanted else 'off'} already.")
@@ -173,8 +176,9 @@ async def private(chat: Chat, out: Output, argument: str) -> None:
     if wanted:
         out.say("From here on nothing is stored. /private off ends it.")
     else:
-        out.forgotten()  # what was typed in private must not come back by Ctrl-R or the arrow keys
-        out.say("Nothing of the private part was kept. From here on messages are stored again.")
+        # What was typed in private must not come back by Ctrl-R or the arrow keys.
+        out.reload_history()
+        out.say("Nothing from the private part was kept. From here on messages are stored again.")
 
 
 @group.command("/retry", "ask for another reply")
@@ -183,7 +187,7 @@ async def retry(chat: Chat, out: Output, argument: str) -> AfterCommand:
     return AfterCommand.RETRY
 
 
-@group.command("/drop", "leave out what failed")
+@group.command("/drop", "drop a failed message")
 async def drop(chat: Chat, out: Output, argument: str) -> None:
     """Use it for a message whose reply failed, for example after a network error.
 
@@ -196,7 +200,7 @@ async def drop(chat: Chat, out: Output, argument: str) -> None:
     out.say(f"Left out of requests: “{shorten(dropped, 60)}”.{kept}")
 
 
-@group.command("/detach", "take a file off the line", like="/detach What is @property?")
+@group.command("/detach", "remove an attached file", example="/detach What is @property?")
 async def detach(chat: Chat, out: Output, argument: str) -> None:
     """Type it before or after a message that names files with @path.
 
@@ -218,7 +222,7 @@ async def editor(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/copy [code]",
     "copy the last reply",
-    like="/copy code",
+    example="/copy code",
     choices=choose(("code", "the last code block only")),
 )
 async def copy(chat: Chat, out: Output, argument: str) -> None:
@@ -242,7 +246,7 @@ async def copy(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/quit", "leave")
 async def leave(chat: Chat, out: Output, argument: str) -> AfterCommand:
-    """Finishes the memory work that is due first, for at most 20 seconds.
+    """First finishes the memory work that is due, for at most 20 seconds.
 
     Ctrl-D does the same.
     """
@@ -260,7 +264,7 @@ async def _delete(chat: Chat, out: Output, argument: str) -> None:
     chat.shown = None
     if wanted == chat.conversation_id:
         chat.begin_anew()
-    out.forgotten()
+    out.reload_history()
     out.say(deleted_text(gone))
 
 

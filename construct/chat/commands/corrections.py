@@ -1,4 +1,4 @@
-"""Commands that correct memory, and the questions about requests to forget."""
+"""Commands that correct the memory, and the questions about requests to forget."""
 
 from construct.chat.chat import Chat
 from construct.chat.commands.arguments import named, observation_choices
@@ -17,11 +17,14 @@ from construct.views.search import unsearched_view
 
 group = Group("Corrections")
 
-_EDIT, _PIN, _FORGET = "/edit [ID] [TEXT]", "/pin [ID] [off]", "/forget [ID] [--words]"
+_EDIT, _PIN, _FORGET = "/edit [ID] [TEXT]", "/pin [ID] [off]", "/forget [ID] [--words] [--yes]"
 
 
 @group.command(
-    _EDIT, "say it in your words", like="/edit 12 Rosa is my cousin.", choices=observation_choices
+    _EDIT,
+    "correct a memory",
+    example="/edit 12 Rosa is my cousin.",
+    choices=observation_choices,
 )
 async def edit(chat: Chat, out: Output, argument: str) -> None:
     """Your text replaces the memory, and no later cycle changes it.
@@ -43,7 +46,7 @@ async def edit(chat: Chat, out: Output, argument: str) -> None:
         out.say(forbidden_view(word))
 
 
-@group.command(_PIN, "keep it as it is", like="/pin 12", choices=observation_choices)
+@group.command(_PIN, "keep a memory as it is", example="/pin 12", choices=observation_choices)
 async def pin(chat: Chat, out: Output, argument: str) -> None:
     """A pinned memory is kept word for word and always shown to the model.
 
@@ -51,21 +54,24 @@ async def pin(chat: Chat, out: Output, argument: str) -> None:
     """
     name, _, how = argument.partition(" ") if argument != "off" else ("", "", argument)
     if how.strip() not in {"", "off"}:
-        raise UsageError(f"It is {_PIN}.")
+        raise UsageError(f"Usage: {_PIN}")
     reference = named(chat, name, _PIN)
     _show(chat, out, await chat.run(memory.pin, reference, off=bool(how.strip())))
 
 
-def _show(chat: Chat, out: Output, found: Observation) -> None:
-    chat.shown = ("observation", found.id)
-    out.show(observation_table([found], chat.clock.today()))
+def _show(chat: Chat, out: Output, observation: Observation) -> None:
+    chat.shown = ("observation", observation.id)
+    out.show(observation_table([observation], chat.clock.today()))
 
 
 @group.command(
-    _FORGET, "delete it for good", like="/forget 12 --words", choices=observation_choices
+    _FORGET,
+    "delete a memory for good",
+    example="/forget 12 --words",
+    choices=observation_choices,
 )
 async def forget(chat: Chat, out: Output, argument: str) -> None:
-    """Deletes it with everything made from it. It shows what goes, then asks.
+    """Deletes a memory and everything made from it. You see what goes and are asked first.
 
     --words also empties the messages it came from. message:N deletes a message and all
     that was learned from it. --yes does not ask. Without an ID it means what was shown
@@ -74,14 +80,14 @@ async def forget(chat: Chat, out: Output, argument: str) -> None:
     words = argument.split()
     name, options = ("", words) if not words or words[0].startswith("--") else (words[0], words[1:])
     if unknown := set(options) - {"--words", "--yes"}:
-        raise UsageError(f"{sorted(unknown)[0]} is not known here. It is {_FORGET}.")
+        raise UsageError(f"Not an option: {sorted(unknown)[0]}. Usage: {_FORGET}")
     ask = "--yes" not in options
     if not ask and not name:
-        raise UsageError("Say which one is to be deleted without a question: /forget ID --yes")
+        raise UsageError("--yes needs an ID: /forget ID --yes")
     reference = named(chat, name, _FORGET)
     if ask and not out.interactive:
         raise UsageError(
-            f"Nobody can be asked here: /forget {written(reference)} --yes deletes it."
+            f"No terminal to confirm on. Add --yes: /forget {written(reference)} --yes"
         )
     gone = await _forget(chat, out, reference, words="--words" in options, ask=ask)
     if gone is not None:
@@ -95,13 +101,13 @@ async def forget_for_model(chat: Chat, out: Output, observation_id: int) -> str:
         gone = await _forget(chat, out, reference, words=False, ask=True)
     except ConstructError as error:
         return str(error)
-    return "The person would not have it deleted." if gone is None else "Deleted."
+    return "The person declined. Nothing was deleted." if gone is None else "Deleted."
 
 
 async def _forget(
     chat: Chat, out: Output, reference: Reference, *, words: bool, ask: bool
 ) -> Forgotten | None:
-    """Show what would go, ask if wanted, and delete it. None if the user says no."""
+    """Show what would go, delete it, and return it; None if `ask` and the user says no."""
     plan = await chat.run(forgetting.plan_forget, reference, words=words)
     out.show(views.forget_plan_view(plan, chat.clock.today()))
     if left := await chat.run(search.count_unsearched):
@@ -111,20 +117,20 @@ async def _forget(
         return None
     gone = await chat.run(forgetting.forget, reference, words=words)
     chat.shown = None
-    out.forgotten()
+    out.reload_history()
     return gone
 
 
-@group.command("/undo [--yes]", "take a cycle back", like="/undo")
+@group.command("/undo [--yes]", "undo a memory cycle", example="/undo")
 async def undo(chat: Chat, out: Output, argument: str) -> None:
     """Takes back the newest memory cycle that changed something.
 
     A cycle is a run of the observer, a reflection or an edit, in any conversation. Its
     part of the graph goes with it. You see what would change and are asked first; --yes
-    does not ask. Type it again to take back the cycle before.
+    does not ask. Type /undo again to take back the cycle before that.
     """
     if argument not in {"", "--yes"}:
-        raise UsageError("Usage: /undo [--yes].")
+        raise UsageError("Usage: /undo [--yes]")
     plan = await chat.run(forgetting.plan_undo)
     if out.interactive and not argument:
         out.show(views.undo_plan_view(plan, chat.clock.today()))
@@ -147,7 +153,7 @@ async def ask_about_withheld(chat: Chat, out: Output) -> None:
         if await out.ask("Forget it for good?"):
             await chat.run(forgetting.forget_requested, question)
             chat.shown = None
-            out.forgotten()
+            out.reload_history()
             out.say("Forgotten.")
         elif await out.ask("Keep it after all?"):
             await chat.run(forgetting.keep_requested, question)

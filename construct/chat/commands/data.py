@@ -28,7 +28,9 @@ _FORMAT_OF = {
 }
 
 
-@group.command("/export FILE [FORMAT]", "write it all to a file", like="/export ~/construct.jsonl")
+@group.command(
+    "/export FILE [FORMAT]", "write it all to a file", example="/export ~/construct.jsonl"
+)
 async def export(chat: Chat, out: Output, argument: str) -> None:
     """FORMAT is jsonl, sqlite or markdown.
 
@@ -41,7 +43,7 @@ async def export(chat: Chat, out: Output, argument: str) -> None:
         out.say(f"Written: {path} ({file_format})")
 
 
-@group.command("/import FILE", "bring in a file", like="/import ~/conversations.json")
+@group.command("/import FILE", "import conversations", example="/import ~/conversations.json")
 async def import_file(chat: Chat, out: Output, argument: str) -> None:
     """Reads an export of Construct, ChatGPT or Claude, or your own JSONL.
 
@@ -55,7 +57,7 @@ async def import_file(chat: Chat, out: Output, argument: str) -> None:
     out.say("\n".join([imported_text(imported), *imported_notes(imported)]))
 
 
-@group.command("/report FILE", "memory as a web page", like="/report ~/memory.html")
+@group.command("/report FILE", "memory as a web page", example="/report ~/memory.html")
 async def report(chat: Chat, out: Output, argument: str) -> None:
     """The page shows what is known, since when, where it came from, and what it cost."""
     from construct.views.report.page import page
@@ -110,9 +112,9 @@ def _export_target(argument: str) -> tuple[Path, str]:
     return path, _FORMAT_OF.get(path.suffix.lower(), "jsonl")
 
 
-@group.command("/doors", "who asked your memory")
+@group.command("/doors", "who read your memory")
 async def doors(chat: Chat, out: Output, argument: str) -> None:
-    """Lists the programs that asked through `construct mcp`: how often, and when.
+    """Lists the programs that read it through `construct mcp`: how often, and when.
 
     Their questions are not stored.
     """

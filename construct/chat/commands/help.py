@@ -19,14 +19,14 @@ KEYS = (
     ("Ctrl-V", "paste, a picture too (with vi keys Ctrl-X Ctrl-V)"),
     ("Ctrl-C", "stop the reply; clear the line"),
     ("Ctrl-D", "leave"),
-    ("↑", "take back what waits to be sent; else what you typed before"),
+    ("↑", "take back a queued message; else recall what you typed before"),
     ("Ctrl-R", "search what you typed before"),
     ("→, Ctrl-E", "take the suggestion"),
     ("Ctrl-X Ctrl-E", "write in your editor"),
     ("F4", "vi keys, or emacs keys again"),
 )
 _TWO_COLUMNS_FROM = 76
-_CLOSING = "/help COMMAND says more, /help keys what keys do. //text sends a leading slash."
+_CLOSING = "/help COMMAND: one in detail · /help keys: the keys · //text sends /text"
 _EVERY_DAY = (
     "memory",
     "profile",
@@ -41,7 +41,7 @@ _EVERY_DAY = (
     "persona",
     "quit",
 )
-_MORE = "/help all lists every command, /help COMMAND says more, /help keys what keys do."
+_MORE = "/help all: every command · /help COMMAND: one in detail · /help keys: the keys"
 
 
 class HelpView:
@@ -98,7 +98,7 @@ def _height(group: Commands) -> int:
 
 
 def _column(groups: Sequence[Commands]) -> RenderableType:
-    """Return groups below each other, with their explanations aligned."""
+    """Return the groups one below the other, with their summaries aligned."""
     width = max(len(command.name) for group in groups for command in group.commands) + 3
     return Group(*(part for group in groups for part in _group(group, width)))
 

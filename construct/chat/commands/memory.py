@@ -29,17 +29,17 @@ from construct.vocabulary import ItemKind
 
 group = Group("Memory")
 
-_MOST_LISTED = 60
-_MOST_FOUND = 8
+_MAX_LISTED = 60
+_MAX_FOUND = 8
 _SINCE = "7d"
-_MOST_LINES = 16
+_MAX_LINES = 16
 _WHY = "/why [ID|last]"
 
 
 @group.command(
     "/memory [FILTER]",
     "what is remembered",
-    like="/memory high planned since 2026-03 dentist",
+    example="/memory high planned since 2026-03 dentist",
     choices=filter_choices,
     each_word=True,
 )
@@ -60,7 +60,7 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
     """
     found = await chat.run(memory.list_in_scope, argument)
     if not found.observations and not found.memories:
-        search = " /recall looks through all that was said."
+        search = " /recall searches everything that was said."
         out.say(views.nothing_listed(found, compact="/compact", search=search))
         return
     if found.observations:
@@ -68,7 +68,7 @@ async def list_memory(chat: Chat, out: Output, argument: str) -> None:
     else:
         chat.shown = ("memory", found.memories[-1].id)
     is_cut = not (found.filter.narrows or found.filter.everything)
-    out.show(views.memory_list_view(found, most=_MOST_LISTED if is_cut else None))
+    out.show(views.memory_list_view(found, most=_MAX_LISTED if is_cut else None))
 
 
 @group.command("/profile", "what it knows about you")
@@ -85,7 +85,7 @@ async def show_profile(chat: Chat, out: Output, argument: str) -> None:
     out.show(profile_view(found, chat.clock.today()))
 
 
-@group.command("/recall WORDS", "search all that was said", like="/recall the dentist in Porto")
+@group.command("/recall WORDS", "search everything said", example="/recall the dentist in Porto")
 async def recall(chat: Chat, out: Output, argument: str) -> None:
     """Finds messages, observations and memories, best match first.
 
@@ -93,7 +93,7 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
     """
     if not argument:
         raise UsageError("Usage: /recall WORDS")
-    found = await chat.run(search.search, argument, limit=_MOST_FOUND)
+    found = await chat.run(search.search, argument, limit=_MAX_FOUND)
     if found.hits:
         chat.shown = (found.hits[0].kind, found.hits[0].id)
     out.show(search_view(found))
@@ -101,7 +101,7 @@ async def recall(chat: Chat, out: Output, argument: str) -> None:
         out.say(unsearched_view(left))
 
 
-@group.command("/remember TEXT", "keep one thing for good", like="/remember Rosa sings alto.")
+@group.command("/remember TEXT", "keep one thing for good", example="/remember Rosa sings alto.")
 async def remember(chat: Chat, out: Output, argument: str) -> None:
     """Keeps your own words at once. No model is asked, and no reflection changes them."""
     if not argument:
@@ -115,14 +115,14 @@ async def remember(chat: Chat, out: Output, argument: str) -> None:
 
 
 @group.command(
-    "/graph [NAME]", "people, places, things", like="/graph Rosa", choices=entity_choices
+    "/graph [NAME]", "people, places, things", example="/graph Rosa", choices=entity_choices
 )
 async def graph(chat: Chat, out: Output, argument: str) -> None:
     """Shows how they are related to each other. Without a name it starts from you."""
     out.show(views.graph_view(await chat.run(memory.graph, argument)))
 
 
-@group.command(_WHY, "where that comes from", like="/why 12", choices=why_choices)
+@group.command(_WHY, "where a memory came from", example="/why 12", choices=why_choices)
 async def why(chat: Chat, out: Output, argument: str) -> None:
     """Shows the messages it came from, word for word, and its history since.
 
@@ -133,7 +133,8 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
     if argument == LAST:
         if chat.is_private:
             raise UsageError(
-                "Private talk is on: nothing is noted of it. /context shows what would be sent."
+                "Private talk is on: nothing about it is recorded. /context shows what would be"
+                " sent."
             )
         out.show(why_last_view(await chat.run(provenance.why_last), chat.clock))
         return
@@ -146,7 +147,7 @@ async def why(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/diff [FROM] [TO]",
     "what has changed",
-    like="/diff 4w",
+    example="/diff 4w",
     choices=choose(
         ("today", ""), ("yesterday", ""), ("7d", "the last week"), ("4w", "the last four weeks")
     ),
@@ -159,7 +160,7 @@ async def diff(chat: Chat, out: Output, argument: str) -> None:
     """
     words = argument.split()
     if len(words) > 2:
-        raise UsageError("Usage: /diff [FROM] [TO].")
+        raise UsageError("Usage: /diff [FROM] [TO]")
     since, until = [*words, None, None][:2]
     found = await chat.run(history.diff, since or _SINCE, until)
     out.show(diff_view(found, chat.clock))
@@ -167,15 +168,15 @@ async def diff(chat: Chat, out: Output, argument: str) -> None:
 
 @group.command("/timeline [all]", "what was learned when", choices=choose(("all", "week by week")))
 async def timeline(chat: Chat, out: Output, argument: str) -> None:
-    """Counts for each week the observations learned, superseded, and known at its end.
+    """For each week, counts the observations learned, superseded, and known at its end.
 
     To fit a small screen, weeks are grouped by month, quarter or year. all shows every
     week.
     """
     if argument not in {"", "all"}:
-        raise UsageError("Usage: /timeline, or /timeline all.")
+        raise UsageError("Usage: /timeline [all]")
     found = await chat.run(history.timeline)
-    out.show(timeline_view(found, None if argument else _MOST_LINES))
+    out.show(timeline_view(found, None if argument else _MAX_LINES))
 
 
 @group.command("/rules", "what to remember or not")
@@ -195,7 +196,7 @@ async def rules(chat: Chat, out: Output, argument: str) -> None:
 async def compact(chat: Chat, out: Output, argument: str) -> None:
     """Observes what is unobserved and condenses observations, even if it is not due yet.
 
-    Observations take the place of their messages in the context.
+    Observations replace their messages in the context.
     """
     chat.settings.require_learning()
     if chat.conversation_id is None:

@@ -31,7 +31,7 @@ class Choice:
 
 
 ALIASES = {"exit": "quit", "search": "recall", "cost": "usage", "clear": "new"}
-"""Other names of commands, which run them."""
+"""Other names that run a command."""
 _MEANT = {
     **dict.fromkeys(("find", "grep"), "recall"),
     **dict.fromkeys(("bye", "q"), "quit"),
@@ -59,16 +59,16 @@ Choices = Callable[["Chat"], Awaitable[Sequence[Choice]]]
 class Command:
     """A slash command.
 
-    `usage` begins with its name, `help` is a few words, and the docstring of `run` is its
-    full help text.
+    `usage` begins with its name, `help` is a summary in a few words, and the docstring of
+    `run` is its full help text.
     """
 
     usage: str
     help: str
     run: Handler
     choices: Choices | None = None
-    like: str = ""
-    """An example. By default its name alone."""
+    example: str = ""
+    """A line that the user can type to try it."""
     each_word: bool = False
     """Whether the argument may be several choices, separated by spaces."""
 
@@ -83,11 +83,6 @@ class Command:
         paragraphs = cleandoc(self.run.__doc__ or "").split("\n\n")
         return "\n".join(re.sub(r"\n(?! )", " ", paragraph) for paragraph in paragraphs)
 
-    @property
-    def example(self) -> str:
-        """A line that the user can type to try it."""
-        return self.like or f"/{self.name}"
-
 
 class Group:
     """Commands listed under one title in `/help`."""
@@ -101,14 +96,19 @@ class Group:
         usage: str,
         summary: str,
         *,
-        like: str = "",
+        example: str = "",
         choices: Choices | None = None,
         each_word: bool = False,
     ) -> Callable[[Handler], Handler]:
-        """Register the function that runs a command; `like` is an example."""
+        """Return a decorator that adds a command, run by the decorated function.
+
+        `usage` and `summary` are the command's line in `/help`. The example is its name
+        alone by default.
+        """
 
         def register(run: Handler) -> Handler:
-            self.commands.append(Command(usage, summary, run, choices, like, each_word))
+            line = example or usage.split()[0]
+            self.commands.append(Command(usage, summary, run, choices, line, each_word))
             return run
 
         return register
@@ -127,7 +127,7 @@ class Registry:
         return sorted(self._commands)
 
     def find(self, name: str) -> Command | None:
-        """Return the command of this name or alias."""
+        """Return the command with this name or alias; None if there is none."""
         typed = name.lower()
         return self._commands.get(ALIASES.get(typed, typed))
 
@@ -149,7 +149,7 @@ def split_command(line: str) -> tuple[str, str]:
 
 
 def choose(*values: tuple[str, str]) -> Choices:
-    """Return a `choices` function for fixed values, each with its meaning."""
+    """Return a function for `choices` that offers fixed values, each with its meaning."""
     fixed = [Choice(*value) for value in values]
 
     async def choices(_: "Chat") -> Sequence[Choice]:

@@ -43,7 +43,7 @@ async def status(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/context [full]",
     "what the model is sent",
-    like="/context full",
+    example="/context full",
     choices=choose(("full", "every word of it")),
 )
 async def context(chat: Chat, out: Output, argument: str) -> None:
@@ -52,7 +52,7 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
     ◄ marks the end of a cached part.
     """
     if argument not in {"", "full"}:
-        raise UsageError("Usage: /context, or /context full.")
+        raise UsageError("Usage: /context [full]")
     main = chat.companion.models.main
     found = NextRequest(await chat.next_request(), main.name, main.context_window)
     out.show(context_view(found, full=argument == "full"))
@@ -61,7 +61,7 @@ async def context(chat: Chat, out: Output, argument: str) -> None:
 @group.command(
     "/history [N|all]",
     "what was said here",
-    like="/history 30",
+    example="/history 30",
     choices=choose(("all", "from the beginning")),
 )
 async def history(chat: Chat, out: Output, argument: str) -> None:
@@ -83,7 +83,7 @@ def _how_many(argument: str) -> int:
         return LAST if argument else _SAID
     number = number_in(argument)
     if not number:
-        raise UsageError("Usage: /history, /history N, or /history all.")
+        raise UsageError("Usage: /history [N|all]")
     return number
 
 
@@ -96,7 +96,7 @@ async def watermarks(chat: Chat, out: Output, argument: str) -> None:
     out.show(watermarks_view(await chat.run(operations.watermarks), chat.clock))
 
 
-@group.command("/generations", "how often condensed")
+@group.command("/generations", "counts by generation")
 async def generations(chat: Chat, out: Output, argument: str) -> None:
     """Counts the observations of each generation and shows how they were condensed.
 

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 PATIENCE = 0.3
 """Time limit for one answer, in seconds."""
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 """Longer answers are ignored."""
 
 
@@ -95,12 +95,12 @@ def _answer(
         response = connection.getresponse()
         if response.status != http.client.OK:
             return None
-        content = response.read(_MOST_BYTES + 1)
+        content = response.read(_MAX_BYTES + 1)
     except http.client.HTTPException as error:
         raise OSError(str(error)) from error
     finally:
         connection.close()
-    return json.loads(content) if len(content) <= _MOST_BYTES else None
+    return json.loads(content) if len(content) <= _MAX_BYTES else None
 
 
 def entries(answer: Any, key: str) -> list[dict[str, Any]] | None:

@@ -5,7 +5,10 @@ from construct.llm.servers.types import SERVER, Ask, FoundModel, Kind
 
 
 def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
-    """List the server's models. Lists in Anthropic's format give the windows too."""
+    """Return the server's models, or None if it lists none.
+
+    Lists in Anthropic's format give the context windows too.
+    """
     answer = ask("/v1/models")
     if entries(answer, "data") is None:
         return None

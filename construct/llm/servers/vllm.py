@@ -1,4 +1,4 @@
-"""vLLM, 0.22 and later: the Messages API. Its list of models gives the windows."""
+"""vLLM 0.22 and later, which speaks the Messages API and lists context windows."""
 
 from construct.llm.servers.asking import entries, listed_models, owned_by
 from construct.llm.servers.types import Ask, FoundModel, Kind
@@ -8,7 +8,7 @@ _OWNER = "vllm"
 
 
 def find(ask: Ask, base_url: str) -> list[FoundModel] | None:
-    """List the server's models."""
+    """Return the server's models, or None if the server is not vLLM."""
     answer = ask("/v1/models")
     says_window = any("max_model_len" in entry for entry in entries(answer, "data") or [])
     if not (owned_by(answer, _OWNER) or says_window):

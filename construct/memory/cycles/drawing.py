@@ -39,9 +39,9 @@ _MAX_MEMORIES_AFTER_FAILURE = 40
 _ATTEMPTS = 2
 _REPLY_TOKENS = 8_192
 _NAMES_TOKENS = 400
-"""Limit of the known names in a call; at most a twentieth of the model's window."""
+"""Limit for the known names in a call, or a twentieth of the model's window if less."""
 _MEMORY_TOKENS = 6_000
-"""Limit of the memories in a call; at most a quarter of the model's window."""
+"""Limit for the memories in a call, or a quarter of the model's window if less."""
 
 
 async def run_graph(runner: CycleRunner, minimum: int = 1) -> None:
@@ -86,8 +86,8 @@ class GraphJob(CycleJob[GraphBatch, GraphProposal | None, None]):
     def choose(self, db: sqlite3.Connection) -> GraphBatch | None:
         """Return the unread memories that fit one call, at least one however long."""
         last = cycles.last_cycle(db, self.kind, None)
-        # The last cycle may have failed because of one memory. With the newest first, later
-        # cycles get by without it.
+        # The last cycle may have failed because of one memory. Starting with the newest, this
+        # one can leave it out.
         failed = last is not None and last.status == CycleStatus.FAILED
         unread = graph.unread(
             db, _MAX_MEMORIES_AFTER_FAILURE if failed else _MAX_MEMORIES, newest=failed
@@ -161,7 +161,7 @@ def graph_request(model: Model, batch: GraphBatch) -> WorkRequest:
 def known_names(
     entities: Sequence[Entity], predicates: Sequence[str], texts: Iterable[str]
 ) -> list[str]:
-    """Return known names and predicates; those that share words with the texts first.
+    """Return known names and predicates, those that share words with the texts first.
 
     `entities`: oldest first; `predicates`: most used first.
     """

@@ -197,7 +197,7 @@ async def _with_agreed_replacements(
         answers = await verify(model, groups, account)
     agreed: set[int] = set()
     for number, stale_id in enumerate(newer):
-        wrong = "nobody checked it" if answers is None else answers[number]
+        wrong = "the verifier did not check it" if answers is None else answers[number]
         if wrong is None:
             agreed.add(stale_id)
         else:
@@ -265,6 +265,6 @@ def fallback_reason(
     if cycle is None or cycle.id <= since or cycle.model != EXTRACTIVE:
         return None
     if is_over_limit(db, config):
-        return "the money for it is spent, and the end of that conversation was read by rule"
+        return "the budget is spent, so the end of that conversation was read without a model"
     why = json.loads(cycle.notes)[-1].rstrip(".") if cycle.notes else "it gave no usable answer"
-    return f"the worker model failed, and the last batch was read by rule ({why})"
+    return f"the worker model failed, so the last batch was read without a model ({why})"

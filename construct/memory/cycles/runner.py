@@ -57,7 +57,7 @@ class Outcome(Generic[Result]):
     status: CycleStatus = CycleStatus.SUCCEEDED
     notes: Sequence[str] = ()
     base_tokens: int | None = None
-    """Active tokens that must grow before the next reflection; None for no wait."""
+    """Active tokens at its end. The next reflection waits until there are more; None: no wait."""
     count: int = 0
     """Number of observations it made or superseded."""
 
@@ -71,11 +71,11 @@ class CycleJob(ABC, Generic[Batch, Found, Result]):
 
     kind: ClassVar[CycleKind]
     progress: ClassVar[Step]
-    """The progress reported when it begins."""
+    """The step reported when it begins."""
     done: ClassVar[Step]
-    """The progress reported when it ends."""
+    """The step reported when it ends."""
     model: Model | None
-    """None: the extractive worker."""
+    """The worker model. None: the extractive worker is used."""
     home: int | None
     """The conversation that the cycle is recorded for."""
 
@@ -113,7 +113,7 @@ class CycleRunner:
 
     store: Store
     model: Model | None
-    """None: the extractive worker."""
+    """The worker model. None: the extractive worker is used."""
     config: MemoryConfig
     report: Callable[[StepReport], None]
 
@@ -122,8 +122,8 @@ class CycleRunner:
         return to_text(self.config.clock.now())
 
     @asynccontextmanager
-    async def uncounted(self) -> AsyncIterator[None]:
-        """Report without counts in the block: whoever asked is told at its end."""
+    async def reporting_without_counts(self) -> AsyncIterator[None]:
+        """Report steps without counts in the block, because its caller returns the counts."""
         report = self.report
         self.report = lambda progress: report(replace(progress, count=0))
         try:
@@ -134,7 +134,7 @@ class CycleRunner:
     async def affordable_model(self) -> Model | None:
         """Return the worker model.
 
-        None past the day's limit: the extractive worker serves then.
+        None once the day's cost limit is reached: then the extractive worker is used.
         """
         if self.model is None or not await self.store.call(is_over_limit, self.config):
             return self.model
@@ -143,9 +143,9 @@ class CycleRunner:
     async def run(self, job: CycleJob[Batch, Found, Result]) -> Result | None:
         """Run a cycle to its end.
 
-        None when there is nothing to do, or another process is at it.
+        None when there is nothing to do, or another process is running such a cycle.
         """
-        # Stopped while it begins, it is abandoned all the same.
+        # If cancelled while the cycle begins, wait until it has begun, to abandon it too.
         beginning = asyncio.ensure_future(self.store.call(self._begin, job))
         try:
             cycle = await asyncio.shield(beginning)
@@ -160,7 +160,7 @@ class CycleRunner:
         try:
             found = await job.work(cycle.batch, cycle.account)
             outcome = await self.store.call(self._end, job, cycle, found)
-        except BaseException:  # cancelled too: no cycle may stay running; it is raised again
+        except BaseException:  # also when cancelled: no cycle may stay `running`
             await self.store.call(self._abandon, job, cycle)
             raise
         finally:
@@ -225,7 +225,7 @@ class CycleRunner:
             error = account.problems[-1] if account.problems else "nothing could be condensed"
         elif outcome.status == CycleStatus.ABANDONED:
             error = "it was interrupted"
-        # Where no model answered an observer, its batch was read by rule.
+        # If no model answered an observer, its batch was read by fixed rules.
         answered = bool(account.calls) or (
             job.kind != CycleKind.OBSERVER and outcome.status != CycleStatus.ABANDONED
         )
@@ -238,7 +238,7 @@ class CycleRunner:
             attempts=account.attempts,
             model=job.model.name if job.model is not None and answered else EXTRACTIVE,
             error=error,
-            # Last why a model's work failed: `fallback_reason` says it.
+            # Problems come last, since `fallback_reason` quotes the last note.
             notes=[*outcome.notes, *account.problems],
             base_tokens=outcome.base_tokens,
         )
@@ -247,13 +247,13 @@ class CycleRunner:
             record_usage(db, call, now, booked_under, cycle.id)
 
     async def _note_phase(self, cycle_id: int, purpose: str) -> None:
-        """Note, when a call begins, whether the cycle's work is being checked now."""
+        """Record, when a call begins, whether it checks the cycle's work."""
         phase = Phase.CHECKING if purpose == Purpose.VERIFIER else None
-        with suppress(ConstructError):  # a busy file: the phase is for the screen only
+        with suppress(ConstructError):  # the database may be busy; the phase is for the screen only
             await self.store.call(cycles.set_phase, cycle_id, phase)
 
     async def _beat(self, cycle_id: int) -> None:
         while True:
             await asyncio.sleep(cycles.HEARTBEAT_SECONDS)
-            with suppress(ConstructError):  # a busy file: the next beat will do
+            with suppress(ConstructError):  # the database may be busy; the next beat will do
                 await self.store.call(cycles.renew_heartbeat, cycle_id)

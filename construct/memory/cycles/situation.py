@@ -17,7 +17,7 @@ from construct.memory.shown.transcript import window_start
 from construct.store import cycles
 from construct.store import observations as rows
 from construct.store.conversations import get_conversation, get_watermarks, idle_with_unobserved
-from construct.store.messages import LAST, live_messages, tokens_above
+from construct.store.messages import LAST, live_messages, unobserved_and_window_tokens
 from construct.store.records import Message
 from construct.store.usage import spent_on_memory
 from construct.vocabulary import CycleKind, CycleStatus, Role
@@ -56,7 +56,7 @@ def read_window(
     Counting all observations takes longer the more there are.
     """
     marks = get_watermarks(db, conversation_id)
-    unobserved, shown = tokens_above(db, conversation_id, marks)
+    unobserved, shown = unobserved_and_window_tokens(db, conversation_id, marks)
     here = get_conversation(db, conversation_id)
     last = from_text(here.last_request_at) if here.last_request_at else None
     return Situation(

@@ -95,7 +95,7 @@ class MemoryWorker:
         Returns the number of new observations, and what changed. Progress reports have
         no counts meanwhile, because the caller gets them at the end.
         """
-        async with self._turn, self._runner.uncounted():
+        async with self._turn, self._runner.reporting_without_counts():
             made = 0
             parent_ids = await self._store.call(uncommitted_below, conversation_id)
             for id_ in (*parent_ids, conversation_id):

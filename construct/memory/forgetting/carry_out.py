@@ -137,7 +137,7 @@ def _remove(db: sqlite3.Connection, plan: ForgetPlan | DeletionPlan, now: str) -
     Return the number of relations and of entities deleted.
     """
     deleted_ids = {o.id for o in plan.observations}
-    references.store_notes(db, plan.cycles)
+    references.store_cycle_notes(db, plan.cycles)
     references.abandon_readers(db, now)
     _reactivate(db, deleted_ids)
     counts = purge.delete_memories(db, [m.id for m in plan.memories])

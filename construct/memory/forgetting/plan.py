@@ -116,7 +116,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
     deleted = provenance.with_dependents(db, facts | _twins(db, facts))
     observations = _lowest_first(db, deleted)
     messages = list(dict.fromkeys((*provenance.messages_behind(db, facts), *named_messages)))
-    replies = references.replies(db, [m.id for m in messages])
+    replies = references.replies_to(db, [m.id for m in messages])
     concerned = [m.id for m in (*messages, *replies)]
 
     contents = [o.content for o in observations if o.id in facts]
@@ -147,7 +147,7 @@ def plan_forget(db: sqlite3.Connection, reference: Reference, *, words: bool) ->
         messages=tuple(messages),
         replies=tuple(replies),
         marks=tuple(marks),
-        elsewhere=references.count_messages(db, marks, concerned),
+        elsewhere=references.count_messages_with(db, marks, concerned),
         alike=sum(
             observation_id not in deleted and states_any(content, contents)
             for observation_id, content in references.observations_with(db, marks)
@@ -245,7 +245,7 @@ def _reactivated(db: sqlite3.Connection, deleted: Collection[int]) -> tuple[Obse
 
 _LEAST_QUOTE = 12
 """Shortest quotation that counts, in characters."""
-_MOST_COLONS = 4
+_MAX_COLONS = 4
 """Colons that may come before the text in a line of a tool's result:
 `message 1, 2026-03-01 user (loose: has only some of the words): …`."""
 
@@ -338,7 +338,7 @@ def replies_quoting(rounds: Iterable[tuple[int, str]], said: Iterable[str]) -> l
 
 def _is_quoted(line: str, said: str) -> bool:
     """Return whether a tool's line, or the text after one of its first colons, was said."""
-    parts = _one_line(line).split(": ", _MOST_COLONS)
+    parts = _one_line(line).split(": ", _MAX_COLONS)
     quoted = (": ".join(parts[start:]).strip(" …[]") for start in range(len(parts)))
     return any(len(text) >= _LEAST_QUOTE and text in said for text in quoted)
 

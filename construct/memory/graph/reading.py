@@ -17,7 +17,7 @@ _HUB = 30
 
 They are related to nearly everything, so what lies behind them says little.
 """
-_MOST_REACHED = 60
+_MAX_REACHED = 60
 """Limit of memories that a search returns."""
 _LONGEST_NAME = 6
 """Longest name, in words, that is recognised in a query."""
@@ -57,12 +57,12 @@ def neighbours(db: sqlite3.Connection, name: str) -> Tree:
     if not found:
         if graph.is_empty(db):
             raise NotFoundError(
-                "There is no graph yet.\nThe memory worker draws it once there are enough "
-                "memories; the extractive worker draws none."
+                "There is no graph yet.\nThe memory worker's model draws it once there are enough "
+                "memories. Without a model there is no graph."
             )
         raise NotFoundError(
             f"The graph knows nothing of {name.strip()!r}.\n"
-            "Try a name as it was said, or `/graph User`."
+            "Try a name as you said it, or give none to start from you."
         )
     found.sort(key=lambda e: key(e.name) != wanted)
     ids = {e.id for e in (*found, *_twins(db, found))}
@@ -80,7 +80,7 @@ def entities_in(db: sqlite3.Connection, query: str) -> list[Entity]:
     return [e for e in _called(db, keys) if not is_user(e.name)]
 
 
-def reached(db: sqlite3.Connection, query: str) -> list[int]:
+def related_memories(db: sqlite3.Connection, query: str) -> list[int]:
     """Return the active memories related to the entities a query mentions, nearest first.
 
     The search stops at the user and at hubs (`_HUB`).
@@ -97,7 +97,7 @@ def reached(db: sqlite3.Connection, query: str) -> list[int]:
         frontier = graph.not_hubs(db, ends - seen, _HUB)
         seen |= ends
     nearest = sorted(distances, key=lambda memory_id: (distances[memory_id], -memory_id))
-    return nearest[:_MOST_REACHED]
+    return nearest[:_MAX_REACHED]
 
 
 def _called(db: sqlite3.Connection, keys: Collection[str]) -> list[Entity]:

@@ -1,4 +1,4 @@
-"""Store the graph that a cycle drew, revert it, and drop names that were forgotten.
+"""Store what a graph cycle drew, revert it, and drop names that were forgotten.
 
 Everything here runs inside the caller's transaction.
 """
@@ -39,43 +39,50 @@ def store_graph(
     rules = rules_of(db)
     relations = [r for r in drawn if rules.forbidden_in(*_texts_of(r)) is None]
     ids = _store_entities(db, relations, cycle_id, rules)
-    for r in relations:
-        subject_id, object_id = ids[r.subject], ids[r.object]
+    for relation in relations:
         graph.insert_relation(
-            db, subject_id, r.predicate, object_id, memory_ids[r.anchor], cycle_id, now
+            db,
+            ids[relation.subject],
+            relation.predicate,
+            ids[relation.object],
+            memory_ids[relation.anchor],
+            cycle_id,
+            now,
         )
     return len(drawn) - len(relations)
 
 
-def _texts_of(r: ProposedRelation) -> tuple[str | None, ...]:
-    return r.predicate, *r.subject.names, r.subject.type, *r.object.names, r.object.type
+def _texts_of(relation: ProposedRelation) -> tuple[str | None, ...]:
+    subject, object_ = relation.subject, relation.object
+    return relation.predicate, *subject.names, subject.type, *object_.names, object_.type
 
 
 def revert_graph(db: sqlite3.Connection, cycle_id: int) -> int:
     """Revert a graph cycle and return how many relations were deleted.
 
-    The memories it read become unread, and are read again together with the next new
-    one. An alias is kept if another memory that has been read contains both names.
+    The memories it read become unread, and are read again once there is a new one. An
+    alias is kept if another memory that has been read contains both names.
     """
     relations = graph.delete_relations_of(db, cycle_id)
     graph.mark_unread(db, cycle_id)
-    for e in graph.entities(db):
-        _rename(db, e, [e.name, *(a for a in e.aliases if _is_known_as(db, e.name, a))])
+    for entity in graph.entities(db):
+        kept = [alias for alias in entity.aliases if _is_known_as(db, entity.name, alias)]
+        _rename(db, entity, [entity.name, *kept])
     graph.note_attempt(db)
     return relations
 
 
 def drop_unsaid_names(db: sqlite3.Connection) -> None:
     """Drop the names that no memory contains any more, after memories were deleted."""
-    for e in graph.entities(db):
-        if e.aliases:
-            _rename(db, e, [name for name in e.names if _memories_with(db, name)])
+    for entity in graph.entities(db):
+        if entity.aliases:
+            _rename(db, entity, [name for name in entity.names if _memories_with(db, name)])
 
 
 def _store_entities(
     db: sqlite3.Connection, relations: Iterable[ProposedRelation], cycle_id: int, rules: Rules
 ) -> dict[ProposedEntity, int]:
-    """Find or store the entities of some relations, add their new names, return their ids."""
+    """Find or store the entities of relations, add their new names, and return their ids."""
     known = {e.id: e for e in graph.entities(db)}
     ids: dict[ProposedEntity, int] = {}
     for proposed in dict.fromkeys(end for r in relations for end in (r.subject, r.object)):
@@ -87,17 +94,18 @@ def _store_entities(
         # Two entities with a relation between them cannot be the same.
         same = [e for e in matches[1:] if not _are_related(db, main, e)]
         foreign_names = {key(e.name) for e in matches[1:] if e not in same}
-        for e in (main, *same):
+        for entity in (main, *same):
             new = [n for n in (*proposed.names, *main.names) if key(n) not in foreign_names]
             new = [n for n in new if rules.forbidden_in(n) is None]
-            known[e.id] = _rename(db, e, [*e.names, *new])
+            known[entity.id] = _rename(db, entity, [*entity.names, *new])
     return ids
 
 
 def _matches(proposed: ProposedEntity, known: Iterable[Entity]) -> list[Entity]:
     """Return the stored entities that may be the proposed one, best first.
 
-    If none has one of its names as main name, the first with its main name as an alias.
+    These have one of its names as their main name. If there are none, the first entity
+    that has its main name as an alias.
     """
     names = [key(n) for n in proposed.names]
     by_name = [e for e in known if key(e.name) in names]
@@ -131,7 +139,7 @@ def _is_known_as(db: sqlite3.Connection, name: str, alias: str) -> bool:
 
 
 def _memories_with(db: sqlite3.Connection, name: str) -> list[Memory]:
-    if is_unspaced(name):  # the index has a run of characters without spaces as one word
+    if is_unspaced(name):  # the index stores text without spaces as one word
         candidates = list_memories(db, include_superseded=True)
     else:
         candidates = graph.memories_with(db, " ".join(index_words(name)))

@@ -1,1 +1,1 @@
-"""Finding again what is no longer in sight."""
+"""Search messages, observations and memories, and recall passages for a turn."""

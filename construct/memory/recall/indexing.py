@@ -16,40 +16,51 @@ from construct.store.database import transaction
 from construct.store.in_thread import Store
 from construct.store.vectors import Text
 
-BATCH = 16  # entries: 100 ms of one core, and 1 ms of holding the write lock
-_DROPPED = 2_000  # vectors of another model deleted in one transaction
-OTHER_MODEL = "the vectors here were made by another model: `construct reindex` makes them anew"
-_KINDS = ("observation", "memory", "message")  # the fewest and most useful first
+BATCH = 16
+"""Entries in a batch: 100 ms of one core, and 1 ms of holding the write lock."""
+_DROP_BATCH = 2_000
+"""Vectors of other models that are deleted in one transaction."""
+OTHER_MODEL = (
+    "search uses words alone, because the vectors were made by another model: "
+    "`construct reindex` replaces them"
+)
+_KINDS = ("observation", "memory", "message")
+"""Kinds in the order to index them: the fewest and most useful first."""
 
 
-def is_others(db: sqlite3.Connection, name: str) -> bool:
-    """Return whether a different model has been chosen for this database."""
+def is_for_another_model(db: sqlite3.Connection, name: str) -> bool:
+    """Return whether another model has been chosen for this database."""
     return vectors.chosen(db) not in {None, name}
 
 
-def _expect_own(db: sqlite3.Connection, name: str) -> None:
-    if is_others(db, name):
-        raise ConstructError(f"search uses words alone: {OTHER_MODEL}")
+def _raise_if_for_another_model(db: sqlite3.Connection, name: str) -> None:
+    if is_for_another_model(db, name):
+        raise ConstructError(OTHER_MODEL)
 
 
-def choose(db: sqlite3.Connection, name: str) -> None:
-    """Use this model for the database's vectors from now on."""
+def choose_model(db: sqlite3.Connection, name: str) -> None:
+    """Choose the model whose vectors this database has from now on."""
     with transaction(db):
         vectors.choose(db, name)
 
 
 def batch(db: sqlite3.Connection, name: str, after: dict[str, int]) -> list[Text]:
-    """Return the next entries of one kind without a vector; empty when all have one."""
-    found = (vectors.entries_without(db, name, kind, after.get(kind, 0), BATCH) for kind in _KINDS)
-    return next((texts for texts in found if texts), [])
+    """Return the next entries without a vector, all of one kind; empty when all have one.
+
+    `after`: for each kind, the id after which to look; 0 if it is missing.
+    """
+    for kind in _KINDS:
+        if texts := vectors.entries_without(db, name, kind, after.get(kind, 0), BATCH):
+            return texts
+    return []
 
 
-def store(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Text]) -> None:
+def index_entries(db: sqlite3.Connection, embedder: Embedder, texts: Sequence[Text]) -> None:
     """Compute and store the vectors of these entries.
 
     Entries that changed meanwhile are skipped.
     """
-    keep(db, embedder, texts, encode(embedder, texts))
+    store_vectors(db, embedder, texts, encode(embedder, texts))
 
 
 def encode(embedder: Embedder, texts: Sequence[Text]) -> list[list[bytes]]:
@@ -58,49 +69,49 @@ def encode(embedder: Embedder, texts: Sequence[Text]) -> list[list[bytes]]:
     return [[part.tobytes() for part in parts] for parts in encoded]
 
 
-def keep(
+def store_vectors(
     db: sqlite3.Connection,
     embedder: Embedder,
     texts: Sequence[Text],
-    made: Sequence[Sequence[bytes]],
+    encoded: Sequence[Sequence[bytes]],
 ) -> None:
-    """Store the vectors of entries.
+    """Store the vectors of entries, as `encode` returned them.
 
-    Raises ConstructError when the file has vectors of another model.
+    Raises ConstructError when another model has been chosen for the database.
     """
     with transaction(db):
-        _expect_own(db, embedder.name)
+        _raise_if_for_another_model(db, embedder.name)
         vectors.choose(db, embedder.name)
-        vectors.add(db, embedder.name, zip(texts, made, strict=True))
+        vectors.add(db, embedder.name, zip(texts, encoded, strict=True))
 
 
 def drop_others(db: sqlite3.Connection, name: str) -> bool:
     """Delete some vectors of other models; return False when there are none.
 
-    Raises ConstructError when one of those models has been chosen meanwhile.
+    Raises ConstructError when another model has been chosen for the database.
     """
     if not vectors.has_others(db, name):
         return False
     with transaction(db):
-        _expect_own(db, name)
-        vectors.drop_others(db, name, _DROPPED)
+        _raise_if_for_another_model(db, name)
+        vectors.drop_others(db, name, _DROP_BATCH)
     return True
 
 
 async def index_some(database: Store, meaning: Meaning) -> bool:
-    """Compute a batch of missing vectors in threads; return whether there may be more.
+    """Compute a batch of missing vectors in threads; return whether there may be more to do.
 
-    False if none are missing or the model does not work. Raises ConstructError if the
-    database has vectors of another model.
+    If none are missing, delete some vectors of other models instead. False if the model
+    does not work. Raises ConstructError if another model has been chosen for the database.
     """
     name = meaning.embedder.name
-    await database.call(_expect_own, name)
+    await database.call(_raise_if_for_another_model, name)
     after = {kind: await database.call(vectors.last, name, kind) for kind in _KINDS}
     texts = await database.call(batch, name, after)
     if not texts:
         return await database.call(drop_others, name)
     if not await asyncio.to_thread(meaning.ready):
         return False
-    made = await asyncio.to_thread(encode, meaning.embedder, texts)
-    await database.call(keep, meaning.embedder, texts, made)
+    encoded = await asyncio.to_thread(encode, meaning.embedder, texts)
+    await database.call(store_vectors, meaning.embedder, texts, encoded)
     return True

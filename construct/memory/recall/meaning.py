@@ -22,15 +22,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-KEPT = 100_000  # newest vectors of each kind that are kept and compared
-_BLOCK = 1024  # vectors compared at once, so that they fit the CPU cache
+MAX_KEPT = 100_000
+"""Newest vectors of each kind that are kept in memory and compared."""
+_BLOCK = 1024
+"""Vectors that are compared at once: few enough to fit the CPU cache."""
+# "Anna's" in "Anna's boat"
 _WORD = re.compile(r"[^\W_]+(?:['’]s\b)?")
 
 
 class Meaning:
-    """Compares texts by meaning with one embedding model, for this process.
+    """Compares a text with stored entries by meaning, using one embedding model.
 
-    Where an optional `Meaning` is None, search uses words alone.
+    Each process has one. Where an optional `Meaning` is None, search uses words alone.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -53,13 +56,15 @@ class Meaning:
                     from construct.log import logger
 
                     logger("meaning").warning(
-                        "the model of meaning cannot be used: %s", type(error).__name__
+                        "the embedding model cannot be used: %s", type(error).__name__
                     )
                     self._is_ready = False
             return self._is_ready
 
-    def near(self, db: sqlite3.Connection, text: str, kinds: Iterable[str]) -> "Near | None":
-        """Return how similar entries are to a text.
+    def similarities(
+        self, db: sqlite3.Connection, text: str, kinds: Iterable[str]
+    ) -> "Similarities | None":
+        """Return how similar the entries of these kinds are to a text.
 
         None while there are no vectors, or when the model cannot be loaded.
         """
@@ -71,11 +76,13 @@ class Meaning:
             return None
         query = self.embedder.encode([text])[0][0]
         with self._lock:
-            return Near({kind: self._vectors(db, model, kind).compared(query) for kind in kinds})
+            return Similarities(
+                {kind: self._vectors(db, model, kind).compared(query) for kind in kinds}
+            )
 
     def _vectors(self, db: sqlite3.Connection, model: int, kind: str) -> "_Vectors":
         kept = self._kept.setdefault((database_path(db), kind), _Vectors())
-        kept.add(vectors.newest(db, model, kind, kept.last, KEPT))
+        kept.add(vectors.newest(db, model, kind, kept.last, MAX_KEPT))
         return kept
 
 
@@ -87,46 +94,51 @@ def _meaning(weights: Weights) -> Meaning:
 def meaning_for(settings: Settings) -> Meaning | None:
     """Return the shared `Meaning` of this process.
 
-    None if the extra or the model's weights are not installed. Raises UsageError if
-    CONSTRUCT_SEMANTIC_MODEL does not name a model.
+    None if the extra `semantic` or the model's weights are not installed. Raises
+    UsageError if CONSTRUCT_SEMANTIC_MODEL does not name a model.
     """
     weights = find_weights(settings) if is_available() else None
     return None if weights is None else _meaning(weights)
 
 
-def without(text: str, names: Collection[str]) -> str:
-    """Return a text without these names, so that only the rest is compared."""
-    kept = _WORD.sub(
-        lambda word: "" if fold(re.split("['’]", word[0])[0]) in names else word[0], text
-    )
-    return " ".join(kept.split()) or text
+def without_names(text: str, names: Collection[str]) -> str:
+    """Return a text without these names, so that only the rest is compared.
+
+    A text that consists of names is returned unchanged.
+    """
+
+    def keep(match: re.Match[str]) -> str:
+        word = re.split("['’]", match[0])[0]
+        return "" if fold(word) in names else match[0]
+
+    return " ".join(_WORD.sub(keep, text).split()) or text
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
-    """Similarity of entries to a query, from -1 to 1."""
+class Similarities:
+    """Cosine similarities of entries to a query, from -1 to 1."""
 
-    compared: "dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]"
-    """By kind: ids in ascending order with the similarity of each."""
+    by_kind: "dict[str, tuple[NDArray[np.int64], NDArray[np.float32]]]"
+    """The ids of the entries in ascending order, and the similarity of each."""
 
     def nearest(self, kind: str, limit: int) -> list[int]:
         """Return the ids of the most similar entries of a kind."""
-        ids, scores = self.compared[kind]
+        ids, scores = self.by_kind[kind]
         return [int(i) for i in ids[(-scores).argsort(kind="stable")[:limit]]]
 
-    def of_all(self, entries: Iterable[Entry]) -> dict[tuple[str, int], float]:
-        """Return the similarity of the entries whose vectors are in memory, by their key."""
-        found = {}
+    def of(self, entries: Iterable[Entry]) -> dict[tuple[str, int], float]:
+        """Return the similarity of each entry whose vectors are kept, by the entry's key."""
+        by_key = {}
         for entry in entries:
-            ids, scores = self.compared[entry.kind]
+            ids, scores = self.by_kind[entry.kind]
             position = int(ids.searchsorted(entry.id))
             if position < len(ids) and ids[position] == entry.id:
-                found[entry.key] = float(scores[position])
-        return found
+                by_key[entry.key] = float(scores[position])
+        return by_key
 
 
 class _Vectors:
-    """Vectors in the order of their entries; the parts of an entry are adjacent."""
+    """Vectors of one kind in the order of their entries; an entry has one for each part."""
 
     def __init__(self) -> None:
         import numpy as np
@@ -137,22 +149,24 @@ class _Vectors:
 
     @property
     def last(self) -> int:
+        """The id of the newest entry, or 0."""
         return int(self.ids[-1]) if len(self.ids) else 0
 
-    def add(self, found: Sequence[tuple[int, bytes]]) -> None:
-        if not found:
+    def add(self, new: Sequence[tuple[int, bytes]]) -> None:
+        """Add (entry id, vector) pairs of newer entries, in order."""
+        if not new:
             return
         import numpy as np
 
-        joined = b"".join(vector for _, vector in found)
-        added = np.frombuffer(joined, np.int8).reshape(len(found), -1)
+        joined = b"".join(vector for _, vector in new)
+        added = np.frombuffer(joined, np.int8).reshape(len(new), -1)
         lengths = np.concatenate(
             [
-                np.linalg.norm(added[at : at + _BLOCK].astype(np.float32), axis=1)
-                for at in range(0, len(added), _BLOCK)
+                np.linalg.norm(added[start : start + _BLOCK].astype(np.float32), axis=1)
+                for start in range(0, len(added), _BLOCK)
             ]
         )
-        self.ids = np.append(self.ids, [entry for entry, _ in found])
+        self.ids = np.append(self.ids, [entry for entry, _ in new])
         self.vectors = np.concatenate([self.vectors.reshape(-1, added.shape[1]), added])
         self.lengths = np.append(self.lengths, np.maximum(lengths, 1e-9))
 
@@ -164,12 +178,12 @@ class _Vectors:
 
         if not len(self.ids):
             return self.ids, self.lengths
-        wanted = query.astype(np.float32)
-        wanted /= max(float(np.linalg.norm(wanted)), 1e-9)
+        direction = query.astype(np.float32)
+        direction /= max(float(np.linalg.norm(direction)), 1e-9)
         blocks = [
-            self.vectors[at : at + _BLOCK].astype(np.float32) @ wanted
-            for at in range(0, len(self.ids), _BLOCK)
+            self.vectors[start : start + _BLOCK].astype(np.float32) @ direction
+            for start in range(0, len(self.ids), _BLOCK)
         ]
-        parts = np.concatenate(blocks) / self.lengths
-        first = np.flatnonzero(np.diff(self.ids, prepend=-1))
-        return self.ids[first], np.maximum.reduceat(parts, first)
+        similarities = np.concatenate(blocks) / self.lengths
+        first_parts = np.flatnonzero(np.diff(self.ids, prepend=-1))
+        return self.ids[first_parts], np.maximum.reduceat(similarities, first_parts)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from construct.language.index_words import UNSPACED, fold, index_words, root, stem, word_forms
 from construct.language.named_periods import named_periods
@@ -14,10 +14,16 @@ from construct.language.periods import Period
 from construct.language.wordlists import STOP_WORDS
 from construct.text import one_line
 
-MOST_WORDS = 48  # words of a query that are searched; more is a pasted page
-MOST_PAIRED = 6  # limit of words of which a row must have two (`gated`)
+MAX_WORDS = 48
+"""Words of a query that are searched; a longer one is a pasted page."""
+MAX_PAIRED = 6
+"""Words that `gated` looks for in pairs."""
+_WORD_BREAK = 40
+"""Characters within which the end of an excerpt is moved to a space."""
 
+# `"next week"`, in the quotation marks of several languages
 _PHRASE = re.compile(r'"([^"]*)"|“([^”]*)”|«([^»]*)»|„([^“”]*)[“”]')
+_WORD = re.compile(r"[^\W_]+")
 # In "Do you remember what I said", the "you" of the opening is not the subject.
 _OPENING = re.compile(
     r"^\W*(?:(?:do|can|could|would|will) you (?:still )?(?:please )?"
@@ -25,6 +31,7 @@ _OPENING = re.compile(
     r"(?:please )?(?:tell|remind) me|you know)\b",
     re.IGNORECASE,
 )
+# "did you" in "What did you say about my boat?"
 _SUBJECT = re.compile(
     r"\b(?:did|do|have|had|was|were|am|are|will|should|could|can|would)\s+(i|you)\b", re.IGNORECASE
 )
@@ -44,22 +51,32 @@ _WHEN = re.compile(
 class Query:
     """A parsed query."""
 
-    words: tuple[str, ...]  # folded content words, one of each stem; else the stop words
-    phrases: tuple[str, ...]  # quoted words, which must occur verbatim
-    pieces: tuple[str, ...]  # pairs of characters of scripts without spaces
-    capitals: frozenset[str]  # words that may be names: capitalised ones, or all if none is
-    role: str | None  # whose words are meant, judged by "I" and "you"
+    words: tuple[str, ...]
+    """Folded content words, one of each stem. If there are none, the stop words."""
+    phrases: tuple[str, ...]
+    """Quoted words, which must occur verbatim."""
+    pieces: tuple[str, ...]
+    """Pairs of adjacent characters in scripts without spaces."""
+    possible_names: frozenset[str]
+    """The capitalised words, or all words if none is capitalised."""
+    role: str | None
+    """Whose words are meant, judged by "I" and "you"."""
     asks_when: bool
-    dates: tuple[Period, ...]  # times that the query names
-    bare: bool  # the query has only stop words
+    """Whether the query asks for a time, with "when" or "how long"."""
+    dates: tuple[Period, ...]
+    """The times that the query names."""
+    only_stop_words: bool
+    """Whether the query has no content words."""
     text: str = ""
-    unsaid: int = 0  # number of further words that occur nowhere
-    spelt: tuple[str, ...] = ()  # words searched for misspelt ones (spelling.py)
+    unknown_count: int = 0
+    """Number of further words, which occur nowhere."""
+    respelt: tuple[str, ...] = ()
+    """Words searched instead of misspelt ones (spelling.py)."""
 
     @property
     def has_more_than_phrases(self) -> bool:
-        """Whether the query has words outside quotation marks."""
-        quoted = {word for phrase in self.phrases for word in phrase.split()}
+        """Whether the query has both phrases and words outside them."""
+        quoted = set(" ".join(self.phrases).split())
         return bool(quoted) and not quoted.issuperset(self.words)
 
 
@@ -70,24 +87,23 @@ def analyse(text: str, today: date | None = None) -> Query:
     """
     if not text.strip():
         raise ValueError("The query is blank.")
-    plain = UNSPACED.sub(" ", text)
-    found = index_words(plain)
-    content = _content(found)[:MOST_WORDS]
-    quoted = [
-        " ".join(index_words(next((group for group in match.groups() if group), "")))
-        for match in _PHRASE.finditer(text)
-    ]
+    spaced_text = UNSPACED.sub(" ", text)
+    all_words = index_words(spaced_text)
+    content_words = _content_words(all_words)[:MAX_WORDS]
+    phrases = []
+    for match in _PHRASE.finditer(text):
+        quoted = next((group for group in match.groups() if group), "")
+        phrases.append(" ".join(index_words(quoted)))
+    pieces = chain.from_iterable(map(_pairs, UNSPACED.findall(text)))
     return Query(
-        words=_distinct(content or found[:MOST_WORDS]),
-        phrases=tuple(dict.fromkeys(phrase for phrase in quoted if phrase)),
-        pieces=tuple(
-            dict.fromkeys(piece for run in UNSPACED.findall(text) for piece in _pairs(run))
-        ),
-        capitals=_capitals(plain),
+        words=_one_of_each_root(content_words or all_words[:MAX_WORDS]),
+        phrases=tuple(dict.fromkeys(phrase for phrase in phrases if phrase)),
+        pieces=tuple(dict.fromkeys(pieces)),
+        possible_names=_possible_names(spaced_text),
         role=_role(_OPENING.sub("", text)),
         asks_when=bool(_WHEN.search(text)),
         dates=named_periods(text, today),
-        bare=not content,
+        only_stop_words=not content_words,
         text=text,
     )
 
@@ -103,7 +119,7 @@ def outside_quotes(text: str, change: Callable[[str], str]) -> str:
 
 
 def is_cue(word: str) -> bool:
-    """Return whether a folded word shows by itself whose words are meant."""
+    """Return whether a folded word shows whose words are meant, as "my" and "your" do."""
     return any(pattern.search(f"the {word}") for pattern in _SPEAKERS.values())
 
 
@@ -113,7 +129,7 @@ def is_stop_word(word: str) -> bool:
 
 
 def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
-    """Return the FTS5 expression for all phrases, or for any of the words without phrases.
+    """Return an FTS5 expression that requires all phrases, or else any of the words.
 
     An empty string if there are neither.
     """
@@ -121,44 +137,47 @@ def any_of(words: Iterable[str], phrases: Iterable[str] = ()) -> str:
 
 
 def with_one_of(word: str, others: Sequence[str]) -> str:
-    """Return the FTS5 expression for a word together with one of the others."""
-    return f"{_either(word)} AND ({_or(others)})"
+    """Return an FTS5 expression that requires a word and one of the others."""
+    return f"{_any_form(word)} AND ({_or(others)})"
 
 
 def gated(words: Sequence[str], frequency: Mapping[str, int], required: int, weighed: int) -> str:
-    """Return the FTS5 expression that limits how many rows of a large file are ranked.
+    """Return an FTS5 expression that limits how many rows of a large database are ranked.
 
-    Ranking costs time for each row. So a row must have one of the rarest words, which
-    have `required` rows together, or two of the less rare ones, which have `weighed` rows
-    together: few rows have both, and those are often what is meant. Still more common
-    words are not searched. A word that no row has is ignored, or nothing would be found.
+    Ranking costs time for each row. So a row must have one of the rarest words, or two of
+    the less rare ones: rows with two of them are few, and often what is meant. The rarest
+    words have up to `required` rows together, and all words that are searched have up to
+    `weighed`; still more common words are left out. Words that no row has are ignored.
     """
-    rarest = sorted(
+    rarest_first = sorted(
         (word for word in words if frequency.get(word, 0)), key=lambda word: frequency[word]
     )
-    if not rarest:
+    if not rarest_first:
         return any_of(words)
-    rows = list(accumulate(frequency.get(word, 0) for word in rarest))
-    enough = max(1, sum(total <= required for total in rows))
-    known = rarest[: max(enough, sum(total <= weighed for total in rows))]
-    paired = known[enough:][:MOST_PAIRED]
-    if not paired:
-        return any_of(known)
-    pairs = [f"({_either(word)} AND ({_or(paired[i:])}))" for i, word in enumerate(paired[:-1], 1)]
-    return f"({' OR '.join([_or(known[:enough]), *pairs])}) AND ({_or(known)})"
+    rows_so_far = list(accumulate(frequency[word] for word in rarest_first))
+    rarest_count = max(1, sum(rows <= required for rows in rows_so_far))
+    searched_count = max(rarest_count, sum(rows <= weighed for rows in rows_so_far))
+    rarest, searched = rarest_first[:rarest_count], rarest_first[:searched_count]
+    less_rare = searched[rarest_count:][:MAX_PAIRED]
+    if not less_rare:
+        return any_of(searched)
+    alternatives = [_or(rarest)]
+    for i, word in enumerate(less_rare[:-1], 1):
+        alternatives.append(f"({with_one_of(word, less_rare[i:])})")
+    return f"({' OR '.join(alternatives)}) AND ({_or(searched)})"
 
 
 def _or(words: Iterable[str]) -> str:
-    return " OR ".join(map(_either, words))
+    return " OR ".join(map(_any_form, words))
 
 
-def _either(word: str) -> str:
+def _any_form(word: str) -> str:
     quoted = [f'"{form}"' for form in word_forms(word)]
     return quoted[0] if len(quoted) == 1 else f"({' OR '.join(quoted)})"
 
 
 def akin(word: str, form: str) -> bool:
-    """Return whether words with the same stem are related: "in" and "Inês" are not."""
+    """Return whether two words with the same stem are related: "in" and "Inês" are not."""
     return min(len(word), len(form)) > 2 or abs(len(word) - len(form)) < 2
 
 
@@ -167,54 +186,56 @@ def _stop_words() -> dict[str, frozenset[str]]:
     return {language: frozenset(map(fold, stops)) for language, stops in STOP_WORDS.items()}
 
 
-def _content(found: list[str]) -> list[str]:
-    """Return the words without the stop words of the likeliest language.
+def _content_words(words: list[str]) -> list[str]:
+    """Return the words without the stop words of their likeliest language.
 
     That is the language whose stop words occur most often among them.
     """
-    hits = {
-        language: sum(map(stops.__contains__, found)) for language, stops in _stop_words().items()
+    counts = {
+        language: sum(word in stop_words for word in words)
+        for language, stop_words in _stop_words().items()
     }
-    stops = _stop_words()[max(hits, key=lambda language: hits[language])]
-    return [word for word in found if word not in stops]
+    stop_words = _stop_words()[max(counts, key=lambda language: counts[language])]
+    return [word for word in words if word not in stop_words]
 
 
-def _distinct(found: list[str]) -> tuple[str, ...]:
-    kept: dict[str, str] = {}
-    for word in found:
-        kept.setdefault(root(word), word)
-    return tuple(kept.values())
+def _one_of_each_root(words: list[str]) -> tuple[str, ...]:
+    by_root: dict[str, str] = {}
+    for word in words:
+        by_root.setdefault(root(word), word)
+    return tuple(by_root.values())
 
 
-def _capitals(text: str) -> frozenset[str]:
-    raw = re.findall(r"[^\W_]+", text)
-    upper = [word for word in raw if word[:1].isupper()]
-    return frozenset(folded for word in (upper or raw) for folded in index_words(word))
+def _possible_names(text: str) -> frozenset[str]:
+    """Return the folded words that may be names: the capitalised ones, or all if none is."""
+    words = _WORD.findall(text)
+    capitalised = [word for word in words if word[:1].isupper()]
+    return frozenset(index_words(" ".join(capitalised or words)))
 
 
 def _pairs(run: str) -> list[str]:
+    """Return the pairs of adjacent characters, or the character if there is only one."""
     return [run[i : i + 2] for i in range(max(1, len(run) - 1))]
 
 
 def _role(text: str) -> str | None:
+    """Return whose words a query means, judged by "I" and "you"; None if it is not clear."""
     subjects = {match[1].lower() for match in _SUBJECT.finditer(text)}
     if len(subjects) == 1:
         return "user" if subjects == {"i"} else "assistant"
-    named = [role for role, pattern in _SPEAKERS.items() if pattern.search(text)]
-    return named[0] if len(named) == 1 else None
-
-
-_WORD = re.compile(r"[^\W_]+")
+    mentioned = [role for role, pattern in _SPEAKERS.items() if pattern.search(text)]
+    return mentioned[0] if len(mentioned) == 1 else None
 
 
 def word_spans(
     line: str, words: Sequence[str], pieces: Sequence[str] = ()
 ) -> Iterator[tuple[int, int]]:
-    """Yield (start, end) of each word, in any form, and of each piece of a word."""
-    wanted = {stem(form): form for word in words for form in word_forms(word)}
+    """Yield (start, end) of each of the words, in any form, and of each of the pieces."""
+    forms = chain.from_iterable(map(word_forms, words))
+    by_stem = {stem(form): form for form in forms}
     for match in _WORD.finditer(line):
         word = fold(match[0])
-        form = wanted.get(stem(word))
+        form = by_stem.get(stem(word))
         if form and akin(word, form):
             yield match.span()
     for piece in pieces:
@@ -226,12 +247,16 @@ def excerpt(text: str, words: Sequence[str], size: int, pieces: Sequence[str] = 
     line = one_line(text)
     if len(line) <= size:
         return line
-    places = sorted(begin for begin, _ in word_spans(line, words, pieces))
-    starts = [max(0, place - size // 4) for place in places] or [0]
-    start = max(
-        starts, key=lambda begin: bisect_left(places, begin + size) - bisect_left(places, begin)
-    )
+    positions = sorted(start for start, _ in word_spans(line, words, pieces))
+
+    def words_from(start: int) -> int:
+        return bisect_left(positions, start + size) - bisect_left(positions, start)
+
+    starts = [max(0, position - size // 4) for position in positions] or [0]
+    start = max(starts, key=words_from)
     end = min(len(line), start + size)
-    start = line.find(" ", start) + 1 if start and " " in line[start : start + 40] else start
-    end = line.rfind(" ", start, end) if end < len(line) and " " in line[end - 40 : end] else end
+    if start and " " in line[start : start + _WORD_BREAK]:
+        start = line.find(" ", start) + 1
+    if end < len(line) and " " in line[end - _WORD_BREAK : end]:
+        end = line.rfind(" ", start, end)
     return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")

@@ -1,7 +1,8 @@
-"""Rank search hits by their own text and the turns around them. No I/O.
+"""Rank search candidates by their own text and the turns around them. No I/O.
 
-A candidate's score is a weighted sum of a few features. The weights were fitted on
-LoCoMo's five development conversations as a softmax regression; benchmarks/README.md
+A candidate's score is a weighted sum of its features, such as how well its words match
+the query, who said it, when, and how similar it is in meaning. The weights were fitted
+as a softmax regression on LoCoMo's five development conversations; benchmarks/README.md
 has the figures for conversations left out of the fit.
 """
 
@@ -19,37 +20,62 @@ from construct.memory.recall.query import Query, akin
 from construct.memory.recall.speakers import Speakers
 from construct.store.search import KINDS, Entry
 
-# How words count: BM25F (Robertson and Zaragoza, 2009) over a turn and its neighbours.
-SATURATION = 0.6  # k1: how quickly repeating a word stops adding to the score
-LENGTH = 0.4  # b: how strongly long turns are discounted
-BEFORE = (0.4, 0.25)  # weight of a word found one turn earlier, two turns earlier
-AFTER = (0.2, 0.1)  # weight of a word found one turn later, two turns later
-AVERAGE_WORDS = 24.0  # average words in a turn, for the length discount
-SESSION_GAP = timedelta(hours=4)  # a silence longer than this ends a session
-SMOOTHING = 0.1  # added before the logarithm, so that a missing word is not minus infinity
-# How similarity of meaning counts, if there are vectors (benchmarks/README.md):
-SMOOTHING_WITH_VECTORS = 0.3  # instead of SMOOTHING: a missing word then matters less
-NEIGHBOUR = 0.2  # weight of the similarity of the turns just before and after
-MIN_SIMILARITY = 0.1  # candidates without a word of the query need at least this
-ENOUGH_WORDS = 3  # with fewer query words than this, similarity counts proportionally less
-MIN_SPREAD = 0.3  # smallest spread of similarities when they are rescaled to 0…1
+# Words are scored by BM25F (Robertson and Zaragoza, 2009) over a turn and its neighbours.
+SATURATION = 0.6
+"""BM25's k1: how quickly repeating a word stops adding to the score."""
+LENGTH_DISCOUNT = 0.4
+"""BM25's b: how strongly long turns are discounted."""
+AVERAGE_WORDS = 24.0
+"""Average number of words in a turn, for the length discount."""
+WEIGHTS_BEFORE = (0.4, 0.25)
+"""Weights of words in the turn just before, and in the one before that."""
+WEIGHTS_AFTER = (0.2, 0.1)
+"""Weights of words in the turn just after, and in the one after that."""
+SESSION_GAP = timedelta(hours=4)
+"""A silence longer than this ends a session."""
+SMOOTHING = 0.1
+"""Added to the BM25F score before taking its logarithm, which is undefined for 0."""
+
+# Similarity of meaning is used when there are vectors (benchmarks/README.md).
+SMOOTHING_WITH_VECTORS = 0.3
+"""Replaces `SMOOTHING` when there are vectors, so that a missing word costs less."""
+NEIGHBOUR_WEIGHT = 0.2
+"""Weight of the similarity of each of the two neighbouring turns."""
+MIN_SIMILARITY = 0.1
+"""Lowest cosine similarity of a candidate that has no word of the query."""
+ENOUGH_WORDS = 3
+"""A query with fewer words than this makes similarity count proportionally less."""
+MIN_SPREAD = 0.3
+"""Smallest difference of similarities that is rescaled to the range from 0 to 1."""
 
 
 class Features(NamedTuple):
-    """What the score of a candidate is made of; most values lie between 0 and 1."""
+    """The features that make up the score of a candidate, most of them from 0 to 1."""
 
-    match: float = 0.0  # log of BM25F, 0 for the best candidate
-    session: float = 0.0  # the best match within the same session
-    speaker: float = 0.0  # 1 if said by the person the query names, -1 if by the other
-    date: float = 0.0  # closeness to a time that the query names
-    when: float = 0.0  # 1 if it mentions a time and the query asks when
-    reply: float = 0.0  # 1 if the turn before it asks something
-    asks: float = 0.0  # 1 if it ends with a question
-    opens: float = 0.0  # 1 if it opens a session: people come back with news
-    names: float = 0.0  # capitalised words inside it, up to three
-    tells: float = 0.0  # first-person words, up to three
-    noted: float = 0.0  # 1 for an observation or a memory, 0 for a message
-    meaning: float = 0.0  # similarity of meaning: 0 for the least similar, 1 for the most
+    match: float = 0.0
+    """Logarithm of the BM25F score relative to the best candidate's, which has 0."""
+    session: float = 0.0
+    """The best relative BM25F score within the same session."""
+    speaker: float = 0.0
+    """1 if said by the participant the query means, -1 if by the other one."""
+    date: float = 0.0
+    """Closeness to a time that the query names."""
+    when: float = 0.0
+    """1 if the query asks when and the text mentions a time."""
+    reply: float = 0.0
+    """1 if the turn before it contains a question."""
+    asks: float = 0.0
+    """1 if it ends with a question."""
+    opens: float = 0.0
+    """1 for the first message of a session: people come back with news."""
+    names: float = 0.0
+    """Number of capitalised words after the first, up to three."""
+    tells: float = 0.0
+    """Number of first-person words, up to three."""
+    noted: float = 0.0
+    """1 for an observation or a memory, 0 for a message."""
+    meaning: float = 0.0
+    """Similarity of meaning: 0 for the least similar candidate, up to 1 for the most."""
 
 
 WEIGHTS = Features(
@@ -88,85 +114,87 @@ def weights(frequency: Mapping[str, int], total: int) -> dict[str, float]:
 class Matcher:
     """Finds the words of a query, in any of their forms, in texts."""
 
-    def __init__(self, wanted: Iterable[str], pieces: Sequence[str] = ()) -> None:
-        self._word_of = {stem(form): (word, form) for word in wanted for form in word_forms(word)}
+    def __init__(self, words: Iterable[str], pieces: Sequence[str] = ()) -> None:
+        self._by_stem: dict[str, tuple[str, str]] = {}
+        """By stem: the query's word, and the form of it that has this stem."""
+        for word in words:
+            self._by_stem.update((stem(form), (word, form)) for form in word_forms(word))
         self._pieces = pieces
-        self._seen: dict[tuple[str, int], dict[str, float]] = {}
-        starts = sorted(
-            {re.escape(root[: max(1, min(3, len(root) - 1))]) for root in self._word_of}
-        )
-        # A cheap first filter: words with the first letters of a wanted one.
-        self._likely = re.compile(rf"(?<![^\W_])(?:{'|'.join(starts) or '(?!)'})[^\W_]*")
+        self._counts: dict[tuple[str, int], dict[str, float]] = {}
+        """By key of an entry already counted."""
+        beginnings = {re.escape(root[: max(1, min(3, len(root) - 1))]) for root in self._by_stem}
+        # A cheap first filter: words with the first letters of a query word.
+        any_beginning = "|".join(sorted(beginnings)) or "(?!)"
+        self._likely = re.compile(rf"(?<![^\W_])(?:{any_beginning})[^\W_]*")
 
     def counts(self, entry: Entry) -> dict[str, float]:
         """Return length-normalised counts of the query's words in the entry. Cached."""
-        key = entry.key
-        if key not in self._seen:
-            self._seen[key] = self.in_text(entry.text)
-        return self._seen[key]
+        if entry.key not in self._counts:
+            self._counts[entry.key] = self.counts_in(entry.text)
+        return self._counts[entry.key]
 
-    def in_text(self, text: str) -> dict[str, float]:
+    def counts_in(self, text: str) -> dict[str, float]:
         """Return length-normalised counts of the query's words in a text."""
         counts: dict[str, float] = {}
         folded = fold(text)
-        for word in self._likely.findall(folded):
-            meant, form = self._word_of.get(stem(word), ("", ""))
-            if meant and akin(word, form):
-                counts[meant] = counts.get(meant, 0) + 1
+        for text_word in self._likely.findall(folded):
+            query_word, form = self._by_stem.get(stem(text_word), ("", ""))
+            if query_word and akin(text_word, form):
+                counts[query_word] = counts.get(query_word, 0) + 1
         for piece in self._pieces:
-            if times := text.count(piece):
-                counts[piece] = times
+            if count := text.count(piece):
+                counts[piece] = count
         if counts:
-            length = 1 - LENGTH + LENGTH * (1 + folded.count(" ")) / AVERAGE_WORDS
-            counts = {word: times / length for word, times in counts.items()}
+            words_in_text = 1 + folded.count(" ")
+            length = 1 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * words_in_text / AVERAGE_WORDS
+            counts = {word: count / length for word, count in counts.items()}
         return counts
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
-    """A query with everything that was looked up to rank candidates for it."""
+    """A query and what was looked up in the database to rank candidates for it."""
 
     query: Query
     weight: Mapping[str, float]
     """Inverse document frequency of each word."""
     matcher: Matcher
     speakers: Speakers
-    near: Mapping[tuple[str, int], float] = field(default_factory=dict)
-    """Cosine similarity of entries by their key, -1 to 1; empty without vectors."""
+    similarities: Mapping[tuple[str, int], float] = field(default_factory=dict)
+    """Cosine similarity, from -1 to 1, by key of the entry. Empty without vectors."""
 
 
-def ranked(
+def rank(
     candidates: Sequence[Candidate], prepared: PreparedQuery, limit: int
 ) -> list[tuple[Candidate, Features]]:
     """Return the best candidates with their features, best first.
 
-    Among equals messages come first, then the newest.
+    Of candidates with the same score, messages come first, then the newest.
     """
-    pairs = zip(candidates, _features(candidates, prepared), strict=True)
-    judged = [
-        (candidate, _with_wording(features, candidate, prepared.query))
-        for candidate, features in pairs
-        if features is not None
-    ]
+    judged = []
+    for candidate, features in zip(candidates, _features(candidates, prepared), strict=True):
+        if features is not None:
+            judged.append((candidate, _with_wording(features, candidate, prepared.query)))
     return sorted(judged, key=_order)[:limit]
 
 
 def _order(pair: tuple[Candidate, Features]) -> tuple[float, int, int]:
-    entry = pair[0].entry
-    return -score(pair[1]), KINDS.index(entry.kind), -entry.id
+    candidate, features = pair
+    entry = candidate.entry
+    return -score(features), KINDS.index(entry.kind), -entry.id
 
 
 def shortlist(entries: Sequence[Entry], prepared: PreparedQuery, limit: int) -> list[Entry]:
     """Return the best entries, judged without the turns around them."""
     if len(entries) <= limit:
         return list(entries)
-    features = _features([Candidate(entry) for entry in entries], prepared)
-    scored = [(-score(values), i) for i, values in enumerate(features) if values]
+    features_of_all = _features([Candidate(entry) for entry in entries], prepared)
+    scored = [(-score(features), i) for i, features in enumerate(features_of_all) if features]
     return [entries[i] for _, i in sorted(scored)[:limit]]
 
 
 def score(features: Features) -> float:
-    """Return the candidate's score. Scores of different queries do not compare."""
+    """Return the candidate's score. Scores of different queries cannot be compared."""
     return math.fsum(map(mul, WEIGHTS, features))
 
 
@@ -176,48 +204,55 @@ def _features(candidates: Sequence[Candidate], prepared: PreparedQuery) -> list[
     None for a candidate without a word of the query and without a similar meaning.
     """
     bm25 = [_bm25(candidate, prepared) for candidate in candidates]
-    best = max(bm25, default=0.0) or 1.0
-    smoothing = SMOOTHING_WITH_VECTORS if prepared.near else SMOOTHING
-    near = _nearness(candidates, prepared.near)
-    low, high = min(near, default=0.0), max(near, default=0.0)
-    trust = min(1.0, (len(prepared.query.words) + prepared.query.unsaid) / ENOUGH_WORDS)
-    matches = {c.entry.key: match / best for c, match in zip(candidates, bm25, strict=True)}
-    peak = dict(matches)  # the best match within the session
-    for turns in _sessions(c.entry for c in candidates):
+    highest = max(bm25, default=0.0) or 1.0
+    matches = {c.entry.key: value / highest for c, value in zip(candidates, bm25, strict=True)}
+    best_of_session = dict(matches)
+    for turns in _sessions(candidate.entry for candidate in candidates):
         keys = [turn.key for turn in turns]
-        peak |= dict.fromkeys(keys, max(matches[key] for key in keys))
-    return [
-        Features(
-            match=math.log((match / best + smoothing) / (1 + smoothing)),
-            session=peak[candidate.entry.key],
-            speaker=prepared.speakers.sign(candidate.entry),
-            date=_date_nearness(candidate.entry, prepared.query),
-            opens=float(candidate.entry.kind == "message" and not candidate.before),
-            noted=float(candidate.entry.kind != "message"),
-            meaning=trust * (value - low) / max(high - low, MIN_SPREAD),
+        best_of_session |= dict.fromkeys(keys, max(matches[key] for key in keys))
+    smoothing = SMOOTHING_WITH_VECTORS if prepared.similarities else SMOOTHING
+    similarities = _similarities(candidates, prepared.similarities)
+    lowest = min(similarities, default=0.0)
+    spread = max(max(similarities, default=0.0) - lowest, MIN_SPREAD)
+    trust = min(1.0, (len(prepared.query.words) + prepared.query.unknown_count) / ENOUGH_WORDS)
+    features: list[Features | None] = []
+    for candidate, value, similarity in zip(candidates, bm25, similarities, strict=True):
+        if value <= 0 and similarity < MIN_SIMILARITY:
+            features.append(None)
+            continue
+        entry = candidate.entry
+        is_message = entry.kind == "message"
+        features.append(
+            Features(
+                match=math.log((value / highest + smoothing) / (1 + smoothing)),
+                session=best_of_session[entry.key],
+                speaker=prepared.speakers.sign(entry),
+                date=_date_nearness(entry, prepared.query),
+                opens=float(is_message and not candidate.before),
+                noted=float(not is_message),
+                meaning=trust * (similarity - lowest) / spread,
+            )
         )
-        if match > 0 or value >= MIN_SIMILARITY
-        else None
-        for candidate, match, value in zip(candidates, bm25, near, strict=True)
-    ]
+    return features
 
 
-def _nearness(
-    candidates: Sequence[Candidate], near: Mapping[tuple[str, int], float]
+def _similarities(
+    candidates: Sequence[Candidate], by_key: Mapping[tuple[str, int], float]
 ) -> list[float]:
-    """Return how similar candidates are in meaning, the turns beside them included.
+    """Return how similar candidates are in meaning, neighbouring turns included.
 
     An entry without a vector counts as average. Without any vectors all are 0.
     """
-    average = math.fsum(near.values()) / max(1, len(near))
+    average = math.fsum(by_key.values()) / max(1, len(by_key))
     similarities = []
     for candidate in candidates:
-        value = near.get(candidate.entry.key, average)
+        similarity = by_key.get(candidate.entry.key, average)
         if candidate.entry.kind == "message":
             neighbours = (*candidate.before[:1], *candidate.after[:1])
-            beside = math.fsum(near.get(turn.key, average) for turn in neighbours)
-            value = (value + NEIGHBOUR * beside) / (1 + 2 * NEIGHBOUR)
-        similarities.append(value)
+            of_neighbours = math.fsum(by_key.get(turn.key, average) for turn in neighbours)
+            weighted = similarity + NEIGHBOUR_WEIGHT * of_neighbours
+            similarity = weighted / (1 + 2 * NEIGHBOUR_WEIGHT)
+        similarities.append(similarity)
     return similarities
 
 
@@ -230,9 +265,10 @@ def words_in(candidate: Candidate, prepared: PreparedQuery) -> set[str]:
 def _with_wording(features: Features, candidate: Candidate, query: Query) -> Features:
     """Add the features that depend on how the turn is worded."""
     text, is_message = candidate.entry.text, candidate.entry.kind == "message"
-    tells_time = query.asks_when and not (is_message and _TIME.isdisjoint(index_words(text)))
+    # Observations and memories have a day of their own.
+    tells_when = query.asks_when and (not is_message or not _TIME.isdisjoint(index_words(text)))
     return features._replace(
-        when=float(tells_time),
+        when=float(tells_when),
         reply=float(any("?" in turn.text for turn in candidate.before[:1])),
         asks=float(is_message and text.rstrip().endswith("?")),
         names=float(min(3, len(_CAPITAL.findall(text)))),
@@ -242,10 +278,12 @@ def _with_wording(features: Features, candidate: Candidate, query: Query) -> Fea
 
 _TIME = frozenset(TIME_WORDS)
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm][ey]|[Ww]e|[Oo]ur)\b")
+# "Porto" in "I live in Porto."
 _CAPITAL = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 
 
 def _date_nearness(entry: Entry, query: Query) -> float:
+    """Return how close one of the entry's days is to a time the query names, from 0 to 1."""
     if not query.dates:
         return 0.0
     texts = [text for text in (entry.day, entry.about) if text] or [entry.moment[:10]]
@@ -255,17 +293,18 @@ def _date_nearness(entry: Entry, query: Query) -> float:
 
 def _bm25(candidate: Candidate, prepared: PreparedQuery) -> float:
     """Return the candidate's BM25F score, counting the turns around it in part."""
-    counts = prepared.matcher.counts
-    shares = [(1.0, candidate.entry)]
-    shares += zip(BEFORE, candidate.before, strict=False)
-    shares += zip(AFTER, candidate.after, strict=False)
-    sums: dict[str, float] = {}
-    for share, turn in shares:
-        for word, count in counts(turn).items():
-            sums[word] = sums.get(word, 0.0) + share * count
+    weighted_turns = [
+        (1.0, candidate.entry),
+        *zip(WEIGHTS_BEFORE, candidate.before, strict=False),
+        *zip(WEIGHTS_AFTER, candidate.after, strict=False),
+    ]
+    totals: dict[str, float] = {}
+    for weight, turn in weighted_turns:
+        for word, count in prepared.matcher.counts(turn).items():
+            totals[word] = totals.get(word, 0.0) + weight * count
     return sum(
         prepared.weight[word] * count * (SATURATION + 1) / (SATURATION + count)
-        for word, count in sums.items()
+        for word, count in totals.items()
     )
 
 
@@ -274,22 +313,28 @@ def in_context(entries: Sequence[Entry]) -> list[Candidate]:
     candidates = [Candidate(entry) for entry in entries if entry.kind != "message"]
     for turns in _sessions(entries):
         for i, entry in enumerate(turns):
-            if entry.found:
-                before = tuple(turns[max(0, i - len(BEFORE)) : i][::-1])
-                after = tuple(turns[i + 1 : i + 1 + len(AFTER)])
+            if entry.is_searchable:
+                before = tuple(turns[max(0, i - len(WEIGHTS_BEFORE)) : i][::-1])
+                after = tuple(turns[i + 1 : i + 1 + len(WEIGHTS_AFTER)])
                 candidates.append(Candidate(entry, before, after))
     return candidates
 
 
 def _sessions(entries: Iterable[Entry]) -> list[list[Entry]]:
     """Return the messages in order, split at conversations and at long silences."""
-    said = (entry for entry in entries if entry.kind == "message")
+    messages = (entry for entry in entries if entry.kind == "message")
     sessions: list[list[Entry]] = []
-    last: tuple[int | None, datetime] | None = None
-    for entry in sorted(said, key=lambda e: (e.conversation or 0, e.id)):
-        moment = datetime.fromisoformat(entry.moment)
-        if last is None or last[0] != entry.conversation or moment - last[1] > SESSION_GAP:
+    previous: Entry | None = None
+    for entry in sorted(messages, key=lambda e: (e.conversation or 0, e.id)):
+        if previous is None or not _in_one_session(previous, entry):
             sessions.append([])
         sessions[-1].append(entry)
-        last = entry.conversation, moment
+        previous = entry
     return sessions
+
+
+def _in_one_session(earlier: Entry, later: Entry) -> bool:
+    if earlier.conversation != later.conversation:
+        return False
+    silence = datetime.fromisoformat(later.moment) - datetime.fromisoformat(earlier.moment)
+    return silence <= SESSION_GAP

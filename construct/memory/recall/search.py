@@ -10,8 +10,8 @@ from itertools import chain
 
 from construct.clock import Clock
 from construct.language.index_words import index_words, stem, word_forms
-from construct.memory.graph.reading import reached
-from construct.memory.recall.meaning import Meaning, Near, without
+from construct.memory.graph.reading import related_memories
+from construct.memory.recall.meaning import Meaning, Similarities, without_names
 from construct.memory.recall.query import Query, analyse, any_of, gated
 from construct.memory.recall.rank import (
     Candidate,
@@ -19,53 +19,68 @@ from construct.memory.recall.rank import (
     Matcher,
     PreparedQuery,
     in_context,
-    ranked,
+    rank,
     score,
     shortlist,
     weights,
     words_in,
 )
-from construct.memory.recall.speakers import called_in, speakers
-from construct.memory.recall.spelling import Respelt, as_said
+from construct.memory.recall.speakers import identify_speakers, participant_names
+from construct.memory.recall.spelling import Respelt, respell
 from construct.store import search
 from construct.store.search import Entry, Filters
 from construct.vocabulary import Match
 
-CANDIDATES = 200  # entries of each kind taken from the index
-SHORTLIST = 30  # entries of each kind ranked together with the turns around them
-NEARBY = 3  # ids searched on each side for neighbours: conversations may interleave
-NEWEST_PIECES = 20_000  # rows scanned for scripts without spaces
-# Rows that the gate of a large file lets through, and rows whose words add to the score
-# (query.gated; benchmarks/README.md, "Is it fast").
+CANDIDATES = 200
+"""Limit of entries of each kind that are taken from the index."""
+SHORTLIST = 30
+"""Limit of entries of each kind that are ranked together with the turns around them."""
+NEARBY_IDS = 3
+"""Ids read on each side of a message to find its neighbours: conversations may interleave."""
+NEWEST_SCANNED = 20_000
+"""Newest rows of each kind that are scanned for text in scripts without spaces."""
 REQUIRED_ROWS = 5_000
+"""Limit of rows that a large database takes from the index (`query.gated`).
+
+benchmarks/README.md, "Is it fast", says what it costs.
+"""
 WEIGHED_ROWS = 100_000
-SIMILAR = 60  # entries of each kind taken for their similarity of meaning
-SIMILAR_IN_PART = 1000  # entries of each kind compared when filters are narrow
-ALONE = 0.3  # similarity (cosine) that the best entry needs if no word is found
-ALIKE = 0.45  # similarity (cosine) that makes a match direct, whatever words it has
-MOST_GATES = 4  # rarest words dropped, one at a time, while the gate lets nothing through
-HALF = 0.5  # a direct match has more than this share of the words
+"""Limit of rows whose words add to the score (`query.gated`)."""
+MAX_ATTEMPTS = 4
+"""Searches of the index, each without the rarest word of the one before."""
+SIMILAR = 60
+"""Limit of entries of each kind that are taken because of their similar meaning."""
+SIMILAR_FILTERED = 1000
+"""Entries of each kind that are compared for similar meaning when filters are narrow."""
+MIN_SIMILARITY_ALONE = 0.3
+"""Cosine similarity that the best entry must have when the words find nothing."""
+DIRECT_SIMILARITY = 0.45
+"""Cosine similarity that makes a match direct, whatever words it has."""
+DIRECT_SHARE = 0.5
+"""Share of the query's words that a direct match must exceed."""
+ONE_RELATED_IN = 4
+"""One result in this many may be a memory that is related through the graph."""
+_RELATED_SCORE = -3.0
+"""Score of related memories when nothing else is found."""
 
 MATCH_MEANS: dict[Match, str] = {
-    Match.LOOSE: "has only some of the words, or stands next to a match",
-    Match.RELATED: "by way of the graph",
+    Match.LOOSE: "has only some of the words, or is next to a match",
+    Match.RELATED: "found through the graph",
     Match.RESPELT: "has a word with a similar spelling",
 }
 
-SHARE = 4  # one result in this many may be a memory related through the graph
-_RELATED_STANDING = -3.0  # standing of related memories when nothing else is found
-
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An entry that was found, with its standing: higher is better."""
+class RankedEntry:
+    """An entry that a search found, and its score."""
 
     entry: Entry
-    standing: float
+    score: float
+    """The higher the better."""
     match: Match = Match.DIRECT
-    """How it was found, judged by the query's words that occur anywhere. Decides the order."""
-    lacks_unsaid: bool = False
-    """True if it is loose once words that occur nowhere are counted too."""
+    """How it was found, judged by the query's words that occur in the database."""
+    lacks_unknown_words: bool = False
+    """True if it is a loose match once words that occur nowhere are counted too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +100,7 @@ class Hit:
     stance: str | None = None
     state: str | None = None
     match: Match = Match.DIRECT
-    """How it was found; MATCH_MEANS explains each kind but `direct`."""
+    """How it was found; `MATCH_MEANS` explains each kind but `direct`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +111,7 @@ class Results:
     respelt: tuple[Respelt, ...] = ()
 
 
-def searched(
+def search_memory(
     db: sqlite3.Connection,
     query: str,
     filters: Filters = Filters(),
@@ -112,264 +127,281 @@ def searched(
     With `meaning`, entries that say the same in other words are found too. `today` is
     the day that "yesterday" refers to. Raises ValueError when the query is blank.
     """
-    asked = analyse(query, today)
-    frequency = _frequencies(db, asked.words, filters)
-    unsaid = [word for word in asked.words if not frequency[word]]
-    asked, respelt = as_said(db, asked, unsaid, filters, today)
-    if meaning and asked.bare and asked.unsaid:
+    limit = max(0, limit)
+    parsed = analyse(query, today)
+    frequency = _frequencies(db, parsed.words, filters)
+    unknown = [word for word in parsed.words if not frequency[word]]
+    parsed, respelt = respell(db, parsed, unknown, filters, today)
+    if meaning and parsed.only_stop_words and parsed.unknown_count:
         # The meaning of the query says more than the stop words left in it.
-        asked = replace(asked, words=())
-    found = _once(db, rank(db, asked, filters, max(0, limit), meaning))
-    if not found and asked.has_more_than_phrases:
+        parsed = replace(parsed, words=())
+    entries = _find(db, parsed, filters, limit, meaning)
+    if not entries and parsed.has_more_than_phrases:
         # A phrase quoted from memory, or a title: search for its words instead.
-        found = _once(db, rank(db, replace(asked, phrases=()), filters, max(0, limit), meaning))
-        found = [replace(f, match=Match.LOOSE) for f in found]
-    found = _with_related(db, asked, filters, found, limit)
-    return Results([hit(f, filters.zone) for f in found], respelt)
+        entries = _find(db, replace(parsed, phrases=()), filters, limit, meaning)
+        entries = [replace(entry, match=Match.LOOSE) for entry in entries]
+    entries = _with_related(db, parsed, filters, entries, limit)
+    return Results([as_hit(entry, filters.zone) for entry in entries], respelt)
 
 
-def rank(
-    db: sqlite3.Connection,
-    query: Query,
-    filters: Filters,
-    limit: int,
-    meaning: Meaning | None = None,
-) -> list[Found]:
+def _find(
+    db: sqlite3.Connection, query: Query, filters: Filters, limit: int, meaning: Meaning | None
+) -> list[RankedEntry]:
     """Find and rank entries that have words of the query or a similar meaning.
 
-    Returns at most twice the limit.
+    May return more than `limit`. No memory is returned beside its observation.
     """
-    called = called_in(db, query)
-    wanted = tuple(word for word in query.words if word not in called) or query.words
-    in_quotes = " ".join(query.phrases).split()
-    looked_for = tuple(dict.fromkeys((*wanted, *in_quotes, *query.spelt)))
-    frequency = _frequencies(db, looked_for, filters)
-    found = _matching(db, query, wanted, frequency, filters)
-    by_spelling: list[Entry] = []
-    if query.spelt and not query.phrases:
-        unaided = replace(query, pieces=())
-        by_spelling = _without(_matching(db, unaided, query.spelt, frequency, filters), found)
-    matcher = Matcher(looked_for, query.pieces)
+    names = participant_names(db, query)
+    words = tuple(word for word in query.words if word not in names) or query.words
+    words_in_phrases = " ".join(query.phrases).split()
+    all_words = tuple(dict.fromkeys((*words, *words_in_phrases, *query.respelt)))
+    frequency = _frequencies(db, all_words, filters)
+    typed = _matching(db, query, words, frequency, filters)
+    respelt: list[Entry] = []
+    if query.respelt and not query.phrases:
+        without_pieces = replace(query, pieces=())
+        respelt = _matching(db, without_pieces, query.respelt, frequency, filters)
+        respelt = _without(respelt, typed)
+    matcher = Matcher(all_words, query.pieces)
     for piece in query.pieces:
-        frequency[piece] = sum(piece in matcher.counts(entry) for entry in found)
+        frequency[piece] = sum(piece in matcher.counts(entry) for entry in typed)
     weight = weights(frequency, sum(search.highest_id(db, kind) for kind in search.KINDS))
-    prepared = PreparedQuery(
-        query, weight, matcher, speakers(called, [*found, *by_spelling], query.role)
-    )
+    speakers = identify_speakers(names, [*typed, *respelt], query.role)
+    prepared = PreparedQuery(query, weight, matcher, speakers)
     best: list[Entry] = []
     for kind in search.KINDS:
-        for part in (found, by_spelling):
-            best += shortlist(_of(kind, part), prepared, max(SHORTLIST, limit))
-    near = None
-    if meaning and not query.phrases and (query.words or query.pieces or query.unsaid):
-        near = meaning.near(db, without(query.text, called), filters.kinds())
-    similar = _similar(db, near, filters, alone=not (found or by_spelling)) if near else []
-    read = read_around(db, [*best, *_without(similar, best)], filters, results=not query.phrases)
-    heard = [*found, *by_spelling, *(candidate.entry for candidate in read)]
-    prepared = replace(prepared, speakers=speakers(called, heard, query.role))
-    if near and similar:
-        turns = chain.from_iterable((c.entry, *c.before, *c.after) for c in read)
-        prepared = replace(prepared, near=near.of_all(turns))
-    count = len(read) if query.spelt else 2 * limit
-    judged = [
-        _judged(candidate, features, prepared)
-        for candidate, features in ranked(read, prepared, count)
-    ]
-    return _respelt_last(judged, prepared) if query.spelt else judged
+        for entries in (typed, respelt):
+            best += shortlist(_of_kind(kind, entries), prepared, max(SHORTLIST, limit))
+    similarities = None
+    if meaning and not query.phrases and (query.words or query.pieces or query.unknown_count):
+        compared_text = without_names(query.text, names)
+        similarities = meaning.similarities(db, compared_text, filters.kinds())
+    similar: list[Entry] = []
+    if similarities:
+        similar = _similar(db, similarities, filters)
+        best_similarity = max(similarities.of(similar).values(), default=0.0)
+        if not (typed or respelt) and best_similarity < MIN_SIMILARITY_ALONE:
+            similar = []
+    candidates = with_neighbours(
+        db, [*best, *_without(similar, best)], filters, as_candidates=not query.phrases
+    )
+    read = [*typed, *respelt, *(candidate.entry for candidate in candidates)]
+    prepared = replace(prepared, speakers=identify_speakers(names, read, query.role))
+    if similarities and similar:
+        turns = chain.from_iterable((c.entry, *c.before, *c.after) for c in candidates)
+        prepared = replace(prepared, similarities=similarities.of(turns))
+    in_order = rank(candidates, prepared, len(candidates) if query.respelt else 2 * limit)
+    ranked = [_judged(candidate, features, prepared) for candidate, features in in_order]
+    if query.respelt:
+        ranked = _respelt_last(ranked, prepared)
+    return _without_promoted(db, ranked)
 
 
-def _respelt_last(found: Sequence[Found], prepared: PreparedQuery) -> list[Found]:
+def _respelt_last(ranked: Sequence[RankedEntry], prepared: PreparedQuery) -> list[RankedEntry]:
     """Rank entries that match only through a respelt word below all others.
 
-    Those whose neighbours have the word, and not they themselves, become loose.
+    If only a neighbouring turn has the word, the match becomes loose.
     """
-    typed = [f for f in found if f.match != Match.RESPELT]
-    respelt = [f for f in found if f.match == Match.RESPELT]
-    lower = min(0.0, typed[-1].standing - respelt[0].standing) if typed and respelt else 0.0
-    for f in respelt:
-        words = prepared.matcher.counts(f.entry).keys()
-        match: Match = Match.LOOSE if words.isdisjoint(prepared.query.spelt) else Match.RESPELT
-        typed.append(replace(f, standing=f.standing + lower, match=match))
-    return typed
+    others = [found for found in ranked if found.match != Match.RESPELT]
+    respelt = [found for found in ranked if found.match == Match.RESPELT]
+    difference = others[-1].score - respelt[0].score if others and respelt else 0.0
+    for found in respelt:
+        words = prepared.matcher.counts(found.entry).keys()
+        has_word = not words.isdisjoint(prepared.query.respelt)
+        match: Match = Match.RESPELT if has_word else Match.LOOSE
+        others.append(replace(found, score=found.score + min(0.0, difference), match=match))
+    return others
 
 
 def _without(entries: Iterable[Entry], others: Iterable[Entry]) -> list[Entry]:
-    known = {entry.key for entry in others}
-    return [entry for entry in entries if entry.key not in known]
+    keys = {entry.key for entry in others}
+    return [entry for entry in entries if entry.key not in keys]
 
 
 def _matching(
     db: sqlite3.Connection,
     query: Query,
-    wanted: Sequence[str],
+    words: Sequence[str],
     frequency: Mapping[str, int],
     filters: Filters,
 ) -> list[Entry]:
-    """Return the entries that the index finds for the query's phrases, else its words.
+    """Return the entries that the index finds for the query's phrases, or else for words.
 
-    When the filters exclude every row that the gate of a large file lets through (all
-    were undone, say), the rarest word is dropped and the search repeated.
+    When the filters exclude every row that the gate of a large database lets through
+    (all were undone, say), the rarest word is dropped and the search repeated.
     """
-    left = sorted(wanted, key=lambda word: frequency.get(word, 0))
+    rarest_first = sorted(words, key=lambda word: frequency.get(word, 0))
     required = WEIGHED_ROWS if filters.restrict_messages() else REQUIRED_ROWS
-    for _ in range(MOST_GATES):
-        gate = gated(left, frequency, required, WEIGHED_ROWS)
+    for _ in range(MAX_ATTEMPTS):
+        gate = gated(rarest_first, frequency, required, WEIGHED_ROWS)
         expression = any_of((), query.phrases) or gate
-        found: list[Entry] = []
+        entries: list[Entry] = []
         for kind in filters.kinds():
-            found += _entries(db, kind, expression, query.pieces, filters)
-        is_all = query.phrases or query.pieces or expression == any_of(left)
-        if found or is_all or not left:
-            return found
-        left = left[1:]
+            entries += _indexed(db, kind, expression, query.pieces, filters)
+        has_gate = not query.phrases and not query.pieces and expression != any_of(rarest_first)
+        if entries or not has_gate or not rarest_first:
+            return entries
+        del rarest_first[0]
     return []
 
 
-def _similar(db: sqlite3.Connection, near: Near, filters: Filters, *, alone: bool) -> list[Entry]:
-    """Return the entries most similar in meaning, best first by kind.
-
-    Empty if the search by words found nothing (`alone`) and nothing is similar enough.
-    """
-    found: list[Entry] = []
+def _similar(db: sqlite3.Connection, similarities: Similarities, filters: Filters) -> list[Entry]:
+    """Return the entries most similar in meaning, by kind, best first."""
+    limit = SIMILAR_FILTERED if filters.restrict_messages() else SIMILAR
+    best: list[Entry] = []
     for kind in filters.kinds():
-        ids = near.nearest(kind, SIMILAR_IN_PART if filters.restrict_messages() else SIMILAR)
-        found += search.results(db, kind, ids, filters)
-    known = near.of_all(found)
-    if alone and max(known.values(), default=0.0) < ALONE:
-        return []
-    best = sorted(found, key=lambda e: (-known.get(e.key, -1.0), -e.id))
-    return [entry for kind in filters.kinds() for entry in _of(kind, best)[:SIMILAR]]
+        entries = search.results(db, kind, similarities.nearest(kind, limit), filters)
+        by_key = similarities.of(entries)
+        entries.sort(key=lambda e: (-by_key.get(e.key, -1.0), -e.id))
+        best += entries[:SIMILAR]
+    return best
 
 
-def _judged(candidate: Candidate, features: Features, prepared: PreparedQuery) -> Found:
-    """Return the candidate with its standing and how well it matches the query."""
-    query, near = prepared.query, prepared.near.get(candidate.entry.key, 0.0)
-    standing = score(features)
-    if query.phrases or near >= ALIKE:
-        return Found(candidate.entry, standing)
-    words, known = words_in(candidate, prepared), len(prepared.weight)
-    if query.spelt and words <= set(query.spelt):
-        return Found(candidate.entry, standing, Match.RESPELT)
-    if not prepared.matcher.counts(candidate.entry) or len(words) <= HALF * max(1, known):
-        return Found(candidate.entry, standing, Match.LOOSE)
+def _judged(candidate: Candidate, features: Features, prepared: PreparedQuery) -> RankedEntry:
+    """Return the candidate with its score and how well it matches the query."""
+    query, entry = prepared.query, candidate.entry
+    ranked = RankedEntry(entry, score(features))
+    if query.phrases or prepared.similarities.get(entry.key, 0.0) >= DIRECT_SIMILARITY:
+        return ranked
+    words = words_in(candidate, prepared)
+    if query.respelt and words <= set(query.respelt):
+        return replace(ranked, match=Match.RESPELT)
+    known_count = len(prepared.weight)
+    if not prepared.matcher.counts(entry) or len(words) <= DIRECT_SHARE * max(1, known_count):
+        return replace(ranked, match=Match.LOOSE)
     # A respelt word already counts for the one it replaces.
-    unsaid = query.unsaid - len(query.spelt)
-    has_few_words = len(words) <= HALF * max(1, known + unsaid)
-    lacks_unsaid = has_few_words or (query.bare and query.unsaid > 0)
-    return Found(candidate.entry, standing, lacks_unsaid=lacks_unsaid)
+    all_count = known_count + query.unknown_count - len(query.respelt)
+    has_few_words = len(words) <= DIRECT_SHARE * max(1, all_count)
+    has_only_stop_words = query.only_stop_words and query.unknown_count > 0
+    return replace(ranked, lacks_unknown_words=has_few_words or has_only_stop_words)
 
 
-def _of(kind: str, entries: Iterable[Entry]) -> list[Entry]:
+def _of_kind(kind: str, entries: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry.kind == kind]
 
 
-def read_around(
-    db: sqlite3.Connection, best: Sequence[Entry], filters: Filters, *, results: bool
+def with_neighbours(
+    db: sqlite3.Connection, entries: Sequence[Entry], filters: Filters, *, as_candidates: bool
 ) -> list[Candidate]:
-    """Return entries with the turns around them.
+    """Return entries as candidates, each message with the turns around it.
 
-    With `results`, the turns around them may become results themselves.
+    With `as_candidates`, those turns become candidates themselves.
     """
-    ids = {entry.id for entry in best if entry.kind == "message"}
-    nearby = chain.from_iterable(range(i - NEARBY, i + NEARBY + 1) for i in ids)
-    around = search.entries(db, "message", {*nearby} - ids - {*filters.exclude}, filters)
-    if not results:
-        around = [entry._replace(found=False) for entry in around]
-    return in_context([*best, *around])
+    ids = {entry.id for entry in entries if entry.kind == "message"}
+    nearby = chain.from_iterable(range(i - NEARBY_IDS, i + NEARBY_IDS + 1) for i in ids)
+    neighbours = search.entries(db, "message", {*nearby} - ids - {*filters.exclude}, filters)
+    if not as_candidates:
+        neighbours = [entry._replace(is_searchable=False) for entry in neighbours]
+    return in_context([*entries, *neighbours])
 
 
-def _entries(
+def _indexed(
     db: sqlite3.Connection, kind: str, expression: str, pieces: Sequence[str], filters: Filters
 ) -> list[Entry]:
+    """Return the entries of a kind that match an FTS5 expression or contain a piece."""
     ids = search.match(db, kind, expression, filters, CANDIDATES) if expression else []
     if pieces:
-        ids += search.containing(db, kind, pieces, filters, NEWEST_PIECES)[-CANDIDATES:]
+        ids += search.containing(db, kind, pieces, filters, NEWEST_SCANNED)[-CANDIDATES:]
     return search.results(db, kind, ids, filters)
 
 
-def _frequencies(db: sqlite3.Connection, wanted: Sequence[str], filters: Filters) -> dict[str, int]:
+def _frequencies(db: sqlite3.Connection, words: Sequence[str], filters: Filters) -> dict[str, int]:
     """Return how many rows of all kinds have each word, in any of its forms.
 
     Messages that the filters leave out do not count.
     """
-    roots = {word: [stem(form) for form in word_forms(word)] for word in wanted}
-    all_roots = list(chain.from_iterable(roots.values()))
+    stems = {word: [stem(form) for form in word_forms(word)] for word in words}
+    all_stems = list(chain.from_iterable(stems.values()))
     total: Counter[str] = Counter()
     for kind in search.KINDS:
-        total.update(search.frequencies(db, kind, all_roots))
+        total.update(search.frequencies(db, kind, all_stems))
     if filters.exclude:
         for entry in search.entries(db, "message", filters.exclude, Filters()):
             total.subtract(set(map(stem, index_words(entry.text))))
-    return {word: max(0, sum(total[root] for root in group)) for word, group in roots.items()}
+    return {word: max(0, sum(total[s] for s in stems[word])) for word in words}
 
 
-def _once(db: sqlite3.Connection, found: Sequence[Found]) -> list[Found]:
+def _without_promoted(db: sqlite3.Connection, ranked: Sequence[RankedEntry]) -> list[RankedEntry]:
     """Drop memories whose observation was found too."""
-    promoted = search.promoted_from(db, [f.entry.id for f in found if f.entry.kind == "memory"])
-    observations = {f.entry.id for f in found if f.entry.kind == "observation"}
+    memories = [found.entry.id for found in ranked if found.entry.kind == "memory"]
+    promoted = search.promoted_from(db, memories)
+    observations = {found.entry.id for found in ranked if found.entry.kind == "observation"}
     return [
-        f for f in found if f.entry.kind != "memory" or promoted.get(f.entry.id) not in observations
+        found
+        for found in ranked
+        if found.entry.kind != "memory" or promoted.get(found.entry.id) not in observations
     ]
 
 
 def _with_related(
-    db: sqlite3.Connection, query: Query, filters: Filters, found: Sequence[Found], limit: int
-) -> list[Found]:
-    """Insert memories reached through the graph below the direct matches."""
-    if limit <= 0:
+    db: sqlite3.Connection,
+    query: Query,
+    filters: Filters,
+    ranked: Sequence[RankedEntry],
+    limit: int,
+) -> list[RankedEntry]:
+    """Insert memories related through the graph below the direct matches."""
+    if not limit:
         return []
-    known = {f.entry.key for f in found[:limit]}
-    memories = _reached(db, query, filters)
-    promoted = search.promoted_from(db, [e.id for e in memories])
-    related = [
-        e
-        for e in memories
-        if e.key not in known and ("observation", promoted.get(e.id, 0)) not in known
-    ][: max(1, limit // SHARE)]
-    if not related:
-        return list(found[:limit])
-    direct = max((i + 1 for i, f in enumerate(found[:limit]) if f.match == Match.DIRECT), default=0)
-    place = max(0, min(direct, limit - len(related)))
-    before, after = found[:place], found[place : limit - len(related)]
-    standing = _between(before, after)
-    return [*before, *(Found(entry, standing, Match.RELATED) for entry in related), *after]
+    found = list(ranked[:limit])
+    keys = {one.entry.key for one in found}
+    memories = _related(db, query, filters)
+    promoted = search.promoted_from(db, [memory.id for memory in memories])
+    new = [
+        memory
+        for memory in memories
+        if memory.key not in keys and ("observation", promoted.get(memory.id, 0)) not in keys
+    ][: max(1, limit // ONE_RELATED_IN)]
+    if not new:
+        return found
+    room = limit - len(new)
+    after_direct = max(
+        (i for i, one in enumerate(found, 1) if one.match == Match.DIRECT), default=0
+    )
+    position = max(0, min(after_direct, room))
+    before, after = found[:position], found[position:room]
+    related_score = _score_between(before, after)
+    related = [RankedEntry(memory, related_score, Match.RELATED) for memory in new]
+    return [*before, *related, *after]
 
 
-def _reached(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Entry]:
-    """Return the memories reached through the graph, nearest first.
+def _related(db: sqlite3.Connection, query: Query, filters: Filters) -> list[Entry]:
+    """Return the memories related to the query through the graph, nearest first.
 
     Empty for a search as of an earlier time: the graph has no history.
     """
     if "memory" not in filters.kinds() or filters.as_of is not None or query.phrases:
         return []
-    ids = reached(db, query.text)
+    ids = related_memories(db, query.text)
     entries = {e.id: e for e in search.results(db, "memory", ids, filters)}
     return [entries[i] for i in ids if i in entries]
 
 
-def _between(before: Sequence[Found], after: Sequence[Found]) -> float:
+def _score_between(before: Sequence[RankedEntry], after: Sequence[RankedEntry]) -> float:
     if before and after:
-        return (before[-1].standing + after[0].standing) / 2
+        return (before[-1].score + after[0].score) / 2
     if before:
-        return before[-1].standing - 1
-    return after[0].standing if after else _RELATED_STANDING
+        return before[-1].score - 1
+    return after[0].score if after else _RELATED_SCORE
 
 
-def hit(found: Found, zone: tzinfo | None) -> Hit:
-    """Return a found entry as a search result."""
-    entry = found.entry
+def as_hit(ranked: RankedEntry, zone: tzinfo | None) -> Hit:
+    """Return a ranked entry as a search result."""
+    entry, match = ranked.entry, ranked.match
+    if ranked.lacks_unknown_words and match == Match.DIRECT:
+        match = Match.LOOSE
     return Hit(
         kind=entry.kind,
         id=entry.id,
         conversation=entry.conversation,
         date=entry.day or Clock(zone=zone).day(entry.moment).isoformat(),
         text=entry.text,
-        score=round(1 / (1 + math.exp(-found.standing)), 6),
+        score=round(1 / (1 + math.exp(-ranked.score)), 6),
         role=entry.role,
         created_at=entry.moment,
         generation=entry.generation,
         priority=entry.priority,
         stance=entry.stance,
         state=entry.state,
-        match=Match.LOOSE if found.lacks_unsaid and found.match == Match.DIRECT else found.match,
+        match=match,
     )

@@ -1,28 +1,30 @@
-"""Find out whether a name in a query means the user or the assistant.
+"""Tell whether a name in a query means the user or the assistant.
 
-A name by which one side addresses the other ("Thanks, Anna!") belongs to the other.
+A name by which one participant addresses the other ("Thanks, Anna!") belongs to the
+other.
 """
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from typing import NamedTuple
 
 from construct.language.index_words import fold
 from construct.memory.recall.query import Query, any_of
 from construct.store import search
 from construct.store.search import Entry
 
-# A name is a participant's if at least CALLS turns address somebody by it, and at least
-# CALLED_SHARE of the turns that contain it.
-CALLS = 4
-CALLED_SHARE = 0.25
-ONE_SIDE = 0.8  # share of those turns that must come from one side for the name to be the other's
-HEARD = 4_000  # characters read of a turn: pasted text after them addresses nobody
-SAMPLE = 100  # newest turns read for each name
-
-Turn = tuple[int, str, str]
-"""(conversation id, role, text)."""
+MIN_CALLS = 4
+"""A participant's name is used to address somebody in at least this many turns."""
+MIN_CALL_SHARE = 0.25
+"""A participant's name addresses somebody in at least this share of the turns with it."""
+ONE_SIDE_SHARE = 0.8
+"""One participant makes at least this share of the calls by the other one's name."""
+TURNS_READ = 100
+"""Newest turns that are read for each name."""
+CHARACTERS_READ = 4_000
+"""Characters of a turn that are read: pasted text after them addresses nobody."""
 
 _OTHER = {"user": "assistant", "assistant": "user"}
 _ENDS = ",.!?:;\n"
@@ -31,20 +33,32 @@ _OPENERS = (
 )  # fmt: skip
 
 
+class Turn(NamedTuple):
+    """One message, as far as finding names in it needs."""
+
+    conversation: int
+    role: str
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Speakers:
-    """The participants a query names."""
+    """The participants that a query means."""
 
     names: frozenset[str] = frozenset()
+    """The participants' names in the query."""
     bearers: frozenset[tuple[int, str | None]] = frozenset()
     """(conversation id, role) of the participants who have one of the names."""
     role: str | None = None
-    """Whose words are meant, if the query says "I" or "you"."""
-    usual: str | None = None
-    """Who has the names overall, for conversations where nobody is addressed by name."""
+    """The role that "I" or "you" in the query means, if it has one of them."""
+    usual_bearer: str | None = None
+    """The role that has the names in most conversations.
+
+    It counts where nobody is addressed by name.
+    """
 
     def sign(self, entry: Entry) -> float:
-        """Return 1 if the participant that the query means said the entry, -1 if not.
+        """Return 1 if a participant that the query means said the entry, -1 if not.
 
         0 if the query means nobody or both. -0.5 if nobody is addressed by name in the
         conversation and the speaker usually has the name.
@@ -57,53 +71,58 @@ class Speakers:
         has_name = (conversation, entry.role) in self.bearers
         other_has_name = (conversation, _OTHER[entry.role]) in self.bearers
         if not has_name and not other_has_name:
-            return -0.5 if entry.role == self.usual else -1.0
+            return -0.5 if entry.role == self.usual_bearer else -1.0
         return float(has_name) - float(other_has_name)
 
 
-def called_in(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
-    """Return the query's words that are participants' names, with turns that contain them."""
-    called = {}
+def participant_names(db: sqlite3.Connection, query: Query) -> dict[str, list[Turn]]:
+    """Return the query's words that are participants' names, with turns that have them."""
+    names = {}
     for word in query.words:
-        if word in query.capitals and len(word) > 1:
-            turns = search.newest_excerpts(db, any_of([word]), SAMPLE, HEARD)
-            if is_called(word, turns):
-                called[word] = turns
-    return called
+        if word in query.possible_names and len(word) > 1:
+            rows = search.newest_excerpts(db, any_of([word]), TURNS_READ, CHARACTERS_READ)
+            turns = [Turn(*row) for row in rows]
+            if is_participant_name(word, turns):
+                names[word] = turns
+    return names
 
 
-def is_called(name: str, turns: Sequence[Turn]) -> bool:
+def is_participant_name(word: str, turns: Sequence[Turn]) -> bool:
     """Return whether a word is a participant's name, judged by turns that contain it."""
-    calls = sum(_calls(name, text) for _, _, text in turns)
-    return calls >= max(CALLS, CALLED_SHARE * len(turns))
+    calls = sum(_addresses(turn.text, word) for turn in turns)
+    return calls >= max(MIN_CALLS, MIN_CALL_SHARE * len(turns))
 
 
-def speakers(
-    called: Mapping[str, Sequence[Turn]], read: Iterable[Entry] = (), role: str | None = None
+def identify_speakers(
+    names: Mapping[str, Sequence[Turn]], read: Iterable[Entry] = (), role: str | None = None
 ) -> Speakers:
-    """Return who has some names, judged by turns that contain them and by entries read."""
-    heard = [(entry.conversation or 0, entry.role, entry.text) for entry in read if entry.role]
+    """Return the participants who have some names, judged by turns that contain them.
+
+    `read`: entries to judge by as well. `role`: the role that "I" or "you" means.
+    """
+    others = [Turn(entry.conversation or 0, entry.role, entry.text) for entry in read if entry.role]
     callers: dict[tuple[int, str], list[str]] = {}
-    for name, turns in called.items():
-        for conversation, who, text in (*turns, *heard):
-            if _calls(name, text):
-                callers.setdefault((conversation, name), []).append(who)
-    bearers = {(conversation, _bearer(who)) for (conversation, _), who in callers.items()}
-    everyone = list(chain.from_iterable(callers.values()))
-    return Speakers(frozenset(called), frozenset(bearers), role, _bearer(everyone))
+    """The roles of those who call a name, by conversation and name."""
+    for name, turns in names.items():
+        for turn in (*turns, *others):
+            if _addresses(turn.text, name):
+                callers.setdefault((turn.conversation, name), []).append(turn.role)
+    bearers = {(conversation, _bearer(roles)) for (conversation, _), roles in callers.items()}
+    all_callers = list(chain.from_iterable(callers.values()))
+    return Speakers(frozenset(names), frozenset(bearers), role, _bearer(all_callers))
 
 
 def _bearer(callers: Sequence[str]) -> str | None:
-    """Return whose name these roles called, or None if it is not clearly one side's."""
+    """Return the role whose name these roles call, or None if it is not clearly one."""
     by_user = callers.count("user") / len(callers) if callers else 0.5
-    if by_user >= ONE_SIDE:
+    if by_user >= ONE_SIDE_SHARE:
         return "assistant"
-    return "user" if by_user <= 1 - ONE_SIDE else None
+    return "user" if by_user <= 1 - ONE_SIDE_SHARE else None
 
 
-def _calls(name: str, text: str) -> bool:
-    """Return whether a turn addresses someone by name: "Thanks, Anna!"."""
-    for before, after in pairwise(fold(text[:HEARD]).split(name)):
+def _addresses(text: str, name: str) -> bool:
+    """Return whether a turn's text addresses someone by name: "Thanks, Anna!"."""
+    for before, after in pairwise(fold(text[:CHARACTERS_READ]).split(name)):
         opening = before.rstrip()
         if (not opening or opening.endswith(_OPENERS)) and after.lstrip(" ")[:1] in _ENDS:
             return True

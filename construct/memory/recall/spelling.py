@@ -1,9 +1,9 @@
 """Replace words of a query that occur nowhere by the most similar spelling.
 
-A search drops such a word and uses the one spelt most like it: one slip
-away, or two in a long word whose beginning is right. The index files words under their
-stems (language/index_words.py), so their texts are read to learn how they are written.
-What it costs does not grow with the file.
+A misspelt word is one slip away from the word that was meant, or two slips in a long
+word whose beginning is right. The index has only the stems of words
+(language/index_words.py), so their texts are read to learn how they are written. The
+cost does not grow with the database.
 """
 
 import re
@@ -13,6 +13,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from difflib import get_close_matches
+from itertools import product
 
 from construct.language.index_words import fold, index_words, is_unspaced, stem
 from construct.language.named_periods import may_name_time
@@ -20,23 +21,36 @@ from construct.memory.recall.query import Query, analyse, is_cue, is_stop_word, 
 from construct.store import search
 from construct.store.search import Filters
 
-SHORTEST = 4  # letters; shorter words have too many neighbours
-LONGEST = 64  # letters; the index does not stem longer words
-LONG = 8  # letters; from here on two slips are looked for where no word is one slip away
-BEGINNING = 3  # letters that are right where there are two slips
-MOST_RESPELT = 4  # words of a query: more are another language, not slips
-MOST_TERMS = 2_000  # of the index that begin alike are compared
-MOST_STEMS = 30  # whose texts are read for one word
-TEXTS, TEXTS_NARROWED = 8, 200  # read of each stem; more where filters may hide most of them
-ALPHABET = 32  # letters of one script stand no farther apart than this in Unicode
+MIN_LETTERS = 4
+"""Shorter words are not respelt: too many words are one slip away from them."""
+MAX_LETTERS = 64
+"""Longer words are not respelt: the index does not stem them."""
+TWO_SLIPS_FROM = 8
+"""Words with at least this many letters may have two slips."""
+RIGHT_LETTERS = 3
+"""Letters at the beginning of a word with two slips that must be right."""
+MAX_RESPELT = 4
+"""Words of a query that are respelt. More are another language, not slips."""
+MAX_TERMS = 2_000
+"""Terms of the index with the same beginning that are compared with a word."""
+MAX_STEMS = 30
+"""Stems whose texts are read for one word."""
+TEXTS_READ = 8
+"""Texts that are read for each stem."""
+TEXTS_READ_FILTERED = 200
+"""Texts that are read for each stem when filters may hide most of them."""
+ALPHABET_SPAN = 32
+"""Letters of one script are at most this far apart in Unicode."""
 
+# A word, with combining accents.
 _WORD = re.compile(r"(?:[^\W_]|[\u0300-\u036f])+")
-_OWNED = re.compile(rf"({_WORD.pattern})(?:['’]s\b)?")
+# "Anna's"; the group is "Anna".
+_WORD_WITH_POSSESSIVE = re.compile(rf"({_WORD.pattern})(?:['’]s\b)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Respelt:
-    """A word that occurs nowhere, as typed, and the word searched instead."""
+    """A word of the query that occurs nowhere, and the word that is searched instead."""
 
     typed: str
     searched: str
@@ -45,71 +59,78 @@ class Respelt:
         return f"No “{self.typed}”; also searched “{self.searched}”."
 
 
-def as_said(
+def respell(
     db: sqlite3.Connection,
-    asked: Query,
-    unsaid: Sequence[str],
+    query: Query,
+    unknown: Sequence[str],
     filters: Filters,
     today: date | None = None,
 ) -> tuple[Query, tuple[Respelt, ...]]:
     """Return the query with words that occur nowhere replaced, and the replacements.
 
-    Everything else about the query (times, whose words, its meaning) stays. `today` is
-    the day that "yesterday" refers to.
+    `unknown`: the words that occur nowhere. Everything else about the query (times, whose
+    words, its meaning) stays. `today` is the day that "yesterday" refers to.
     """
-    dropped = [word for word in unsaid if not is_cue(word)]
+    dropped = [word for word in unknown if not is_cue(word)]
     if not dropped:
-        return asked, ()
-    tried = {word: _nearest(db, word, filters) for word in dropped[:MOST_RESPELT]}
-    respelt = tuple(
-        Respelt(_typed(asked.text, word), written) for word, written in tried.items() if written
+        return query, ()
+    spellings = {word: _nearest_spelling(db, word, filters) for word in dropped[:MAX_RESPELT]}
+    replacements = tuple(
+        Respelt(_as_typed(query.text, word), spelling)
+        for word, spelling in spellings.items()
+        if spelling
     )
-    spelt = tuple(dict.fromkeys(index_words(" ".join(r.searched for r in respelt))))
-    kept = _without_words(asked.text, dropped)
-    said = analyse(kept) if kept.strip() else replace(asked, words=(), bare=True)
-    timed = _without_words(asked.text, [word for word in dropped if not may_name_time(word)])
-    times = analyse(timed, today) if timed.strip() else asked
-    query = replace(
-        said,
-        words=() if said.bare and spelt else said.words,
-        text=asked.text,
+    respelt = tuple(dict.fromkeys(index_words(" ".join(r.searched for r in replacements))))
+    known_text = _without_words(query.text, dropped)
+    if known_text.strip():
+        known = analyse(known_text)
+    else:
+        known = replace(query, words=(), only_stop_words=True)
+    not_times = [word for word in dropped if not may_name_time(word)]
+    text_with_times = _without_words(query.text, not_times)
+    times = analyse(text_with_times, today) if text_with_times.strip() else query
+    respelt_query = replace(
+        known,
+        words=() if known.only_stop_words and respelt else known.words,
+        text=query.text,
         dates=times.dates,
         asks_when=times.asks_when,
-        unsaid=len(dropped),
-        spelt=spelt,
+        unknown_count=len(dropped),
+        respelt=respelt,
     )
-    return query, respelt
+    return respelt_query, replacements
 
 
 def _without_words(text: str, dropped: Sequence[str]) -> str:
-    """Return a query's text without these words, quoted ones excepted."""
-    return outside_quotes(
-        text, lambda part: _OWNED.sub(lambda m: "" if fold(m[1]) in dropped else m[0], part)
-    )
+    """Return a query's text without these words, except where they are quoted."""
+
+    def drop(match: re.Match[str]) -> str:
+        return "" if fold(match[1]) in dropped else match[0]
+
+    return outside_quotes(text, lambda part: _WORD_WITH_POSSESSIVE.sub(drop, part))
 
 
-def _nearest(db: sqlite3.Connection, word: str, filters: Filters) -> str | None:
-    """Return the most similarly spelt word, as the searchable entries write it."""
-    if not SHORTEST <= len(word) <= LONGEST or not word.isalpha() or is_unspaced(word):
+def _nearest_spelling(db: sqlite3.Connection, word: str, filters: Filters) -> str | None:
+    """Return the most similarly spelt word, as the searchable entries write it.
+
+    Of several, the one that most entries have.
+    """
+    if not MIN_LETTERS <= len(word) <= MAX_LETTERS or not word.isalpha() or is_unspaced(word):
         return None
-    near = one_slip_away(word)
-    stems = search.terms_among(db, {stem(form) for form in near})
-    found = {
-        form: written for form, written in _written(db, stems, filters).items() if form in near
-    }
-    if not found and len(word) >= LONG:
-        terms = search.terms_beginning(db, word[:BEGINNING], MOST_TERMS)
-        written_as = _written(db, get_close_matches(word, terms, MOST_STEMS), filters)
-        found = {
-            form: written
-            for form, written in written_as.items()
-            if not near.isdisjoint(one_slip_away(form))
-        }
-    rows: Counter[str] = Counter()
+    variants = one_slip_away(word)
+    stems = search.terms_among(db, {stem(form) for form in variants})
+    spellings = _spellings(db, stems, filters)
+    similar = [form for form in spellings if form in variants]
+    if not similar and len(word) >= TWO_SLIPS_FROM:
+        terms = search.terms_beginning(db, word[:RIGHT_LETTERS], MAX_TERMS)
+        spellings = _spellings(db, get_close_matches(word, terms, MAX_STEMS), filters)
+        similar = [form for form in spellings if not variants.isdisjoint(one_slip_away(form))]
+    if not similar:
+        return None
+    row_counts: Counter[str] = Counter()
     for kind in search.KINDS:
-        rows.update(search.frequencies(db, kind, [stem(form) for form in found]))
-    best = min(found, key=lambda form: (-rows[stem(form)], form), default=None)
-    return None if best is None else found[best]
+        row_counts.update(search.frequencies(db, kind, [stem(form) for form in similar]))
+    return spellings[min(similar, key=lambda form: (-row_counts[stem(form)], form))]
 
 
 def one_slip_away(word: str) -> frozenset[str]:
@@ -117,35 +138,34 @@ def one_slip_away(word: str) -> frozenset[str]:
 
     A slip is a letter too many, missing or wrong, or two exchanged.
     """
-    codes = {
-        code for letter in word for code in range(ord(letter) - ALPHABET, ord(letter) + ALPHABET)
-    }
+    codes: set[int] = set()
+    for letter in word:
+        codes.update(range(ord(letter) - ALPHABET_SPAN, ord(letter) + ALPHABET_SPAN))
     letters = [chr(code) for code in codes if code > 0 and chr(code).islower()]
-    found: set[str] = set()
+    spellings: set[str] = set()
     for position in range(len(word) + 1):
         before, after = word[:position], word[position:]
-        found.add(before + after[1:])
-        found.add(before + after[1:2] + after[:1] + after[2:])
-        found.update(before + letter + after for letter in letters)
-        found.update(before + letter + after[1:] for letter in letters)
-    return frozenset(found) - {word}
+        spellings.add(before + after[1:])
+        spellings.add(before + after[1:2] + after[:1] + after[2:])
+        spellings.update(before + letter + after for letter in letters)
+        spellings.update(before + letter + after[1:] for letter in letters)
+    return frozenset(spellings) - {word}
 
 
-def _written(db: sqlite3.Connection, stems: Collection[str], filters: Filters) -> dict[str, str]:
-    """Return the words in texts that have one of these stems: folded to as written."""
-    texts = TEXTS_NARROWED if filters.restrict_messages() else TEXTS
-    found: dict[str, str] = {}
-    for kind in filters.kinds():
-        for term in sorted(stems)[:MOST_STEMS]:
-            for entry in search.results(
-                db, kind, search.rows_of_term(db, kind, term, texts), filters
-            ):
-                for match in _WORD.finditer(entry.text):
-                    form = fold(match[0])
-                    if stem(form) == term and not is_stop_word(form):
-                        found.setdefault(form, match[0].lower())
-    return found
+def _spellings(db: sqlite3.Connection, stems: Collection[str], filters: Filters) -> dict[str, str]:
+    """Return how words with these stems are written in texts, by their folded form."""
+    limit = TEXTS_READ_FILTERED if filters.restrict_messages() else TEXTS_READ
+    spellings: dict[str, str] = {}
+    for kind, term in product(filters.kinds(), sorted(stems)[:MAX_STEMS]):
+        ids = search.rows_of_term(db, kind, term, limit)
+        for entry in search.results(db, kind, ids, filters):
+            for match in _WORD.finditer(entry.text):
+                form = fold(match[0])
+                if stem(form) == term and not is_stop_word(form):
+                    spellings.setdefault(form, match[0].lower())
+    return spellings
 
 
-def _typed(text: str, word: str) -> str:
+def _as_typed(text: str, word: str) -> str:
+    """Return a folded word as the query's text has it."""
     return next((m[0] for m in _WORD.finditer(text) if fold(m[0]) == word), word)

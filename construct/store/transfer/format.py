@@ -31,12 +31,13 @@ from construct.vocabulary import (
 
 SqlValue = str | int | float | bytes | None
 Check = Callable[[Any], SqlValue]
+"""Returns a value of a line as it is stored. Raises ValueError: "must be ..."."""
 _MAX_INTEGER = 1 << 53
 _REQUIRED = object()
 
 
 def text(value: Any) -> str:
-    """Return text in the form in which it can be stored."""
+    """Return a text without characters that cannot be stored."""
     if not isinstance(value, str):
         raise ValueError("must be text")  # noqa: TRY004 (a file's value is wrong, not a caller's type)
     return storable(value)
@@ -50,7 +51,7 @@ def uid(value: Any) -> str:
 
 
 def whole(least: int) -> Check:
-    """Return a check for a whole number of at least `least`."""
+    """Return a check that allows whole numbers from `least` on."""
 
     def check(value: Any) -> int:
         if type(value) is not int or not least <= value <= _MAX_INTEGER:
@@ -61,7 +62,7 @@ def whole(least: int) -> Check:
 
 
 def flag(value: Any) -> int:
-    """Return 0 or 1, also for false or true."""
+    """Return a flag as 0 or 1; false and true are allowed too."""
     if not isinstance(value, int) or value not in (0, 1):
         raise ValueError("must be 0 or 1")
     return int(value)
@@ -103,7 +104,7 @@ def day_month_or_year(value: Any) -> str:
 
 
 def one_of(*words: str) -> Check:
-    """Return a check for one of these words."""
+    """Return a check that allows only these words."""
 
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in words:
@@ -114,7 +115,7 @@ def one_of(*words: str) -> Check:
 
 
 def json_list(of: type) -> Check:
-    """Return a check for a text that is a JSON list of elements of this type."""
+    """Return a check that allows the text of a JSON list with elements of this type."""
 
     def check(value: Any) -> str:
         elements = read_json(text(value))
@@ -156,9 +157,8 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-_DECODER = json.JSONDecoder(
-    parse_constant=_refuse_constant
-)  # made once, as it takes as long as a line
+# Made only once, because that takes as long as parsing a line.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def read_json(words: str) -> Any:
@@ -465,7 +465,7 @@ def kinds_of(version: int) -> Mapping[str, Kind]:
 
 
 def parse(kind: Kind, record: Mapping[str, Any]) -> dict[str, SqlValue]:
-    """Return the checked values of a line by key. Raises ValueError with the key."""
+    """Return the checked values of a line by key. The ValueError for a bad one names its key."""
     fields = (*_KEYS, *kind.fields) if kind.keyed else kind.fields
     return {field.key: _value(field, record) for field in fields}
 

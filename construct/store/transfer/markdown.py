@@ -28,7 +28,7 @@ _UNSAFE_HTML = re.compile(
 
 
 def export_markdown(db: sqlite3.Connection, write: Callable[[str], object], clock: Clock) -> None:
-    """Write conversations and memory as Markdown, with times in the user's time zone."""
+    """Write conversations and what is remembered as Markdown, in the user's time zone."""
     with snapshot(db):
         write("# Conversations\n")
         for conversation in select(db, Conversation, "conversations ORDER BY created_at, id"):

@@ -130,7 +130,7 @@ class ExportLines:
         except ValueError as error:
             raise RefusedError(f"line {number}", error) from None
         except sqlite3.IntegrityError:
-            why = "it is there twice, or contradicts an earlier line"
+            why = "it appears twice, or contradicts an earlier line"
             raise RefusedError(f"line {number}", why) from None
 
     def finish(self) -> None:

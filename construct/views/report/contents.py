@@ -1,4 +1,7 @@
-"""Prepare the memory page's data: notes, plans, names, counts, costs."""
+"""Prepare the memory page's data: notes, plans, names, counts, costs.
+
+The page calls observations "notes", and so does this module.
+"""
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
@@ -31,7 +34,7 @@ _OTHER = "Other names"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """An observation and what it rests on."""
+    """A note and what it rests on."""
 
     observation: Observation
     cycle: Cycle
@@ -39,15 +42,15 @@ class Node:
     messages: tuple[Message, ...]
     sources: tuple["Node", ...]
     replaced: tuple["Node", ...]
-    """Notes that it made outdated or that it is an edit of."""
+    """Notes that this one replaced: outdated ones, repetitions, or the one it is an edit of."""
     elsewhere: tuple[Observation, ...]
-    """Notes it rests on that are shown in another tree, under another note."""
+    """Notes it rests on that are shown elsewhere, under another note."""
 
 
 def forest(report: Report) -> list[Node]:
-    """Return the root nodes of the trees; every observation is in exactly one tree.
+    """Return the root nodes of the trees; every note is in exactly one tree.
 
-    The roots are the active observations, then superseded ones that no active one rests
+    The roots are the notes not superseded, then superseded ones that none of those rests
     on. A note that several others rest on is shown under the nearest root.
     """
     observations = {o.id: o for o in report.observations}
@@ -83,7 +86,7 @@ def forest(report: Report) -> list[Node]:
 def _adopt(
     roots: Sequence[int], below: Mapping[int, list[int]], parents: dict[int, int | None]
 ) -> None:
-    """Give roots (parent None) and the notes below them a parent if they lack one."""
+    """Enter in `parents` the roots, with None, and all below them that are not there yet."""
     waiting: deque[tuple[int, int | None, int]] = deque((root, None, 0) for root in roots)
     while waiting:
         note, parent, depth = waiting.popleft()
@@ -105,7 +108,7 @@ def by_month(nodes: Sequence[Node]) -> dict[date, dict[date, list[Node]]]:
 def plans(report: Report, today: date) -> tuple[list[Observation], list[Observation]]:
     """Return the plans ahead, next first, and those of unknown outcome, latest first.
 
-    Superseded, withheld and settled observations are left out.
+    Superseded, withheld and settled notes are left out.
     """
     dated = [  # with the last day of the plan's date
         (parse_when(o.referenced_date).last, o)
@@ -170,7 +173,7 @@ def names(entities: Sequence[Entity], relations: Sequence[Relation]) -> dict[str
 
 
 def generations(report: Report) -> dict[int, Counter[str]]:
-    """Return how many notes of each generation had which fate, such as "condensed"."""
+    """Count the notes of each generation by what became of them, such as "condensed"."""
     condensed = {source for _, source in report.sources}
     replaced = {old for _, old in report.replaced}
     counts: dict[int, Counter[str]] = {}
@@ -187,7 +190,7 @@ def generations(report: Report) -> dict[int, Counter[str]]:
 
 @dataclass(slots=True)
 class MonthCost:
-    """The model calls of one month."""
+    """The model calls of one month, and what they cost."""
 
     calls: int = 0
     tokens: int = 0

@@ -21,8 +21,8 @@ def talked(tmp_path_factory: pytest.TempPathFactory) -> Path:
             db, config_dir=db.parent, api_key="k", base_url=api.url, worker_model="extractive"
         )
         async with talking(own) as dialogue:
-            await dialogue.line("My sister Rosa lives in Porto since 2001.")
-            await dialogue.line("/compact")
+            await dialogue.run_line("My sister Rosa lives in Porto since 2001.")
+            await dialogue.run_line("/compact")
 
     with FakeApi() as api:
         asyncio.run(talk(api))

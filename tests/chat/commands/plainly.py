@@ -26,5 +26,5 @@ async def talking(settings: Settings, out: PlainOutput | None = None) -> AsyncIt
 async def shown(dialogue: Dialogue, line: str, capsys: pytest.CaptureFixture[str]) -> str:
     """Return what a line shows."""
     capsys.readouterr()
-    await dialogue.line(line)
+    await dialogue.run_line(line)
     return capsys.readouterr().out

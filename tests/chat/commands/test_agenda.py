@@ -69,11 +69,11 @@ async def test_a_key_settles(
     """The question is about what has passed, or the named one. Enter leaves it."""
     before = stored(planned, ACTIVE)
     async with talking(planned, Pressing(keys, day)) as dialogue:
-        await dialogue.line(line)
+        await dialogue.run_line(line)
         assert not dialogue.failed
         assert [row for row in stored(planned, ACTIVE) if row not in before] == left
         for _ in left:
-            await dialogue.line("/undo --yes")
+            await dialogue.run_line("/undo --yes")
     assert stored(planned, ACTIVE) == before
 
 
@@ -84,9 +84,9 @@ async def test_nothing_is_asked_where_nobody_can_answer(
     before = stored(planned, ACTIVE)
     async with talking(planned) as dialogue:
         assert "Passed, outcome unknown" in await shown(dialogue, "/agenda", capsys)
-        await dialogue.line("/private on")
+        await dialogue.run_line("/private on")
         assert not dialogue.failed
-        await dialogue.line("/agenda done 3")
+        await dialogue.run_line("/agenda done 3")
         assert dialogue.failed
     assert stored(planned, ACTIVE) == before
 

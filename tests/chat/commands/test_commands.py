@@ -42,9 +42,9 @@ SHOWN = {
     "/agenda": "Nothing on the agenda",
     "/memory": "Rosa",
     "/memory rosa": "My sister Rosa",
-    "/memory zebra": "No matches: “zebra”. /recall looks through",
+    "/memory zebra": "No matches: “zebra”. /recall searches everything",
     "/memory stated high medium low since 7d": "My sister Rosa",
-    "/memory reflections": "/recall looks through",
+    "/memory reflections": "/recall searches everything",
     "/profile": "1 thing known",
     "/timeline": "1 observation learned in 1 week; 1 known today",
     "/timeline all": "week of",
@@ -57,7 +57,7 @@ SHOWN = {
     "/recall Rosa": "message:1",
     "/why 1": "message:1",
     "/why message:1": "Rosa",
-    "/why last": "no other observations",
+    "/why last": "nothing from memory",
     "/forget 1 --yes": "Deleted: 1 observation",
     "/edit 1 Rosa is my cousin.": "Rosa is my cousin.  yours",
     "/pin 1": "pinned",
@@ -67,7 +67,7 @@ SHOWN = {
     "/private off": "off already",
     "/status": "next observation",
     "/usage": "claude-sonnet-5-5",
-    "/doors": "No other program has asked",
+    "/doors": "No other program has read",
     "/doctor": "nothing is lost or out of place",
     "/model": "claude-haiku-5-5",
     "/model claude-opus-5-5": "claude-opus-5-5 answers",
@@ -141,7 +141,7 @@ async def test_shows_what_it_says(
     """A command shows what it is for, in plain text when there is no terminal."""
     async with talking(settings) as dialogue:
         capsys.readouterr()
-        assert await dialogue.line(line)
+        assert await dialogue.run_line(line)
         printed = capsys.readouterr()
     assert SHOWN[line] in printed.out + printed.err
     assert "\x1b" not in printed.out
@@ -166,7 +166,7 @@ async def test_wrong_use_is_one_error(
     """What cannot be done is one or two lines of error, and the chat goes on."""
     async with talking(settings) as dialogue:
         capsys.readouterr()
-        assert await dialogue.line(line)
+        assert await dialogue.run_line(line)
         printed = capsys.readouterr()
     assert dialogue.failed
     assert printed.out == ""
@@ -177,7 +177,7 @@ async def test_wrong_use_is_one_error(
 async def test_exit_leaves(settings: Settings) -> None:
     """Another name of /quit."""
     async with talking(settings) as dialogue:
-        assert not await dialogue.line("/exit")
+        assert not await dialogue.run_line("/exit")
 
 
 async def test_a_long_history_can_be_stopped(
@@ -198,7 +198,7 @@ async def test_a_long_history_can_be_stopped(
 
         pieces: list[int] = []
         monkeypatch.setattr(PlainOutput, "replay", show_and_stop)
-        await dialogue.line("/history all")
+        await dialogue.run_line("/history all")
     assert 0 < sum(pieces) < 1000
 
 
@@ -211,8 +211,8 @@ async def test_in_private_no_command_stores_what_is_typed(
 ) -> None:
     """It says so, and there are no more conversations than before."""
     async with talking(settings) as dialogue:
-        await dialogue.line("/private on")
-        await dialogue.line(line)
+        await dialogue.run_line("/private on")
+        await dialogue.run_line(line)
     assert (
         capsys.readouterr().err == "Private talk is on: nothing is stored. /private off ends it.\n"
     )
@@ -238,15 +238,15 @@ async def test_what_is_kept_by_hand_is_listed(
     It can be looked into and forgotten.
     """
     async with talking(settings) as dialogue:
-        await dialogue.line("/remember Zebras are my favourite")
-        await dialogue.line("/memory zebra")
+        await dialogue.run_line("/remember Zebras are my favourite")
+        await dialogue.run_line("/memory zebra")
         number = capsys.readouterr().out.split("memory:")[1].split(":")[0]
         assert f"memory:{number} Zebras are my favourite" in await shown(
             dialogue, "/memory", capsys
         )
         assert "kept by the user" in await shown(dialogue, f"/why memory:{number}", capsys)
-        await dialogue.line(f"/forget memory:{number}")
-        assert f"/forget memory:{number} --yes deletes it" in capsys.readouterr().err
+        await dialogue.run_line(f"/forget memory:{number}")
+        assert f"Add --yes: /forget memory:{number} --yes" in capsys.readouterr().err
         assert "1 memory" in await shown(dialogue, f"/forget memory:{number} --yes", capsys)
         assert "Zebras" not in await shown(dialogue, "/memory", capsys)
 
@@ -264,11 +264,11 @@ async def test_what_was_shown_last_needs_no_id(
         assert "pinned" in await shown(dialogue, "/pin", capsys)
         assert "pinned" not in await shown(dialogue, "/pin off", capsys)
         assert "kept by the user" not in await shown(dialogue, "/recall Rosa", capsys)
-        await dialogue.line("/forget")
-        assert "--yes deletes it" in capsys.readouterr().err
-        await dialogue.line("/forget 1 --yes")
-        await dialogue.line("/why")
-        assert "Which one? It is /why [ID|last]; /memory shows the ids." in capsys.readouterr().err
+        await dialogue.run_line("/forget")
+        assert "Add --yes: /forget message:1 --yes" in capsys.readouterr().err
+        await dialogue.run_line("/forget 1 --yes")
+        await dialogue.run_line("/why")
+        assert "Which one? Usage: /why [ID|last]. /memory shows the ids." in capsys.readouterr().err
 
 
 async def test_errors_name_what_can_be_typed_here(
@@ -277,7 +277,7 @@ async def test_errors_name_what_can_be_typed_here(
     """What the layers below say of the command line is said of the slash command."""
     async with talking(settings) as dialogue:
         for line in ("/why 99", "/why memory:9"):
-            await dialogue.line(line)
+            await dialogue.run_line(line)
             error = capsys.readouterr().err
             assert "/memory shows them" in error
             assert "construct" not in error
@@ -286,7 +286,7 @@ async def test_errors_name_what_can_be_typed_here(
 async def test_quit_ends_the_chat(settings: Settings) -> None:
     """After /quit no line is wanted any more."""
     async with talking(settings) as dialogue:
-        assert not await dialogue.line("/quit")
+        assert not await dialogue.run_line("/quit")
 
 
 async def test_export_writes_what_the_ending_says(settings: Settings, tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ async def test_export_writes_what_the_ending_says(settings: Settings, tmp_path: 
             "talk.md jsonl",
             "my talk.md jsonl",
         ):  # the last is there
-            await dialogue.line(f"/export {tmp_path / line}")
+            await dialogue.run_line(f"/export {tmp_path / line}")
         assert not dialogue.failed
     assert (tmp_path / "my talk.md").read_text().startswith("#")
     with closing(sqlite3.connect(tmp_path / "talk.db")) as db:
@@ -322,7 +322,7 @@ async def test_import_brings_in_a_file(
     async with talking(settings) as dialogue:
         said = await shown(dialogue, f"/import {tmp_path / 'talk.jsonl'}", capsys)
         assert said.startswith("Imported 1 message in 1 new conversation.")
-        assert "`construct observe` learns from it" in said
+        assert "`construct observe` learns from them" in said
         assert "Rowing" in await shown(dialogue, "/conversations", capsys)
         said = await shown(dialogue, f"/import {tmp_path / 'talk.jsonl'}", capsys)
         assert said == "Nothing new. Already here: 1.\n"
@@ -332,11 +332,11 @@ async def test_import_brings_in_a_file(
 async def test_report_is_a_page(settings: Settings, tmp_path: Path) -> None:
     """/report writes a page and does not replace a file without confirmation."""
     async with talking(settings) as dialogue:
-        await dialogue.line(f"/report {tmp_path / 'memory.html'}")
+        await dialogue.run_line(f"/report {tmp_path / 'memory.html'}")
         written = (tmp_path / "memory.html").read_text()
         assert "My sister Rosa lives in Porto" in written
         (tmp_path / "memory.html").write_text("mine")
-        await dialogue.line(f"/report {tmp_path / 'memory.html'}")
+        await dialogue.run_line(f"/report {tmp_path / 'memory.html'}")
         assert (tmp_path / "memory.html").read_text() == "mine"
 
 
@@ -346,9 +346,9 @@ async def test_a_defect_in_a_command_does_not_end_the_chat(
     """Whatever a command raises is one line; no traceback is shown."""
     async with talking(settings) as dialogue:
         monkeypatch.setattr(dialogue._chat, "run", None)
-        assert await dialogue.line("/status")
+        assert await dialogue.run_line("/status")
         assert "TypeError" in capsys.readouterr().err
-        assert await dialogue.line("/help")
+        assert await dialogue.run_line("/help")
 
 
 async def test_stopping_a_reply(
@@ -357,7 +357,7 @@ async def test_stopping_a_reply(
     """`stop` ends what is being done and nothing else; what came stays."""
     api.enqueue("chat", Reply("one two three " * 100, chunk_delay=0.02))
     async with talking(settings) as dialogue:
-        line = asyncio.create_task(dialogue.line("count"))
+        line = asyncio.create_task(dialogue.run_line("count"))
         while "one two" not in capsys.readouterr().out:
             await asyncio.sleep(0.02)
         dialogue.stop()
@@ -420,7 +420,7 @@ async def test_undo_shows_what_it_would_take_back_and_asks(
             dialogue, "/undo", capsys
         )
         assert out.questions == ["Take this back?"] * 2
-        await dialogue.line("/undo --yes")
+        await dialogue.run_line("/undo --yes")
         assert capsys.readouterr().err == "Nothing to undo.\n"
 
 
@@ -449,4 +449,4 @@ async def test_recall_says_what_else_it_searched(
         assert "No “sisster”; also searched “sister”." in found.splitlines()
         assert "respelt: has a word with a similar spelling" in found.splitlines()
         loose = await shown(dialogue, "/recall Rosa wheels repair", capsys)
-        assert "loose: has only some of the words, or stands next to a match" in loose.splitlines()
+        assert "loose: has only some of the words, or is next to a match" in loose.splitlines()

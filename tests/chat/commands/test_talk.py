@@ -26,11 +26,11 @@ async def test_a_talk_without_a_title_has_one_name(
     A fork by the same, which mean the other one in it.
     """
     async with talking(settings) as dialogue:
-        await dialogue.line("/new")
-        await dialogue.line("Which tea goes with figs?")
+        await dialogue.run_line("/new")
+        await dialogue.run_line("Which tea goes with figs?")
         assert "› 2  Which tea goes with figs?" in await shown(dialogue, "/conversations", capsys)
         assert "Memory · Which tea goes with figs?" in await shown(dialogue, "/status", capsys)
-        await dialogue.line("/fork")
+        await dialogue.run_line("/fork")
         assert "› 3  Which tea goes with figs?" in await shown(dialogue, "/conversations", capsys)
         assert "Which tea goes with figs? · last talked" in await shown(
             dialogue, "/switch figs", capsys
@@ -55,7 +55,7 @@ async def test_a_deleted_conversation_is_gone(
         work.add(Job(1, leaving=True))
         assert await work.finish(5)
         assert complaints == []
-        await dialogue.line("Hello.")
+        await dialogue.run_line("Hello.")
         assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
 
 
@@ -67,7 +67,7 @@ async def test_a_conversation_that_was_deleted_elsewhere_is_no_end(
         with closing(open_database(settings.db)) as db:
             delete_conversation(db, 1, Clock(), wait=0)
         answer = await shown(dialogue, "Hello.", capsys)
-        assert answer.index("deleted in another program") < answer.index("You said")
+        assert answer.index("deleted by another program") < answer.index("You said")
         assert "› 2  Hello." in await shown(dialogue, "/conversations", capsys)
 
 
@@ -76,7 +76,7 @@ async def test_a_talk_that_is_taken_up_shows_where_it_stood(
 ) -> None:
     """Its last exchange, as it was shown then, with its time."""
     async with talking(settings) as dialogue:
-        await dialogue.line("/new Garden")
+        await dialogue.run_line("/new Garden")
         text = await shown(dialogue, "/switch sister", capsys)
         assert text.index("last talked") < text.index("› My sister Rosa") < text.index("You said")
 
@@ -87,12 +87,12 @@ async def test_a_fork_goes_on_from_what_it_shows(
     """A fork without messages has its parent's last reply, watermarks and question."""
     async with talking(settings) as dialogue:
         marks = await shown(dialogue, "/watermarks", capsys)
-        await dialogue.line("/fork Another way")
-        await dialogue.line("/fork And one more")
+        await dialogue.run_line("/fork Another way")
+        await dialogue.run_line("/fork And one more")
         assert await shown(dialogue, "/watermarks", capsys) == marks
         assert "up to message 2" in marks
         assert "You said" in await shown(dialogue, "/why last", capsys)
-        await dialogue.line("/copy")
+        await dialogue.run_line("/copy")
         assert "no reply" not in capsys.readouterr().err
         api.enqueue("chat", "Said otherwise.")
         assert "Said otherwise." in await shown(dialogue, "/retry", capsys)
@@ -115,16 +115,16 @@ async def test_new_leaves_the_old_conversation_observed(api: FakeApi, settings: 
     """
     async with talking(settings) as dialogue:
         for number in range(6):
-            await dialogue.line(
+            await dialogue.run_line(
                 f"In 200{number} I moved to house {number}1 in Porto, with my brother Rui Costa."
             )
-        await dialogue.line("/new")
+        await dialogue.run_line("/new")
         chat = dialogue._chat
         assert chat.conversation_id is None
         assert await chat.background.finish(5)
         panel = await chat.store.call(_unobserved)
         assert panel == 0
-        await dialogue.line("hello there")
+        await dialogue.run_line("hello there")
         assert chat.conversation_id == 2
 
 
@@ -173,10 +173,10 @@ async def test_what_failed_goes_along_until_it_is_dropped(
     """
     async with talking(settings) as dialogue:
         for private in (False, True):
-            await dialogue.line(f"/private {'on' if private else 'off'}")
+            await dialogue.run_line(f"/private {'on' if private else 'off'}")
             capsys.readouterr()
             api.fail("chat", faults.http(401))
-            await dialogue.line("Wrongheaded.")
+            await dialogue.run_line("Wrongheaded.")
             error = capsys.readouterr().err
             assert error.endswith(
                 "\nYour message will be sent with the next one; in a chat, /drop takes it out.\n"
@@ -185,7 +185,7 @@ async def test_what_failed_goes_along_until_it_is_dropped(
             assert dropped.startswith("Left out of requests: “Wrongheaded.”.")
             assert ("stays stored" in dropped) is not private
             assert "Wrongheaded" not in await shown(dialogue, "/context full", capsys)
-        await dialogue.line("/private off")
+        await dialogue.run_line("/private off")
         assert "left out of requests: dropped" in await shown(dialogue, "/history", capsys)
 
 
@@ -195,7 +195,7 @@ async def test_a_refusal_says_what_becomes_of_the_message(
     """It is left out; /history says so, and the next context does not have it."""
     async with talking(settings) as dialogue:
         api.fail("chat", faults.refusal())
-        await dialogue.line("Poison.")
+        await dialogue.run_line("Poison.")
         assert "Later requests leave your message out." in capsys.readouterr().err
         assert "the model declined to answer" in await shown(dialogue, "/history", capsys)
         assert "Poison" not in await shown(dialogue, "/context full", capsys)

@@ -137,7 +137,7 @@ def shown(api: FakeApi) -> str:
     ("verifier", "reason"),
     [
         (adversarial.always_no, "it says something else"),
-        (adversarial.garbage_checks, "nobody checked it"),
+        (adversarial.garbage_checks, "the verifier did not check it"),
     ],
     ids=["no", "garbage"],
 )

@@ -466,3 +466,13 @@ def test_many_rows_moved_about_leave_no_copy_behind(life: Life) -> None:
     gone = [f"Passphrase{n:03}" for n in range(0, 120, 3)]
     assert held(life, *gone, *(g.lower() for g in gone)) == []
     assert life.broken() == []
+
+
+def test_many_names_are_all_looked_for(life: Life) -> None:
+    """A note with more names than one search takes finds each of them in other messages."""
+    here = life.talk()
+    names = [f"Guest{number:03}" for number in range(150)]
+    party = life.learn(here, f"User invited {' '.join(names)}")
+    for name in (names[0], names[-1]):
+        life.say(here, f"{name} cannot come.")
+    assert plan_forget(life.db, ("observation", party.id), words=False).elsewhere == 2

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from construct.memory.cycles.drawing import BETWEEN_TURNS, GraphJob, is_due
-from construct.memory.graph.reading import neighbours, reached
+from construct.memory.graph.reading import neighbours, related_memories
 from construct.memory.graph.storing import drop_unsaid_names, revert_graph
 from construct.memory.promotion import remember
 from construct.memory.undo import undo
@@ -125,7 +125,7 @@ async def test_two_who_share_a_first_name_are_two(graph: Graph) -> None:
 
 
 async def test_an_alias_joins_two_that_were_known_apart(graph: Graph) -> None:
-    """From either name the relations of both are reached; undo parts them again."""
+    """From either name the relations of both are related_memories; undo parts them again."""
     bob, robert = await graph.draw(
         answer("Bob | plays | Chess | P1", "Robert | works at | Acme | P2"),
         "Bob plays Chess",
@@ -134,14 +134,14 @@ async def test_an_alias_joins_two_that_were_known_apart(graph: Graph) -> None:
     given = answer("Bob | likes | Tea | P1", entities=("Bob | person | also: Robert",))
     (tea,) = await graph.draw(given, "Bob, that is Robert, likes Tea")
     for name in ("bob", "robert"):
-        assert set(reached(graph.db, f"what about {name}?")) == {bob, robert, tea}
+        assert set(related_memories(graph.db, f"what about {name}?")) == {bob, robert, tea}
         assert {b.tree.name for b in neighbours(graph.db, name).branches} == {
             "Chess",
             "Acme",
             "Tea",
         }
     assert revert_last(graph) == 1
-    assert reached(graph.db, "bob") == [bob]
+    assert related_memories(graph.db, "bob") == [bob]
 
 
 async def test_undo_takes_back_only_the_aliases_of_its_cycle(graph: Graph) -> None:
@@ -169,11 +169,11 @@ async def test_a_relation_keeps_apart_two_that_an_alias_would_join(graph: Graph)
 
 
 async def test_a_superseded_memory_takes_its_relations_along(graph: Graph) -> None:
-    """They are no longer reached; the tree shows them as past."""
+    """They are no longer related_memories; the tree shows them as past."""
     ids = await graph.draw(answer("User | lives in | Lisbon | P1"), "User lives in Lisbon")
     with transaction(graph.db):
         supersede_memory(graph.db, ids[0], NOW)
-    assert reached(graph.db, "Lisbon") == []
+    assert related_memories(graph.db, "Lisbon") == []
     (branch,) = neighbours(graph.db, "Lisbon").branches
     assert branch.until is not None
 

@@ -4,7 +4,7 @@ import sqlite3
 from datetime import date
 
 from construct.memory.recall.meaning import Meaning
-from construct.memory.recall.search import Hit, searched
+from construct.memory.recall.search import Hit, search_memory
 from construct.store.search import Filters
 from tests.memory.builders import Life
 
@@ -19,7 +19,7 @@ def search(
     meaning: Meaning | None = None,
 ) -> list[Hit]:
     """Return what a search found, without the words that it respelt."""
-    return searched(db, query, filters, limit, today=today, meaning=meaning).hits
+    return search_memory(db, query, filters, limit, today=today, meaning=meaning).hits
 
 
 def texts(hits: list[Hit]) -> list[str]:

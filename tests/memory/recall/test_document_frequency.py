@@ -2,10 +2,10 @@
 
 import pytest
 
-from construct.memory.recall.passages import READ, document_frequency, newest_with
+from construct.memory.recall.passages import ROWS_READ, document_frequency, newest_with
 from tests.memory.builders import Life
 
-MESSAGES = 4 * READ
+MESSAGES = 4 * ROWS_READ
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def test_a_rare_word_is_counted(lived: Life) -> None:
     """
     lived.remember("User's elm grows by a yew")
     found = document_frequency(lived.db, ["elm", "yew", "ash"])
-    assert found.rows == {"elm": 2, "yew": 1, "ash": 0}
+    assert found.counts == {"elm": 2, "yew": 1, "ash": 0}
     assert newest_with(lived.db, "elm", found) == {
         "message": [6, 2],
         "observation": [],
@@ -38,8 +38,8 @@ def test_how_common_a_word_is_is_told_by_its_newest_messages(lived: Life) -> Non
     What is not said any more counts as less common.
     """
     found = document_frequency(lived.db, ["oak"])
-    assert READ <= found.rows["oak"] <= MESSAGES
-    assert len(found.newest["oak"]) == READ
+    assert ROWS_READ <= found.counts["oak"] <= MESSAGES
+    assert len(found.newest["oak"]) == ROWS_READ
     for _ in range(MESSAGES):
         lived.say(1, "Nothing more.")
-    assert document_frequency(lived.db, ["oak"]).rows["oak"] <= found.rows["oak"]
+    assert document_frequency(lived.db, ["oak"]).counts["oak"] <= found.counts["oak"]

@@ -56,6 +56,19 @@ def test_a_memory_is_of_the_conversation_of_its_observation(life: Life) -> None:
     ]
 
 
+def test_a_promoted_memory_is_of_the_day_of_its_observation(life: Life) -> None:
+    """An imported history is promoted in one day, but was not said on that day."""
+    here = life.talk()
+    observed = life.learn(here, "I play the bassoon in an orchestra")
+    said_on = life.clock.today()
+    life.pass_days(400)
+    promoted = life.promoted(observed)
+    [hit] = search(life.db, "bassoon", Filters(kind="memory", until=said_on, zone=ZONE))
+    assert (hit.id, hit.date) == (promoted, said_on.isoformat())
+    later = Filters(kind="memory", since=said_on + timedelta(1), zone=ZONE)
+    assert search(life.db, "bassoon", later) == []
+
+
 def test_a_fork_is_searched_with_what_it_goes_on_from(life: Life) -> None:
     """A fork is searched with its parent's messages up to the fork.
 

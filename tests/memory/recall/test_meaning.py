@@ -11,7 +11,7 @@ from construct.llm.embedding import PART_PIECES, Embedder, Weights, is_available
 from construct.llm.wordpiece import WordPiece
 from construct.memory.forgetting import delete_conversation, forget
 from construct.memory.recall import indexing
-from construct.memory.recall.meaning import Meaning, without
+from construct.memory.recall.meaning import Meaning, without_names
 from construct.memory.recall.passages import passages
 from construct.memory.undo import undo
 from construct.store import vectors
@@ -36,7 +36,7 @@ def meaning() -> Meaning:
 def index(life: Life, meaning: Meaning) -> None:
     """Make all vectors that are missing."""
     while texts := indexing.batch(life.db, meaning.embedder.name, {}):
-        indexing.store(life.db, meaning.embedder, texts)
+        indexing.index_entries(life.db, meaning.embedder, texts)
 
 
 def held(life: Life) -> set[tuple[str, int]]:
@@ -146,7 +146,7 @@ def test_forgetting_takes_the_vectors_along(life: Life, meaning: Meaning, words:
         "SELECT vector FROM vectors WHERE kind = 'message' AND entry_id = 1"
     ).fetchone()[0]
     forget(life.db, ("observation", observed.id), life.clock, words=words)
-    indexing.keep(life.db, meaning.embedder, [late], [[blob]])
+    indexing.store_vectors(life.db, meaning.embedder, [late], [[blob]])
     assert held(life) == {("message", 3)}
     index(life, meaning)
     assert held(life) == {("message", 3)}
@@ -190,7 +190,7 @@ def test_vectors_are_made_in_batches_and_again_for_another_model(
     for number in range(10):
         life.say(here, f"The ship {number}")
     another(life)
-    indexing.choose(life.db, meaning.embedder.name)
+    indexing.choose_model(life.db, meaning.embedder.name)
     assert asyncio.run(work(life, meaning, 2)) == [True, True]
     assert vectors.count_without(life.db, meaning.embedder.name) == 2
     assert asyncio.run(work(life, meaning, 5)) == [True, True, True, False, False]
@@ -218,7 +218,7 @@ def test_two_models_never_delete_each_others_vectors(life: Life, meaning: Meanin
     with pytest.raises(ConstructError, match="another model: `construct reindex`"):
         asyncio.run(work(life, meaning, 1))
     with pytest.raises(ConstructError):
-        indexing.store(life.db, meaning.embedder, texts)
+        indexing.index_entries(life.db, meaning.embedder, texts)
     with pytest.raises(ConstructError):
         indexing.drop_others(life.db, meaning.embedder.name)
     assert life.db.execute(
@@ -274,7 +274,7 @@ def test_a_model_that_cannot_be_loaded_is_left_out(
 )
 def test_names_are_taken_out_of_what_is_compared(text: str, names: set[str], left: str) -> None:
     """Names of participants, in the genitive too; never the whole query."""
-    assert without(text, names) == left
+    assert without_names(text, names) == left
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from construct.language.index_words import fold, index_words, stem, word_forms
 from construct.language.named_periods import named_periods
 from construct.language.periods import Period
-from construct.memory.recall.query import MOST_WORDS, analyse, any_of, gated
-from construct.memory.recall.speakers import is_called, speakers
+from construct.memory.recall.query import MAX_WORDS, analyse, any_of, gated
+from construct.memory.recall.speakers import Turn, identify_speakers, is_participant_name
 from construct.store.search import Entry
 
 TODAY = date(2026, 11, 21)  # a Saturday
@@ -111,7 +111,7 @@ def test_content_words_are_kept(text: str, content: tuple[str, ...]) -> None:
 
 def test_a_pasted_page_is_cut() -> None:
     """At most so many words are looked for."""
-    assert len(analyse(" ".join(f"word{i}" for i in range(10_000))).words) == MOST_WORDS
+    assert len(analyse(" ".join(f"word{i}" for i in range(10_000))).words) == MAX_WORDS
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def said(role: str, conversation: int = 1) -> Entry:
     return Entry("message", 1, conversation, "2026-01-01T00:00:00+00:00", "", role=role)
 
 
-GREETED = [(1, "assistant", f"Hello Ermelinda! How was day {i}?") for i in range(5)]
+GREETED = [Turn(1, "assistant", f"Hello Ermelinda! How was day {i}?") for i in range(5)]
 
 
 def test_a_name_is_what_is_called_out() -> None:
@@ -236,9 +236,9 @@ def test_a_name_is_what_is_called_out() -> None:
 
     One that is merely spoken of is none.
     """
-    trains = [(1, "user", f"The train to Lisbon, number {i}") for i in range(9)]
-    assert is_called("ermelinda", GREETED)
-    assert not is_called("lisbon", trains)
+    trains = [Turn(1, "user", f"The train to Lisbon, number {i}") for i in range(9)]
+    assert is_participant_name("ermelinda", GREETED)
+    assert not is_participant_name("lisbon", trains)
 
 
 def test_the_other_side_bears_the_name() -> None:
@@ -246,13 +246,13 @@ def test_the_other_side_bears_the_name() -> None:
 
     Where nobody greets, that is likely still.
     """
-    who = speakers({"ermelinda": GREETED})
+    who = identify_speakers({"ermelinda": GREETED})
     assert (who.sign(said("user")), who.sign(said("assistant"))) == (1, -1)
     assert who.sign(said("user", 2)) > who.sign(said("assistant", 2))
 
 
 def test_both_names_mean_nobody() -> None:
     """When both sides are named neither is raised."""
-    thanked = [(1, "user", f"Thanks, Construct. {i}") for i in range(5)]
-    who = speakers({"ermelinda": GREETED, "construct": thanked})
+    thanked = [Turn(1, "user", f"Thanks, Construct. {i}") for i in range(5)]
+    who = identify_speakers({"ermelinda": GREETED, "construct": thanked})
     assert who.sign(said("user")) == who.sign(said("assistant")) == 0

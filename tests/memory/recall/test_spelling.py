@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from construct.memory.recall import search as recall
-from construct.memory.recall.search import Hit, searched
-from construct.memory.recall.spelling import MOST_RESPELT, Respelt, one_slip_away
+from construct.memory.recall.search import Hit, search_memory
+from construct.memory.recall.spelling import MAX_RESPELT, Respelt, one_slip_away
 from construct.memory.undo import undo
 from construct.store import search as store
 from construct.store.search import Filters
@@ -143,7 +143,7 @@ def test_a_misspelt_word_is_searched_as_it_should_be(
     here = life.talk()
     small_talk(life, here)
     message = life.say(here, said)
-    results = searched(life.db, typed)
+    results = search_memory(life.db, typed)
     assert results.respelt == (Respelt(typed, searched_for),)
     assert [(hit.kind, hit.id, hit.match) for hit in results.hits][:1] == [
         ("message", message.id, "respelt")
@@ -160,7 +160,7 @@ def test_what_is_not_near_is_not_searched(life: Life, typed: str) -> None:
     """
     here = life.talk()
     life.say(here, "The dentist asked about a car in 2026.")
-    assert searched(life.db, typed).respelt == ()
+    assert search_memory(life.db, typed).respelt == ()
 
 
 @pytest.mark.parametrize("rows", GATES)
@@ -190,9 +190,9 @@ def test_a_spelling_that_may_not_be_found_is_not_told(life: Life) -> None:
     undo(life.db, life.clock)
     here = life.talk()
     life.say(here, "Hello.")
-    assert searched(life.db, "marmelade").respelt == ()
-    assert searched(life.db, "secrett").respelt == (Respelt("secrett", "secret"),)
-    assert searched(life.db, "secrett", Filters(descent=((here, 999),))).respelt == ()
+    assert search_memory(life.db, "marmelade").respelt == ()
+    assert search_memory(life.db, "secrett").respelt == (Respelt("secrett", "secret"),)
+    assert search_memory(life.db, "secrett", Filters(descent=((here, 999),))).respelt == ()
 
 
 def test_looking_for_spellings_is_bounded(life: Life, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +210,7 @@ def test_looking_for_spellings_is_bounded(life: Life, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(store, "terms_among", counting)
     search(life.db, " ".join("".join(letters.choices("abcdefghij", k=12)) for _ in range(30)))
-    assert 0 < len(asked) <= MOST_RESPELT
+    assert 0 < len(asked) <= MAX_RESPELT
 
 
 LETTERS = st.text("abc", min_size=1, max_size=6)
@@ -242,7 +242,7 @@ def test_every_word_one_slip_away_is_found(lived: Life, data: st.DataObject) -> 
         word[:place] + word[place : place + 2][::-1] + word[place + 2 :],
     ]
     typed = data.draw(st.sampled_from(slips))
-    results = searched(lived.db, typed)
+    results = search_memory(lived.db, typed)
     assert results.hits
     if results.respelt:
         assert results.respelt[0].searched in one_slip_away(typed)
@@ -264,7 +264,7 @@ def test_a_count_from_before_the_question_is_not_taken_down_to_nothing(life: Lif
     life.db.execute("UPDATE messages SET id = 30000 WHERE id = (SELECT max(id) FROM messages)")
     assert [hit.id for hit in search(life.db, "4711")] == [told.id]
     asking = life.say(here, "What was 4711 for?")
-    found = searched(life.db, "4711", Filters(exclude=(asking.id,)))
+    found = search_memory(life.db, "4711", Filters(exclude=(asking.id,)))
     assert [(hit.id, hit.match) for hit in found.hits] == [(told.id, "direct")]
     assert not found.respelt
 

@@ -58,7 +58,7 @@ def test_it_shows_what_is_remembered(lived: Life) -> None:
         "I live in a small flat in Lisbon with a cat generation 2", "My rent is 950 yours",
         "pinned",
         "outcome unknown",
-        "10 Tuesday", "pending", "Made of", "Replaced", "Lisbon is lovely Tejo",
+        "10 Tuesday", "pending", "Made from", "Replaced", "Lisbon is lovely Tejo",
         "You, 2026-03-01 09:02 · At home · message 1", "Lisbon concerns Tejo", "Outcome unknown",
         "generationtotal",
     ):  # fmt: skip
